@@ -187,7 +187,8 @@ describe("a role with the rights of the service", () => {
 
   test("the role, its own pg_class, an entry of the operator: refused", async () => {
     await owner.unsafe(`grant temporary on database ${new URL(database.url).pathname.slice(1)} to ${NAME}`);
-    const fake = "create temp table pg_class as select oid, usesysid relowner from pg_class, pg_user where usename = user";
+    const fake =
+      "create temp table pg_class as select oid, usesysid relowner from pg_class, pg_user where usename = user";
     expect(await codeOf(`${fake}; ${insertEntry("grant")}`)).toBe("42501");
   });
 

@@ -16,7 +16,7 @@ import { client, shardOfUrl } from "./client.ts";
 
 const THROUGH = process.env["TEST_SHARD"];
 /** Whether the tests run on one database, as without TEST_SHARD. */
-export const IS_ONE_DATABASE = THROUGH !== "node" && THROUGH !== "coordinator";
+export const IS_ONE_DATABASE = THROUGH !== "node" && THROUGH !== "coordinator" && THROUGH !== "moved";
 
 let citus: Promise<string> | null = null;
 const coordinatorUrl = (): Promise<string> => {
@@ -101,6 +101,16 @@ export const shardClient = (
   return ofShard(own, textOf, client(definer.href));
 };
 
+/**
+ * Makes the coordinator run functions itself, whose statements it then sends to the node of the shard one by one. So it is for a
+ * function that runs while its shard moves to another node.
+ */
+const keepFunctions = async (coordinator: string): Promise<void> => {
+  const admin = client(coordinator);
+  await admin`update pg_dist_object set distribution_argument_index = null, colocationid = null where classid = 'pg_proc'::regclass`;
+  await admin.end();
+};
+
 /** A new shard: of all test files the next one, or the only one of a new installation. Returns what ends it, too. */
 const newShard = async (isInstallation: boolean) => {
   const url = await coordinatorUrl();
@@ -108,10 +118,12 @@ const newShard = async (isInstallation: boolean) => {
     const name = `avatar_test_${randomBytes(6).toString("hex")}`;
     const coordinator = await newDatabase(url, name);
     await migrateShards(coordinator, 1);
+    if (THROUGH === "moved") await keepFunctions(coordinator);
     return { coordinator, number: 0, end: () => dropDatabase(url, name) };
   }
   const number = next++;
   await withLock(url, {}, (admin) => migrateShard(admin, number));
+  if (THROUGH === "moved") await keepFunctions(url);
   return { coordinator: url, number, end: async () => {} };
 };
 

@@ -1,13 +1,10 @@
 /** The operator's settings of conversations: the providers, and the bounds of their cost. */
 import { DEFAULT_VOICE } from "@realtime-avatar/domain/calls/worker-sync";
-import { readInteger, readVariable, refuse, type Variables } from "@realtime-avatar/runtime/config";
-import { OFF, readProviderKey, readProviderModel, readProviderUrl } from "@realtime-avatar/runtime/config/provider";
+import { readInteger, readVariable, type Variables } from "@realtime-avatar/runtime/config";
 import { readSpeechSettings } from "@realtime-avatar/runtime/config/speech";
+import { type Endpoint, readEndpoint } from "@realtime-avatar/runtime/providers/endpoints";
 import { OPENAI, type SpeechSettings } from "@realtime-avatar/speech/settings";
 import { Secret } from "@realtime-avatar/storage/secret";
-
-/** A server with OpenAI's API. `apiKey`: null for a server without keys. */
-export type Endpoint = { url: string; apiKey: Secret | null; model: string };
 
 export type ConversationSettings = {
   /** The language model. */
@@ -21,54 +18,15 @@ export type ConversationSettings = {
   maxTurnsPerMinute: number;
 };
 
-/** What OpenAI's servers are asked for without another setting. */
-const OPENAI_MODELS = { LLM: "gpt-4.1-mini", STT: "gpt-4o-mini-transcribe" } as const;
-
 const DEFAULT_INSTRUCTIONS =
   "You speak with a person in a video call. Answer in one to three short spoken sentences, without lists, markup or links.";
 const MAX_INSTRUCTIONS_LENGTH = 8000;
 
-/** The settings of a provider. */
-type ProviderVariables = { url: string | null; apiKey: Secret | null; model: string | null };
-
-/** With `<prefix>_URL` the server there, else with `OPENAI_API_KEY` OpenAI, else none. */
-const chooseEndpoint = (
-  variables: Variables,
-  prefix: keyof typeof OPENAI_MODELS,
-  { url, apiKey, model }: ProviderVariables,
-): Endpoint | null => {
-  const [urlName, keyName, modelName] = [`${prefix}_URL`, `${prefix}_API_KEY`, `${prefix}_MODEL`];
-  const openAiKey = readProviderKey(variables, "OPENAI_API_KEY");
-  if (url === OFF) return null;
-  if (url !== null) {
-    if (!variables[modelName]) refuse(variables, modelName, `set when ${urlName} is set`);
-    return { url, apiKey, model: model ?? "" };
-  }
-  const isUrlUnset = !variables[urlName];
-  if (openAiKey === null) {
-    const isUnset = isUrlUnset && !variables["OPENAI_API_KEY"];
-    const useless = [keyName, modelName].filter((name) => isUnset && variables[name]);
-    for (const name of useless) refuse(variables, name, `unset when neither ${urlName} nor OPENAI_API_KEY is set`);
-    return null;
-  }
-  // The key of OpenAI is sent to OpenAI alone, and no other key is.
-  if (isUrlUnset && apiKey !== null) refuse(variables, keyName, `unset when ${urlName} is not set`);
-  return { url: OPENAI.url, apiKey: openAiKey, model: model ?? OPENAI_MODELS[prefix] };
-};
-
 /** The settings of conversations; null without a language model: calls echo then. */
 export const readConversationSettings = (variables: Variables): ConversationSettings | null => {
   const settings = {
-    llm: chooseEndpoint(variables, "LLM", {
-      url: readProviderUrl(variables, "LLM_URL"),
-      apiKey: readProviderKey(variables, "LLM_API_KEY"),
-      model: readProviderModel(variables, "LLM_MODEL"),
-    }),
-    stt: chooseEndpoint(variables, "STT", {
-      url: readProviderUrl(variables, "STT_URL"),
-      apiKey: readProviderKey(variables, "STT_API_KEY"),
-      model: readProviderModel(variables, "STT_MODEL"),
-    }),
+    llm: readEndpoint(variables, "LLM"),
+    stt: readEndpoint(variables, "STT"),
     speech: readSpeechSettings(variables),
     instructions: readVariable(
       variables,

@@ -1,6 +1,7 @@
 /** The answer of a language model: `POST /chat/completions` with `stream`, which sends events (SSE). */
+
+import type { Endpoint } from "@realtime-avatar/runtime/providers/endpoints";
 import { OPENAI } from "@realtime-avatar/speech/settings";
-import type { Endpoint } from "../settings.ts";
 import { ProviderError } from "./errors.ts";
 import { type RequestLimits, requestBytes } from "./request.ts";
 import { createToolCalls, type ToolOffer } from "./tool-calls.ts";

@@ -1,9 +1,8 @@
 /** Why a provider of a conversation has failed. */
+import { PROVIDERS, type Provider } from "@realtime-avatar/runtime/providers/check";
 import { SpeechError } from "@realtime-avatar/speech/errors";
 
-/** The language model, the recognizer of speech, and the voice. */
-export const PROVIDERS = ["llm", "stt", "tts"] as const;
-export type Provider = (typeof PROVIDERS)[number];
+export { PROVIDERS, type Provider };
 
 export const FAILURES = [
   /** The provider refuses the request: the key, the model, or what is sent. Also a redirect, which is not followed. */

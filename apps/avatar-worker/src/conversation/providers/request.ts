@@ -2,7 +2,7 @@
  * A request to a server with OpenAI's API. What the server sends is not trusted: its time and its bytes are bounded, no redirect is
  * followed, and nothing of it is in an error.
  */
-import type { Endpoint } from "../settings.ts";
+import type { Endpoint } from "@realtime-avatar/runtime/providers/endpoints";
 import { type Failure, type Provider, ProviderError } from "./errors.ts";
 
 export type RequestLimits = {

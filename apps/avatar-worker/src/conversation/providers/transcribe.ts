@@ -1,5 +1,5 @@
 /** The text of a turn: `POST /audio/transcriptions`. */
-import type { Endpoint } from "../settings.ts";
+import type { Endpoint } from "@realtime-avatar/runtime/providers/endpoints";
 import { ProviderError } from "./errors.ts";
 import { type RequestLimits, requestBytes } from "./request.ts";
 

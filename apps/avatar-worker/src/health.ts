@@ -1,6 +1,7 @@
 /** Health checks and metrics over HTTP. By `node:http`, because the worker runs on Node as well. */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import type { ProvidersHealth } from "@realtime-avatar/runtime/providers/check";
 import { RefusedRequest } from "./fleet/service.ts";
 
 export type HealthServer = { url: string; close(): Promise<void> };
@@ -16,8 +17,13 @@ export const UNAVAILABLE_REASONS = [
 ] as const;
 export type UnavailableReason = (typeof UNAVAILABLE_REASONS)[number];
 
-/** `unavailable`: the service has given no work for so long that the worker has left its rooms, or the worker cannot start calls, or stops. */
-export type WorkerHealth = { status: "ok" } | { status: "unavailable"; reason: UnavailableReason };
+/**
+ * `providers`: of conversations, once they were tried. Calls go on without them, and the avatar says that it cannot answer. `unavailable`:
+ * the service has given no work for so long that the worker has left its rooms, or the worker cannot start calls, or stops.
+ */
+export type WorkerHealth =
+  | { status: "ok"; providers?: ProvidersHealth }
+  | { status: "unavailable"; reason: UnavailableReason };
 
 /** What is wrong with the service, by the failure of the last sync. */
 export const reasonOf = (failure: unknown): UnavailableReason => {

@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { createMetrics } from "./metrics.ts";
 
 test("what happens in conversations: counted, from 0 on", async () => {
-  const { watcher, fetch, stop } = createMetrics("1");
+  const { watcher, fetch, stop, showProviders } = createMetrics("1");
   const read = async (): Promise<string[]> => {
     const text = await (await fetch(new Request("http://localhost/metrics"))).text();
     return text
@@ -17,6 +17,7 @@ test("what happens in conversations: counted, from 0 on", async () => {
   watcher.counted("turn");
   watcher.counted("interruption");
   watcher.providerFailed("tts", "busy");
+  showProviders(() => ({ llm: "ok", stt: "refused" }));
   watcher.turnTimed({ end_of_speech: 40, end_of_turn: 352, text: 0, first_token: 200, first_sound: 120, heard: 70 });
   watcher.turnTimed({ first_token: 200, first_sound: 120, heard: 70 });
   watcher.turnTimed({ end_of_speech: 40, end_of_turn: 352, text: 0 });
@@ -37,6 +38,7 @@ test("what happens in conversations: counted, from 0 on", async () => {
     "realtime_avatar_conversation_response_seconds_sum 0.782",
     "realtime_avatar_conversation_response_seconds_count 1",
     'realtime_avatar_provider_failures_total{provider="tts",why="busy"} 1',
+    'realtime_avatar_provider_up{provider="llm"} 1',
   ]);
   stop();
 });

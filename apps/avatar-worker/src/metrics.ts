@@ -1,6 +1,7 @@
 /** The metrics of an avatar worker. Loaded only when metrics are configured. */
 import type { ReportedCall } from "@realtime-avatar/domain/calls/worker-sync";
 import { createRegistry, type ServedMetrics, served } from "@realtime-avatar/runtime/metrics/registry";
+import type { ProvidersHealth } from "@realtime-avatar/runtime/providers/check";
 import { FAILURES, PROVIDERS } from "./conversation/providers/errors.ts";
 import { TURN_STAGES, totalOf } from "./conversation/timings/turn-timings.ts";
 import type { CallWatcher } from "./fleet/call.ts";
@@ -14,6 +15,8 @@ export type WorkerMetrics = ServedMetrics & {
   syncFailed(): void;
   /** Adds the slots and the calls of the worker. */
   show(slots: number, calls: () => readonly ReportedCall[]): void;
+  /** Adds the providers of conversations. */
+  showProviders(health: () => ProvidersHealth): void;
 };
 
 export const createMetrics = (version: string): WorkerMetrics => {
@@ -77,6 +80,12 @@ export const createMetrics = (version: string): WorkerMetrics => {
       providerFailed: (provider, why) => providerFailures.inc({ provider, why }),
     },
     syncFailed: () => failed.inc(),
+    showProviders: (health) => {
+      const help = "Whether a provider of conversations answers: 1 or 0, once a minute.";
+      readGauges("realtime_avatar_provider_up", help, "provider", () =>
+        Object.fromEntries(Object.entries(health()).map(([provider, state]) => [provider, Number(state === "ok")])),
+      );
+    },
     show: (slots, calls) => {
       readGauge("realtime_avatar_worker_slots", "How many calls this worker can have at once.", () => slots);
       const states = { joining: 0, joined: 0, started: 0 };

@@ -5,6 +5,7 @@ import { createLog, inTurns } from "@realtime-avatar/runtime/log";
 import { openTracing } from "@realtime-avatar/runtime/tracing/open";
 import { version } from "../package.json";
 import { type AvatarWorkerConfig, readConfig } from "./config.ts";
+import { watchProviders } from "./conversation/providers/watch.ts";
 import { conversationFeatures, describeProviders } from "./conversation/settings.ts";
 import { createPreloads } from "./fleet/preloads.ts";
 import { createService } from "./fleet/service.ts";
@@ -56,9 +57,19 @@ const start = async (atExit: AtExit): Promise<void> => {
   const health = (): WorkerHealth => {
     if (isStopping) return { status: "unavailable", reason: "shutting_down" };
     if (!sync?.isConnected()) return { status: "unavailable", reason: reasonOf(sync?.failure()) };
-    return processes.canStart() ? { status: "ok" } : { status: "unavailable", reason: "no_processes" };
+    if (!processes.canStart()) return { status: "unavailable", reason: "no_processes" };
+    return { status: "ok", ...(providers && { providers: providers.health() }) };
   };
   let sync: Sync | null = null;
+  const { conversation } = config;
+  const providers =
+    conversation &&
+    watchProviders(conversation, (provider, health) => {
+      const text =
+        health === "ok" ? "a provider of conversations works again" : "a provider of conversations does not work";
+      log[health === "ok" ? "info" : "warn"]({ provider, health }, text);
+    });
+  atExit(async () => providers?.stop());
   const processes = createCallProcesses();
   atExit(processes.stop);
   await processes.ready().catch(() => {
@@ -68,7 +79,6 @@ const start = async (atExit: AtExit): Promise<void> => {
   const preloads = config.renderer === "face" ? createPreloads({ service, processes, pictures }) : null;
   atExit(async () => preloads?.stop());
   const addresses = isChild ? { pid: process.pid } : await serveHealth(config, metrics, health, atExit);
-  const { conversation } = config;
   const features = conversation ? conversationFeatures(conversation) : [];
   if (conversation) log.info(describeProviders(conversation), "calls are conversations: what is said is sent to these");
   else log.info("calls echo what a person says: OPENAI_API_KEY or LLM_URL makes them conversations");
@@ -78,6 +88,7 @@ const start = async (atExit: AtExit): Promise<void> => {
   });
   sync = running;
   metrics?.show(config.slots, running.calls);
+  if (providers) metrics?.showProviders(providers.health);
   atExit(async () => {
     isStopping = true;
     await running.stop();

@@ -50,7 +50,8 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     await control?.stop();
   });
 
-  test("a person who speaks: sees the portrait move, hears the echo, and seconds count from the first moment", async () => {
+  test("a person who speaks, without a language model: sees the portrait move, hears the echo, and the start says what to set", async () => {
+    await worker.waitFor(/OPENAI_API_KEY or LLM_URL makes them conversations/);
     const call = await control.start({ mode: "avatar" });
     await control.untilReported(call.session, "joined");
     expect(control.reportsOf(call.session).every(({ used_seconds }) => used_seconds === 0)).toBe(true);

@@ -156,6 +156,10 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     expect(metrics).toMatch(/realtime_avatar_conversation_turns_total [1-9]/);
     expect(metrics).toMatch(/realtime_avatar_provider_failures_total{provider="llm",why="refused"} [1-9]/);
     expect(metrics).toMatch(/realtime_avatar_provider_failures_total{provider="tts",why="busy"} [1-9]/);
+    expect(metrics).toMatch(/realtime_avatar_provider_up{provider="llm"} 1/);
+    const [, url = ""] = await world.worker.waitFor(/"url":"(http:[^"]+)"/);
+    const ready = await (await fetch(`${url}readyz`)).json();
+    expect(ready).toEqual({ status: "ok", providers: { llm: "ok", stt: "ok", tts: "ok" } });
   });
 
   test("a model that fails three times in a row: the call ends as failed", async () => {

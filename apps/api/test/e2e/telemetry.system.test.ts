@@ -176,6 +176,7 @@ describe("metrics", () => {
     const sweeping = await startService({ METRICS_PORT: "0", SWEEP_IN_API: "true", ...livekit });
     const ofAvatarWorker = createAvatarWorkerMetrics("1");
     ofAvatarWorker.show(1, () => []);
+    ofAvatarWorker.showProviders(() => ({ llm: "ok" }));
     const texts = await Promise.all([
       fetch(sweeping.metricsUrl),
       ofAvatarWorker.fetch(new Request("http://localhost/metrics")),

@@ -119,4 +119,42 @@ describe("the health command", () => {
     });
     expect(gone.stdout + gone.stderr).not.toContain(LIVEKIT_API_SECRET);
   });
+
+  test("health, of an avatar worker and of the API with its own database: each provider of conversations is named, and no key", async () => {
+    const key = "sk-operator-0123456789";
+    const provider = Bun.serve({
+      port: 0,
+      hostname: "127.0.0.1",
+      fetch: ({ headers }) =>
+        new Response(key, { status: headers.get("authorization") === `Bearer ${key}` ? 200 : 401 }),
+    });
+    const LLM_URL = `${provider.url.origin}/v1`;
+    const variables = {
+      LLM_URL,
+      LLM_MODEL: "m",
+      LLM_API_KEY: key,
+      STT_URL: LLM_URL,
+      STT_MODEL: "m",
+      STT_API_KEY: "wrong",
+    };
+    const own = await health({ PORT: "1", ...variables });
+    expect(own.stdout).toEndWith("\nLiveKit: not configured\nlanguage model: ok\nrecognizer: refused\n");
+    expect(own.stdout + own.stderr).not.toContain(key);
+    // The API has no avatar worker then, and does not use these variables.
+    const served = await health({ PORT: "1", DATABASE_URL: "postgres://127.0.0.1:1/none", ...variables });
+    expect(served.stdout).toEndWith("\nLiveKit: not configured\n");
+    await provider.stop(true);
+
+    const providers = { llm: "busy", tts: "ok" };
+    await serving(
+      () => Response.json({ status: "ok", providers }),
+      async (AVATAR_WORKER_PORT) => {
+        const url = `http://127.0.0.1:${AVATAR_WORKER_PORT}/readyz`;
+        const text = await health({ AVATAR_WORKER_PORT }, "--avatar-worker");
+        expect([text.code, text.stdout]).toEqual([0, `ready (${url})\nlanguage model: busy\nvoice: ok\n`]);
+        const json = await health({ AVATAR_WORKER_PORT }, "--avatar-worker", "--json");
+        expect(JSON.parse(json.stdout)).toEqual({ status: "ok", url, providers });
+      },
+    );
+  });
 });

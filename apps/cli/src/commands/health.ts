@@ -1,10 +1,12 @@
 /** `health`: asks a running process whether it is ready. */
 import { readHost, readPort, readVariables } from "@realtime-avatar/runtime/config";
 import type { Health } from "@realtime-avatar/runtime/health";
+import type { ProvidersHealth } from "@realtime-avatar/runtime/providers/check";
 import type { Command } from "commander";
 import { type OutputOptions, withOutputOptions } from "../options.ts";
 import { print, printable, UsageError } from "../terminal.ts";
 import { checkLivekit, livekitText } from "./livekit-health.ts";
+import { checkOwnProviders, providersTexts } from "./providers-health.ts";
 
 type HealthOptions = OutputOptions & { url?: string; worker?: boolean; avatarWorker?: boolean };
 
@@ -27,8 +29,11 @@ const localUrl = ({ worker, avatarWorker }: HealthOptions): string => {
   return `http://${name.includes(":") ? `[${name}]` : name}:${port}`;
 };
 
-/** `url`: what was asked. */
-type HealthResult = (Health | { status: "unavailable"; reason: "unreachable" }) & { url: string };
+/** `url`: what was asked. `providers`: of conversations. */
+type HealthResult = (Health | { status: "unavailable"; reason: "unreachable" }) & {
+  url: string;
+  providers?: ProvidersHealth;
+};
 
 const checkReadiness = async (url: string): Promise<HealthResult> => {
   try {
@@ -56,11 +61,20 @@ const check = async (options: HealthOptions): Promise<void> => {
   // Connect directly, even if the environment (of a container, for example) sets a proxy.
   process.env["NO_PROXY"] = "*";
   const isApi = !options.worker && !options.avatarWorker;
-  const [health, livekit] = await Promise.all([checkReadiness(readinessUrl(url)), isApi ? checkLivekit() : null]);
-  const text = printable(`${health.status === "ok" ? "ready" : `not ready: ${health.reason}`} (${health.url})`);
-  // A LiveKit that is down does not make the service unready: everything but calls works.
-  if (livekit === null) print(options, health, text);
-  else print(options, { ...health, livekit }, `${text}\n${livekitText(livekit)}`);
+  const [health, livekit, own] = await Promise.all([
+    checkReadiness(readinessUrl(url)),
+    isApi ? checkLivekit() : null,
+    isApi ? checkOwnProviders(HEALTH_DEADLINE_MS) : {},
+  ]);
+  const providers = { ...own, ...health.providers };
+  const lines = [
+    `${health.status === "ok" ? "ready" : `not ready: ${health.reason}`} (${health.url})`,
+    // A LiveKit or a provider that is down does not make the service unready: everything but calls works.
+    ...(livekit === null ? [] : [livekitText(livekit)]),
+    ...providersTexts(providers),
+  ];
+  const more = { ...(livekit && { livekit }), ...(Object.keys(providers).length > 0 && { providers }) };
+  print(options, { ...health, ...more }, lines.map(printable).join("\n"));
   if (health.status !== "ok") process.exitCode = 1;
 };
 

@@ -1,0 +1,35 @@
+import { afterAll, expect, test } from "bun:test";
+import { until } from "@realtime-avatar/testing/until";
+import { readConversationSettings } from "../settings.ts";
+import { watchProviders } from "./watch.ts";
+
+let status = 503;
+let requests = 0;
+const server = Bun.serve({
+  hostname: "127.0.0.1",
+  port: 0,
+  fetch: () => {
+    requests++;
+    return new Response(null, { status });
+  },
+});
+afterAll(() => server.stop(true));
+
+test("a provider that is down, and comes back: each change is told once, and nothing after the stop", async () => {
+  const settings = readConversationSettings({ LLM_URL: `${server.url.origin}/v1`, LLM_MODEL: "m" });
+  if (!settings) throw new Error("there is no language model");
+  const changes: string[] = [];
+  const watch = watchProviders(settings, (provider, health) => changes.push(`${provider} ${health}`), 20);
+  expect(watch.health()).toEqual({});
+  await until(() => requests > 4);
+  expect(watch.health()).toEqual({ llm: "busy" });
+  status = 200;
+  await until(() => watch.health().llm === "ok");
+  const before = requests;
+  await until(() => requests > before + 2);
+  expect(changes).toEqual(["llm busy", "llm ok"]);
+  status = 401;
+  watch.stop();
+  await Bun.sleep(100);
+  expect(changes).toEqual(["llm busy", "llm ok"]);
+});

@@ -258,6 +258,15 @@ export type Described = {
     sealedFor: string | null;
     responseFields: object | null;
   };
+  find_turn: {
+    id: string | null;
+    sessionId: string | null;
+    kind: string | null;
+    status: string | null;
+    heard: string | null;
+    createdAt: Date | null;
+    version: number | null;
+  };
   find_usage_session: { position: number | null; session: object | null; version: number | null };
   find_user: {
     tenantId: string | null;

@@ -389,6 +389,17 @@ export type Member = {
 };
 const member = composite<Member>("tenantId", "id", "email", "name", "role", "version", "createdAt");
 
+export type NewTurn = {
+  id: string | null;
+  sessionId: string | null;
+  kind: string | null;
+  text: string | null;
+  instructions: string | null;
+  interrupts: boolean | null;
+  createdAt: Date | null;
+};
+const newTurn = composite<NewTurn>("id", "sessionId", "kind", "text", "instructions", "interrupts", "createdAt");
+
 export type Passkey = {
   tenantId: string | null;
   id: string | null;
@@ -462,6 +473,15 @@ const reportedCall = composite<ReportedCall>(
   "gapCount",
   "gapSeconds",
 );
+
+export type ReportedTurn = {
+  sessionId: string | null;
+  generation: number | null;
+  turnId: string | null;
+  status: string | null;
+  heard: string | null;
+};
+const reportedTurn = composite<ReportedTurn>("sessionId", "generation", "turnId", "status", "heard");
 
 export type SessionChange = {
   environment: string | null;
@@ -1158,6 +1178,40 @@ export const createTestDelivery = databaseFunction<CreateTestDeliveryInput, Crea
     claim: claim,
   },
   'outcome as "outcome", wait_seconds as "waitSeconds", body_hash as "bodyHash", response_status as "responseStatus", location as "location", etag as "etag", response_body as "responseBody", sealed_for as "sealedFor", response_fields as "responseFields"',
+);
+
+export type CreateTurnInput = {
+  caller: Caller | null;
+  environment: string | null;
+  turn: NewTurn | null;
+  maxWaiting: number | null;
+  feature: string | null;
+  answerFeature: string | null;
+  attemptId: string | null;
+  claim: Claim | null;
+};
+export type CreateTurnRow = {
+  outcome: string | null;
+  bodyHash: Uint8Array | null;
+  responseStatus: number | null;
+  location: string | null;
+  etag: string | null;
+  responseBody: Uint8Array | null;
+  sealedFor: string | null;
+};
+export const createTurn = databaseFunction<CreateTurnInput, CreateTurnRow>(
+  "create_turn",
+  {
+    caller: caller,
+    environment: null,
+    turn: newTurn,
+    maxWaiting: null,
+    feature: null,
+    answerFeature: null,
+    attemptId: null,
+    claim: claim,
+  },
+  'outcome as "outcome", body_hash as "bodyHash", response_status as "responseStatus", location as "location", etag as "etag", response_body as "responseBody", sealed_for as "sealedFor"',
 );
 
 export type CreateUserSessionInput = {
@@ -2345,6 +2399,8 @@ export type SyncWorkerInput = {
   slots: number | null;
   features: readonly string[] | null;
   calls: readonly (ReportedCall | null)[] | null;
+  turns: readonly (ReportedTurn | null)[] | null;
+  maxTurns: number | null;
   leaseSeconds: number | null;
   sessionLeaseSeconds: number | null;
   entryIds: readonly string[] | null;
@@ -2361,6 +2417,8 @@ export const syncWorker = databaseFunction<SyncWorkerInput, SyncWorkerRow>(
     slots: null,
     features: null,
     calls: list(reportedCall),
+    turns: list(reportedTurn),
+    maxTurns: null,
     leaseSeconds: null,
     sessionLeaseSeconds: null,
     entryIds: null,

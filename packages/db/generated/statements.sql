@@ -2732,6 +2732,16 @@ where now() - idempotency_claims.created_at < interval '24 hours'
   and idempotency_claims.request = $3
   and idempotency_claims.idempotency_key = $4
 
+-- find_turn. Columns: id text, sessionId text, kind text, status text, heard text, createdAt timestamptz, version integer.
+select call_turns.id as id, call_turns.session_id as "sessionId", call_turns.kind as kind,
+  call_turns.status as status, call_turns.heard as heard, call_turns.created_at as "createdAt",
+  call_turns.version as version
+from call_turns
+join usage_sessions on usage_sessions.tenant_id = call_turns.tenant_id and usage_sessions.id = call_turns.session_id
+where call_turns.tenant_id = $1 and call_turns.id = $2
+  and call_turns.kind <> 'interrupt' and usage_sessions.environment = $3
+  and $4 = any (usage_sessions.lineage)
+
 -- find_usage_session. Columns: position integer, session json, version integer.
 select position::integer as position, ('{"sessionId":"' || usage_sessions.id || '",environment:"' || usage_sessions.environment || '","apiKeyId":"' || usage_sessions.api_key_id || '","avatarId":' || coalesce('"' || usage_sessions.avatar_id || '"', 'null') || ',"avatarName":' || coalesce(to_json((
   select named.display_name from avatars named

@@ -45,6 +45,8 @@ const RIGHTS = [
   "select, insert, update (expires_at), delete on public.spent_challenges",
   "select, insert, update (room, room_name, room_number, input, generation, counts_from, gap_count, gap_seconds) on public.calls",
   "select, insert, update (url, token, digest, identity), delete on public.call_agents",
+  `select, insert, update (text, instructions, status, heard, generation, version, ended_at), delete
+    on public.call_turns`,
   "select, insert, update (polled_at, test_polls), delete on public.call_tickets",
   "select, insert, update (features, slots, lease_until, synced_at), delete on fleet.avatar_workers",
   "select, insert, update (tenant_id, session_id, has_news), delete on fleet.avatar_slots",

@@ -47,6 +47,7 @@ import avatarPreloads from "../migrations/0039_avatar_preloads.sql" with { type:
 import callRooms from "../migrations/0040_call_rooms.sql" with { type: "text" };
 import callRoomIndex from "../migrations/0041_call_room_index.sql" with { type: "text" };
 import entriesOfOperator from "../migrations/0042_entries_of_operator.sql" with { type: "text" };
+import callTurns from "../migrations/0043_call_turns.sql" with { type: "text" };
 import journal from "../migrations/meta/_journal.json";
 import { applyMigrations, type Migration } from "./apply-migrations.ts";
 import type { Db } from "./connection/pool.ts";
@@ -100,6 +101,7 @@ const TEXTS = [
   callRooms,
   callRoomIndex,
   entriesOfOperator,
+  callTurns,
 ];
 
 /** The key of the advisory lock: any number, the same in every replica. */

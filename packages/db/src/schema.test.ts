@@ -55,6 +55,7 @@ describe.skipIf(!IS_ONE_DATABASE)("the catalog of one database", () => {
       "avatars",
       "call_agents",
       "call_tickets",
+      "call_turns",
       "calls",
       "credit_accounts",
       "credit_entries",

@@ -7,7 +7,7 @@
 /** `count` bytes from a cryptographically secure source. */
 export type RandomBytes = (count: number) => Uint8Array;
 
-/** Tenant, API key record, avatar, audit event, asset, usage session, credit entry, job, user, session of a user, passkey, invitation, identity of a user, ticket of a call that waits, webhook endpoint, delivery, event, video. */
+/** Tenant, API key record, avatar, audit event, asset, usage session, credit entry, job, user, session of a user, passkey, invitation, identity of a user, ticket of a call that waits, webhook endpoint, delivery, event, video, turn. */
 export type IdPrefix =
   | "ten"
   | "key"
@@ -26,7 +26,8 @@ export type IdPrefix =
   | "whe"
   | "whd"
   | "evt"
-  | "vid";
+  | "vid"
+  | "trn";
 export type Id<Prefix extends IdPrefix> = `${Prefix}_${string}`;
 export type TenantId = Id<"ten">;
 export type ApiKeyId = Id<"key">;
@@ -46,6 +47,7 @@ export type WebhookEndpointId = Id<"whe">;
 export type WebhookDeliveryId = Id<"whd">;
 export type WebhookEventId = Id<"evt">;
 export type VideoId = Id<"vid">;
+export type TurnId = Id<"trn">;
 
 /** The digits of Crockford base32. */
 export const ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz";

@@ -152,6 +152,18 @@ export const PROBLEMS = {
       "The call is open, but cannot go on in another room: nobody has joined it, its avatar speaks for an agent, or its avatar worker is of an earlier release.",
     remedy: "See `detail` for the cause. Join with the grant of the start, or start another call.",
   },
+  call_not_running: {
+    status: 409,
+    title: "The call has ended",
+    meaning: "The call has ended, or must end. Nothing was said.",
+    remedy: "Start another call.",
+  },
+  too_many_turns: {
+    status: 409,
+    title: "Too many turns wait in the call",
+    meaning: "Eight turns of the call are `queued`. Nothing was added.",
+    remedy: "Wait until one of them was said, or interrupt the call, which drops them.",
+  },
   asset_in_use: {
     status: 409,
     title: "The asset is in use",
@@ -272,6 +284,14 @@ export const PROBLEMS = {
     meaning: "The service has no LiveKit server, or no secret for avatar workers, so it cannot hold calls.",
     remedy:
       "The operator installs `livekit-server`, or sets `LIVEKIT_URL`, `LIVEKIT_API_KEY`, `LIVEKIT_API_SECRET` and `AVATAR_WORKER_SECRET`.",
+  },
+  conversation_not_configured: {
+    status: 501,
+    title: "The call cannot take this turn",
+    meaning:
+      "The avatar worker of the call has no language model to answer a turn, or is of a release that takes no turns.",
+    remedy:
+      "The operator sets `OPENAI_API_KEY` or `LLM_URL` of the avatar worker, or upgrades it. A turn of the kind `say` needs no language model.",
   },
   unavailable: {
     status: 503,

@@ -2,7 +2,8 @@
 import { END_REASONS, type EndReason } from "@realtime-avatar/domain/calls/end-reasons";
 import { endReasonOf } from "@realtime-avatar/domain/calls/lifecycle";
 import type { CallInput, CallMode, ReleaseReason } from "@realtime-avatar/domain/calls/schemas";
-import type { SyncRequest } from "@realtime-avatar/domain/calls/worker-sync";
+import type { CommandKind } from "@realtime-avatar/domain/calls/turns";
+import { MAX_TURNS, type SyncRequest, TURNS } from "@realtime-avatar/domain/calls/worker-sync";
 import type { Environment } from "@realtime-avatar/domain/environment";
 import { type AvatarId, newId, type SessionId, type TenantId } from "@realtime-avatar/domain/id";
 import { sql } from "drizzle-orm";
@@ -50,6 +51,17 @@ export type RoomChange = Pick<
   "sessionId" | "generation" | "roomNumber" | "roomName" | "mode" | "maxSeconds"
 >;
 
+/** A turn that a worker is to do. `interrupt`: it ends what the avatar is saying. The texts of an interruption are null. */
+export type CallTurn = {
+  turnId: string;
+  sessionId: SessionId;
+  generation: number;
+  kind: CommandKind;
+  text: string | null;
+  instructions: string | null;
+  interrupt: boolean;
+};
+
 export type SyncResult = {
   /** Calls that are assigned to the worker, and that its request does not list. */
   start: Assignment[];
@@ -61,6 +73,8 @@ export type SyncResult = {
   rooms: (string | null)[];
   /** The latest first. */
   preloads: Preload[];
+  /** Those of its started calls that its request does not list, in their order. */
+  turns: CallTurn[];
   /** Until when the worker has its calls now: see `loseWorker`. */
   leaseEnds: Date;
 };
@@ -71,7 +85,11 @@ export type SyncTerms = { leaseSeconds: number; sessionLeaseSeconds: number };
 type EndedRow = { sessionId: SessionId; generation: number; reason: string | null; closedBy: string | null };
 type BroughtRow = Omit<NonNullable<Assignment["brought"]>, "token"> & { token: string };
 type StartRow = Omit<Assignment, "brought"> & { brought: BroughtRow | null };
-type SyncRow = Pick<SyncResult, "move" | "rooms" | "preloads"> & { start: StartRow[]; end: EndedRow[] };
+type SyncRow = Pick<SyncResult, "move" | "rooms" | "preloads"> & {
+  start: StartRow[];
+  end: EndedRow[];
+  turns: CallTurn[] | null;
+};
 
 /** Why a call has ended, as its worker tells it. Null when its lease was over, or when it goes on at another worker. */
 const endedReason = ({ reason, closedBy }: EndedRow): EndReason | null => {
@@ -99,11 +117,15 @@ export const syncWorker = async (
     gapCount: resume?.gap_count ?? null,
     gapSeconds: resume?.gap_seconds ?? null,
   }));
+  const turns = calls.flatMap(({ session_id, generation, turns: listed = [] }) =>
+    listed.map(({ turn_id, status, heard }) => ({ sessionId: session_id, generation, turnId: turn_id, status, heard })),
+  );
   const [row] = await callSync(db, {
-    ...{ workerId, slots, features, calls: reported, leaseSeconds, sessionLeaseSeconds, entryIds, requestId },
+    ...{ workerId, slots, features, calls: reported, turns, maxTurns: features.includes(TURNS) ? MAX_TURNS : 0 },
+    ...{ leaseSeconds, sessionLeaseSeconds, entryIds, requestId },
   });
   const { result, leaseEnds } = row as SyncWorkerRow;
-  const { start, move, end, rooms, preloads } = result as SyncRow;
+  const { start, move, end, rooms, preloads, turns: given } = result as SyncRow;
   return {
     start: start.map(({ brought, ...call }) => ({
       ...call,
@@ -113,6 +135,7 @@ export const syncWorker = async (
     end: end.map((one) => ({ sessionId: one.sessionId, generation: one.generation, reason: endedReason(one) })),
     rooms,
     preloads,
+    turns: given ?? [],
     leaseEnds: leaseEnds as Date,
   };
 };

@@ -1,6 +1,8 @@
 /** How the server executes the functions of calls: by indexes, in tables of many rows, with plans for any values. */
 import { expect } from "bun:test";
-import type { SessionId, TenantId } from "@realtime-avatar/domain/id";
+import type { CommandKind } from "@realtime-avatar/domain/calls/turns";
+import { TURNS } from "@realtime-avatar/domain/calls/worker-sync";
+import { type ApiKeyId, newId, type SessionId, type TenantId, type TurnId } from "@realtime-avatar/domain/id";
 import { callRequest, readyAvatar, report, sync } from "@realtime-avatar/testing/calls/calls";
 import { seedCaller } from "@realtime-avatar/testing/credits";
 import { fileDatabase } from "@realtime-avatar/testing/fixture";
@@ -25,6 +27,7 @@ import {
   markRoomsGone,
 } from "./reconcile.ts";
 import { findCallToResume, resumeCall } from "./resume.ts";
+import { createTurn, findTurn } from "./turns.ts";
 
 const ROWS = 3000;
 const OPEN = 600;
@@ -56,7 +59,11 @@ await database.db.client.unsafe(`
     from generate_series(1, ${ROWS}) i;
   insert into call_tickets (tenant_id, id, api_key_id, fingerprint, turn, polled_at)
     select ${rowId("ten")}, ${rowId("tkt")}, 'key', 'x', i, now() + interval '1 hour' from generate_series(1, ${OPEN}) i;
-  insert into fleet.avatar_workers select 'worker ' || i, '{}', 4, now() + interval '1 hour' from generate_series(1, ${OPEN}) i;
+  insert into call_turns (tenant_id, id, session_id, number, kind, text, interrupts, status, created_at, ended_at)
+    select '${tenantId}', ${rowId("trn")}, ${rowId("ses")}, 1, 'say', case when i <= 20 then 'x' end, true,
+      case when i <= 20 then 'queued' else 'said' end, now(), case when i > 20 then now() end
+    from generate_series(1, ${ROWS}) i;
+  insert into fleet.avatar_workers select 'worker ' || i, '{${TURNS}}', 4, now() + interval '1 hour' from generate_series(1, ${OPEN}) i;
   insert into fleet.avatar_slots (worker_id, n, tenant_id, session_id)
     select 'worker ' || i, n, case when n = 1 then '${tenantId}' end, case when n = 1 then ${rowId("ses")} end
     from generate_series(1, ${OPEN}) i, generate_series(1, 4) n;
@@ -74,6 +81,17 @@ await database.db.client.unsafe(`
 await explain();
 
 const session = (at: number) => `ses_01h455vb4p${String(at).padStart(16, "0")}` as SessionId;
+const turn = (at: number) => `trn_01h455vb4p${String(at).padStart(16, "0")}` as TurnId;
+/** A turn, or an interruption, of the caller in one of its calls. */
+const sayTo = async (sessionId: SessionId, kind: CommandKind) => {
+  await database.db.client`update usage_sessions set lineage = array[${child.id}] where id = ${sessionId}`;
+  await database.db.client`delete from call_agents where session_id = ${sessionId}`;
+  const origin = operatorOrigin();
+  const id = newId("trn", origin.now, origin.random);
+  const text = kind === "interrupt" ? null : "x";
+  return createTurn(db, { id, sessionId, kind, text, instructions: null, interrupt: true }, child, origin, claimOf(id));
+};
+const rowCaller = (at: number) => ({ ...child, id: `key_01h455vb4p${String(at).padStart(16, "0")}` as ApiKeyId });
 const request = () => callRequest(child, avatarId);
 const started = async (): Promise<SessionId> => {
   const one = request();
@@ -114,6 +132,19 @@ test.each([
   ],
   ["a sync", async () => sync(db, "worker 1", { slots: 4, calls: [report(session(1)), report(session(2))] })],
   ["a sync that ends a call", async () => sync(db, "worker 3", { slots: 4, calls: [report(session(3), "ended", 3)] })],
+  [
+    "a sync with turns",
+    async () => {
+      const turns = [{ turn_id: turn(2), status: "said" as const, heard: "x" }];
+      const reported = [report(session(2), "started", 1, { turns })];
+      expect((await sync(db, "worker 2", { slots: 4, features: [TURNS], calls: reported })).turns).toEqual([]);
+      const calls = [report(session(4))];
+      expect((await sync(db, "worker 4", { slots: 4, features: [TURNS], calls })).turns).toHaveLength(1);
+    },
+  ],
+  ["a turn", async () => expect(await sayTo(session(6), "say")).toEqual({ kind: "written" })],
+  ["an interruption", async () => expect(await sayTo(session(6), "interrupt")).toEqual({ kind: "written" })],
+  ["a turn that is read", async () => expect(await findTurn(db, rowCaller(11), turn(11))).not.toBeNull()],
   ["the workers with work", async () => listWorkersWithWork(db, ["worker 1", "worker 2"])],
   ["a preload", async () => preloadAvatar(db, avatarId, child, operatorOrigin(), claimOf("preload"))],
   ["a file of a preload", async () => findPreloadOwner(db, "worker 1", avatarId)],
@@ -150,8 +181,9 @@ test.each([
   expect(plans.length).toBeGreaterThan(0);
   expect(plans.filter((plan) => plan.replaceAll(new RegExp(SMALL, "g"), "").includes("Seq Scan"))).toEqual([]);
   for (const [, index = "", condition] of plans.join("\n").matchAll(/using (\w+) on .*\n +Index Cond: (.*)/g)) {
-    // Each index is entered by the tenant, but for the look-up of a credential and of what the fleet names by its session.
-    const isBefore = /^(api_key_credentials_pkey|avatar_\w+|calls_session_index|pg_\w+)$/.test(index);
+    // Each index is entered by the tenant, but for the look-up of a credential, of what the fleet names by its session, and of old turns.
+    const isBefore =
+      /^(api_key_credentials_pkey|avatar_\w+|calls_session_index|call_turns_(open|ended)_index|pg_\w+)$/.test(index);
     if (!isBefore) expect(`${index} ${condition}`).toContain("tenant_id");
   }
 });

@@ -3,6 +3,7 @@
  * `fleet`: the avatar workers and their slots.
  */
 import { CALL_MODES } from "@realtime-avatar/domain/calls/schemas";
+import { COMMAND_KINDS, HEARD, TURN_STATUSES, TURN_TEXTS as turnTexts } from "@realtime-avatar/domain/calls/turns";
 import { ENVIRONMENTS } from "@realtime-avatar/domain/environment";
 import { sql } from "drizzle-orm";
 import {
@@ -18,7 +19,7 @@ import {
   text,
   uniqueIndex,
 } from "drizzle-orm/pg-core";
-import { bytes, bytewise, isId, oneOf, time, whenCompared } from "./columns.ts";
+import { bytes, bytewise, isId, length, oneOf, time, whenCompared } from "./columns.ts";
 
 /**
  * What is known of the room of a call. `create`: it is to be created, and may exist. `exists`. `delete`: the call has ended, and
@@ -116,6 +117,52 @@ export const callTickets = pgTable(
   (table) => [
     primaryKey({ columns: [table.tenantId, table.id] }),
     check("call_tickets_id_check", isId(table.id, "tkt")),
+  ],
+);
+
+/**
+ * What programs have the avatars of calls say, and the interruptions between (`interrupt`). Only a holder of the lock on the row of the
+ * call writes the turns of it. The texts are forgotten as soon as the turn is over, and the row an hour later.
+ */
+export const callTurns = pgTable(
+  "call_turns",
+  {
+    tenantId: bytewise("tenant_id").notNull(),
+    id: bytewise("id").notNull(),
+    sessionId: bytewise("session_id").notNull(),
+    /** The place among the turns of the call that are not over. */
+    number: integer("number").notNull(),
+    kind: text("kind").notNull(),
+    text: text("text"),
+    instructions: text("instructions"),
+    /** Whether it ends what the avatar is saying. */
+    interrupts: boolean("interrupts").notNull(),
+    status: text("status").notNull(),
+    heard: text("heard"),
+    /** The generation of the call whose worker has got the turn. No other one gets it: it is not said twice. */
+    generation: integer("generation"),
+    version: integer("version").notNull().default(1),
+    createdAt: time("created_at").notNull(),
+    endedAt: time("ended_at"),
+  },
+  (table) => [
+    primaryKey({ columns: [table.tenantId, table.id] }),
+    index("call_turns_open_index")
+      .on(table.sessionId, table.tenantId, table.number)
+      .where(sql`${table.endedAt} is null`),
+    index("call_turns_ended_index").on(table.endedAt).where(sql`${table.endedAt} is not null`),
+    check("call_turns_id_check", isId(table.id, "trn")),
+    check("call_turns_session_id_check", isId(table.sessionId, "ses")),
+    check("call_turns_kind_check", oneOf(table.kind, COMMAND_KINDS)),
+    check("call_turns_text_check", length(table.text, turnTexts.text.anyOf[0])),
+    check("call_turns_instructions_check", length(table.instructions, turnTexts.instructions.anyOf[0])),
+    check("call_turns_status_check", oneOf(table.status, TURN_STATUSES)),
+    check("call_turns_heard_check", length(table.heard, HEARD)),
+    check(
+      "call_turns_ended_check",
+      sql`(${table.endedAt} is null) = (${table.status} in ('queued', 'speaking')) and (${table.endedAt} is null or num_nonnulls(${table.text}, ${table.instructions}) = 0)`,
+    ),
+    check("call_turns_version_check", sql`${table.version} >= 1`),
   ],
 );
 

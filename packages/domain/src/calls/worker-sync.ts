@@ -29,6 +29,7 @@ import { ClosedObject, Count, isValid, JsonObject, Nullable, OneOf, Text } from 
 import { END_REASONS } from "./end-reasons.ts";
 import { withoutUnknownFields } from "./known-fields.ts";
 import { CALL_MODES, CallInput } from "./schemas.ts";
+import { COMMAND_KINDS, HEARD, TURN_STATUSES, TURN_TEXTS } from "./turns.ts";
 
 /** Maximum number of slots of a worker. */
 export const MAX_SLOTS = 1000;
@@ -70,8 +71,15 @@ export const DEFAULT_VOICE = "default_voice_id";
  * away (`resume` of a start).
  */
 export const RESUME = "resume";
+/** A worker with this feature has the avatar say the turns of programs, and stops it. With the second one, it answers them as well. */
+export const TURNS = "turns";
+export const ANSWERS = "turns.answer";
 /** What the service can do beyond the form of the release before. */
-export const SERVICE_FEATURES: readonly string[] = [WIRE_2, PRELOAD, RESUME];
+export const SERVICE_FEATURES: readonly string[] = [WIRE_2, PRELOAD, RESUME, TURNS];
+/** Maximum number of turns that a response brings. */
+export const MAX_TURNS = 32;
+/** Maximum number of turns that a worker lists of a call: those that wait, and those that are over and were not yet reported. */
+export const MAX_LISTED_TURNS = 64;
 /** Maximum number of avatars that a response asks a worker to load. */
 export const MAX_PRELOADS = 4;
 /** Maximum number of features in the first form of a request, which the release before accepts. */
@@ -101,6 +109,26 @@ const RoomNumber = Count({ minimum: 1, maximum: MAX_INTEGER, description: "Count
  */
 export const WORKER_CALL_STATES = ["joining", "joined", "started", "ended"] as const;
 
+const turnId = { turn_id: Text({ minLength: 1, maxLength: 64 }) };
+
+/** A turn as its worker sees it. It lists a turn that is over until a sync that lists it was answered. */
+export const ReportedTurn = ClosedObject({
+  ...turnId,
+  status: OneOf(TURN_STATUSES),
+  heard: Nullable(Text(HEARD), { description: "The words that were heard; null before it is over." }),
+});
+export type ReportedTurn = Static<typeof ReportedTurn>;
+
+/** A turn that a worker gets. */
+export const AssignedTurn = ClosedObject({
+  ...callId,
+  ...turnId,
+  kind: OneOf(COMMAND_KINDS),
+  ...TURN_TEXTS,
+  interrupt: Type.Boolean(),
+});
+export type AssignedTurn = Static<typeof AssignedTurn>;
+
 export const ReportedCall = ClosedObject({
   ...callId,
   state: OneOf(WORKER_CALL_STATES),
@@ -113,6 +141,13 @@ export const ReportedCall = ClosedObject({
       { room_number: RoomNumber, ...Gaps },
       { description: "Of a call whose start had `resume`. `room_number`: of the room that the worker was told last." },
     ),
+  ),
+  turns: Type.Optional(
+    Type.Array(ReportedTurn, {
+      minItems: 0,
+      maxItems: MAX_LISTED_TURNS,
+      description: "Only for a service with the feature `turns`.",
+    }),
   ),
 });
 export type ReportedCall = Static<typeof ReportedCall>;
@@ -210,6 +245,14 @@ export const SyncResponse = ClosedObject({
       maxItems: MAX_PRELOADS,
       description:
         "Avatars to load before a call, the latest request first. The same id again is the same request. Only for a worker with the feature `preload`.",
+    }),
+  ),
+  turns: Type.Optional(
+    Type.Array(AssignedTurn, {
+      minItems: 0,
+      maxItems: MAX_TURNS,
+      description:
+        "Turns of calls that the request lists as `started`, which it does not list, in their order. One comes again until it is listed. Only for a worker with the feature `turns`.",
     }),
   ),
   features: Type.Optional(Features("What the service can do. Only for a worker with the feature `wire-2`.")),

@@ -51,6 +51,9 @@ export const MINIMUM_ROLES: Readonly<Record<string, Role | null>> = {
   releaseSession: null,
   startCall: null,
   prepareCall: null,
+  createTurn: null,
+  getTurn: null,
+  interruptCall: null,
   releaseCall: null,
 
   listVideos: "viewer",

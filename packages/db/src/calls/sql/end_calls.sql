@@ -1,11 +1,12 @@
 -- Marks the rooms of sessions that end for deletion, those of others as gone, and frees their slots. What the renderer got of the
--- request is forgotten, because it can be about a person, and so is the agent, with the token that it has brought. Most sessions are
+-- request is forgotten, because it can be about a person, and so is the agent, with the token that it has brought. Turns that wait are dropped, and one that is being said is interrupted. Most sessions are
 -- no calls: then nothing is written.
--- Lock order: the agents, which only a function writes that has locked the call; the slots by primary key. The calling function has locked the calls (lock_counters).
+-- Lock order: the agents and the turns, which only a function writes that has locked the call; the slots by primary key. The calling function has locked the calls (lock_counters).
 create function rta.end_calls(p_tenant_ids text[], p_session_ids text[]) returns void
 language plpgsql as $$
 declare
   v_calls text[];
+  v_now timestamptz := date_trunc('milliseconds', clock_timestamp());
 begin
   with ended as (
     update public.calls call set
@@ -18,6 +19,11 @@ begin
   if v_calls is not null then
     delete from public.call_agents agent using unnest(p_tenant_ids, p_session_ids) session (tenant_id, id)
     where agent.tenant_id = session.tenant_id and agent.session_id = session.id;
+    update public.call_turns turn set
+      status = case turn.status when 'speaking' then 'interrupted' else 'dropped' end, text = null, instructions = null,
+      ended_at = v_now, version = turn.version + 1
+    from unnest(p_tenant_ids, p_session_ids) session (tenant_id, id)
+    where turn.tenant_id = session.tenant_id and turn.session_id = session.id and turn.ended_at is null;
     perform from fleet.avatar_slots where session_id = any (v_calls) order by worker_id, n for no key update;
     update fleet.avatar_slots set tenant_id = null, session_id = null, has_news = true where session_id = any (v_calls);
   end if;

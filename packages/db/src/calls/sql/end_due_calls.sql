@@ -1,11 +1,11 @@
 -- Ends calls that must end: see must_end; and those that have used up what they hold, by the clock. They are charged the seconds of
--- both sides (used_by_clock). Also frees the slots of sessions that a function of an earlier version has ended, forgets the agents of these, and
--- deletes tickets that nobody polls. Returns how many calls it has ended, and their rooms. At most as many as half of `p_entry_ids`.
+-- both sides (used_by_clock). Also frees the slots of sessions that a function of an earlier version has ended, forgets the
+-- agents and the turns of these, and deletes tickets that nobody polls, and turns that are over for an hour. Returns how many calls it has ended, and their rooms. At most as many as half of `p_entry_ids`.
 --
 -- The worker ends a call by itself when its seconds are over: the clock here is three seconds later, so that the worker's own
 -- farewell comes first. A call that nobody reports is left to the sweep. A test ends its call after five seconds (`worker_lost`).
 --
--- Lock order: the sessions (skip locked), their calls and counters (lock_counters), their slots, then agents and tickets (skip locked). A
+-- Lock order: the sessions (skip locked), their calls and counters (lock_counters), their slots, then agents, turns and tickets (skip locked). A
 -- start waits for its ticket while it holds its counters, so no ticket may be locked before them.
 create function rta.end_due_calls(p_entry_ids text[], p_request_id text, out ended integer, out rooms text[])
 language plpgsql as $$
@@ -56,6 +56,16 @@ begin
     select agent.ctid from public.call_agents agent where not exists (
       select from public.usage_sessions session
       where session.tenant_id = agent.tenant_id and session.id = agent.session_id and session.ended_at is null
+    ) for update skip locked
+  ));
+  delete from public.call_turns where ctid = any (array(
+    select turn.ctid from public.call_turns turn where turn.ended_at <= v_now - interval '1 hour'
+    order by turn.ended_at limit 1000 for update skip locked
+  ));
+  delete from public.call_turns where ctid = any (array(
+    select turn.ctid from public.call_turns turn where turn.ended_at is null and not exists (
+      select from public.usage_sessions session
+      where session.tenant_id = turn.tenant_id and session.id = turn.session_id and session.ended_at is null
     ) for update skip locked
   ));
   delete from public.call_tickets where ctid = any (array(

@@ -1,13 +1,20 @@
 -- Gives a call the slot of another worker, and its next generation: reports of the earlier one count no more, and no seconds until
 -- the new worker has both sides. `p_used`: what the call has used until then.
--- Lock order: the call, the slots. The calling function has locked the session and the new slot.
+-- The turns that the earlier worker has got have failed: it may have said them, and they must not be said twice.
+-- Lock order: the call, its turns, the slots. The calling function has locked the session and the new slot.
 create function rta.move_call(p_tenant_id text, p_session_id text, p_slot rta.free_slot, p_used bigint) returns void
 language plpgsql as $$
+declare
+  v_now timestamptz := date_trunc('milliseconds', clock_timestamp());
 begin
   update public.usage_sessions set used = p_used, version = version + 1
   where tenant_id = p_tenant_id and id = p_session_id and used < p_used;
   update public.calls set generation = generation + 1, counts_from = null
   where tenant_id = p_tenant_id and session_id = p_session_id;
+  update public.call_turns turn
+  set status = 'failed', text = null, instructions = null, ended_at = v_now, version = turn.version + 1
+  where turn.tenant_id = p_tenant_id and turn.session_id = p_session_id and turn.ended_at is null
+    and turn.generation is not null;
   update fleet.avatar_slots set tenant_id = null, session_id = null where session_id = p_session_id;
   update fleet.avatar_slots set tenant_id = p_tenant_id, session_id = p_session_id, has_news = true
   where worker_id = p_slot.worker_id and n = p_slot.n;

@@ -5,17 +5,20 @@
 --            it, or its lease has expired)
 --   'rooms'  the rooms of the calls that this sync has closed
 --   'preloads'  avatars that it is to load before a call
+--   'turns'  those of its started calls that it does not list; null: none
 -- A report of a call is written when it changes the state of the call, and otherwise after ten seconds. A call that it reports as
 -- ended is closed, and charged what it reports. A worker without slots and calls stops: its lease ends now. `lease_ends`: of the
 -- worker, for lose_worker.
 --
--- Lock order: the worker, the sessions by primary key, their calls and counters (lock_counters), slots, preloads. Slots and preloads that
+-- Lock order: the worker, the sessions by primary key, their calls and counters (lock_counters), calls with turns (skip locked), slots, preloads. Slots and preloads that
 -- others have locked are skipped: they have news for the next sync. While the worker is locked, no other statement moves its calls (expire_workers).
 create function rta.sync_worker(
   p_worker_id text,
   p_slots integer,
   p_features text[],
   p_calls rta.reported_call[],
+  p_turns rta.reported_turn[],
+  p_max_turns integer,  -- that it gets; 0: it takes none
   p_lease_seconds integer,
   p_session_lease_seconds integer,
   p_entry_ids text[],   -- two for each call that is reported as ended
@@ -27,6 +30,7 @@ language plpgsql as $$
 declare
   v_now timestamptz := date_trunc('milliseconds', clock_timestamp());
   v_rooms text[];
+  v_turns json;
 begin
   insert into fleet.avatar_workers (id, features, slots, lease_until, synced_at)
   values (
@@ -38,7 +42,10 @@ begin
     set features = excluded.features, slots = excluded.slots, lease_until = excluded.lease_until,
       synced_at = excluded.synced_at
   returning lease_until into lease_ends;
-  v_rooms := rta.write_reports(p_worker_id, p_calls, p_session_lease_seconds, p_entry_ids, p_request_id);
+  v_rooms := rta.write_reports(p_worker_id, p_calls, p_turns, p_session_lease_seconds, p_entry_ids, p_request_id);
+  if p_max_turns > 0 then
+    v_turns := rta.hand_out_turns(p_worker_id, p_calls, p_turns, p_max_turns);
+  end if;
   -- After the counters: see expire_workers.
   if (select count(*) from fleet.avatar_slots where worker_id = p_worker_id) <> p_slots then
     insert into fleet.avatar_slots (worker_id, n) select p_worker_id, n from generate_series(1, p_slots) n
@@ -62,5 +69,5 @@ begin
     where news.worker_id = p_worker_id and news.has_news
     for no key update skip locked
   );
-  result := rta.work_of_worker(p_worker_id, p_calls, v_rooms);
+  result := rta.work_of_worker(p_worker_id, p_calls, v_rooms, v_turns);
 end $$;

@@ -35,3 +35,17 @@ create type rta.reported_call as (
   -- Null of a worker that cannot move calls.
   room_number integer, gap_count integer, gap_seconds integer
 );
+
+-- A turn as its worker reports it.
+create type rta.reported_turn as (session_id text, generation integer, turn_id text, status text, heard text);
+
+-- A turn of a program, or an interruption (kind 'interrupt').
+create type rta.new_turn as (
+  id text,
+  session_id text,
+  kind text,
+  text text,
+  instructions text,
+  interrupts boolean,
+  created_at timestamptz
+);

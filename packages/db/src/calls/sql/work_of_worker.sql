@@ -1,6 +1,6 @@
 -- What a worker is to do, for the calls that it lists: see sync_worker. A call whose lease has expired is nobody's: its reports are
 -- dropped (write_reports), and the sweep ends it. One with an agent starts when the agent has brought the avatar. A test that wants nobody to join a call has it start nowhere.
-create function rta.work_of_worker(p_worker_id text, p_calls rta.reported_call[], p_rooms text[]) returns json
+create function rta.work_of_worker(p_worker_id text, p_calls rta.reported_call[], p_rooms text[], p_turns json) returns json
 language sql stable as $$
   with own as materialized (
     select slot.tenant_id, slot.session_id, call.generation, call.room, call.room_name, call.mode, call.input, call.max_seconds,
@@ -60,6 +60,7 @@ language sql stable as $$
       )
     ),
     'rooms', to_json(p_rooms),
+    'turns', p_turns,
     'preloads', (
       select coalesce(json_agg(json_build_object(
         'id', preload.id, 'tenantId', preload.tenant_id, 'avatarId', preload.avatar_id, 'manifest', avatar.cache_manifest_id

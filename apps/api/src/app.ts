@@ -23,6 +23,7 @@ import { callRoutes } from "./calls/calls.ts";
 import { livekitEventRoutes } from "./calls/livekit-events.ts";
 import { preloadRoutes } from "./calls/preloads.ts";
 import { createRealtime } from "./calls/realtime.ts";
+import { turnRoutes } from "./calls/turns.ts";
 import { creditRoutes } from "./credits/credits.ts";
 import { createOverdueSweep } from "./credits/overdue-sessions.ts";
 import { usageSessionRoutes } from "./credits/usage-sessions.ts";
@@ -235,7 +236,10 @@ const webhookRoutes = (dependencies: Dependencies) =>
 
 /** Calls, and what prepares them. */
 const realtimeRoutes = (dependencies: Dependencies) =>
-  new Elysia({ name: "realtime" }).use(callRoutes(dependencies)).use(preloadRoutes(dependencies));
+  new Elysia({ name: "realtime" })
+    .use(callRoutes(dependencies))
+    .use(preloadRoutes(dependencies))
+    .use(turnRoutes(dependencies));
 
 /** Speech outside of calls: voices and videos. */
 const speechRoutes = (dependencies: Dependencies) =>

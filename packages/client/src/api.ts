@@ -714,6 +714,72 @@ export interface paths {
     patch?: never;
     trace?: never;
   };
+  "/api/v1/realtime/turns": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * Have the avatar say a text
+     * @description The avatar of a running call of the calling key, or of a descendant, says a text (`say`), or answers it as if the person had said it (`answer`). A turn of a call that nobody has joined waits until somebody does. At most 8 turns of a call wait. A turn is said at most once: when its avatar worker is lost, it has failed.
+     *
+     *     Requires the scope `realtime:write`.
+     */
+    post: operations["createTurn"];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/api/v1/realtime/turns/{id}": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * Read a turn
+     * @description Returns a turn of a call of the calling key or of a descendant, until an hour after it is over. `heard` has the words that were heard.
+     *
+     *     Requires the scope `realtime:write`.
+     */
+    get: operations["getTurn"];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/api/v1/realtime/interrupt": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * Interrupt a call
+     * @description Ends what the avatar is saying, and drops the turns that wait. A turn after it is said.
+     *
+     *     Requires the scope `realtime:write`.
+     */
+    post: operations["interruptCall"];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
   "/api/v1/webhook-endpoints": {
     parameters: {
       query?: never;
@@ -2716,6 +2782,21 @@ export interface components {
         [key: string]: unknown;
       };
     };
+    CreateTurn: {
+      /** @description The call. */
+      session_id: string;
+      /**
+       * @description `say`: the avatar says these words. `answer`: it answers the text as if the person had said it, which needs a language model.
+       * @enum {string}
+       */
+      kind: "say" | "answer";
+      /** @description What is said. Markup, links and emoji are not. */
+      text: string;
+      /** @description How to answer this turn. Only for `answer`. */
+      instructions?: string;
+      /** @description Default: true, which ends what the avatar is saying, and drops the turns that wait. false: the turn waits until the avatar is silent. */
+      interrupt?: boolean;
+    };
     CreateUpload: {
       /**
        * @description Kind of the file.
@@ -2929,6 +3010,13 @@ export interface components {
       /** @description The `cursor` for the next page; null on the last page. */
       nextCursor: string | null;
     };
+    InterruptCall: {
+      /** @description The call. */
+      session_id: string;
+    };
+    InterruptedCall: {
+      session_id: string;
+    };
     Invitation: {
       id: string;
       email: string;
@@ -3072,6 +3160,8 @@ export interface components {
         | "session_closed"
         | "avatar_not_ready"
         | "call_not_resumable"
+        | "call_not_running"
+        | "too_many_turns"
         | "asset_in_use"
         | "rotation_in_progress"
         | "quota_exceeded"
@@ -3090,6 +3180,7 @@ export interface components {
         | "concurrency_limit_reached"
         | "internal_error"
         | "realtime_not_configured"
+        | "conversation_not_configured"
         | "unavailable"
         | "provider_unavailable"
         | "outcome_unknown";
@@ -3326,6 +3417,21 @@ export interface components {
       camera?: "off" | false;
       render_backend?: "off" | false;
       support_edits?: "off" | false;
+    };
+    Turn: {
+      id: string;
+      session_id: string;
+      /** @enum {string} */
+      kind: "say" | "answer";
+      /**
+       * @description `queued`; `speaking`; `said`: to the end; `interrupted`: by the person, a turn, an interruption or the end of the call; `failed`: a provider or the avatar worker; `dropped`: before it began.
+       * @enum {string}
+       */
+      status: "queued" | "speaking" | "said" | "interrupted" | "failed" | "dropped";
+      /** @description The words that were heard. null until the turn is over, and where they are not known. */
+      heard: string | null;
+      /** Format: date-time */
+      created_at: string;
     };
     UpdateApiKey: {
       /** @description Human-readable name. */
@@ -4052,6 +4158,26 @@ export interface components {
       /** @description Whether the same request may be sent again without being executed twice. */
       retryable: boolean;
     };
+    /** @description The call has ended, or must end. Nothing was said. */
+    CallNotRunningProblem: {
+      /** @constant */
+      type: "/problems/call_not_running";
+      /** @constant */
+      title: "The call has ended";
+      /** @constant */
+      status: 409;
+      /** @description What is wrong, for people. */
+      detail: string;
+      /**
+       * @description discriminator enum property added by openapi-typescript
+       * @enum {string}
+       */
+      code: "call_not_running";
+      /** @description As in `X-Request-Id`. */
+      requestId: string;
+      /** @description Whether the same request may be sent again without being executed twice. */
+      retryable: boolean;
+    };
     /** @description As many sessions are open as the calling key (`limitedBy` is `self`), an ancestor of it (`ancestor`) or the tenant (`tenant`) may have: `maxConcurrentSessions`. Of the key's own limit it also has `liveSessions`, `activeSessions`, `connectingSessions` and `pendingSessions`. Or too many videos of the tenant are queued or rendered. Nothing was held. */
     ConcurrencyLimitReachedProblem: {
       /** @constant */
@@ -4086,6 +4212,26 @@ export interface components {
       connectingSessions?: number;
       /** @description Starts of calls that wait for a slot. */
       pendingSessions?: number;
+    };
+    /** @description The avatar worker of the call has no language model to answer a turn, or is of a release that takes no turns. */
+    ConversationNotConfiguredProblem: {
+      /** @constant */
+      type: "/problems/conversation_not_configured";
+      /** @constant */
+      title: "The call cannot take this turn";
+      /** @constant */
+      status: 501;
+      /** @description What is wrong, for people. */
+      detail: string;
+      /**
+       * @description discriminator enum property added by openapi-typescript
+       * @enum {string}
+       */
+      code: "conversation_not_configured";
+      /** @description As in `X-Request-Id`. */
+      requestId: string;
+      /** @description Whether the same request may be sent again without being executed twice. */
+      retryable: boolean;
     };
     /** @description The key or one of its ancestors has expired. */
     ExpiredApiKeyProblem: {
@@ -4625,7 +4771,10 @@ export interface components {
       status: 501;
       /** @description What is wrong, for people. */
       detail: string;
-      /** @constant */
+      /**
+       * @description discriminator enum property added by openapi-typescript
+       * @enum {string}
+       */
       code: "realtime_not_configured";
       /** @description As in `X-Request-Id`. */
       requestId: string;
@@ -4732,6 +4881,26 @@ export interface components {
       requiredCreditMicros: number;
       /** @description Whose spend cap it is: that of the calling key, or of an ancestor of it. */
       limitedBy: "self" | "ancestor";
+    };
+    /** @description Eight turns of the call are `queued`. Nothing was added. */
+    TooManyTurnsProblem: {
+      /** @constant */
+      type: "/problems/too_many_turns";
+      /** @constant */
+      title: "Too many turns wait in the call";
+      /** @constant */
+      status: 409;
+      /** @description What is wrong, for people. */
+      detail: string;
+      /**
+       * @description discriminator enum property added by openapi-typescript
+       * @enum {string}
+       */
+      code: "too_many_turns";
+      /** @description As in `X-Request-Id`. */
+      requestId: string;
+      /** @description Whether the same request may be sent again without being executed twice. */
+      retryable: boolean;
     };
     /** @description The request was not executed, because there were too many requests, or because the database, the store of files or the LiveKit server was unavailable; the `Retry-After` header says when to try again. */
     UnavailableProblem: {
@@ -4941,6 +5110,42 @@ export interface components {
       };
       content: {
         "application/problem+json": components["schemas"]["BodyTooLargeProblem"];
+      };
+    };
+    /** @description `call_not_running`: The call has ended, or must end. Nothing was said. */
+    CallNotRunning: {
+      headers: {
+        "X-Request-Id": components["headers"]["X-Request-Id"];
+        traceparent: components["headers"]["traceparent"];
+        "Cache-Control": components["headers"]["Cache-Control"];
+        "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+        "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+        RateLimit: components["headers"]["RateLimit"];
+        [name: string]: unknown;
+      };
+      content: {
+        "application/problem+json": components["schemas"]["CallNotRunningProblem"];
+      };
+    };
+    /**
+     * @description `call_not_running`: The call has ended, or must end. Nothing was said.
+     *
+     *     `too_many_turns`: Eight turns of the call are `queued`. Nothing was added.
+     */
+    CallNotRunningOrTooManyTurns: {
+      headers: {
+        "X-Request-Id": components["headers"]["X-Request-Id"];
+        traceparent: components["headers"]["traceparent"];
+        "Cache-Control": components["headers"]["Cache-Control"];
+        "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+        "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+        RateLimit: components["headers"]["RateLimit"];
+        [name: string]: unknown;
+      };
+      content: {
+        "application/problem+json":
+          | components["schemas"]["CallNotRunningProblem"]
+          | components["schemas"]["TooManyTurnsProblem"];
       };
     };
     /** @description `foreign_origin`: The `Origin` or `Sec-Fetch-Site` header shows that a page of another origin sent the request. */
@@ -5523,6 +5728,27 @@ export interface components {
       };
       content: {
         "application/problem+json": components["schemas"]["RealtimeNotConfiguredProblem"];
+      };
+    };
+    /**
+     * @description `realtime_not_configured`: The service has no LiveKit server, or no secret for avatar workers, so it cannot hold calls.
+     *
+     *     `conversation_not_configured`: The avatar worker of the call has no language model to answer a turn, or is of a release that takes no turns.
+     */
+    RealtimeNotConfiguredOrConversationNotConfigured: {
+      headers: {
+        "X-Request-Id": components["headers"]["X-Request-Id"];
+        traceparent: components["headers"]["traceparent"];
+        "Cache-Control": components["headers"]["Cache-Control"];
+        "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+        "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+        RateLimit: components["headers"]["RateLimit"];
+        [name: string]: unknown;
+      };
+      content: {
+        "application/problem+json":
+          | components["schemas"]["RealtimeNotConfiguredProblem"]
+          | components["schemas"]["ConversationNotConfiguredProblem"];
       };
     };
     /** @description `replay_unavailable`: The request was executed before, with another secret of the calling key, and only that secret can decrypt the stored response; the `Location` header, if present, names the resource. */
@@ -8040,6 +8266,150 @@ export interface operations {
       503: components["responses"]["UnavailableOrOutcomeUnknown"];
     };
   };
+  createTurn: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description A key of your choice, such as `order-1734`. For 24 hours, a repeated request with the same key is not executed again but gets the first response. It must not contain an API key. */
+        "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+        /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
+        "X-Request-Id"?: components["parameters"]["RequestId"];
+        /** @description The trace to which the request belongs (W3C Trace Context). A malformed value is ignored. */
+        traceparent?: components["parameters"]["Traceparent"];
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        "application/json": components["schemas"]["CreateTurn"];
+      };
+    };
+    responses: {
+      /** @description The turn waits. */
+      202: {
+        headers: {
+          "X-Request-Id": components["headers"]["X-Request-Id"];
+          traceparent: components["headers"]["traceparent"];
+          "Cache-Control": components["headers"]["Cache-Control"];
+          "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+          "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+          RateLimit: components["headers"]["RateLimit"];
+          ETag: components["headers"]["ETag"];
+          "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+          [name: string]: unknown;
+        };
+        content: {
+          "application/json": components["schemas"]["Turn"];
+        };
+      };
+      400: components["responses"]["MalformedJsonOrMalformedRequest"];
+      401: components["responses"]["MissingApiKeyOrInvalidApiKeyOrRevokedApiKeyOrExpiredApiKeyOrInvalidSession"];
+      403: components["responses"]["InsufficientScopeOrInsufficientRole"];
+      404: components["responses"]["NotFound"];
+      409: components["responses"]["CallNotRunningOrTooManyTurns"];
+      413: components["responses"]["BodyTooLarge"];
+      415: components["responses"]["UnsupportedMediaType"];
+      422: components["responses"]["ValidationFailedOrIdempotencyKeyReused"];
+      429: components["responses"]["RateLimited"];
+      500: components["responses"]["InternalError"];
+      501: components["responses"]["RealtimeNotConfiguredOrConversationNotConfigured"];
+      503: components["responses"]["UnavailableOrOutcomeUnknown"];
+    };
+  };
+  getTurn: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
+        "X-Request-Id"?: components["parameters"]["RequestId"];
+        /** @description The trace to which the request belongs (W3C Trace Context). A malformed value is ignored. */
+        traceparent?: components["parameters"]["Traceparent"];
+      };
+      path: {
+        /** @description The id of the resource, such as `trn_01h455vb4pex5vsknk084sn02q`. A malformed id gets 404. */
+        id: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The turn. */
+      200: {
+        headers: {
+          "X-Request-Id": components["headers"]["X-Request-Id"];
+          traceparent: components["headers"]["traceparent"];
+          "Cache-Control": components["headers"]["Cache-Control"];
+          "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+          "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+          RateLimit: components["headers"]["RateLimit"];
+          ETag: components["headers"]["ETag"];
+          [name: string]: unknown;
+        };
+        content: {
+          "application/json": components["schemas"]["Turn"];
+        };
+      };
+      400: components["responses"]["MalformedRequest"];
+      401: components["responses"]["MissingApiKeyOrInvalidApiKeyOrRevokedApiKeyOrExpiredApiKeyOrInvalidSession"];
+      403: components["responses"]["InsufficientScopeOrInsufficientRole"];
+      404: components["responses"]["NotFound"];
+      422: components["responses"]["ValidationFailed"];
+      429: components["responses"]["RateLimited"];
+      500: components["responses"]["InternalError"];
+      503: components["responses"]["Unavailable"];
+    };
+  };
+  interruptCall: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description A key of your choice, such as `order-1734`. For 24 hours, a repeated request with the same key is not executed again but gets the first response. It must not contain an API key. */
+        "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+        /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
+        "X-Request-Id"?: components["parameters"]["RequestId"];
+        /** @description The trace to which the request belongs (W3C Trace Context). A malformed value is ignored. */
+        traceparent?: components["parameters"]["Traceparent"];
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        "application/json": components["schemas"]["InterruptCall"];
+      };
+    };
+    responses: {
+      /** @description The avatar stops in a moment. */
+      202: {
+        headers: {
+          "X-Request-Id": components["headers"]["X-Request-Id"];
+          traceparent: components["headers"]["traceparent"];
+          "Cache-Control": components["headers"]["Cache-Control"];
+          "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+          "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+          RateLimit: components["headers"]["RateLimit"];
+          "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+          [name: string]: unknown;
+        };
+        content: {
+          "application/json": components["schemas"]["InterruptedCall"];
+        };
+      };
+      400: components["responses"]["MalformedJsonOrMalformedRequest"];
+      401: components["responses"]["MissingApiKeyOrInvalidApiKeyOrRevokedApiKeyOrExpiredApiKeyOrInvalidSession"];
+      403: components["responses"]["InsufficientScopeOrInsufficientRole"];
+      404: components["responses"]["NotFound"];
+      409: components["responses"]["CallNotRunning"];
+      413: components["responses"]["BodyTooLarge"];
+      415: components["responses"]["UnsupportedMediaType"];
+      422: components["responses"]["ValidationFailedOrIdempotencyKeyReused"];
+      429: components["responses"]["RateLimited"];
+      500: components["responses"]["InternalError"];
+      501: components["responses"]["RealtimeNotConfiguredOrConversationNotConfigured"];
+      503: components["responses"]["UnavailableOrOutcomeUnknown"];
+    };
+  };
   listWebhookEndpoints: {
     parameters: {
       query?: {
@@ -10317,6 +10687,8 @@ export interface operations {
           | "session_closed"
           | "avatar_not_ready"
           | "call_not_resumable"
+          | "call_not_running"
+          | "too_many_turns"
           | "asset_in_use"
           | "rotation_in_progress"
           | "quota_exceeded"
@@ -10335,6 +10707,7 @@ export interface operations {
           | "concurrency_limit_reached"
           | "internal_error"
           | "realtime_not_configured"
+          | "conversation_not_configured"
           | "unavailable"
           | "provider_unavailable"
           | "outcome_unknown";

@@ -18,8 +18,11 @@ import { createWorkerSyncs } from "./worker-syncs.ts";
 
 const DETAIL: RouteDetail = { isHidden: true };
 
-/** A sync lists up to 2,000 calls of some 150 bytes each. A worker of a newer release may send fields that this one does not know. */
-const SYNC_BODY: BodyKind = { mediaType: "application/json", maxBytes: 512 * 1024, ignoresUnknownFields: true };
+/**
+ * A sync lists up to 2,000 calls of some 150 bytes each, up to ten turns of some 100 bytes in each of 1,000, and up to 256 KiB of what was
+ * heard. A worker of a newer release may send fields that this one does not know.
+ */
+const SYNC_BODY: BodyKind = { mediaType: "application/json", maxBytes: 2 * 1024 * 1024, ignoresUnknownFields: true };
 
 const SYNC = { schema: SyncResponse, toText: JSON.stringify };
 

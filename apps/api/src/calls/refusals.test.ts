@@ -102,7 +102,10 @@ describe("an avatar worker", () => {
     expectProblem(await sync("wrk_1", { slots: 1001 }), "validation_failed");
     expectProblem(await sync("a.b", {}), "not_found");
     const headers = { authorization: `Bearer ${WORKER_SECRET}` };
-    expectProblem(await api.call("POST", SYNC, { headers, body: `"${"x".repeat(512 * 1024)}"` }), "body_too_large");
+    expectProblem(
+      await api.call("POST", SYNC, { headers, body: `"${"x".repeat(2 * 1024 * 1024)}"` }),
+      "body_too_large",
+    );
     expectProblem(
       await api.call("POST", SYNC, { headers: { ...headers, "content-type": "text/plain" }, body: "x" }),
       "unsupported_media_type",

@@ -1,6 +1,12 @@
 /** The syncs of avatar workers: what they report is written, and the response has their work or waits for it. */
 import { createHash } from "node:crypto";
-import { type Assignment, type Preload, type SyncResult, syncWorker } from "@realtime-avatar/db/calls/fleet";
+import {
+  type Assignment,
+  type CallTurn,
+  type Preload,
+  type SyncResult,
+  syncWorker,
+} from "@realtime-avatar/db/calls/fleet";
 import { endLostCall } from "@realtime-avatar/db/calls/reconcile";
 import { describeError } from "@realtime-avatar/db/connection/errors";
 import type { Db } from "@realtime-avatar/db/connection/pool";
@@ -16,6 +22,7 @@ import { avatarToken } from "@realtime-avatar/domain/calls/room";
 import { usableInput } from "@realtime-avatar/domain/calls/start";
 import {
   type AssignedCall,
+  type AssignedTurn,
   DEFAULT_VOICE,
   MAX_PRELOADS,
   PRELOAD,
@@ -91,6 +98,12 @@ const presentAssigned = async (
   used_seconds: assignment.usedSeconds,
   idle_seconds: IDLE_TIMEOUT_SECONDS,
   away_seconds: assignment.brought === null ? AWAY_SECONDS : AGENT_AWAY_SECONDS,
+});
+
+const presentTurn = ({ turnId, sessionId, ...turn }: CallTurn): AssignedTurn => ({
+  turn_id: turnId,
+  session_id: sessionId,
+  ...turn,
 });
 
 type PresentedPreload = NonNullable<SyncResponse["preload"]>[number];
@@ -191,7 +204,10 @@ const createMemory = () => {
     /** Remembers this sync. Returns whether it differs from the one before. */
     isNews: (workerId: string, request: SyncRequest, { end }: SyncResult, preloads: PresentedPreload[]): boolean => {
       const { slots, calls } = request;
-      const states = calls.map(({ session_id, generation, state }) => [session_id, generation, state]);
+      const states = calls.map(({ session_id, generation, state, turns = [] }) => [
+        ...[session_id, generation, state],
+        turns.map(({ turn_id, status }) => [turn_id, status]),
+      ]);
       const ends = end.map(({ sessionId, generation }) => [sessionId, generation]);
       const digest = createHash("sha256")
         .update(JSON.stringify([slots, states, ends, preloads.map(({ preload_id }) => preload_id)]))
@@ -233,7 +249,7 @@ export const createWorkerSyncs = (dependencies: Dependencies) => {
   };
 
   const respond = (
-    { end }: SyncResult,
+    { end, turns }: SyncResult,
     start: AssignedCall[],
     preloads: PresentedPreload[],
     { features }: SyncRequest,
@@ -242,6 +258,7 @@ export const createWorkerSyncs = (dependencies: Dependencies) => {
     start,
     end: end.map(({ sessionId, generation, reason }) => ({ session_id: sessionId, generation, reason })),
     ...(preloads.length > 0 && { preload: preloads }),
+    ...(turns.length > 0 && { turns: turns.map(presentTurn) }),
     ...(features.includes(WIRE_2) && { features: [...SERVICE_FEATURES] }),
   });
 
@@ -252,7 +269,8 @@ export const createWorkerSyncs = (dependencies: Dependencies) => {
       startCalls(result.start, sync),
       presentPreloads(result, sync.request),
     ]);
-    const isNews = memory.isNews(sync.workerId, sync.request, result, preloads) || start.length > 0;
+    const hasWork = start.length + result.turns.length > 0;
+    const isNews = memory.isNews(sync.workerId, sync.request, result, preloads) || hasWork;
     return { response: respond(result, start, preloads, sync.request), missing, isNews };
   };
 

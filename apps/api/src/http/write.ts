@@ -33,8 +33,8 @@ export type Attempt<Body, Basis = unknown, Outcome = unknown> = WriteRequest & {
   previous: { basis: Basis; outcome: Outcome } | null;
 };
 
-/** A resource as a response shows it: with a `location`, as a new one (201). `version` is null when it has none. */
-export type ResourceResponse<Resource> = { location?: string; version: number | null; body: Resource };
+/** A resource as a response shows it: with a `location`, as a new one (201). 202: the rest is done later. `version` is null when it has none. */
+export type ResourceResponse<Resource> = { status?: 202; location?: string; version: number | null; body: Resource };
 
 export type Plan<Outcome, Resource> = {
   /** Null when only the write knows it: a claim then stores an empty object, and the write adds all members. */
@@ -104,8 +104,8 @@ const UNKNOWN_HEAD: ResourceHead = { status: 200, location: null, etag: '"0"' };
 
 const QUEUED_HEAD: ResourceHead = { status: 429, location: null, etag: "" };
 
-const headOf = ({ location, version }: ResourceResponse<unknown>): ResourceHead => ({
-  status: location === undefined ? 200 : 201,
+const headOf = ({ status, location, version }: ResourceResponse<unknown>): ResourceHead => ({
+  status: status ?? (location === undefined ? 200 : 201),
   location: location ?? null,
   etag: version === null ? "" : entityTag({ version }),
 });

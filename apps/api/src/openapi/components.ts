@@ -6,6 +6,7 @@ import * as checks from "@realtime-avatar/domain/avatars/checks";
 import * as models from "@realtime-avatar/domain/avatars/models";
 import * as avatars from "@realtime-avatar/domain/avatars/schemas";
 import * as calls from "@realtime-avatar/domain/calls/schemas";
+import * as turns from "@realtime-avatar/domain/calls/turns";
 import * as credits from "@realtime-avatar/domain/credits/schemas";
 import { CLAIM_HOURS } from "@realtime-avatar/domain/idempotency";
 import * as people from "@realtime-avatar/domain/people/schemas";
@@ -20,7 +21,8 @@ import { CONDITION_PATTERN, MAX_CONDITION_LENGTH } from "../http/conditional.ts"
 import { writeProblem } from "../http/problem.ts";
 import { MAX_REQUEST_ID_LENGTH, REQUEST_ID_PATTERN } from "../http/request-context.ts";
 import { ProblemType } from "../pages/problem-types.ts";
-import { EXAMPLES, PROBLEM_EXAMPLES, REQUEST_ID } from "./examples.ts";
+import { EXAMPLES, REQUEST_ID } from "./examples.ts";
+import { PROBLEM_EXAMPLES } from "./problem-examples.ts";
 
 export type Json = { [name: string]: unknown };
 
@@ -33,6 +35,7 @@ const EXPORTS = {
   ...models,
   ...avatars,
   ...calls,
+  ...turns,
   ...credits,
   ...people,
   ...videos,

@@ -39,6 +39,7 @@ const ID_PREFIXES: Record<string, string> = {
   "/api/v1/webhook-endpoints": "whe",
   "/api/v1/webhook-deliveries": "whd",
   "/api/v1/videos": "vid",
+  "/api/v1/realtime/turns": "trn",
 };
 const VOICE_ID = {
   name: "id",

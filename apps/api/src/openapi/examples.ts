@@ -13,8 +13,9 @@ import {
   type ReleaseCall,
   type StartCall,
 } from "@realtime-avatar/domain/calls/schemas";
+import type { CreateTurn, InterruptCall, InterruptedCall, Turn } from "@realtime-avatar/domain/calls/turns";
 import type * as credits from "@realtime-avatar/domain/credits/schemas";
-import { PROBLEMS, type ProblemCode, type ProblemExtras } from "@realtime-avatar/domain/problem";
+import { PROBLEMS } from "@realtime-avatar/domain/problem";
 import type { CreateVideo, Video } from "@realtime-avatar/domain/videos/schemas";
 import type { Voice } from "@realtime-avatar/domain/voices/schemas";
 import { PEOPLE_EXAMPLES } from "./people-examples.ts";
@@ -335,6 +336,17 @@ export const EXAMPLES = {
     avatar_id: "ava_01h455vb4pex5vsknk084sn03r",
     expires_in_seconds: PREPARED_SECONDS,
   } satisfies PreparedCall,
+  CreateTurn: { session_id: session.sessionId, kind: "say", text: "Your table is booked." } satisfies CreateTurn,
+  Turn: {
+    id: "trn_01h455vb4pex5vsknk084sn0aa",
+    session_id: session.sessionId,
+    kind: "say",
+    status: "said",
+    heard: "Your table is booked.",
+    created_at: time,
+  } satisfies Turn,
+  InterruptCall: { session_id: session.sessionId } satisfies InterruptCall,
+  InterruptedCall: { session_id: session.sessionId } satisfies InterruptedCall,
   ReleaseSession: { reason: "hung up" } satisfies credits.ReleaseSession,
   ReportedSession: { ...session, status: "started", startedAt: time, mustEnd: false },
   ReportLeakedKey: { apiKey: secret } satisfies apiKeys.ReportLeakedKey,
@@ -365,35 +377,4 @@ export const EXAMPLES = {
   UsageSessionWithNames: sessionWithNames,
   UsageSum: sum,
   UsageSummaryPage: { ...window, ...page(sum) },
-};
-
-/** The additional members of problem examples. */
-export const PROBLEM_EXAMPLES: Partial<Record<ProblemCode, ProblemExtras>> = {
-  spend_limit_exceeded: { requiredCreditMicros: 60_000_000, limitedBy: "self" },
-  insufficient_credits: { requiredCreditMicros: 60_000_000 },
-  concurrency_limit_reached: {
-    limitedBy: "self",
-    maxConcurrentSessions: 5,
-    liveSessions: 5,
-    activeSessions: 4,
-    connectingSessions: 1,
-    pendingSessions: 0,
-  },
-  insufficient_scope: { requiredScope: "avatars:write", grantedScopes: ["avatars:read"] },
-  insufficient_role: { requiredRole: "owner", role: "developer" },
-  grant_exceeds_caller: {
-    errors: [
-      {
-        pointer: "#/spendLimitCreditMicros",
-        code: "exceeds_caller",
-        detail: "Must be at most the spend cap of the calling key.",
-        allowed: { maximum: 1_000_000 },
-      },
-    ],
-  },
-  invalid_transition: { currentStatus: "draft", allowedStatuses: ["deleted"] },
-  validation_failed: { errors: [{ pointer: "#/name", code: "too_short", detail: "Must have 1 to 120 characters." }] },
-  rate_limited: { retryable: true },
-  unavailable: { retryable: true },
-  provider_unavailable: { retryable: true },
 };

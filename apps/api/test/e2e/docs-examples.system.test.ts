@@ -3,6 +3,7 @@ import { beforeAll, describe, expect, test } from "bun:test";
 import { createHash } from "node:crypto";
 import { mkdir, readFile, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { TURNS } from "@realtime-avatar/domain/calls/worker-sync";
 import { preparedDataDirectory } from "@realtime-avatar/testing/database";
 import { fileFolder, fixture } from "@realtime-avatar/testing/fixture";
 import { startLivekitStandIn } from "@realtime-avatar/testing/livekit/stand-in";
@@ -43,9 +44,9 @@ const createAssets = async (create: Create): Promise<void> => {
   variables["CALLED_ID"] = (await create("avatars", called))["id"] ?? "";
 };
 
-/** An avatar worker that says that it has a slot, and joins no room. */
+/** An avatar worker that says that it has a slot and takes turns, and joins no room. */
 const syncWorker = (): void => {
-  const body = JSON.stringify({ slots: 1, features: [], calls: [] });
+  const body = JSON.stringify({ slots: 1, features: [TURNS], calls: [] });
   const headers = { authorization: `Bearer ${WORKER_SECRET}`, "content-type": "application/json" };
   fetch(`${url}/internal/avatar-workers/wrk_docs/sync`, { method: "POST", headers, body }).catch(() => {});
 };
@@ -133,6 +134,8 @@ describe.each([
     if (avatar !== undefined) variables["AVATAR_ID"] = avatar;
     const [, video] = /^\{"id":"(vid_\w+)"/.exec(stdout) ?? [];
     if (video !== undefined) variables["VIDEO_ID"] = video;
+    const [, turn] = /^\{"id":"(trn_\w+)"/.exec(stdout) ?? [];
+    if (turn !== undefined) variables["TURN_ID"] = turn;
     const [, endpoint] = /^\{"id":"(whe_\w+)"/.exec(stdout) ?? [];
     if (endpoint !== undefined) variables["ENDPOINT_ID"] = endpoint;
     const [, delivery] = /^\{"id":"(whd_\w+)"/.exec(stdout) ?? [];

@@ -35,6 +35,7 @@ const delivery = async (): Promise<string> =>
       key: last.key,
     })
   ).body.id;
+const call = () => create(START.slice(8), { avatar_id: avatarId });
 const session = () => create("usage/sessions", { maxSessionSeconds: 60 });
 
 type Sent = { path: string; body: object | string; headers?: Record<string, string> };
@@ -62,10 +63,13 @@ const REQUESTS: Record<string, (() => Promise<Sent> | Sent) | null> = {
   "/api/v1/usage/sessions/{id}/release": async () => json(`usage/sessions/${await session()}/release`),
   "/api/v1/videos": () => json("videos", { avatarId, text: "Hello." }),
   "/api/v1/realtime/prepare": () => json("realtime/prepare", { avatar_id: avatarId }),
+  "/api/v1/realtime/turns": async () =>
+    json("realtime/turns", { session_id: await call(), kind: "say", text: "Hello." }),
+  "/api/v1/realtime/interrupt": async () => json("realtime/interrupt", { session_id: await call() }),
   [START]: () => ({ path: START, body: { avatar_id: avatarId } }),
   [RELEASE]: async () => ({
     path: RELEASE,
-    body: { session_id: await create(START.slice(8), { avatar_id: avatarId }) },
+    body: { session_id: await call() },
   }),
   "/api/v1/webhook-endpoints": () => json("webhook-endpoints", { url: null }),
   "/api/v1/webhook-endpoints/{id}/rotate-secret": async () =>

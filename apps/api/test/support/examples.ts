@@ -21,7 +21,7 @@ const settledText = (json: string): string =>
     .replace(/rta_(live|test)_[0-9A-Za-z]{16}_[0-9A-Za-z]{49}/g, "rta_$1_<keyId>_<secret>")
     .replace(/rta_(live|test)_[0-9A-Za-z]{16}_\*{4}/g, "rta_$1_<keyId>_****")
     .replace(/"(keyId|actorKeyId)": ?"[0-9A-Za-z]{16}"/g, '"$1":"<keyId>"')
-    .replace(/"(ten|key|ava|aud|ses|ent|ast|whe|whd|evt|vid)_[0-9a-z]{26}"/g, '"$1_<id>"')
+    .replace(/"(ten|key|ava|aud|ses|ent|ast|whe|whd|evt|vid|trn)_[0-9a-z]{26}"/g, '"$1_<id>"')
     .replace(/"requestId": ?"[-0-9a-f]{36}"/g, '"requestId":"<uuid>"')
     .replace(/"(createdAt|updatedAt|startedAt|endedAt|from|to)": ?"[-0-9T:.Z]+"/g, '"$1":"<time>"')
     .replace(/"activeSeconds": ?\d+/g, '"activeSeconds":"<number>"')
@@ -42,6 +42,7 @@ const settledText = (json: string): string =>
     .replace(/"participant_token": ?"[^"]+"/g, '"participant_token":"<token>"')
     .replace(/"livekit_url": ?"[^"]+"/g, '"livekit_url":"<url>"')
     .replace(/"reservation_expires_at": ?"[^"]+"/g, '"reservation_expires_at":"<time>"')
+    .replace(/"created_at": ?"[^"]+"/g, '"created_at":"<time>"')
     // Of a session. Those of keys are far in the future.
     .replace(/"expiresAt": ?"20[2-4][-0-9T:.Z]+"/g, '"expiresAt":"<time>"')
     .replace(/"nextCursor": ?"[-_0-9A-Za-z]+"/g, '"nextCursor":"<cursor>"')

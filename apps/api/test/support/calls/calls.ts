@@ -1,7 +1,7 @@
 /** For tests of calls: the API with a stand-in of LiveKit, avatars that are ready, and avatar workers. */
 import { afterAll } from "bun:test";
 import { createHash } from "node:crypto";
-import type { SyncRequest, SyncResponse } from "@realtime-avatar/domain/calls/worker-sync";
+import { type SyncRequest, type SyncResponse, TURNS } from "@realtime-avatar/domain/calls/worker-sync";
 import type { LivekitConfig } from "@realtime-avatar/livekit/config";
 import { createRooms, type Rooms } from "@realtime-avatar/livekit/rooms";
 import type { RequestSpan } from "@realtime-avatar/runtime/tracing";
@@ -94,7 +94,7 @@ export const startCallApi = async (
   };
   /** Gives a worker slots, and a lease that does not end during the tests. */
   const giveSlots = async (slots: number, workerId = "wrk_many"): Promise<void> => {
-    await syncOf(workerId, { slots, features: ["voice"] });
+    await syncOf(workerId, { slots, features: ["voice", TURNS] });
     await api.database.db
       .client`update fleet.avatar_workers set lease_until = now() + interval '1 hour' where id = ${workerId}`;
   };

@@ -2,6 +2,8 @@
 import { expect } from "bun:test";
 import { syncWorker } from "@realtime-avatar/db/calls/fleet";
 import type { CreateApiKey } from "@realtime-avatar/domain/api-keys/schemas";
+import { MAX_WAITING_TURNS } from "@realtime-avatar/domain/calls/turns";
+import { TURNS } from "@realtime-avatar/domain/calls/worker-sync";
 import type { TestDatabase } from "@realtime-avatar/testing/database";
 import { startLivekitStandIn } from "@realtime-avatar/testing/livekit/stand-in";
 import { operatorOrigin } from "@realtime-avatar/testing/seeds";
@@ -40,6 +42,37 @@ const expectPrepared = async ({ send, sendWithout }: Callers): Promise<void> => 
   expect(reused.code).toBe("idempotency_key_reused");
 };
 
+/** Expects each response of the turns of calls to come about. */
+const expectTurns = async ({ send, sendWithout }: Callers, { client }: TestDatabase["db"]): Promise<void> => {
+  const [create, interrupt] = [one("createTurn"), one("interruptCall")];
+  const { text } = await send(one("startCall"), { body: START });
+  const call = { session_id: JSON.parse(text).session_id };
+  const turn = { ...call, kind: "say", text: "Hello." };
+  for (const [operation, body] of [
+    [create, turn],
+    [interrupt, call],
+  ] as const) {
+    expect((await sendWithout(operation, { body })).code).toBe("realtime_not_configured");
+    expect((await send(operation, { body: { ...body, session_id: "x" } })).code).toBe("not_found");
+    const headers = { "idempotency-key": `conformance-${operation.operation.operationId}` };
+    for (const replayed of [null, "true"]) {
+      const { status, headers: sent } = await send(operation, { headers, body });
+      expect([status, sent.get("idempotent-replayed")]).toEqual([202, replayed]);
+    }
+    const reused = await send(operation, { headers, body: { ...body, session_id: "x" } });
+    expect(reused.code).toBe("idempotency_key_reused");
+  }
+  expect((await send(create, { body: { ...turn, kind: "answer" } })).code).toBe("conversation_not_configured");
+  for (let n = 0; n < MAX_WAITING_TURNS; n++) expect((await send(create, { body: turn })).status).toBe(202);
+  expect((await send(create, { body: turn })).code).toBe("too_many_turns");
+  await client`update fleet.avatar_workers set features = '{}'`;
+  expect((await send(interrupt, { body: call })).code).toBe("conversation_not_configured");
+  await client`update fleet.avatar_workers set features = ${[TURNS]}`;
+  await send(one("releaseCall"), { body: call });
+  expect((await send(create, { body: turn })).code).toBe("call_not_running");
+  expect((await send(interrupt, { body: call })).code).toBe("call_not_running");
+};
+
 export const startConformanceCalls = async (database: TestDatabase) => {
   const { client } = database.db;
   const livekit = await startLivekitStandIn();
@@ -53,7 +86,7 @@ export const startConformanceCalls = async (database: TestDatabase) => {
   /** Gives a worker many slots, for an hour. */
   const giveSlots = async (): Promise<void> => {
     const terms = { leaseSeconds: 3600, sessionLeaseSeconds: 60 };
-    await syncWorker(database.db, "wrk_1", { slots: 1000, features: [], calls: [] }, terms, operatorOrigin());
+    await syncWorker(database.db, "wrk_1", { slots: 1000, features: [TURNS], calls: [] }, terms, operatorOrigin());
   };
 
   const expectRefusals = async ({ send, sendWithout, newKey, poor }: Callers): Promise<void> => {
@@ -109,6 +142,7 @@ export const startConformanceCalls = async (database: TestDatabase) => {
       await expectRefusals(callers);
       await expectReplays(callers);
       await expectPrepared(callers);
+      await expectTurns(callers, database.db);
       await expectQueued(callers);
     },
     stop: livekit.stop,

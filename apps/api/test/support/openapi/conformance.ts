@@ -6,12 +6,13 @@ import { expect } from "bun:test";
 import { remoteUrlErrors } from "@realtime-avatar/domain/assets/remote-url";
 import type { CreateUpload } from "@realtime-avatar/domain/assets/schemas";
 import { uploadErrors } from "@realtime-avatar/domain/assets/upload";
+import { type CreateTurn, turnErrors } from "@realtime-avatar/domain/calls/turns";
 import type { ProblemCode } from "@realtime-avatar/domain/problem";
 import type { CreateVideo } from "@realtime-avatar/domain/videos/schemas";
 import { videoErrors } from "@realtime-avatar/domain/videos/video";
 import { webhookUrlErrors } from "@realtime-avatar/domain/webhooks/url";
 import { FLITE_SETTINGS } from "@realtime-avatar/speech/settings";
-import { voiceText } from "@realtime-avatar/speech/text";
+import { spokenText, voiceText } from "@realtime-avatar/speech/text";
 import { defaultVoice, findVoice } from "@realtime-avatar/speech/voices";
 import type { seedKey } from "@realtime-avatar/testing/seeds";
 import fc from "fast-check";
@@ -167,6 +168,9 @@ const meetsAssetRules = ({ operation: { operationId } }: Described, body: unknow
   const { sourceAssetId = null, remoteUrl } = Object(body);
   if (operationId === "createAvatar" || operationId === "updateAvatar") return sourceAssetId === null;
   if (operationId === "createVideo") return meetsVideoRules(body as CreateVideo);
+  if (operationId === "createTurn") {
+    return turnErrors(body as CreateTurn, spokenText(String(Object(body).text ?? ""))).length === 0;
+  }
   if (/WebhookEndpoint$/.test(operationId))
     return !Object(body).url || webhookUrlErrors(Object(body).url, false).length === 0;
   if (operationId === "createRemoteAsset") return remoteUrlErrors(remoteUrl).length === 0;
@@ -213,6 +217,14 @@ type Makers = {
   removeEndpoints: () => Promise<unknown>;
 };
 
+/** The example of a body; of one that names a running call, with a new call. */
+export const freshBodyOf = async ({ operation }: Described, send: Send): Promise<object | undefined> => {
+  const body = operation.requestBody?.content["application/json"]?.example as object | undefined;
+  if (!["createTurn", "interruptCall"].includes(operation.operationId)) return body;
+  const { session_id } = JSON.parse((await send(one("startCall"), { body: EXAMPLES.StartCall })).text);
+  return { ...body, session_id };
+};
+
 /** The id of something new that an operation can work on; empty when its path takes none. */
 export const freshIdOf = async (
   { path }: Described,
@@ -230,6 +242,9 @@ export const freshIdOf = async (
     const { id } = JSON.parse((await send(one("createWebhookEndpoint"), { body: { url: null } })).text);
     if (!path.startsWith("/api/v1/webhook-deliveries")) return id;
     return JSON.parse((await send(one("testWebhookEndpoint"), { id })).text).id;
+  }
+  if (path.startsWith("/api/v1/realtime/turns")) {
+    return JSON.parse((await send(one("createTurn"), { body: await freshBodyOf(one("createTurn"), send) })).text).id;
   }
   if (path.startsWith("/api/v1/videos")) {
     return JSON.parse((await send(one("createVideo"), { body: EXAMPLES.CreateVideo })).text).id;

@@ -19,7 +19,10 @@ export type PackedFile = {
 };
 
 export type Pack = {
-  /** The page of the dashboard, and that of calls. They contain `PUBLIC_ORIGIN` where the API inserts its public origin. */
+  /**
+   * The page of the dashboard, and that of calls. They contain `PUBLIC_ORIGIN` where the API inserts its public origin, and `CALLS` where
+   * it inserts `on` or `off`.
+   */
   html: string;
   callHtml: string;
   files: readonly PackedFile[];
@@ -74,6 +77,7 @@ const pageOf = (script: string, style: string, icon: string): string => `<!docty
 <meta name="color-scheme" content="light dark">
 <meta name="robots" content="noindex">
 <meta name="public-origin" content="PUBLIC_ORIGIN">
+<meta name="calls" content="CALLS">
 <title>Realtime Avatar</title>
 <link rel="icon" type="image/svg+xml" href="/dashboard/assets/${icon}">
 <link rel="stylesheet" href="/dashboard/assets/${style}">

@@ -86,6 +86,20 @@ export const useAvatar = (id: string, listed: Avatar | undefined) => {
   });
 };
 
+/** How many avatars a selection offers. */
+const MAX_OFFERED = 100;
+
+/** The newest avatars, for a selection, and whether there are more; undefined until they are known. */
+export const useNewestAvatars = () => {
+  const { client, environment } = useAccount();
+  const { data } = useQuery({
+    queryKey: ["avatars", environment, "newest"],
+    queryFn: async () => (await client.GET("/api/v1/avatars", { params: { query: { limit: MAX_OFFERED } } })).data,
+    refetchInterval: IDLE_POLL_MS,
+  });
+  return data && { avatars: data.data, hasMore: data.nextCursor !== null };
+};
+
 /** Where the source of an avatar is shown, if it is an image that could be decoded; else null. */
 export const useSourceUrl = ({ sourceAssetId, sourceKind }: Avatar, isEnabled: boolean): string | null => {
   const { client, environment } = useAccount();

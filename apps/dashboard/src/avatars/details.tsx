@@ -1,8 +1,9 @@
 import type { Avatar } from "@realtime-avatar/client";
 import { MAX_DISPLAY_NAME_LENGTH } from "@realtime-avatar/domain/text";
 import { useState } from "react";
+import { NoCalls, TryCall } from "../call/try-call.tsx";
 import { EndDialog, FormDialog } from "../components/action-dialog.tsx";
-import { Button, buttonClass } from "../components/button.tsx";
+import { Button } from "../components/button.tsx";
 import { Id } from "../components/copy.tsx";
 import { Dialog } from "../components/dialog.tsx";
 import { TextField } from "../components/field.tsx";
@@ -13,7 +14,6 @@ import { Badge, Item, Time } from "../components/text.tsx";
 import { useAccount, useHasRole } from "../layout/context.tsx";
 import { useAction } from "../layout/use-action.ts";
 import { Say } from "../videos/say.tsx";
-import { callAddress } from "./call-line.ts";
 import { Checks } from "./checks.tsx";
 import { isPreparing, STATUS_TONES, statusName, useAvatar } from "./data.ts";
 import { Portrait } from "./portrait.tsx";
@@ -48,6 +48,7 @@ const Actions = ({ avatar, onOpen }: { avatar: Avatar; onOpen: (above: Above) =>
           <Failure error={error} />
         </div>
       ) : null}
+      {status === "ready" && <NoCalls className="w-full sm:text-right" />}
       <Button onClick={() => onOpen("delete")}>Delete</Button>
       <Button onClick={() => onOpen("rename")}>Rename</Button>
       {status === "ready" && (
@@ -63,11 +64,7 @@ const Actions = ({ avatar, onOpen }: { avatar: Avatar; onOpen: (above: Above) =>
       <Button kind={status === "failed" && !canRetry ? "primary" : "plain"} onClick={() => onOpen("replace")}>
         {sourceAssetId === null ? "Add a" : "Another"} {KIND_NAMES[avatar.sourceKind]}
       </Button>
-      {status === "ready" && (
-        <a href={callAddress(avatar)} className={buttonClass("primary")}>
-          Try a call
-        </a>
-      )}
+      {status === "ready" && <TryCall avatar={avatar} />}
       {canRetry && (
         <Button kind="primary" isBusy={retry.isBusy} onClick={() => retry.run()}>
           Try again

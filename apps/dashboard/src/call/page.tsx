@@ -12,11 +12,13 @@ import { creditAmount } from "../format.ts";
 import { Sign } from "../layout/brand.tsx";
 import { useAccount, useHasRole } from "../layout/context.tsx";
 import { LINK, useParameters } from "../layout/navigation.tsx";
+import { hasCalls } from "../page-settings.ts";
 import { BASE, PRODUCT } from "../paths.ts";
 import { useBalance } from "../usage/data.ts";
 import { Figures } from "./figures.tsx";
 import { watchLevel } from "./microphone.ts";
 import { Stage } from "./stage.tsx";
+import { NoCalls } from "./try-call.tsx";
 import { type CallView, useCall } from "./use-call.ts";
 import type { MicrophoneView } from "./use-microphone.ts";
 
@@ -183,6 +185,7 @@ const useObstacle = (avatar: Avatar): string | null => {
 
 const Ready = ({ avatar }: { avatar: Avatar }) => {
   const obstacle = useObstacle(avatar);
+  if (!hasCalls()) return <NoCalls />;
   return obstacle === null ? <Talk avatar={avatar} /> : <p className="text-muted">{obstacle}</p>;
 };
 

@@ -1,7 +1,7 @@
 /** What a newcomer does first, until there is a call. */
 import type { ReactNode } from "react";
-import { callAddress } from "../avatars/call-line.ts";
 import { ProgramCall } from "../avatars/program-call.tsx";
+import { NoCalls, TryCall } from "../call/try-call.tsx";
 import { buttonClass } from "../components/button.tsx";
 import { Progress } from "../components/progress.tsx";
 import { Card } from "../components/text.tsx";
@@ -193,18 +193,12 @@ const CallRow = ({ steps: { key, avatar, video, callKey } }: { steps: Steps }) =
       action={
         canWrite &&
         isReady &&
-        avatar.with && (
-          <a
-            href={callAddress({ id: avatar.with.id, environment })}
-            className={buttonClass(isNext ? "primary" : "plain")}
-          >
-            Try a call
-          </a>
-        )
+        avatar.with && <TryCall avatar={{ id: avatar.with.id, environment }} kind={isNext ? "primary" : "plain"} />
       }
     >
       {isReady && avatar.with ? (
         <>
+          <NoCalls className="mb-2" />
           <p className="mb-2">Talk to the avatar on a page of the dashboard, which starts a call as a program does.</p>
           {canWrite && <CallLines avatarId={avatar.with.id} callKey={callKey} />}
         </>

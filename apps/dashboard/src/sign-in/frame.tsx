@@ -1,12 +1,13 @@
 import { type ReactNode, useEffect } from "react";
 import { OfflineNotice } from "../components/state.tsx";
 import { Sign } from "../layout/brand.tsx";
+import { publicOrigin } from "../page-settings.ts";
 import { BASE, PRODUCT } from "../paths.ts";
 
 /** Where passkeys work: browsers bind them to one host, and refuse addresses such as 127.0.0.1. Null: here. */
 const rightOrigin = (): string | null => {
-  const { content = "" } = document.querySelector<HTMLMetaElement>('meta[name="public-origin"]') ?? {};
-  if (content !== "") return content === location.origin ? null : content;
+  const origin = publicOrigin();
+  if (origin !== "") return origin === location.origin ? null : origin;
   return location.hostname === "127.0.0.1" || location.hostname === "[::1]"
     ? location.origin.replace(location.hostname, "localhost")
     : null;

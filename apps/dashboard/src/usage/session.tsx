@@ -47,9 +47,11 @@ const Facts = ({ session }: { session: UsageSessionWithNames }) => {
           ? `nothing yet; holds ${creditAmount(session.reservedCreditMicros)}`
           : `${credits(session.billedCreditMicros)} of ${creditAmount(session.reservedCreditMicros)} that it held`}
       </Item>
-      <Item name="Usage reported by">
-        <By id={session.reportedBy} name={session.reportedByName} none="no report yet" />
-      </Item>
+      {!videoId && (
+        <Item name="Usage reported by">
+          <By id={session.reportedBy} name={session.reportedByName} none="no report yet" />
+        </Item>
+      )}
       <Item name="Ended by">
         <By
           id={session.closedBy}

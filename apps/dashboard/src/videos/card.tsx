@@ -1,6 +1,7 @@
 /** A video in the list, and the dialog that shows it. */
 import { useState } from "react";
 import { useAvatar } from "../avatars/data.ts";
+import { Portrait, useAttention } from "../avatars/portrait.tsx";
 import { EndDialog } from "../components/action-dialog.tsx";
 import { Button, buttonClass } from "../components/button.tsx";
 import { CopyButton, Id } from "../components/copy.tsx";
@@ -72,47 +73,53 @@ export const VideoCard = ({ video }: { video: Video }) => {
   const { change } = useNavigation();
   const canWrite = useHasRole("developer");
   const [isEnding, setEnding] = useState(false);
+  const { hasAttention, handlers } = useAttention();
   const { status, progress, durationSeconds, error } = video;
+  // A video begins with the picture of its avatar.
+  const avatar = useAvatar(video.avatarId, undefined).data;
   const title = titleOf(video);
   return (
-    <li className="flex flex-col gap-2 rounded-2xl border border-line bg-surface p-4">
-      <div className="flex items-start justify-between gap-3">
-        <AvatarName id={video.avatarId} />
-        <Badge tone={STATUS_TONES[status]}>{status}</Badge>
-      </div>
-      <p className="line-clamp-3 grow break-words" title={title}>
-        {title}
-      </p>
-      {isRunning(video) && <Progress text={progressText(video)} share={status === "queued" ? null : progress} />}
-      {error && (
-        <p className="text-sm text-bad">
-          <Prose text={error.detail} />
+    <li {...handlers} className="flex flex-col overflow-hidden rounded-2xl border border-line bg-surface">
+      <div className="aspect-4/3 bg-raised">{avatar && <Portrait avatar={avatar} moves={hasAttention} />}</div>
+      <div className="flex flex-1 flex-col gap-2 p-4">
+        <div className="flex items-start justify-between gap-3">
+          <AvatarName id={video.avatarId} />
+          <Badge tone={STATUS_TONES[status]}>{status}</Badge>
+        </div>
+        <p className="line-clamp-3 grow break-words" title={title}>
+          {title}
         </p>
-      )}
-      <p className="flex flex-wrap gap-x-3 text-sm text-muted">
-        <span>
-          <VoiceText video={video} />
-        </span>
-        {durationSeconds !== null && <span>{duration(Math.max(1, durationSeconds))} long</span>}
-        <span>{costText(video)}</span>
-        <Time at={video.createdAt} />
-      </p>
-      <div className="flex flex-wrap gap-2">
-        <Button
-          kind={video.videoUrl === null ? "plain" : "primary"}
-          onClick={() => change({ video: video.id })}
-          aria-label={`${video.videoUrl === null ? "Show" : "Play"}: ${title}`}
-        >
-          {video.videoUrl === null ? "Show" : "Play"}
-        </Button>
-        <Download video={video} label={`Download: ${title}`} />
-        {canWrite && status !== "deleted" && (
-          <Button onClick={() => setEnding(true)} aria-label={`${endName(video)}: ${title}`}>
-            {endName(video)}
-          </Button>
+        {isRunning(video) && <Progress text={progressText(video)} share={status === "queued" ? null : progress} />}
+        {error && (
+          <p className="text-sm text-bad">
+            <Prose text={error.detail} />
+          </p>
         )}
+        <p className="flex flex-wrap gap-x-3 text-sm text-muted">
+          <span>
+            <VoiceText video={video} />
+          </span>
+          {durationSeconds !== null && <span>{duration(Math.max(1, durationSeconds))} long</span>}
+          <span>{costText(video)}</span>
+          <Time at={video.createdAt} />
+        </p>
+        <div className="flex flex-wrap gap-2">
+          <Button
+            kind={video.videoUrl === null ? "plain" : "primary"}
+            onClick={() => change({ video: video.id })}
+            aria-label={`${video.videoUrl === null ? "Show" : "Play"}: ${title}`}
+          >
+            {video.videoUrl === null ? "Show" : "Play"}
+          </Button>
+          <Download video={video} label={`Download: ${title}`} />
+          {canWrite && status !== "deleted" && (
+            <Button onClick={() => setEnding(true)} aria-label={`${endName(video)}: ${title}`}>
+              {endName(video)}
+            </Button>
+          )}
+        </div>
+        {isEnding && <EndVideo video={video} onClose={() => setEnding(false)} />}
       </div>
-      {isEnding && <EndVideo video={video} onClose={() => setEnding(false)} />}
     </li>
   );
 };

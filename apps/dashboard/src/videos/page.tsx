@@ -1,7 +1,7 @@
 /** The videos of the environment, the newest first. */
 
-import { useAvatar } from "../avatars/data.ts";
-import { Button, buttonClass } from "../components/button.tsx";
+import { useAvatar, useNewestAvatars } from "../avatars/data.ts";
+import { buttonClass } from "../components/button.tsx";
 import { InlineSelect, Options } from "../components/field.tsx";
 import { Empty, ListEnd, Loaded } from "../components/state.tsx";
 import { PageHead } from "../components/text.tsx";
@@ -27,21 +27,36 @@ const Skeletons = () => (
   <div role="status" className={GRID}>
     <span className="sr-only">Loading videos</span>
     {["a", "b", "c"].map((name) => (
-      <div key={name} aria-hidden="true" className="shimmer h-48 rounded-2xl" />
+      <div key={name} aria-hidden="true" className="shimmer h-96 rounded-2xl" />
     ))}
   </div>
 );
 
-/** The avatar that a link has set, with a button that takes it away. */
-const OnlyAvatar = ({ id }: { id: string }) => {
-  const { change } = useNavigation();
+/** An avatar that is not among the newest, which a link has set. */
+const OtherAvatar = ({ id }: { id: string }) => {
   const nameText = useNameText();
-  const name = useAvatar(id, undefined).data?.displayName ?? null;
+  return <option value={id}>{nameText({ id, name: useAvatar(id, undefined).data?.displayName ?? null })}</option>;
+};
+
+const AvatarSelect = ({ id }: { id: string | undefined }) => {
+  const { change } = useNavigation();
+  const { avatars = [], hasMore = false } = useNewestAvatars() ?? {};
   return (
-    <Button onClick={() => change({ avatar: undefined })} className="max-w-full">
-      <span className="truncate">Only {nameText({ id, name })}</span> <span aria-hidden="true">✕</span>
-      <span className="sr-only">Show all</span>
-    </Button>
+    <InlineSelect
+      label="Avatar"
+      value={id ?? ""}
+      onChange={({ target }) => change({ avatar: target.value || undefined }, true)}
+      className="max-w-full min-w-0"
+    >
+      <option value="">Any avatar</option>
+      {id !== undefined && !avatars.some((avatar) => avatar.id === id) && <OtherAvatar id={id} />}
+      {avatars.map((avatar) => (
+        <option key={avatar.id} value={avatar.id}>
+          {avatar.displayName}
+        </option>
+      ))}
+      {hasMore && <option disabled>Older ones: open the avatar</option>}
+    </InlineSelect>
   );
 };
 
@@ -56,7 +71,7 @@ const FilterBar = ({ status, avatarId }: VideoFilters) => {
       >
         <Options of={STATUSES} />
       </InlineSelect>
-      {avatarId && <OnlyAvatar id={avatarId} />}
+      <AvatarSelect id={avatarId} />
     </search>
   );
 };
@@ -64,7 +79,7 @@ const FilterBar = ({ status, avatarId }: VideoFilters) => {
 const NoVideos = ({ isFiltered }: { isFiltered: boolean }) => {
   const { environment } = useAccount();
   const canWrite = useHasRole("developer");
-  if (isFiltered) return <Empty title="No video matches">Take a filter away.</Empty>;
+  if (isFiltered) return <Empty title="No video matches">Choose another status or avatar.</Empty>;
   const action = canWrite && (
     <PageLink to="/avatars" className={buttonClass("primary")}>
       Choose an avatar

@@ -70,6 +70,10 @@ test("the page of calls: a document of its own, whose policy adds LiveKit and th
   const allowed = await policyOf("/dashboard/call");
   expect(allowed).toContain("connect-src 'self' wss://livekit.example.com https://livekit.example.com;");
   expect(await policyOf("/dashboard")).not.toContain("livekit");
+  // The pages know whether calls can be started.
+  const withCalls = await (await app.handle(new Request("http://localhost/dashboard"))).text();
+  expect(withCalls).toContain('<meta name="calls" content="on">');
+  for (const html of [page.text, text]) expect(html).toContain('<meta name="calls" content="off">');
 });
 
 test("the files, requested: compressed and cached forever", async () => {

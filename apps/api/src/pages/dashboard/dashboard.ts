@@ -77,6 +77,7 @@ export const dashboardRoutes = ({
   realtime,
 }: Pick<Dependencies, "assetOrigin" | "publicUrl" | "log" | "realtime">) => {
   let isReported = false;
+  const settings = () => ({ publicOrigin: publicUrl(), hasCalls: realtime !== null });
   const openFiles = async () => {
     const files = await openDashboard();
     if (files !== null) return files;
@@ -88,14 +89,14 @@ export const dashboardRoutes = ({
     const { page } = await openFiles();
     const headers = set.headers as Record<string, string>;
     headers["permissions-policy"] = PERMISSIONS;
-    return asPage(page(publicUrl()), allowedFor(assetOrigin()), set);
+    return asPage(page(settings()), allowedFor(assetOrigin()), set);
   };
   const sendCallPage = async (set: ResponseHead) => {
     const { callPage } = await openFiles();
     const headers = set.headers as Record<string, string>;
     headers["permissions-policy"] = CALL_PERMISSIONS;
     const origins = realtime === null ? [] : originsOf(realtime.config);
-    return asPage(callPage(publicUrl()), allowedFor(assetOrigin(), origins), set);
+    return asPage(callPage(settings()), allowedFor(assetOrigin(), origins), set);
   };
   /** Throws the problem `not_found` unless a browser asks, which gets a page. */
   const onlyForBrowsers = (request: Request, { headers }: ResponseHead): void => {

@@ -18,11 +18,13 @@ export type DashboardFile = {
   br: Uint8Array<ArrayBuffer>;
 };
 
+/** What the pages know of the service: the origin at which the dashboard is to be used, and whether calls can be started. */
+export type PageSettings = { publicOrigin: string; hasCalls: boolean };
+
 export type DashboardFiles = {
-  /** The page, for the origin at which the dashboard is to be used. */
-  page: (publicOrigin: string) => string;
-  /** The same for the page of calls. */
-  callPage: (publicOrigin: string) => string;
+  page: (settings: PageSettings) => string;
+  /** The page of calls. */
+  callPage: (settings: PageSettings) => string;
   files: ReadonlyMap<string, DashboardFile>;
 };
 
@@ -30,11 +32,10 @@ const bytesOf = (base64: string): Uint8Array<ArrayBuffer> => Uint8Array.from(Buf
 
 const pageOf =
   (html: string) =>
-  (publicOrigin: string): string =>
-    html.replace(
-      "PUBLIC_ORIGIN",
-      publicOrigin.replace(/[&"<>]/g, (c) => `&#${c.charCodeAt(0)};`),
-    );
+  ({ publicOrigin, hasCalls }: PageSettings): string => {
+    const origin = publicOrigin.replace(/[&"<>]/g, (c) => `&#${c.charCodeAt(0)};`);
+    return html.replace("PUBLIC_ORIGIN", () => origin).replace("CALLS", hasCalls ? "on" : "off");
+  };
 
 const readPack = (text: string): DashboardFiles => {
   const { html, callHtml, files } = JSON.parse(text) as Pack;

@@ -1,0 +1,30 @@
+/** The way to the page of calls, or the reason that there can be no call. */
+import type { Avatar } from "@realtime-avatar/client";
+import { callAddress } from "../avatars/call-line.ts";
+import { Button, buttonClass } from "../components/button.tsx";
+import { hasCalls } from "../page-settings.ts";
+
+const REASON = "no-calls";
+
+/** Shown beside `TryCall`, and in place of the page of calls. Nothing where calls can be started. */
+export const NoCalls = ({ className = "" }: { className?: string }) =>
+  hasCalls() ? null : (
+    <p id={REASON} className={`text-sm text-muted ${className}`}>
+      This service cannot start calls yet: its operator installs <code>livekit-server</code>, or sets{" "}
+      <code>LIVEKIT_URL</code>.
+    </p>
+  );
+
+type Props = { avatar: Pick<Avatar, "id" | "environment">; kind?: "primary" | "plain" };
+
+export const TryCall = ({ avatar, kind = "primary" }: Props) =>
+  hasCalls() ? (
+    <a href={callAddress(avatar)} className={buttonClass(kind)}>
+      Try a call
+    </a>
+  ) : (
+    // Not `disabled`: the keyboard reaches it, and a screen reader says the reason.
+    <Button aria-disabled aria-describedby={REASON}>
+      Try a call
+    </Button>
+  );

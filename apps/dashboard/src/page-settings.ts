@@ -1,0 +1,10 @@
+/** What the API has written into the page. */
+
+const settingOf = (name: string): string =>
+  document.querySelector<HTMLMetaElement>(`meta[name="${name}"]`)?.content ?? "";
+
+/** The origin at which the dashboard is to be used; empty where any is right. */
+export const publicOrigin = (): string => settingOf("public-origin");
+
+/** Whether the service can start calls: it has LiveKit. */
+export const hasCalls = (): boolean => settingOf("calls") === "on";

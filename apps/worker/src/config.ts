@@ -26,7 +26,7 @@ export type WorkerConfig = CommonConfig & {
   metricsPort: number | null;
   /** How many jobs this process runs at once. */
   jobs: number;
-  /** How many jobs of one tenant run at once, in all workers together. */
+  /** How many jobs of one tenant run at once, and as many videos beside them, in all workers together. */
   jobsPerTenant: number;
   storage: StorageConfig;
   /** The quota of a tenant in each environment, for the files of videos: that of the API. */

@@ -913,7 +913,9 @@ export const confirmRoom = databaseFunction<ConfirmRoomInput, ConfirmRoomRow>(
   'confirm_room as "result"',
 );
 
-export type CountJobsInput = Record<string, never>;
+export type CountJobsInput = {
+  kinds: readonly string[] | null;
+};
 export type CountJobsRow = {
   queued: string | null;
   running: string | null;
@@ -921,7 +923,7 @@ export type CountJobsRow = {
 };
 export const countJobs = databaseFunction<CountJobsInput, CountJobsRow>(
   "count_jobs",
-  {},
+  { kinds: null },
   'queued as "queued", running as "running", oldest_seconds as "oldestSeconds"',
 );
 

@@ -4,9 +4,12 @@ import { getEventListeners } from "node:events";
 import { finishAsset, startAsset } from "@realtime-avatar/db/assets/processing";
 import type { ClaimedJob } from "@realtime-avatar/db/jobs/jobs";
 import { createMetrics } from "@realtime-avatar/runtime/metrics";
+import { seedVideo } from "@realtime-avatar/testing/avatars/videos";
+import { readyAvatar } from "@realtime-avatar/testing/calls/calls";
+import { PRICE } from "@realtime-avatar/testing/credits";
 import { random } from "@realtime-avatar/testing/random-bytes";
 import { countIntervals } from "@realtime-avatar/testing/run/intervals";
-import { originOf, seedCaller } from "@realtime-avatar/testing/seeds";
+import { originOf, seedCaller, seedTenant } from "@realtime-avatar/testing/seeds";
 import { until } from "@realtime-avatar/testing/until";
 import { eachWorld, type World } from "../../test/support/world.ts";
 import type { JobHandler, JobOutcome } from "./handler.ts";
@@ -67,6 +70,33 @@ test("jobs, of several tenants: each run once, within both limits", async () => 
   expect(runs.sort()).toEqual(assets.map(({ id }): string => id).sort());
   expect([running.most, running.mostOfTenant]).toEqual([3, 2]);
   for (const asset of assets) expect((await world.stateOf(asset)).status).toBe("ready");
+});
+
+test("videos of two tenants, which take long: another tenant's file does not wait for them", async () => {
+  const { db } = world.database;
+  for (const _ of [1, 2]) {
+    const caller = await seedCaller(db, await seedTenant(db, { live: 100 * PRICE }));
+    await seedVideo(db, caller, await readyAvatar(db, caller));
+  }
+  const rendering = Promise.withResolvers<void>();
+  let videos = 0;
+  world.loop(
+    {
+      process_asset: handlerOf(),
+      render_video: async () => {
+        videos += 1;
+        await rendering.promise;
+        return { kind: "retry", error: "The test has ended." };
+      },
+    },
+    { concurrency: 2 },
+  );
+  await until(() => videos > 0);
+  const [asset] = await seed(1);
+  await until(async () => (await world.stateOf(asset as never)).status === "ready");
+  expect(videos).toBe(1);
+  rendering.resolve();
+  await until(() => videos === 2);
 });
 
 test("a handler, throwing: its job is tried again with the reason, others go on", async () => {

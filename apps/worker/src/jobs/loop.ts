@@ -6,7 +6,7 @@ import type { Db } from "@realtime-avatar/db/connection/pool";
 import { isOneOfSeveral, logFieldsOf } from "@realtime-avatar/db/connection/which-database";
 import type { Databases } from "@realtime-avatar/db/databases/databases";
 import { claimJob, claimJobBeside } from "@realtime-avatar/db/jobs/jobs";
-import { JOB_KINDS } from "@realtime-avatar/domain/job";
+import { JOB_KINDS, type JobKind } from "@realtime-avatar/domain/job";
 import type { Metrics } from "@realtime-avatar/runtime/metrics";
 import type { Tracing } from "@realtime-avatar/runtime/tracing";
 import type { JobHandlers } from "./handler.ts";
@@ -31,6 +31,16 @@ const FAILED_PAUSE_OF_SEVERAL_MS = 10_000;
 /** While claims fail, one is logged each minute. */
 const LOG_INTERVAL_MS = 60_000;
 const LEASE_BYTES = 16;
+const SHORT_KINDS = JOB_KINDS.filter((kind) => kind !== "render_video");
+
+/**
+ * The kinds that a worker claims beside the jobs that it runs. Videos take minutes, other jobs seconds: a worker that runs several jobs
+ * leaves one place to the others.
+ */
+const kindsBeside = (running: Iterable<JobKind>, concurrency: number): readonly JobKind[] => {
+  const videos = [...running].filter((kind) => kind === "render_video").length;
+  return videos < Math.max(1, concurrency - 1) ? JOB_KINDS : SHORT_KINDS;
+};
 
 export type JobLoopOptions = Omit<JobRunner, "db" | "handlers"> & {
   databases: Databases;
@@ -39,7 +49,7 @@ export type JobLoopOptions = Omit<JobRunner, "db" | "handlers"> & {
   tracing: Pick<Tracing, "record"> | null;
   /** How many jobs run at once. */
   concurrency: number;
-  /** How many jobs of one tenant run at once, in all workers together. */
+  /** How many jobs of one tenant run at once, and as many videos beside them, in all workers together. */
   slotsPerTenant: number;
 };
 
@@ -55,7 +65,7 @@ export type JobLoop = {
 export const startJobLoop = (options: JobLoopOptions): JobLoop => {
   const { databases, log, random, metrics, tracing, concurrency, slotsPerTenant, timing, handlersOf } = options;
   const turns = createTurns(databases);
-  const running = new Set<Promise<void>>();
+  const running = new Map<Promise<void>, JobKind>();
   const stopping = Promise.withResolvers<void>();
   const handBack = new AbortController();
   let isStopping = false;
@@ -70,7 +80,8 @@ export const startJobLoop = (options: JobLoopOptions): JobLoop => {
     const claimedAt = performance.now();
     const claimedTime = Date.now();
     const lease = Buffer.from(random(LEASE_BYTES)).toString("base64url");
-    const claim = { lease, leaseSeconds: timing.leaseSeconds, slots: slotsPerTenant, kinds: JOB_KINDS };
+    const kinds = kindsBeside(running.values(), concurrency);
+    const claim = { lease, leaseSeconds: timing.leaseSeconds, slots: slotsPerTenant, kinds };
     const claiming = isOneOfSeveral(db) ? db.within(CLAIM_OF_SEVERAL_MS) : db;
     const job = await (running.size === 0 ? claimJob : claimJobBeside)(claiming, claim);
     // For a job that must run alone, the others are left to end.
@@ -91,7 +102,7 @@ export const startJobLoop = (options: JobLoopOptions): JobLoop => {
       // It frees a place of its tenant, whose next job may wait for that.
       turns.pause(db, 0);
     });
-    running.add(ended);
+    running.set(ended, job.kind);
     return 0;
   };
 
@@ -99,7 +110,7 @@ export const startJobLoop = (options: JobLoopOptions): JobLoop => {
     while (!isStopping) {
       const places = aloneIn !== null || isAlone ? 1 : concurrency;
       if (running.size >= places) {
-        await Promise.race([...running, stopping.promise]);
+        await Promise.race([...running.keys(), stopping.promise]);
         continue;
       }
       const turn = aloneIn === null ? turns.next() : { db: aloneIn };
@@ -116,7 +127,7 @@ export const startJobLoop = (options: JobLoopOptions): JobLoop => {
         turns.pause(db, pauseMs * (0.75 + Math.random() / 2));
         continue;
       }
-      await Promise.race([Bun.sleep(turn.pauseMs), ...running, stopping.promise]);
+      await Promise.race([Bun.sleep(turn.pauseMs), ...running.keys(), stopping.promise]);
     }
   };
   const claiming = run();
@@ -126,7 +137,7 @@ export const startJobLoop = (options: JobLoopOptions): JobLoop => {
       stopping.resolve();
       await claiming;
       const timer = setTimeout(() => handBack.abort(hasCrashed ? "crashed" : "stopping"), timing.stopMs);
-      await Promise.all(running);
+      await Promise.all(running.keys());
       clearTimeout(timer);
     },
   };

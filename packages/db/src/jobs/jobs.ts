@@ -1,6 +1,6 @@
 /** Jobs in the database: a queue that the worker serves, fair between tenants. */
 import type { AuditAction } from "@realtime-avatar/domain/audit";
-import type { JobKind, JobRecord } from "@realtime-avatar/domain/job";
+import { JOB_KINDS, type JobKind, type JobRecord } from "@realtime-avatar/domain/job";
 import { VIDEO_ERRORS } from "@realtime-avatar/domain/videos/errors";
 import {
   claimJob as callClaim,
@@ -31,7 +31,7 @@ export type JobClaim = {
   /** Different for each claim. */
   lease: string;
   leaseSeconds: number;
-  /** How many jobs of one tenant may run at once. */
+  /** How many jobs of one tenant may run at once, and as many videos beside them. */
   slots: number;
   kinds: readonly JobKind[];
 };
@@ -121,6 +121,6 @@ export type JobStats = {
 
 /** The depth of the queue. One statement, which reads a bounded number of rows. */
 export const jobStats = async (db: Runner): Promise<JobStats> => {
-  const [row] = await countJobs(db, {});
+  const [row] = await countJobs(db, { kinds: JOB_KINDS });
   return { queued: Number(row?.queued), running: Number(row?.running), oldestSeconds: row?.oldestSeconds ?? 0 };
 };

@@ -68,7 +68,7 @@ export const jobSlots = pgTable(
   "job_slots",
   {
     tenantId: tenantId(),
-    /** From 1. A tenant may use as many as the service is configured for. */
+    /** From 1, and for videos from 1001. A tenant may use as many of each as the service is configured for. */
     slot: integer("slot").notNull(),
     /** The job that ran in it last, and its claim. */
     jobId: bytewise("job_id"),

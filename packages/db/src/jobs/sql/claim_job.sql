@@ -1,6 +1,9 @@
 -- Claims a job for a worker: it holds the job, and one of the tenant's `p_slots` slots, until its lease ends. Returns the job
 -- with the number of its claims so far, or no row when no job can run now. Jobs of other kinds than `p_kinds` are left.
 --
+-- Videos take minutes, other jobs seconds. So a tenant has as many slots for videos, from 1001 on: its files and avatars do not wait
+-- until a video is rendered.
+--
 -- A lease that has run out: the worker died, or was cut off from the database. Which of its jobs was the reason is not known,
 -- so this first time counts for none of them, and from then on each runs alone in its worker (`runs_alone`): the next death
 -- is its own, and counts. `p_is_idle`: the worker runs nothing else. If it does, and the next job must run alone, the job is
@@ -22,6 +25,7 @@ declare
   v_until timestamptz := v_now + make_interval(secs => p_lease_seconds);
   v_tenant record;
   v_job public.jobs;
+  v_first integer; -- of the slots for such a job
   v_slot integer;
   v_lost_leases integer;
   v_attempts integer;
@@ -34,14 +38,15 @@ begin
     return;
   end if;
   for v_tenant in
-    select * from rta.tenants_to_serve(v_now, p_slots)
+    select * from rta.tenants_to_serve(v_now, p_slots, p_kinds)
   loop
     select * into v_job from public.jobs due
     where due.tenant_id = v_tenant.tenant_id and coalesce(due.leased_until, due.run_at) <= v_now
-      and due.attempts >= 0 and due.kind = any (p_kinds)
+      and due.attempts >= 0 and due.kind = any (p_kinds) and (due.kind <> 'render_video' or v_tenant.takes_videos)
     order by due.tenant_id, coalesce(due.leased_until, due.run_at) limit 1
     for no key update skip locked;
     continue when not found;
+    v_first := case when v_job.kind = 'render_video' then 1001 else 1 end;
     v_lost_leases := v_job.lost_leases + case when v_job.leased_until is null then 0 else 1 end;
     v_attempts := v_job.attempts + case when v_job.lost_leases = 0 and v_lost_leases = 1 then 0 else 1 end;
     if v_lost_leases > 0 and not p_is_idle then
@@ -50,10 +55,12 @@ begin
     end if;
 
     insert into public.job_slots (tenant_id, slot)
-    select v_tenant.tenant_id, missing from generate_series(v_tenant.slots + 1, p_slots) missing
+    select v_tenant.tenant_id, v_first + missing
+    from generate_series(case when v_job.kind = 'render_video' then v_tenant.video_slots else v_tenant.slots end, p_slots - 1) missing
     on conflict do nothing;
     select slot into v_slot from public.job_slots
-    where tenant_id = v_tenant.tenant_id and slot <= p_slots and coalesce(leased_until <= v_now, true)
+    where tenant_id = v_tenant.tenant_id and slot >= v_first and slot < v_first + p_slots
+      and coalesce(leased_until <= v_now, true)
     order by slot limit 1
     for no key update skip locked;
     continue when not found;

@@ -1,9 +1,12 @@
--- Up to 32 tenants that have a job that is due and a free slot, in the order in which claim_job serves them, each with the
--- number of its slots that exist. See claim_job.
+-- Up to 32 tenants that have a job of `p_kinds` that is due and a free slot for it, in the order in which claim_job serves them: with
+-- the number of their slots for other jobs and for videos that exist, whether one for a video is free, and the time since when the job
+-- is due. See claim_job.
 --
 -- A subquery finds the next tenant with jobs by one step in the index, and its job that is due first. `limit` stops the
--- search. That `attempts >= 0` is true of all jobs: it is the condition of the index.
-create function rta.tenants_to_serve(p_now timestamptz, p_slots integer) returns table (tenant_id text, slots integer)
+-- search. That `attempts >= 0` is true of all jobs: it is the condition of the index. The job that can run is found behind the videos
+-- that cannot, of which a tenant has few: there is a limit of queued videos.
+create function rta.tenants_to_serve(p_now timestamptz, p_slots integer, p_kinds text[])
+returns table (tenant_id text, slots integer, video_slots integer, takes_videos boolean, due_at timestamptz)
 language plpgsql as $$
 declare
   v_last text := coalesce(
@@ -38,15 +41,27 @@ begin
       order by job.tenant_id, coalesce(job.leased_until, job.run_at) limit 1
     ) next
   )
-  select servable.tenant_id::text, servable.slots::integer
+  select servable.tenant_id::text, servable.slots::integer, servable.video_slots::integer, servable.takes_videos, servable.due_at
   from (
-    select waiting.tenant_id, waiting.due_at, slot.slots, slot.started_at
+    select waiting.tenant_id, slot.slots, slot.video_slots, slot.started_at, free.takes_videos, first.due_at
     from (select * from behind union all select * from before) waiting
     cross join lateral (
-      select count(*) as slots, count(*) filter (where leased_until > p_now) as taken, max(started_at) as started_at
-      from public.job_slots where job_slots.tenant_id = waiting.tenant_id and slot <= p_slots
+      select count(*) filter (where slot <= 1000) as slots,
+        count(*) filter (where slot <= 1000 and leased_until > p_now) as taken,
+        count(*) filter (where slot > 1000) as video_slots,
+        count(*) filter (where slot > 1000 and leased_until > p_now) as videos,
+        max(started_at) as started_at
+      from public.job_slots
+      where job_slots.tenant_id = waiting.tenant_id and (slot <= p_slots or slot between 1001 and 1000 + p_slots)
     ) slot
-    where waiting.due_at <= p_now and slot.taken < p_slots
+    cross join lateral (select slot.videos < p_slots as takes_videos) free
+    cross join lateral (
+      select job.kind, coalesce(job.leased_until, job.run_at) as due_at from public.jobs job
+      where job.tenant_id = waiting.tenant_id and coalesce(job.leased_until, job.run_at) <= p_now and job.attempts >= 0
+        and job.kind = any (p_kinds) and (job.kind <> 'render_video' or free.takes_videos)
+      order by job.tenant_id, coalesce(job.leased_until, job.run_at) limit 1
+    ) first
+    where waiting.due_at <= p_now and (first.kind = 'render_video' or slot.taken < p_slots)
     limit 32
   ) servable
   order by servable.started_at nulls first, servable.due_at;

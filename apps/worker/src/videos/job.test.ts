@@ -15,8 +15,9 @@ import { ROOMY } from "@realtime-avatar/testing/postgres/jobs";
 import { originOf } from "@realtime-avatar/testing/seeds";
 import { until } from "@realtime-avatar/testing/until";
 import { eachWorld } from "../../test/support/world.ts";
+import { JOB_TIMING, type JobTiming } from "../jobs/run-job.ts";
 import { createRenderJob, type RenderJobOptions } from "./job.ts";
-import type { RenderVideo, VideoInput, VideoOutcome } from "./render.ts";
+import { createRenderVideo, type RenderVideo, type VideoInput, type VideoOutcome } from "./render.ts";
 
 const world = eachWorld();
 const FACE = { version: 1, mesh: "x" };
@@ -54,14 +55,18 @@ const shown = async ({ id }: PlannedVideo) =>
     Awaited<ReturnType<typeof findVideo>>
   >["video"];
 
-const start = (renderVideo: RenderVideo, options: Partial<RenderJobOptions> = {}) => {
+const start = (
+  renderVideo: RenderVideo,
+  options: Partial<RenderJobOptions> = {},
+  timing: Partial<JobTiming> = { retrySeconds: 0 },
+) => {
   const signed: string[] = [];
   const sign: RenderJobOptions["sign"] = async ({ path }) => {
     signed.push(await readFile(path, "utf8"));
     await writeFile(path, `${signed.at(-1)} signed`);
   };
   const parts = { ...world.parts(), renderVideo, sign, speech: FLITE_SETTINGS, quota: ROOMY, reportMs: 20, ...options };
-  world.loop({ render_video: createRenderJob(parts) }, { timing: { retrySeconds: 0 } });
+  world.loop({ render_video: createRenderJob(parts) }, { timing });
   return signed;
 };
 /** Renders as a test says, and notes what it was given. */
@@ -175,6 +180,42 @@ test.each([
   const code = kind === "failed" ? "voice_refused" : "voice_busy";
   expect(await shown(video)).toMatchObject({ status: "failed", error: { code }, billedCreditMicros: 0 });
   expect([inputs.length, await filesOf()]).toEqual([attempts, []]);
+  await world.removed();
+});
+
+test("a server of voices that is busy five times: asked after longer and longer pauses; then failed, and not charged", async () => {
+  const { client } = world.database.db;
+  const asked: number[] = [];
+  using server = Bun.serve({
+    port: 0,
+    hostname: "127.0.0.1",
+    fetch: () => {
+      asked.push(Date.now());
+      return new Response("Secret words of the server.", { status: 503 });
+    },
+  });
+  const provider = { url: server.url.href.replace(/\/$/, ""), apiKey: null, model: "x", sampleRate: 24_000 } as const;
+  const voice = { id: "operator-1", name: "Nova", language: null, provider: "openai", providerVoice: "nova" } as const;
+  const speech = { ...FLITE_SETTINGS, provider, voices: [voice] };
+  const video = await seed(await seedPrepared());
+  await client`update videos set voice_id = ${voice.id} where id = ${video.id}`;
+  start(createRenderVideo({ log: world.log, speech }), { speech }, JOB_TIMING);
+  for (const [at, pauseMs] of [5000, 20_000, 80_000, 320_000].entries()) {
+    const waiting = () => client<{ run_at: Date }[]>`
+      select run_at from jobs where lease is null and attempts = ${at + 1}`;
+    await until(async () => (await waiting()).length === 1, { state: () => client`select * from jobs` });
+    const runAt = Number((await waiting())[0]?.run_at);
+    expect(runAt - (asked.at(-1) ?? 0)).toBeGreaterThanOrEqual(0.5 * pauseMs);
+    expect(runAt - Date.now()).toBeLessThanOrEqual(1.5 * pauseMs);
+    expect(await shown(video)).toMatchObject({ status: "queued", error: null, billedCreditMicros: null });
+    await world.expire();
+  }
+  await world.untilDone();
+  expect(asked).toHaveLength(5);
+  expect(await shown(video)).toMatchObject({ status: "failed", error: { code: "voice_busy" }, billedCreditMicros: 0 });
+  const held = await client`select from credit_accounts where tenant_id = ${world.caller.tenantId} and reserved > 0`;
+  expect(held).toHaveLength(0);
+  expect(JSON.stringify([await shown(video), world.lines])).not.toContain("Secret words");
   await world.removed();
 });
 

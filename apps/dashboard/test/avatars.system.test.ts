@@ -128,7 +128,7 @@ describe.skipIf(!BROWSER)("the avatars page in Chromium", () => {
     await page.unrouteAll();
     await client`update job_slots set leased_until = null`;
     await details.getByText("ready", { exact: true }).waitFor({ timeout: READY_MS });
-    await details.getByText("start a call, and end it").waitFor();
+    await details.getByText("Calls need LiveKit").waitFor();
     // The dialog and its buttons stay where they are. What is to be read fits, without scrolling.
     const after = await places();
     expect([after[0], after[1]?.y]).toEqual([before[0], before[1]?.y]);

@@ -6,6 +6,7 @@ import { type Caller, makeCall, seedCaller } from "./support/calls.ts";
 import { DESKTOP, expectQuiet, PHONE } from "./support/person.ts";
 import { fileWorld } from "./support/world.ts";
 
+const NO_CALLS = "Calls need LiveKit, which this service does not have.";
 const { service, owner, page } = await fileWorld();
 
 describe.skipIf(!BROWSER)("the home page in Chromium", () => {
@@ -57,14 +58,14 @@ describe.skipIf(!BROWSER)("the home page in Chromium", () => {
     await call("DELETE", `/videos/${video["id"]}`);
     await page.getByRole("link", { name: "Type a sentence" }).waitFor();
     // This service has no LiveKit.
-    await page.getByText("This service cannot start calls yet").waitFor();
+    await page.getByText(NO_CALLS).waitFor();
     const tryCall = page.getByRole("button", { name: "Try a call" });
     expect(await tryCall.getAttribute("aria-disabled")).toBe("true");
     await owner.open(`/call?avatar=${id}`);
-    await page.getByText("its operator installs livekit-server, or sets LIVEKIT_URL").waitFor();
+    await page.getByText(NO_CALLS).waitFor();
     expect(await page.getByRole("button", { name: "Start the call" }).count()).toBe(0);
     await page.getByRole("link", { name: "Back to the avatars" }).click();
-    await dialog("Grace").getByText("This service cannot start calls yet").waitFor();
+    await dialog("Grace").getByText(NO_CALLS).waitFor();
     await expectAccessible(page, "an avatar without calls");
     await makeCall(call, 125);
     await owner.open("");

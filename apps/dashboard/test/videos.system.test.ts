@@ -239,7 +239,7 @@ describe.skipIf(!BROWSER)("videos in Chromium", () => {
     await shown.getByText("This one waits.").waitFor();
     expect(await shown.getByRole("button", { name: /Delete|Cancel/ }).count()).toBe(0);
     await viewer.open(`/avatars?avatar=${avatar}`);
-    await viewer.page.getByRole("dialog", { name: "Ada" }).getByText("start a call, and end it").waitFor();
+    await viewer.page.getByRole("dialog", { name: "Ada" }).getByText("Calls need LiveKit").waitFor();
     expect(await viewer.page.getByRole("button", { name: "Create video" }).count()).toBe(0);
     expectQuiet(viewer);
   });

@@ -13,6 +13,7 @@ import { Failure, Loaded, Skeleton } from "../components/state.tsx";
 import { Badge, Item, Time } from "../components/text.tsx";
 import { useAccount, useHasRole } from "../layout/context.tsx";
 import { useAction } from "../layout/use-action.ts";
+import { hasCalls } from "../page-settings.ts";
 import { Say } from "../videos/say.tsx";
 import { Checks } from "./checks.tsx";
 import { isPreparing, STATUS_TONES, statusName, useAvatar } from "./data.ts";
@@ -48,7 +49,6 @@ const Actions = ({ avatar, onOpen }: { avatar: Avatar; onOpen: (above: Above) =>
           <Failure error={error} />
         </div>
       ) : null}
-      {status === "ready" && <NoCalls className="w-full sm:text-right" />}
       <Button onClick={() => onOpen("delete")}>Delete</Button>
       <Button onClick={() => onOpen("rename")}>Rename</Button>
       {status === "ready" && (
@@ -176,7 +176,10 @@ const Facts = ({ avatar }: { avatar: Avatar }) => {
       )}
       {status === "ready" && (
         <div className="mt-5">
-          <ProgramCall avatarId={avatar.id} keyText={`a ${avatar.environment} key with realtime:write`} />
+          <NoCalls />
+          {hasCalls() && (
+            <ProgramCall avatarId={avatar.id} keyText={`a ${avatar.environment} key with realtime:write`} />
+          )}
         </div>
       )}
     </>

@@ -2,6 +2,7 @@
 import type { Avatar } from "@realtime-avatar/client";
 import { callAddress } from "../avatars/call-line.ts";
 import { Button, buttonClass } from "../components/button.tsx";
+import { LINK } from "../layout/navigation.tsx";
 import { hasCalls } from "../page-settings.ts";
 
 const REASON = "no-calls";
@@ -10,8 +11,11 @@ const REASON = "no-calls";
 export const NoCalls = ({ className = "" }: { className?: string }) =>
   hasCalls() ? null : (
     <p id={REASON} className={`text-sm text-muted ${className}`}>
-      This service cannot start calls yet: its operator installs <code>livekit-server</code>, or sets{" "}
-      <code>LIVEKIT_URL</code>.
+      Calls need{" "}
+      <a href="/docs/guides/calls" className={LINK}>
+        LiveKit
+      </a>
+      , which this service does not have.
     </p>
   );
 

@@ -46,7 +46,8 @@ const AvatarSelect = ({ id }: { id: string | undefined }) => {
       label="Avatar"
       value={id ?? ""}
       onChange={({ target }) => change({ avatar: target.value || undefined }, true)}
-      className="max-w-full min-w-0"
+      // Names come later, and can be long: nothing moves then.
+      className="w-44"
     >
       <option value="">Any avatar</option>
       {id !== undefined && !avatars.some((avatar) => avatar.id === id) && <OtherAvatar id={id} />}

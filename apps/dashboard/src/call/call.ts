@@ -19,7 +19,11 @@ export type Grant = {
   livekit_url: string;
   participant_token: string;
   max_session_seconds: number;
+  ignored: string[];
 };
+
+/** Asked for with each call, so that `ignored` of the grant says what the service can do: `capabilities` with a language model, `transcription` with a recognizer. */
+const PROBES = { capabilities: [], transcription: {} };
 
 type Queued = { queue_position: number; queue_size: number; queue_ticket_id: string; recommended_retry_ms: number };
 
@@ -74,7 +78,11 @@ export const startCall = async (
   { signal, onQueued }: { signal: AbortSignal; onQueued: (position: number, size: number) => void },
 ): Promise<Grant> => {
   for (let ticket: string | undefined; ; ) {
-    const response = await send(key, "", { avatar_id: avatarId, ...(ticket && { queue_ticket_id: ticket }) });
+    const response = await send(key, "", {
+      avatar_id: avatarId,
+      ...PROBES,
+      ...(ticket && { queue_ticket_id: ticket }),
+    });
     const body = await response.json();
     if (response.ok) return body as Grant;
     if (response.status !== 429 || "code" in body) throw new ApiProblem(body);

@@ -15,16 +15,18 @@ import { LINK, useParameters } from "../layout/navigation.tsx";
 import { hasCalls } from "../page-settings.ts";
 import { BASE, PRODUCT } from "../paths.ts";
 import { useBalance } from "../usage/data.ts";
+import { Captions, WriteField } from "./captions.tsx";
 import { Figures } from "./figures.tsx";
 import { watchLevel } from "./microphone.ts";
 import { Stage } from "./stage.tsx";
 import { NoCalls } from "./try-call.tsx";
-import { type CallView, useCall } from "./use-call.ts";
-import type { MicrophoneView } from "./use-microphone.ts";
+import { type ConversationView, useCall } from "./use-call.ts";
 
 /** The address of a page of the dashboard, which is another document. */
 const addressOf = (path: string, parameters: Record<string, string>): string =>
   `${BASE}${path}?${new URLSearchParams(parameters)}`;
+
+type Call = ReturnType<typeof useCall>;
 
 /** How loud the microphone is, so that the person sees that it works. */
 const Level = ({ track }: { track: LocalAudioTrack }) => {
@@ -46,15 +48,22 @@ const Level = ({ track }: { track: LocalAudioTrack }) => {
   );
 };
 
-const TEXTS: Record<"asking" | "awaited" | "shown" | "lost" | "failed", string> = {
+const TEXTS: Record<"asking" | "awaited" | "lost" | "failed", string> = {
   asking: "The browser asks whether this page may use the microphone.",
   awaited: "Waiting for the avatar.",
-  shown: "The avatar says what you say, a moment later.",
   lost: "The avatar is lost. Reconnecting.",
   failed: "There is no call.",
 };
 
-const statusOf = (view: CallView, { track }: MicrophoneView): string => {
+const STATES = { listening: "listens", thinking: "thinks", speaking: "speaks" } as const;
+
+const TALKS: Record<ConversationView["kind"], (name: string) => string> = {
+  echo: (name) => `${name} says what you say, a moment later. With a language model, it would answer.`,
+  typed: (name) => `${name} answers what you write. It cannot hear you: the service has no recognizer of speech.`,
+  spoken: (name) => `${name} answers what you say or write.`,
+};
+
+const statusOf = (name: string, { view, microphone: { track }, conversation }: Call): string => {
   switch (view.state) {
     case "idle":
       return "";
@@ -63,7 +72,7 @@ const statusOf = (view: CallView, { track }: MicrophoneView): string => {
     case "starting":
       return view.text;
     case "open":
-      return TEXTS[view.picture];
+      return view.picture === "shown" ? TALKS[conversation.kind](name) : TEXTS[view.picture];
     case "ended":
       return view.isHungUp ? "You hung up." : "The call is over.";
     case "asking":
@@ -77,8 +86,6 @@ const Available = () => {
   const { data } = useBalance();
   return data ? <p className="mb-4">Available now: {creditAmount(data.availableCreditMicros)}.</p> : null;
 };
-
-type Call = ReturnType<typeof useCall>;
 
 /** The buttons before a call: the microphone comes first. */
 const StartButtons = ({ view: { state }, microphone, prepare, start }: Call) => {
@@ -141,9 +148,9 @@ const Introduction = ({ avatar }: { avatar: Avatar }) => {
   const { environment } = useAccount();
   return (
     <p className="text-muted">
-      You talk, and {avatar.displayName} says it again a moment later. The call spends{" "}
-      {environment === "test" ? "test" : "live"} credits: at most ten minutes of them, by a key that is made for this
-      page and revoked with the call. It starts when you say so, after the microphone.
+      You talk, and {avatar.displayName} answers, or says it again where the service has no language model. The call
+      spends {environment === "test" ? "test" : "live"} credits: at most ten minutes of them, by a key that is made for
+      this page and revoked with the call. It starts when you say so, after the microphone.
     </p>
   );
 };
@@ -151,8 +158,9 @@ const Introduction = ({ avatar }: { avatar: Avatar }) => {
 const Talk = ({ avatar }: { avatar: Avatar }) => {
   const media = { video: useRef<HTMLVideoElement>(null), audio: useRef<HTMLAudioElement>(null) };
   const call = useCall(avatar.id, media);
-  const { view, microphone } = call;
+  const { view, microphone, conversation, write } = call;
   const { state } = view;
+  const { displayName: name } = avatar;
   const isHeard = microphone.isOn && ["ready", "starting", "open"].includes(state);
   return (
     <div className="grid gap-6 md:grid-cols-2">
@@ -162,13 +170,21 @@ const Talk = ({ avatar }: { avatar: Avatar }) => {
         {view.state === "failed" && isProblem(view.error, "insufficient_credits") && <Available />}
         {(state === "idle" || state === "asking") && <Introduction avatar={avatar} />}
         <p role="status" className="mt-2 min-h-6 text-muted">
-          {statusOf(view, microphone)}
+          {statusOf(name, call)}
         </p>
         {"sessionId" in view && <Figures key={view.sessionId} view={view} />}
         {(state === "ready" || state === "open") && microphone.fault && (
           <p className="mt-4 rounded-lg bg-warn-soft px-3 py-2 text-sm text-warn">{microphone.fault}</p>
         )}
         {isHeard && microphone.track && <Level track={microphone.track} />}
+        {state === "open" && (
+          // Not announced: the avatar is heard.
+          <p className="mt-4 font-medium">
+            {name} {STATES[conversation.state]}.
+          </p>
+        )}
+        {(state === "open" || state === "ended") && <Captions captions={conversation.captions} name={name} />}
+        {state === "open" && conversation.kind !== "echo" && <WriteField name={name} send={write} />}
         <Buttons call={call} />
       </div>
     </div>

@@ -1,9 +1,11 @@
 /** The call of the page: what it shows, and what the person can do. */
+import type { AgentState } from "@realtime-avatar/domain/calls/lifecycle";
 import { type LocalAudioTrack, LogLevel, Room, setLogLevel } from "livekit-client";
 import { type Dispatch, type RefObject, type SetStateAction, useEffect, useRef, useState } from "react";
 import { useAccount } from "../layout/context.tsx";
 import { Cancelled, useVerified } from "../layout/verified.tsx";
 import { type CallKey, createKey, type Grant, releaseCall, revokeKey, startCall } from "./call.ts";
+import { addCaption, type Caption, sendTurn, watchConversation } from "./conversation.ts";
 import { type Microphone, publishMicrophone } from "./microphone.ts";
 import { type Media, watchRoom } from "./room.ts";
 import { useMicrophone } from "./use-microphone.ts";
@@ -21,6 +23,19 @@ export type CallView =
 
 // What it does is no news to the console of the person.
 setLogLevel(LogLevel.warn);
+
+/** What the avatar does, and what was said. `kind`: without a language model the avatar echoes, and without a recognizer people type. */
+export type ConversationView = {
+  kind: "echo" | "typed" | "spoken";
+  state: AgentState;
+  captions: readonly Caption[];
+};
+const NO_CONVERSATION: ConversationView = { kind: "echo", state: "listening", captions: [] };
+
+const conversationKind = ({ ignored }: Grant): ConversationView["kind"] => {
+  if (ignored.includes("capabilities")) return "echo";
+  return ignored.includes("transcription") ? "typed" : "spoken";
+};
 
 /** A lock of the browser: one page at a time has a call. */
 const LOCK = "realtime-avatar-call";
@@ -55,14 +70,22 @@ type Talk = {
   track: LocalAudioTrack | null;
   signal: AbortSignal;
   setView: Dispatch<SetStateAction<CallView>>;
+  setConversation: Dispatch<SetStateAction<ConversationView>>;
 };
 
 /** Starts the call, shows it, and returns when it is over. */
-const talk = async ({ key, avatarId, media, room, track, signal, setView }: Talk): Promise<void> => {
+const talk = async (parts: Talk): Promise<void> => {
+  const { key, avatarId, media, room, track, signal, setView, setConversation } = parts;
   const onQueued = (position: number, size: number): void =>
     setView({ state: "starting", text: `All places are taken. Yours in the queue is ${position} of ${size}.` });
   const grant = await startCall(key, avatarId, { signal, onQueued });
   const { session_id: sessionId } = grant;
+  setConversation({ ...NO_CONVERSATION, kind: conversationKind(grant) });
+  watchConversation(room, {
+    onCaption: (caption) =>
+      setConversation((present) => ({ ...present, captions: addCaption(present.captions, caption) })),
+    onState: (state) => setConversation((present) => ({ ...present, state })),
+  });
   const over = new Promise<void>((resolve) => {
     watchRoom(room, media, {
       onPicture: () => setView({ state: "open", sessionId, picture: "shown" }),
@@ -90,6 +113,7 @@ export const useCall = (avatarId: string, media: Media) => {
   const { client, environment } = useAccount();
   const runVerified = useVerified();
   const [view, setView] = useState<CallView>({ state: "idle" });
+  const [conversation, setConversation] = useState(NO_CONVERSATION);
   const key = useRef<CallKey>(null);
   const room = useRef<Room>(null);
   const hangUp = useRef<AbortController>(null);
@@ -128,7 +152,8 @@ export const useCall = (avatarId: string, media: Media) => {
         signal.throwIfAborted();
         room.current = new Room();
         const { track } = microphone;
-        await talk({ key: key.current, avatarId, media, room: room.current, track: track.current, signal, setView });
+        const parts = { avatarId, media, signal, setView, setConversation };
+        await talk({ ...parts, key: key.current, room: room.current, track: track.current });
       });
       microphone.close();
     } catch (error) {
@@ -145,6 +170,9 @@ export const useCall = (avatarId: string, media: Media) => {
   };
   return {
     view,
+    conversation,
+    /** Sends a turn as text. */
+    write: (text: string) => sendTurn(room.current, text),
     microphone: microphone.view,
     prepare,
     start,

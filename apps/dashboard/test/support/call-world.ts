@@ -14,8 +14,8 @@ const SECRET = randomBytes(32).toString("hex");
 /** How many calls the avatar worker takes. */
 export const SLOTS = 2;
 
-/** The world of a file, with a LiveKit server and an avatar worker. `variables`: further ones of the service. */
-export const callWorld = async (variables: Record<string, string>) => {
+/** The world of a file, with a LiveKit server and an avatar worker. `variables`: further ones of the service, and of the worker. */
+export const callWorld = async (variables: Record<string, string>, workerVariables: Record<string, string> = {}) => {
   const livekit = await startLivekit(binary.kind === "found" ? binary.path : "");
   await fixture({ close: () => livekit.stop() });
   const world = await fileWorld({
@@ -31,6 +31,7 @@ export const callWorld = async (variables: Record<string, string>) => {
     AVATAR_WORKER_SECRET: SECRET,
     AVATAR_WORKER_PORT: "0",
     AVATAR_SLOTS: String(SLOTS),
+    ...workerVariables,
   });
   const close = () => {
     worker.kill("SIGTERM");

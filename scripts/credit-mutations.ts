@@ -34,7 +34,8 @@ const filesOf = (name: string): readonly string[] => {
     return ["webhooks/events", "webhooks/session-events", "webhooks/threshold-events", "webhooks/event-histories"];
   }
   if (name in CALL_MUTATIONS) {
-    return ["calls/charged-seconds", "calls/agents", "calls/calls", "calls/fleet", "calls/queue", "calls/rooms"];
+    const files = ["charged-seconds", "agents", "calls", "conversations", "fleet", "queue", "rooms"];
+    return files.map((file) => `calls/${file}`);
   }
   return [
     "credits/session-limits",

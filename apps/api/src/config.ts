@@ -72,6 +72,8 @@ export type ApiConfig = CommonConfig & {
   speech: SpeechSettings;
   /** Price of a second of a usage session, in credit micros. */
   creditPriceMicrosPerSecond: number;
+  /** That of a call which is a conversation. */
+  conversationPriceMicrosPerSecond: number;
   /** How long a session may wait for its start, and how long it lasts after each report, in seconds. */
   sessionStartSeconds: number;
   sessionLeaseSeconds: number;
@@ -125,6 +127,7 @@ const readSettings = (variables: Variables): ApiConfig => {
   const common = readCommonConfig(variables);
   const port = readPort(variables, "PORT", 3000);
   const quota = readAssetQuota(variables);
+  const creditPriceMicrosPerSecond = readNumber(variables, "CREDIT_PRICE_MICROS_PER_SECOND", 1, MAX_PRICE) ?? 1_000_000;
   return {
     ...common,
     hosts: variables["HOST"] ? [common.host] : [common.host, "::1"],
@@ -166,7 +169,9 @@ const readSettings = (variables: Variables): ApiConfig => {
     sweepInApi: readBoolean(variables, "SWEEP_IN_API", null),
     worker: readBoolean(variables, "WORKER", null),
     tracing: readTracingConfig(variables, "realtime-avatar-api"),
-    creditPriceMicrosPerSecond: readNumber(variables, "CREDIT_PRICE_MICROS_PER_SECOND", 1, MAX_PRICE) ?? 1_000_000,
+    creditPriceMicrosPerSecond,
+    conversationPriceMicrosPerSecond:
+      readNumber(variables, "CONVERSATION_PRICE_MICROS_PER_SECOND", 1, MAX_PRICE) ?? creditPriceMicrosPerSecond,
     sessionStartSeconds: readNumber(variables, "SESSION_START_SECONDS", 1, MAX_LEASE_SECONDS) ?? 60,
     sessionLeaseSeconds: readNumber(variables, "SESSION_LEASE_SECONDS", 1, MAX_LEASE_SECONDS) ?? 60,
     redisUrl: readVariable<string | null>(variables, "REDIS_URL", null, "a redis:// or rediss:// URL", (text) =>

@@ -2662,8 +2662,10 @@ export interface components {
       idle_timeout_seconds: number;
       /** @description For how many seconds credits are held. The call ends then. */
       max_session_seconds: number;
+      /** @description The price of a second: that of a conversation where the avatar answers, else that of a call. */
+      price_credit_micros_per_second: number;
       /** @description Fields of the request that the renderer cannot use. */
-      ignored: ("instructions" | "initial_context" | "voice" | "transcription" | "capabilities")[];
+      ignored: ("instructions" | "initial_context" | "voice" | "llm" | "transcription" | "capabilities")[];
     };
     Check: {
       /**
@@ -3398,6 +3400,16 @@ export interface components {
       voice?: {
         [key: string]: unknown;
       };
+      /** @description The language model. */
+      llm?: {
+        /**
+         * @description Not used.
+         * @enum {string}
+         */
+        backend?: "local" | "gemini" | "openai";
+        /** @description A language model that the operator offers. Default: the operator's. */
+        model?: string | null;
+      } | null;
       transcription?: {
         language_codes?: string[];
         custom_vocabulary?: string[];
@@ -4994,6 +5006,7 @@ export interface components {
           | "not_supported"
           | "token_too_powerful"
           | "unsupported_voice"
+          | "unsupported_model"
           | "nothing_to_say"
           | "unsupported_file"
           | "asset_kind_mismatch"

@@ -105,6 +105,7 @@ export type Described = {
     isRoomPending: boolean | null;
     input: object | null;
     maxSeconds: number | null;
+    price: string | null;
     features: readonly string[] | null;
   };
   find_credential: {

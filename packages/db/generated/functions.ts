@@ -218,6 +218,9 @@ export type CallRequest = {
   joinToken: Uint8Array | null;
   tokenDigest: Uint8Array | null;
   agentIdentity: string | null;
+  conversationPrice: number | null;
+  voiceId: string | null;
+  model: string | null;
 };
 const callRequest = composite<CallRequest>(
   "mode",
@@ -233,6 +236,9 @@ const callRequest = composite<CallRequest>(
   "joinToken",
   "tokenDigest",
   "agentIdentity",
+  "conversationPrice",
+  "voiceId",
+  "model",
 );
 
 export type Caller = {
@@ -1871,6 +1877,9 @@ export type OpenUsageSessionsRow = {
   queuePosition: number | null;
   queueSize: number | null;
   sessionId: string | null;
+  price: string | null;
+  slotAt: number | null;
+  unsupported: string[] | null;
 };
 export const openUsageSessions = databaseFunction<OpenUsageSessionsInput, OpenUsageSessionsRow>(
   "open_usage_sessions",
@@ -1882,7 +1891,7 @@ export const openUsageSessions = databaseFunction<OpenUsageSessionsInput, OpenUs
     claims: list(claim),
     wait: null,
   },
-  'kind as "kind", limited_by as "limitedBy", session_limit as "sessionLimit", reserved as "reserved", expires_at as "expiresAt", avatar_name as "avatarName", avatar_status as "avatarStatus", body_hash as "bodyHash", status as "status", location as "location", etag as "etag", response_body as "responseBody", sealed_for as "sealedFor", response_fields as "responseFields", ticket_id as "ticketId", queue_position as "queuePosition", queue_size as "queueSize", session_id as "sessionId"',
+  'kind as "kind", limited_by as "limitedBy", session_limit as "sessionLimit", reserved as "reserved", expires_at as "expiresAt", avatar_name as "avatarName", avatar_status as "avatarStatus", body_hash as "bodyHash", status as "status", location as "location", etag as "etag", response_body as "responseBody", sealed_for as "sealedFor", response_fields as "responseFields", ticket_id as "ticketId", queue_position as "queuePosition", queue_size as "queueSize", session_id as "sessionId", price as "price", slot_at as "slotAt", unsupported as "unsupported"',
 );
 
 export type PreloadAvatarInput = {
@@ -2400,6 +2409,8 @@ export type SyncWorkerInput = {
   workerId: string | null;
   slots: number | null;
   features: readonly string[] | null;
+  voices: readonly string[] | null;
+  models: readonly string[] | null;
   calls: readonly (ReportedCall | null)[] | null;
   turns: readonly (ReportedTurn | null)[] | null;
   maxTurns: number | null;
@@ -2411,6 +2422,7 @@ export type SyncWorkerInput = {
 export type SyncWorkerRow = {
   result: object | null;
   leaseEnds: Date | null;
+  hasVoices: boolean | null;
 };
 export const syncWorker = databaseFunction<SyncWorkerInput, SyncWorkerRow>(
   "sync_worker",
@@ -2418,6 +2430,8 @@ export const syncWorker = databaseFunction<SyncWorkerInput, SyncWorkerRow>(
     workerId: null,
     slots: null,
     features: null,
+    voices: null,
+    models: null,
     calls: list(reportedCall),
     turns: list(reportedTurn),
     maxTurns: null,
@@ -2426,7 +2440,7 @@ export const syncWorker = databaseFunction<SyncWorkerInput, SyncWorkerRow>(
     entryIds: null,
     requestId: null,
   },
-  'result as "result", lease_ends as "leaseEnds"',
+  'result as "result", lease_ends as "leaseEnds", has_voices as "hasVoices"',
 );
 
 export type UpdateApiKeyInput = {

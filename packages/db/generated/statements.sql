@@ -2284,7 +2284,7 @@ join avatars on avatars.tenant_id = usage_sessions.tenant_id and avatars.id = us
 where fleet.avatar_slots.session_id = $1
   and fleet.avatar_slots.worker_id = $2
 
--- find_call_to_resume. Columns: sessionId text, isOpen boolean, isStarted boolean, hasAgent boolean, roomNumber integer, isRoomPending boolean, input json, maxSeconds integer, features text[].
+-- find_call_to_resume. Columns: sessionId text, isOpen boolean, isStarted boolean, hasAgent boolean, roomNumber integer, isRoomPending boolean, input json, maxSeconds integer, price bigint, features text[].
 select usage_sessions.id as "sessionId",
   usage_sessions.ended_at is null and not usage_sessions.must_end and usage_sessions.expires_at > now() as "isOpen",
   usage_sessions.started_at is not null as "isStarted",
@@ -2293,7 +2293,7 @@ select usage_sessions.id as "sessionId",
     where call_agents.tenant_id = calls.tenant_id and call_agents.session_id = calls.session_id
   ) as "hasAgent",
   calls.room_number as "roomNumber", calls.room_number > 1 and calls.room = 'create' as "isRoomPending",
-  calls.input as input, (usage_sessions.reserved / usage_sessions.price)::integer as "maxSeconds",
+  calls.input as input, (usage_sessions.reserved / usage_sessions.price)::integer as "maxSeconds", usage_sessions.price as price,
   coalesce(fleet.avatar_workers.features, '{}') as features
 from usage_sessions
 join calls on calls.tenant_id = usage_sessions.tenant_id and calls.session_id = usage_sessions.id

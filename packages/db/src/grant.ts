@@ -48,7 +48,7 @@ const RIGHTS = [
   `select, insert, update (text, instructions, status, heard, generation, version, ended_at), delete
     on public.call_turns`,
   "select, insert, update (polled_at, test_polls), delete on public.call_tickets",
-  "select, insert, update (features, slots, lease_until, synced_at), delete on fleet.avatar_workers",
+  "select, insert, update (features, voices, models, slots, lease_until, synced_at), delete on fleet.avatar_workers",
   "select, insert, update (tenant_id, session_id, has_news), delete on fleet.avatar_slots",
   "select, insert, update (id, avatar_id, worker_id, ends_at, has_news), delete on fleet.avatar_preloads",
   `select, insert, update (url, description, events, ordered, status, disabled_reason, secret, previous_secret,

@@ -24,6 +24,7 @@ export const FIELD_ERROR_CODES = {
     "not_supported",
     "token_too_powerful",
     "unsupported_voice",
+    "unsupported_model",
     "nothing_to_say",
   ],
   file: ["unsupported_file", "asset_kind_mismatch", "wrong_size"],

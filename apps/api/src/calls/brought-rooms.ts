@@ -124,6 +124,7 @@ const bringOperation = (price: number) => ({
       metadata: { token: Buffer.from(digest).toString("hex") },
       awaitsAgent: false,
       brought: { url, token: sealRoomToken(token, id, tokenKey, origin.random), digest, agentIdentity },
+      conversation: null,
     });
     const limits = { db, caller, origin, sweepOverdue: dependencies.sweepOverdue };
     return {
@@ -154,6 +155,8 @@ const bringOperation = (price: number) => ({
         });
       case "too_many_tickets":
         throw new Problem("rate_limited", "Too many calls of the tenant wait for a slot.", { retryable: true });
+      case "unsupported":
+        throw new TypeError("a brought room names no voice");
       default:
         throw await openingRefused(outcome, planned.session, db, keyOf(caller));
     }

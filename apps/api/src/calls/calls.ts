@@ -25,11 +25,13 @@ import {
 } from "@realtime-avatar/domain/calls/schemas";
 import {
   type Granted,
+  namedByStart,
   type PlannedCall,
   plannedCall,
   presentGranted,
   presentPlannedGrant,
   releaseTarget,
+  unsupportedByWorkers,
 } from "@realtime-avatar/domain/calls/start";
 import { type AvatarId, newId, type SessionId, type TenantId } from "@realtime-avatar/domain/id";
 import { Problem } from "@realtime-avatar/domain/problem";
@@ -143,7 +145,10 @@ export const callRequest = (
   { session, ...call }: PlannedCall,
   caller: Caller,
   { now, random, requestId }: Origin,
-  { metadata, ...others }: Pick<CallRequest, "awaitsAgent" | "brought"> & { metadata: Record<string, string> },
+  {
+    metadata,
+    ...others
+  }: Pick<CallRequest, "awaitsAgent" | "brought" | "conversation"> & { metadata: Record<string, string> },
 ): CallRequest => ({
   ...session,
   ...call,
@@ -154,23 +159,28 @@ export const callRequest = (
   fingerprint: ticketFingerprint({ apiKeyId: caller.id, avatarId: session.avatarId as AvatarId, metadata }),
 });
 
-/** `price`: of a second. `hasAgent`: whether an agent is dispatched into the rooms of calls. */
-const startOperation = (price: number, hasAgent: boolean) => ({
+/** The prices of a second of a call, and of one that is a conversation. */
+type Prices = { call: number; conversation: number };
+
+/** `hasAgent`: whether an agent is dispatched into the rooms of calls. Then no call is a conversation. */
+const startOperation = (prices: Prices, hasAgent: boolean) => ({
   body: StartCall,
   representation: {
     schema: PlannedGrant,
     toText: JSON.stringify,
     present: (granted: object, body: unknown) =>
-      presentGranted(body as StartCall, granted as Granted, { price, hasAgent }),
+      presentGranted(body as StartCall, granted as Granted, { price: prices.call, hasAgent }),
   },
   /** A call that cannot be held is refused before its response is made: a refusal stays cheap. */
   lookUp: async ({ body, db, caller: anyCaller, origin, dependencies }: StartAttempt): Promise<StartBasis> => {
     const caller = keyOf(anyCaller);
     const { config, instance, rooms } = realtimeOf(dependencies);
     if (!rooms.isAvailable()) throw livekitUnavailable();
-    const terms = { priceCreditMicrosPerSecond: price, instance: await instance(db) };
+    const terms = { priceCreditMicrosPerSecond: prices.call, instance: await instance(db) };
     const planned = plannedCall(body, terms, { environment: caller.environment, ...origin });
-    await checkHeadroom(db, planned.session, caller);
+    // The worker decides the price. What does not fit at the lower one fits at none.
+    const lowest = hasAgent ? prices.call : Math.min(prices.call, prices.conversation);
+    await checkHeadroom(db, { ...planned.session, price: lowest }, caller);
     return { ...planned, token: await mintToken(config, personToken(planned.roomName)) };
   },
   plan: (
@@ -179,7 +189,10 @@ const startOperation = (price: number, hasAgent: boolean) => ({
   ) => {
     const caller = keyOf(anyCaller);
     const { metadata } = planned.session;
-    const request = callRequest(planned, caller, origin, { metadata, awaitsAgent: hasAgent, brought: null });
+    const conversation = hasAgent ? null : { price: prices.conversation, ...namedByStart(planned.input) };
+    const request = callRequest(planned, caller, origin, {
+      ...{ metadata, awaitsAgent: hasAgent, brought: null, conversation },
+    });
     const livekitUrl = realtimeOf(dependencies).config.url;
     return {
       response: { version: null, body: presentPlannedGrant(planned, { livekitUrl, token }) },
@@ -196,7 +209,10 @@ const startOperation = (price: number, hasAgent: boolean) => ({
       case "written":
         metrics?.sessionHeld();
         metrics?.callRequested("started");
-        return { kind: "written", responseFields: presentGranted(body, outcome.responseFields, { price, hasAgent }) };
+        return {
+          kind: "written",
+          responseFields: presentGranted(body, outcome.responseFields, { price: prices.call, hasAgent }),
+        };
       case "replayed":
       case "stale":
         return outcome;
@@ -209,6 +225,11 @@ const startOperation = (price: number, hasAgent: boolean) => ({
         throw livekitUnavailable();
       case "same":
         throw new TypeError("a start brings no token");
+      case "unsupported":
+        throw unsupportedByWorkers(outcome.fields);
+      case "insufficient_credits":
+      case "spend_limit_exceeded":
+        throw await openingRefused(outcome, { ...session, price: outcome.price }, db, keyOf(caller));
       default:
         throw await openingRefused(outcome, session, db, keyOf(caller));
     }
@@ -245,7 +266,8 @@ export const countRefused =
 
 export const callRoutes = (dependencies: Dependencies) => {
   const { metrics, config } = dependencies;
-  const startCall = startOperation(config.creditPriceMicrosPerSecond, config.agents.name !== null);
+  const { creditPriceMicrosPerSecond: call, conversationPriceMicrosPerSecond: conversation } = config;
+  const startCall = startOperation({ call, conversation }, config.agents.name !== null);
   return new Elysia({ name: "calls", prefix: "/api/v1/realtime/livekit/session" })
     .use(authentication(dependencies))
     .post("", ({ write }) => execute(write, startCall).catch(countRefused(metrics)).catch(countRefusal(metrics)), {

@@ -23,6 +23,7 @@ import { usableInput } from "@realtime-avatar/domain/calls/start";
 import {
   type AssignedCall,
   type AssignedTurn,
+  CONVERSATION,
   DEFAULT_VOICE,
   MAX_PRELOADS,
   PRELOAD,
@@ -249,7 +250,7 @@ export const createWorkerSyncs = (dependencies: Dependencies) => {
   };
 
   const respond = (
-    { end, turns }: SyncResult,
+    { end, turns, hasVoices }: SyncResult,
     start: AssignedCall[],
     preloads: PresentedPreload[],
     { features }: SyncRequest,
@@ -260,6 +261,7 @@ export const createWorkerSyncs = (dependencies: Dependencies) => {
     ...(preloads.length > 0 && { preload: preloads }),
     ...(turns.length > 0 && { turns: turns.map(presentTurn) }),
     ...(features.includes(WIRE_2) && { features: [...SERVICE_FEATURES] }),
+    ...(features.includes(CONVERSATION) && !hasVoices && { wants_catalog: true }),
   });
 
   const syncOnce = async (sync: WorkerSync, written: (leaseEnds: Date) => void) => {
@@ -271,7 +273,8 @@ export const createWorkerSyncs = (dependencies: Dependencies) => {
     ]);
     const hasWork = start.length + result.turns.length > 0;
     const isNews = memory.isNews(sync.workerId, sync.request, result, preloads) || hasWork;
-    return { response: respond(result, start, preloads, sync.request), missing, isNews };
+    const response = respond(result, start, preloads, sync.request);
+    return { response, missing, isNews: isNews || response.wants_catalog === true };
   };
 
   return async (sync: WorkerSync): Promise<SyncResponse> => {

@@ -92,6 +92,7 @@ export const TEST_CONFIG: AppOptions["config"] = {
   agents: { livekitHosts: ["*.livekit.cloud"], name: null },
   avatarWorkerSecret: null,
   livekit: null,
+  conversationPriceMicrosPerSecond: 1_000_000,
   creditPriceMicrosPerSecond: 1_000_000,
   defaultAvatarModelId: "model-of-the-test",
   maxActiveKeysPerTenant: 10_000,

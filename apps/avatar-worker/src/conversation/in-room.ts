@@ -28,7 +28,7 @@ import { createPathMeter } from "./timings/path-delays.ts";
 import type { TurnTimings } from "./timings/turn-timings.ts";
 import { createTranscription } from "./transcription.ts";
 import { receiveTurns } from "./typed-turns.ts";
-import { chooseVoice } from "./voice.ts";
+import { chooseModel, chooseVoice } from "./voice.ts";
 
 const STEP_MS = 10;
 /** `lk.agent.state` changes at most this often. */
@@ -84,6 +84,7 @@ const connectProviders = (
 ): Omit<ConversationParts, "output" | "pathDelays" | "resolvePause" | "now" | "events" | "tools"> => {
   const { llm, stt, maxTokens, maxTurnsPerMinute, instructions } = settings;
   const { input } = assigned;
+  const model = chooseModel(input, settings);
   const voice = chooseVoice(assigned, settings.speech);
   const [flite = voice] = FLITE_VOICES;
   const language = input.transcription?.language_codes?.[0]?.split("-")[0]?.toLowerCase();
@@ -94,7 +95,7 @@ const connectProviders = (
     context: input.initial_context ?? [],
     language,
     maxTurnsPerMinute,
-    ask: (messages, signal, offer) => askModel(llm, messages, { maxTokens, signal, offer }),
+    ask: (messages, signal, offer) => askModel({ ...llm, model }, messages, { maxTokens, signal, offer }),
     recognize: async (sound, signal) => (stt ? transcribe(stt, sound, { ...options, signal }) : ""),
     voice: createVoice(voice, settings),
     maxTextLength: MAX_TEXT_LENGTH[voice.provider],

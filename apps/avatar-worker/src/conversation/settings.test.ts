@@ -1,7 +1,17 @@
 import { expect, test } from "bun:test";
 import { inspect } from "node:util";
+import { SyncRequest } from "@realtime-avatar/domain/calls/worker-sync";
+import { validate } from "@realtime-avatar/domain/schema";
+import { MAX_OPERATOR_VOICES } from "@realtime-avatar/domain/voices/schemas";
 import { ConfigError, readVariables, type Variables } from "@realtime-avatar/runtime/config";
-import { conversationFeatures, packSettings, readConversationSettings, unpackSettings } from "./settings.ts";
+import { FLITE_VOICES } from "@realtime-avatar/speech/voices";
+import {
+  conversationCatalog,
+  conversationFeatures,
+  packSettings,
+  readConversationSettings,
+  unpackSettings,
+} from "./settings.ts";
 
 const KEY = "sk-secret-0123456789";
 const LLM = { LLM_URL: "http://127.0.0.1:11434/v1/", LLM_MODEL: "llama3.2" };
@@ -32,9 +42,31 @@ test("a server of the operator's: its own key alone, and typed turns without a r
 
 test("the fields of a start that are used: of speech only with a recognizer", () => {
   expect(conversationFeatures({ stt: null })).toEqual([
-    ...["instructions", "initial_context", "voice", "default_voice_id", "capabilities"],
+    ...["conversation", "instructions", "initial_context", "voice", "default_voice_id", "llm", "capabilities"],
   ]);
   expect(conversationFeatures({ stt: read({ ...LLM, ...STT })?.stt ?? null })).toContain("transcription");
+});
+
+test("what a start can name: the voices, and the operator's model before the others, each once", () => {
+  const settings = read({ ...LLM, LLM_MODELS: " small,llama3.2 , small", TTS_VOICE: "flite-rms" });
+  if (!settings) throw new Error("no settings");
+  const catalog = conversationCatalog(settings);
+  expect(catalog.models).toEqual(["llama3.2", "small"]);
+  expect(catalog.voices).toEqual(FLITE_VOICES.map(({ id }) => id));
+  expect(read(LLM)?.models).toEqual(["llama3.2"]);
+});
+
+test("as many voices and models as an operator can set: not more than a sync can have", () => {
+  const names = (count: number) => Array.from({ length: count }, (_, at) => `${at}`.padEnd(160, "x"));
+  const voices = names(MAX_OPERATOR_VOICES).map((name) => [name, "v"]);
+  const settings = read({
+    ...{ ...LLM, LLM_MODELS: names(63).join(","), TTS_URL: "http://x/v1", TTS_MODEL: "m" },
+    TTS_VOICES: JSON.stringify(Object.fromEntries(voices)),
+  });
+  if (!settings) throw new Error("no settings");
+  const sync = { slots: 1, features: [], calls: [], catalog: conversationCatalog(settings) };
+  expect([sync.catalog.models.length, sync.catalog.voices.length]).toEqual([64, MAX_OPERATOR_VOICES + 4]);
+  expect(validate(SyncRequest, sync)).toEqual([]);
 });
 
 test("settings in a message: as they were, and printed without a key", () => {
@@ -56,6 +88,10 @@ test.each([
   [{ STT_MODEL: "hunter2" }, "STT_MODEL"],
   [{ OPENAI_API_KEY: KEY, STT_API_KEY: "hunter2" }, "STT_API_KEY"],
   [{ ...LLM, LLM_API_KEY: "hunter2 x" }, "LLM_API_KEY"],
+  [{ ...LLM, LLM_MODELS: "a,,b" }, "LLM_MODELS"],
+  [{ ...LLM, LLM_MODELS: "x y" }, "LLM_MODELS"],
+  [{ ...LLM, LLM_MODELS: Array.from({ length: 64 }, (_, at) => at).join(",") }, "LLM_MODELS"],
+  [{ LLM_MODELS: "hunter2" }, "LLM_MODELS"],
   [{ ...LLM, LLM_MAX_TOKENS: "15" }, "LLM_MAX_TOKENS"],
   [{ ...LLM, LLM_MAX_TURNS_PER_MINUTE: "0" }, "LLM_MAX_TURNS_PER_MINUTE"],
   [{ ...LLM, LLM_INSTRUCTIONS: "hunter2".repeat(2000) }, "LLM_INSTRUCTIONS"],

@@ -1,14 +1,17 @@
 /** The operator's settings of conversations: the providers, and the bounds of their cost. */
-import { DEFAULT_VOICE } from "@realtime-avatar/domain/calls/worker-sync";
-import { readInteger, readVariable, type Variables } from "@realtime-avatar/runtime/config";
+import { CONVERSATION, DEFAULT_VOICE, MAX_CATALOG, type SyncRequest } from "@realtime-avatar/domain/calls/worker-sync";
+import { readInteger, readVariable, refuse, type Variables } from "@realtime-avatar/runtime/config";
 import { readSpeechSettings } from "@realtime-avatar/runtime/config/speech";
 import { type Endpoint, readEndpoint } from "@realtime-avatar/runtime/providers/endpoints";
 import { OPENAI, type SpeechSettings } from "@realtime-avatar/speech/settings";
+import { listVoices } from "@realtime-avatar/speech/voices";
 import { Secret } from "@realtime-avatar/storage/secret";
 
 export type ConversationSettings = {
   /** The language model. */
   llm: Endpoint;
+  /** The models that a start can name: that of `llm` first. */
+  models: readonly string[];
   /** The recognizer of speech. null: turns are typed. */
   stt: Endpoint | null;
   speech: SpeechSettings;
@@ -21,6 +24,20 @@ export type ConversationSettings = {
 const DEFAULT_INSTRUCTIONS =
   "You speak with a person in a video call. Answer in one to three short spoken sentences, without lists, markup or links.";
 const MAX_INSTRUCTIONS_LENGTH = 8000;
+
+/** The models of `LLM_MODELS`, without those that are named twice. */
+const readModels = (variables: Variables): readonly string[] =>
+  readVariable<readonly string[]>(
+    variables,
+    "LLM_MODELS",
+    [],
+    `1 to ${MAX_CATALOG.models - 1} names of 1 to 160 visible ASCII characters, with commas between them`,
+    (text) => {
+      const models = [...new Set(text.split(",").map((name) => name.trim()))];
+      const isValid = models.length < MAX_CATALOG.models && models.every((name) => /^[\x21-\x7e]{1,160}$/.test(name));
+      return isValid ? models : undefined;
+    },
+  );
 
 /** The settings of conversations; null without a language model: calls echo then. */
 export const readConversationSettings = (variables: Variables): ConversationSettings | null => {
@@ -39,14 +56,28 @@ export const readConversationSettings = (variables: Variables): ConversationSett
     maxTurnsPerMinute: readInteger(variables, "LLM_MAX_TURNS_PER_MINUTE", 20, [1, 600]),
   };
   const { llm } = settings;
-  return llm && { ...settings, llm };
+  const models = readModels(variables);
+  if (llm === null) {
+    if (models.length > 0) refuse(variables, "LLM_MODELS", "unset when there is no language model");
+    return null;
+  }
+  return { ...settings, llm, models: [...new Set([llm.model, ...models])] };
 };
 
 /** The fields of the start of a call that a conversation uses, and of the avatar. */
 export const conversationFeatures = ({ stt }: Pick<ConversationSettings, "stt">): readonly string[] => [
-  ...["instructions", "initial_context", "voice", DEFAULT_VOICE, "capabilities"],
+  ...[CONVERSATION, "instructions", "initial_context", "voice", DEFAULT_VOICE, "llm", "capabilities"],
   ...(stt ? ["transcription"] : []),
 ];
+
+/** What the starts of the calls of a worker can name. */
+export const conversationCatalog = ({
+  speech,
+  models,
+}: Pick<ConversationSettings, "speech" | "models">): NonNullable<SyncRequest["catalog"]> => ({
+  voices: listVoices(speech).map(({ id }) => id),
+  models: [...models],
+});
 
 /** The providers, for the log: an address can contain a secret. */
 export const describeProviders = ({ llm, stt, speech: { provider } }: ConversationSettings) => {

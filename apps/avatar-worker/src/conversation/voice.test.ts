@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { FLITE_SETTINGS } from "@realtime-avatar/speech/settings";
-import { chooseVoice } from "./voice.ts";
+import { chooseModel, chooseVoice } from "./voice.ts";
 
 test.each([
   ["flite-rms", "flite-awb", "flite-rms"],
@@ -19,4 +19,14 @@ test.each([
 test("a voice without an id: that of the avatar", () => {
   const input = { stt_mode: "server", voice: { speed: 2 } } as const;
   expect(chooseVoice({ input, default_voice_id: "flite-awb" }, FLITE_SETTINGS).id).toBe("flite-awb");
+});
+
+test.each([
+  ["small", "small"],
+  ["of-another-worker", "default"],
+  [null, "default"],
+  [undefined, "default"],
+])("a start that names the model %j: asks %s", (model, chosen) => {
+  const settings = { llm: { url: "http://x/v1", apiKey: null, model: "default" }, models: ["default", "small"] };
+  expect(chooseModel({ llm: model === undefined ? null : { model } }, settings)).toBe(chosen);
 });

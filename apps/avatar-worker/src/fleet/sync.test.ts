@@ -1,14 +1,18 @@
 /** What a worker does with the responses of the service, without a room: test/fleet.system.test.ts has both. */
 import { expect, test } from "bun:test";
 import {
+  CONVERSATION,
   MAX_FIRST_FEATURES,
-  type SyncRequest,
+  SERVICE_FEATURES,
+  SyncRequest,
   type SyncResponse,
   WIRE_2,
 } from "@realtime-avatar/domain/calls/worker-sync";
 import type { SessionId } from "@realtime-avatar/domain/id";
+import { validate } from "@realtime-avatar/domain/schema";
 import { createLog } from "@realtime-avatar/runtime/log";
 import { assigned } from "../../test/support/assigned.ts";
+import { type ConversationSettings, readConversationSettings } from "../conversation/settings.ts";
 import type { CallProcesses } from "../process/spare.ts";
 import { RefusedRequest } from "./service.ts";
 import { type Pause, startSync } from "./sync.ts";
@@ -94,6 +98,7 @@ const workerWith = (
   respond: (number: number, request: SyncRequest) => Promise<SyncResponse>,
   features: string[] = [],
   pause?: Pause,
+  conversation: ConversationSettings | null = null,
 ) => {
   const requests: SyncRequest[] = [];
   const sync = (request: SyncRequest) => respond(requests.push(request), request);
@@ -109,7 +114,7 @@ const workerWith = (
       metrics: null,
       preloads: null,
       traces: null,
-      conversation: null,
+      conversation,
       pictures,
     },
     pause,
@@ -129,13 +134,23 @@ const recordPauses = (isLast: (ms: number, number: number) => boolean) => {
 };
 /** Never settles: a sync that waits at the service. */
 const waits = () => new Promise<SyncResponse>(() => {});
-const firstSyncs = async (count: number, respond: Parameters<typeof workerWith>[0], features?: string[]) => {
+const firstSyncs = async (
+  count: number,
+  respond: Parameters<typeof workerWith>[0],
+  features?: string[],
+  conversation?: ConversationSettings,
+) => {
   const reached = Promise.withResolvers<void>();
   const end = Promise.withResolvers<SyncResponse>();
-  const worker = workerWith(async (number, request) => {
-    if (number === count) reached.resolve();
-    return number < count ? respond(number, request) : end.promise;
-  }, features);
+  const worker = workerWith(
+    async (number, request) => {
+      if (number === count) reached.resolve();
+      return number < count ? respond(number, request) : end.promise;
+    },
+    features,
+    undefined,
+    conversation,
+  );
   await reached.promise;
   end.resolve(lease);
   await worker.stop();
@@ -224,4 +239,31 @@ test("a replica of the release before, which refuses a later form: gets the firs
     many,
   );
   expect(requests.map(({ features }) => features.length)).toEqual([16, 21, 16, 21]);
+});
+
+test("the voices and models of a worker: sent when the service asks for them, and not again", async () => {
+  const settings = readConversationSettings({ LLM_URL: "http://x/v1", LLM_MODEL: "small", LLM_MODELS: "large" });
+  if (!settings) throw new Error("no settings");
+  const service = { ...lease, features: [...SERVICE_FEATURES] };
+  const respond = async (number: number) => ({ ...service, ...([1, 3].includes(number) && { wants_catalog: true }) });
+  const requests = await firstSyncs(5, respond, [CONVERSATION], settings);
+  expect(requests.map(({ catalog }) => catalog?.models)).toEqual([
+    undefined,
+    ["small", "large"],
+    undefined,
+    ["small", "large"],
+    undefined,
+  ]);
+  for (const request of requests) expect(validate(SyncRequest, request)).toEqual([]);
+});
+
+test("a service that asks for voices, before one of the release before: not sent to it", async () => {
+  const settings = readConversationSettings({ LLM_URL: "http://x/v1", LLM_MODEL: "small" });
+  if (!settings) throw new Error("no settings");
+  const respond = async (number: number) => {
+    if (number === 2) throw new RefusedRequest(422);
+    return number === 1 ? { ...lease, features: [...SERVICE_FEATURES], wants_catalog: true } : lease;
+  };
+  const requests = await firstSyncs(4, respond, [CONVERSATION], settings);
+  expect(requests.map(({ catalog }) => catalog !== undefined)).toEqual([false, true, false, false]);
 });

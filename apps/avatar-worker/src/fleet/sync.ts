@@ -9,7 +9,7 @@ import {
   WIRE_2,
 } from "@realtime-avatar/domain/calls/worker-sync";
 import type { Logger } from "@realtime-avatar/runtime/log";
-import type { ConversationSettings } from "../conversation/settings.ts";
+import { type ConversationSettings, conversationCatalog } from "../conversation/settings.ts";
 import type { WorkerMetrics } from "../metrics.ts";
 import type { PictureSettings } from "../process/messages.ts";
 import type { CallProcesses } from "../process/spare.ts";
@@ -150,22 +150,26 @@ const statesOf = (calls: readonly ReportedCall[]): string =>
  * The form of requests: what the service accepts. A worker begins with the form of the release before, and uses what the last
  * response has named. A replica of the release before names nothing, and refuses what it does not know.
  */
-const createForm = (rendererFeatures: readonly string[], canPreload: boolean) => {
-  const features = [WIRE_2, ...(canPreload ? [PRELOAD] : []), ...rendererFeatures];
+const createForm = ({ features: rendererFeatures, preloads, conversation }: SyncParts) => {
+  const features = [WIRE_2, ...(preloads === null ? [] : [PRELOAD]), ...rendererFeatures];
   let serviceFeatures: readonly string[] = [];
+  let wantsCatalog = false;
   return {
     /** Fields of later forms are sent while `serviceFeatures` has their names. */
     requestOf: (slots: number, calls: ReportedCall[]): SyncRequest => {
       const known = serviceFeatures.includes(WIRE_2) ? features : features.slice(0, MAX_FIRST_FEATURES);
-      return { slots, features: [...known], calls };
+      const catalog = conversation && wantsCatalog && conversationCatalog(conversation);
+      return { slots, features: [...known], calls, ...(catalog && { catalog }) };
     },
     answered: (response: SyncResponse): void => {
       serviceFeatures = response.features ?? [];
+      wantsCatalog = response.wants_catalog === true;
     },
     /** Goes back to the first form. Returns whether that is to be sent at once, because a later one was refused. */
     failed: (error: unknown): boolean => {
       const wasLater = serviceFeatures.length > 0;
       serviceFeatures = [];
+      wantsCatalog = false;
       return wasLater && error instanceof RefusedRequest && [400, 422].includes(error.status);
     },
   };
@@ -203,7 +207,7 @@ export const startSync = (parts: SyncParts, pause: Pause = pauseByClock): Sync =
   const failures = createFailures(parts);
   let lastStates = "";
   let quickSyncs = 0;
-  const form = createForm(parts.features, parts.preloads !== null);
+  const form = createForm(parts);
   const calls = createCalls(
     parts,
     () => lease,

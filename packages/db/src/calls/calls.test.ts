@@ -68,7 +68,12 @@ describe("a start", () => {
     const request = callRequest(one.caller, one.avatarId);
     expect(await openCall(db, request, one.caller, null)).toEqual({
       kind: "written",
-      responseFields: { reservedCreditMicros: 100, expiresAt: expect.any(String), features: ["echo"] },
+      responseFields: {
+        reservedCreditMicros: 100,
+        expiresAt: expect.any(String),
+        priceCreditMicrosPerSecond: 1,
+        features: ["echo"],
+      },
     });
     expect(await state(one, request.id)).toMatchObject({ status: "reserved", room: "create", worker: "worker" });
     await isClean(one);

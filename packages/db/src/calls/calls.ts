@@ -50,12 +50,21 @@ export type CallRequest = SessionRequest & {
   awaitsAgent: boolean;
   /** The room of somebody else in which the call is; null: a room of ours, which is created. */
   brought: BroughtRoom | null;
+  /** What a conversation needs; null: the call is none at any worker. */
+  conversation: ConversationNeeds | null;
 };
+
+/** `price`: of a second at a worker that holds a conversation. The voice and the model that the request names; null: none. */
+export type ConversationNeeds = { price: number; voiceId: string | null; model: string | null };
 
 /** The fields of the response that only the write knows. `features`: of the worker that has the call. */
 export type CallResponseFields = Pick<SessionResponseFields, "reservedCreditMicros" | "expiresAt"> & {
   features: string[];
+  /** The release before has not stored it. */
+  priceCreditMicrosPerSecond?: number;
 };
+/** What a request names and no worker has. */
+export type UnsupportedField = "voice" | "model";
 /** The place of a request in the queue, from 1, and the number of those that wait. */
 export type QueuePlace = { ticketId: TicketId; position: number; size: number };
 
@@ -69,7 +78,12 @@ export type OpenCallOutcome =
   | { kind: "too_many_tickets" }
   /** The key has sent the same token before, and that call is open. */
   | { kind: "same"; sessionId: SessionId }
-  | Exclude<OpenOutcome, { kind: "written" | "replayed" }>;
+  /** No worker has what the request names. */
+  | { kind: "unsupported"; fields: UnsupportedField[] }
+  /** `price`: of a second at the worker whose slot it would have. */
+  | (Extract<OpenOutcome, { kind: CreditRefusal }> & { price: number })
+  | Exclude<OpenOutcome, { kind: "written" | "replayed" | CreditRefusal }>;
+type CreditRefusal = "insufficient_credits" | "spend_limit_exceeded";
 
 /** What the function gets of a call, beside its session. */
 const callRow = (request: CallRequest): CallRequestRow => ({
@@ -87,6 +101,9 @@ const callRow = (request: CallRequest): CallRequestRow => ({
   joinToken: request.brought?.token ?? null,
   tokenDigest: request.brought?.digest ?? null,
   agentIdentity: request.brought?.agentIdentity ?? null,
+  conversationPrice: request.conversation?.price ?? null,
+  voiceId: request.conversation?.voiceId ?? null,
+  model: request.conversation?.model ?? null,
 });
 
 /** For how long a test call holds credits that is to run out of them. */
@@ -104,8 +121,6 @@ const responseFieldsOf = (row: OpenUsageSessionsRow): CallResponseFields => {
 
 const callOutcomeOf = (row: OpenUsageSessionsRow): OpenCallOutcome => {
   switch (row.kind) {
-    case "written":
-      return { kind: row.kind, responseFields: responseFieldsOf(row) };
     case "queued":
       return {
         kind: row.kind,
@@ -119,11 +134,20 @@ const callOutcomeOf = (row: OpenUsageSessionsRow): OpenCallOutcome => {
       return { kind: row.kind };
     case "same":
       return { kind: row.kind, sessionId: row.sessionId as SessionId };
+    case "unsupported":
+      return { kind: row.kind, fields: row.unsupported as UnsupportedField[] };
     default: {
       const outcome = openOutcomeOf(row);
-      return outcome.kind === "replayed"
-        ? { ...outcome, responseFields: responseFieldsOf(row) }
-        : (outcome as Exclude<OpenOutcome, { kind: "written" | "replayed" }>);
+      switch (outcome.kind) {
+        case "written":
+        case "replayed":
+          return { ...outcome, responseFields: responseFieldsOf(row) };
+        case "insufficient_credits":
+        case "spend_limit_exceeded":
+          return { ...outcome, price: Number(row.price) };
+        default:
+          return outcome;
+      }
     }
   }
 };

@@ -77,6 +77,8 @@ export type SyncResult = {
   turns: CallTurn[];
   /** Until when the worker has its calls now: see `loseWorker`. */
   leaseEnds: Date;
+  /** Whether the voices and models of the worker are known. */
+  hasVoices: boolean;
 };
 
 /** How long a worker has its calls, and how long a session lasts, after a report. */
@@ -104,7 +106,7 @@ const endedReason = ({ reason, closedBy }: EndedRow): EndReason | null => {
 export const syncWorker = async (
   db: Runner,
   workerId: string,
-  { slots, features, calls }: SyncRequest,
+  { slots, features, catalog, calls }: SyncRequest,
   { leaseSeconds, sessionLeaseSeconds }: SyncTerms,
   { now, random, requestId }: Origin,
 ): Promise<SyncResult> => {
@@ -121,10 +123,11 @@ export const syncWorker = async (
     listed.map(({ turn_id, status, heard }) => ({ sessionId: session_id, generation, turnId: turn_id, status, heard })),
   );
   const [row] = await callSync(db, {
-    ...{ workerId, slots, features, calls: reported, turns, maxTurns: features.includes(TURNS) ? MAX_TURNS : 0 },
+    ...{ workerId, slots, features, voices: catalog?.voices ?? null, models: catalog?.models ?? null },
+    ...{ calls: reported, turns, maxTurns: features.includes(TURNS) ? MAX_TURNS : 0 },
     ...{ leaseSeconds, sessionLeaseSeconds, entryIds, requestId },
   });
-  const { result, leaseEnds } = row as SyncWorkerRow;
+  const { result, leaseEnds, hasVoices } = row as SyncWorkerRow;
   const { start, move, end, rooms, preloads, turns: given } = result as SyncRow;
   return {
     start: start.map(({ brought, ...call }) => ({
@@ -137,6 +140,7 @@ export const syncWorker = async (
     preloads,
     turns: given ?? [],
     leaseEnds: leaseEnds as Date,
+    hasVoices: hasVoices === true,
   };
 };
 

@@ -103,8 +103,16 @@ const started = async (): Promise<SessionId> => {
 /** Whole tables that are small, or that are read whole because all their rows are wanted. */
 const SMALL = /Seq Scan on (avatar_workers|avatar_slots|call_tickets|call_agents agent)\b/;
 
+/** A start that names a voice, which one worker has. */
+const startedWithVoice = async (): Promise<void> => {
+  await sync(db, "worker 7", { slots: 4, features: ["conversation"], catalog: { voices: ["voice"], models: [] } });
+  const one = { ...request(), conversation: { price: 1, voiceId: "voice", model: null } };
+  expect((await openCall(db, one, child, null)).kind).toBe("written");
+};
+
 test.each([
   ["a start", started],
+  ["a start that names a voice", startedWithVoice],
   ["a replay", async () => void (await openCall(db, request(), child, { ...claimOf("r"), request: "POST /start" }))],
   ["a room that exists", async () => void (await confirmRoom(db, tenantId, await started(), "r"))],
   ["the look-up of a call to resume", async () => findCallToResume(db, child, session(11))],

@@ -71,7 +71,15 @@ describe("a call that is resumed", () => {
   test("its next room, once it exists: its worker is told once to move there; the room before is stray", async () => {
     const { tenantId, caller, id, room, syncOne, state } = await started();
     expect(await findCallToResume(db, caller, id)).toMatchObject({
-      ...{ isOpen: true, isStarted: true, hasAgent: false, roomNumber: 1, isRoomPending: false, maxSeconds: 100 },
+      ...{
+        isOpen: true,
+        isStarted: true,
+        hasAgent: false,
+        roomNumber: 1,
+        isRoomPending: false,
+        maxSeconds: 100,
+        price: 1,
+      },
     });
     expect(await resumeCall(db, room(2), caller, null)).toEqual({ kind: "written" });
     expect((await findCallToResume(db, caller, id))?.isRoomPending).toBe(true);

@@ -10,7 +10,7 @@ import { statement } from "../query/statement.ts";
 import { avatarSlots, avatarWorkers, callAgents, calls } from "../schema/calls.ts";
 import { usageSessions } from "../schema/credits.ts";
 
-const selectCall = statement<CallToResume>(
+const selectCall = statement<Omit<CallToResume, "price"> & { price: string }>(
   "find_call_to_resume",
   sql`
     select ${usageSessions.id} as "sessionId",
@@ -21,7 +21,7 @@ const selectCall = statement<CallToResume>(
         where ${callAgents.tenantId} = ${calls.tenantId} and ${callAgents.sessionId} = ${calls.sessionId}
       ) as "hasAgent",
       ${calls.roomNumber} as "roomNumber", ${calls.roomNumber} > 1 and ${calls.room} = 'create' as "isRoomPending",
-      ${calls.input} as "input", (${usageSessions.reserved} / ${usageSessions.price})::integer as "maxSeconds",
+      ${calls.input} as "input", (${usageSessions.reserved} / ${usageSessions.price})::integer as "maxSeconds", ${usageSessions.price} as "price",
       coalesce(${avatarWorkers.features}, '{}') as "features"
     from ${usageSessions}
     join ${calls} on ${calls.tenantId} = ${usageSessions.tenantId} and ${calls.sessionId} = ${usageSessions.id}
@@ -35,7 +35,8 @@ const selectCall = statement<CallToResume>(
 /** A call of the caller's lineage; null: it has none of this id. One statement. */
 export const findCallToResume = async (db: Runner, caller: Caller, sessionId: string): Promise<CallToResume | null> => {
   const { tenantId, environment, id: callerId } = caller;
-  return (await selectCall(db, { tenantId, environment, callerId, sessionId }))[0] ?? null;
+  const [row] = await selectCall(db, { tenantId, environment, callerId, sessionId });
+  return row ? { ...row, price: Number(row.price) } : null;
 };
 
 /** `stale`: the caller or the call has changed since it was looked up. */

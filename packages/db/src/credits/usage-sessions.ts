@@ -45,7 +45,8 @@ export type SessionResponseFields = Pick<UsageSession, "avatarName" | "reservedC
 export type OpenOutcome =
   | { kind: "written"; responseFields: SessionResponseFields }
   | { kind: "stale" }
-  | { kind: "avatar_not_found" | "insufficient_credits" }
+  | { kind: "avatar_not_found" }
+  | { kind: "insufficient_credits" }
   | { kind: "avatar_not_ready"; avatarStatus: AvatarStatus }
   | { kind: "spend_limit_exceeded"; limitedBy: "self" | "ancestor" }
   | { kind: "concurrency_limit_reached"; limitedBy: SessionLimitedBy; limit: number }

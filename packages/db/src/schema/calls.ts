@@ -175,6 +175,9 @@ export const fleet = pgSchema("fleet");
 export const avatarWorkers = fleet.table("avatar_workers", {
   id: bytewise("id").primaryKey(),
   features: text("features").array().notNull(),
+  /** The ids of the voices and the names of the models that it has reported. Null: it has not, or holds no conversations. */
+  voices: text("voices").array(),
+  models: text("models").array(),
   slots: integer("slots").notNull(),
   leaseUntil: time("lease_until").notNull(),
   /** Its last sync. A worker that is lost has no lease, and this remains. Null: the release before wrote the row. */

@@ -21,6 +21,8 @@ export type CallToResume = {
   input: CallInput;
   /** For how long the call holds credits. */
   maxSeconds: number;
+  /** Of a second, in credit micros. */
+  price: number;
   /** Of its avatar worker. */
   features: readonly string[];
 };
@@ -45,7 +47,7 @@ export const roomToResumeIn = (call: CallToResume): number => {
 
 /** The grant of a call that goes on in another room. */
 export const presentResumed = (
-  { sessionId, input, maxSeconds, features }: CallToResume,
+  { sessionId, input, maxSeconds, price, features }: CallToResume,
   { roomName, livekitUrl, token, now }: { roomName: string; livekitUrl: string; token: string; now: Date },
 ): CallGrant => ({
   status: "ready",
@@ -61,5 +63,6 @@ export const presentResumed = (
   join_timeout_seconds: RETURN_SECONDS,
   idle_timeout_seconds: IDLE_TIMEOUT_SECONDS,
   max_session_seconds: maxSeconds,
+  price_credit_micros_per_second: price,
   ignored: ignoredFields(input, features),
 });

@@ -1,7 +1,7 @@
 /** The request and response schemas of calls, with the names that the published SDK sends and reads. */
 import { type Static, Type } from "@sinclair/typebox";
 import { MAX_SESSION_SECONDS } from "../credits/schemas.ts";
-import { ClosedObject, Count, DateTime, JsonObject, Metadata, Off, OneOf, Text } from "../schema.ts";
+import { ClosedObject, Count, DateTime, JsonObject, Metadata, Nullable, Off, OneOf, Text } from "../schema.ts";
 
 export const CALL_MODES = ["avatar", "voice"] as const;
 export type CallMode = (typeof CALL_MODES)[number];
@@ -14,6 +14,16 @@ const ContextMessage = ClosedObject({
   content: Text({ minLength: 1, maxLength: 4000 }),
 });
 
+/** The fields of the published SDK. `backend` names a provider of another service. */
+const LanguageModel = ClosedObject({
+  backend: Type.Optional(OneOf(["local", "gemini", "openai"], { description: "Not used." })),
+  model: Type.Optional(
+    Nullable(Text({ minLength: 1, maxLength: 200 }), {
+      description: "A language model that the operator offers. Default: the operator's.",
+    }),
+  ),
+});
+
 /** What the renderer gets of a request, whether it can use it or not. */
 const input = {
   instructions: Type.Optional(Text({ minLength: 1, maxLength: 8000, description: "How the avatar behaves." })),
@@ -21,6 +31,7 @@ const input = {
     Type.Array(ContextMessage, { minItems: 0, maxItems: 32, description: "What was said before the call." }),
   ),
   voice: Type.Optional(JsonObject({ "x-maxBytes": 4096, description: "The voice, as its provider describes it." })),
+  llm: Type.Optional(Nullable(LanguageModel, { description: "The language model." })),
   transcription: Type.Optional(
     ClosedObject({
       language_codes: Type.Optional(Type.Array(Text({ minLength: 2, maxLength: 64 }), { minItems: 0, maxItems: 100 })),
@@ -85,6 +96,9 @@ export const CallGrant = ClosedObject({
   join_timeout_seconds: Count(),
   idle_timeout_seconds: Count(),
   max_session_seconds: Count({ description: "For how many seconds credits are held. The call ends then." }),
+  price_credit_micros_per_second: Count({
+    description: "The price of a second: that of a conversation where the avatar answers, else that of a call.",
+  }),
   ignored: Type.Array(OneOf(INPUT_FIELDS), {
     minItems: 0,
     maxItems: INPUT_FIELDS.length,
@@ -93,7 +107,13 @@ export const CallGrant = ClosedObject({
 });
 export type CallGrant = Static<typeof CallGrant>;
 
-const { reservation_expires_at: _, max_session_seconds: __, ignored: ___, ...known } = CallGrant.properties;
+const {
+  reservation_expires_at: _,
+  max_session_seconds: __,
+  price_credit_micros_per_second: ___,
+  ignored: ____,
+  ...known
+} = CallGrant.properties;
 /** The grant of a call that is about to be opened: `CallGrant` without the fields that only the write knows. */
 export const PlannedGrant = ClosedObject(known);
 export type PlannedGrant = Static<typeof PlannedGrant>;

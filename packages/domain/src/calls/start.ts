@@ -3,7 +3,7 @@ import { type PlannedSession, plannedSession, type SessionTerms } from "../credi
 import { MAX_SESSION_SECONDS } from "../credits/schemas.ts";
 import type { Environment } from "../environment.ts";
 import type { RandomBytes } from "../id.ts";
-import { validationFailed } from "../problem.ts";
+import { type Problem, validationFailed } from "../problem.ts";
 import { IDLE_TIMEOUT_SECONDS, JOIN_TIMEOUT_SECONDS, MAX_TEST_CALL_SECONDS, MIN_CALL_SECONDS } from "./limits.ts";
 import { PERSON_IDENTITY, roomName } from "./room.ts";
 import {
@@ -60,12 +60,21 @@ export const plannedCall = (
     { priceCreditMicrosPerSecond, startSeconds: JOIN_TIMEOUT_SECONDS },
     context,
   );
-  const { stt_mode = "server", instructions, initial_context, voice, transcription, capabilities } = request;
+  const {
+    stt_mode = "server",
+    instructions,
+    initial_context,
+    voice,
+    llm = null,
+    transcription,
+    capabilities,
+  } = request;
   const input: CallInput = {
     stt_mode,
     ...(instructions !== undefined && { instructions }),
     ...(initial_context !== undefined && { initial_context }),
     ...(voice !== undefined && { voice }),
+    ...(llm !== null && { llm }),
     ...(transcription !== undefined && { transcription }),
     ...(capabilities !== undefined && { capabilities }),
   };
@@ -79,6 +88,27 @@ export const plannedCall = (
     testOutcome: outcome ?? null,
   };
 };
+
+/** What a start names that only some workers have; null: nothing. */
+export type NamedByStart = { voiceId: string | null; model: string | null };
+
+/** The voice and the model that `input` names. A `voice_id` that is no text names a voice that does not exist. */
+export const namedByStart = ({ voice, llm }: Pick<CallInput, "voice" | "llm">): NamedByStart => {
+  const voiceId = voice?.["voice_id"] ?? null;
+  return {
+    voiceId: typeof voiceId === "string" || voiceId === null ? voiceId : JSON.stringify(voiceId),
+    model: llm?.model ?? null,
+  };
+};
+
+const UNSUPPORTED = {
+  voice: { pointer: "#/voice/voice_id", code: "unsupported_voice", detail: "No avatar worker has this voice." },
+  model: { pointer: "#/llm/model", code: "unsupported_model", detail: "No avatar worker offers this model." },
+} as const;
+
+/** The problem of a start that names what no worker has. */
+export const unsupportedByWorkers = (fields: readonly (keyof typeof UNSUPPORTED)[]): Problem =>
+  validationFailed(fields.map((field) => UNSUPPORTED[field]));
 
 /** The fields that the agent of a call gets, and so can use. */
 const AGENT_FIELDS = ["instructions", "initial_context", "voice", "capabilities"] as const;
@@ -104,7 +134,7 @@ export const agentMetadata = (
 
 /** The fields of a request that a renderer with `features` cannot use. A feature has the name of the field. */
 export const ignoredFields = (input: Omit<CallInput, "stt_mode">, features: readonly string[]): CallGrant["ignored"] =>
-  INPUT_FIELDS.filter((field) => input[field] !== undefined && !features.includes(field));
+  INPUT_FIELDS.filter((field) => (input[field] ?? null) !== null && !features.includes(field));
 
 /** What a worker with `features` gets of a request: the rest is in `ignored`, or is for the agent of the call. */
 export const usableInput = ({ stt_mode, ...input }: CallInput, features: readonly string[]): CallInput => ({
@@ -130,17 +160,26 @@ export const presentPlannedGrant = (
   idle_timeout_seconds: IDLE_TIMEOUT_SECONDS,
 });
 
-/** What a call was granted: the credits that it holds, when it ends if nobody joins, and the features of its worker. */
-export type Granted = { reservedCreditMicros: number; expiresAt: string; features: readonly string[] };
+/**
+ * What a call was granted: the credits that it holds, the price of a second, when it ends if nobody joins, and the features of its
+ * worker. The release before has not stored the price, which was that of every call.
+ */
+export type Granted = {
+  reservedCreditMicros: number;
+  priceCreditMicrosPerSecond?: number;
+  expiresAt: string;
+  features: readonly string[];
+};
 
-/** The fields of the grant that only the write knows. `price`: for each second. `hasAgent`: an agent gets what was asked for. */
+/** The fields of the grant that only the write knows. `price`: of a call, for each second. `hasAgent`: an agent gets what was asked for. */
 export const presentGranted = (
   request: Omit<CallInput, "stt_mode">,
-  { reservedCreditMicros, expiresAt, features }: Granted,
+  { reservedCreditMicros, priceCreditMicrosPerSecond, expiresAt, features }: Granted,
   { price, hasAgent }: { price: number; hasAgent: boolean },
 ): Omit<CallGrant, keyof PlannedGrant> => ({
   reservation_expires_at: new Date(expiresAt).toISOString(),
-  max_session_seconds: reservedCreditMicros / price,
+  max_session_seconds: reservedCreditMicros / (priceCreditMicrosPerSecond ?? price),
+  price_credit_micros_per_second: priceCreditMicrosPerSecond ?? price,
   ignored: ignoredFields(request, hasAgent ? [...features, ...AGENT_FIELDS] : features),
 });
 

@@ -74,14 +74,21 @@ export const RESUME = "resume";
 /** A worker with this feature has the avatar say the turns of programs, and stops it. With the second one, it answers them as well. */
 export const TURNS = "turns";
 export const ANSWERS = "turns.answer";
-/** What the service can do beyond the form of the release before. */
-export const SERVICE_FEATURES: readonly string[] = [WIRE_2, PRELOAD, RESUME, TURNS];
 /** Maximum number of turns that a response brings. */
 export const MAX_TURNS = 32;
 /** Maximum number of turns that a worker lists of a call: those that wait, and those that are over and were not yet reported. */
 export const MAX_LISTED_TURNS = 64;
+/**
+ * A worker with this feature holds conversations: it reports its voices and models when the service asks for them (`wants_catalog`).
+ * The functions of the database have the same name.
+ */
+export const CONVERSATION = "conversation";
+/** What the service can do beyond the form of the release before. */
+export const SERVICE_FEATURES: readonly string[] = [WIRE_2, PRELOAD, RESUME, TURNS, CONVERSATION];
 /** Maximum number of avatars that a response asks a worker to load. */
 export const MAX_PRELOADS = 4;
+/** Maximum numbers of voices and models that a worker reports. */
+export const MAX_CATALOG = { voices: 256, models: 64 } as const;
 /** Maximum number of features in the first form of a request, which the release before accepts. */
 export const MAX_FIRST_FEATURES = 16;
 
@@ -152,12 +159,27 @@ export const ReportedCall = ClosedObject({
 });
 export type ReportedCall = Static<typeof ReportedCall>;
 
+const Name = Text({ minLength: 1, maxLength: 160 });
+
 export const SyncRequest = ClosedObject({
   slots: Count({ maximum: MAX_SLOTS, description: "How many calls the worker can have at once." }),
   features: Features(
     "What the worker can do: names of fields of the start of a call that its renderer can use, and parts of this wire.",
   ),
   calls: Type.Array(ReportedCall, { minItems: 0, maxItems: MAX_CALLS }),
+  catalog: Type.Optional(
+    ClosedObject(
+      {
+        voices: Type.Array(Name, { minItems: 0, maxItems: MAX_CATALOG.voices, description: "The ids of its voices." }),
+        models: Type.Array(Name, {
+          minItems: 0,
+          maxItems: MAX_CATALOG.models,
+          description: "The models that `llm` of a start can name.",
+        }),
+      },
+      { description: "What the starts of its calls can name. Sent when the last response has asked for it." },
+    ),
+  ),
 });
 export type SyncRequest = Static<typeof SyncRequest>;
 
@@ -256,6 +278,12 @@ export const SyncResponse = ClosedObject({
     }),
   ),
   features: Type.Optional(Features("What the service can do. Only for a worker with the feature `wire-2`.")),
+  wants_catalog: Type.Optional(
+    Type.Boolean({
+      description:
+        "The service does not know the `catalog` of the worker. Only for one with the feature `conversation`.",
+    }),
+  ),
 });
 export type SyncResponse = Static<typeof SyncResponse>;
 export type Move = NonNullable<SyncResponse["move"]>[number];

@@ -61,7 +61,13 @@ export const callRequest = (caller: Caller, avatarId: AvatarId, changes: Partial
     ...{ id, environment: caller.environment, avatarId, maxSeconds: 100, minSeconds: 60, price: 1, startSeconds: 120 },
     ...{ metadata, entryId: newId("ent", now, random), requestId, createdAt: now },
     ...{ mode: "avatar", roomName: roomName("test", id), input: { stt_mode: "server" }, testOutcome: null },
-    ...{ ticketId: null, newTicketId: newId("tkt", now, random), awaitsAgent: false, brought: null },
+    ...{
+      ticketId: null,
+      newTicketId: newId("tkt", now, random),
+      awaitsAgent: false,
+      brought: null,
+      conversation: null,
+    },
     fingerprint: ticketFingerprint({ apiKeyId: caller.id, avatarId, metadata }),
     ...changes,
   };

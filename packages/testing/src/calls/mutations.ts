@@ -34,7 +34,17 @@ export const CALL_MUTATIONS = {
   "a token that is sent again is another call": ["when same.session_id is not null then 'same'", ""],
   "an avatar that does not wait for its agent": ["and (not own.has_agent or own.url is not null)", ""],
   "a start that ignores the queue": [
-    "if p_queue.free_slots - cardinality(v_aheads) <= v_ahead",
-    "if p_queue.free_slots - cardinality(v_aheads) <= 0 * v_ahead",
+    "if p_queue.free_slots - cardinality(v_aheads) > v_ahead",
+    "if p_queue.free_slots - cardinality(v_aheads) > 0 * v_ahead",
   ],
+  "a conversation at the price of a call": [
+    "then v_call.conversation_price\n        else v_price",
+    "then v_price\n        else v_price",
+  ],
+  "a hold at another price than that of its session": [
+    "p_outcomes[ordinality].reserved, p_outcomes[ordinality].price, metadata",
+    "p_outcomes[ordinality].reserved, request.price, metadata",
+  ],
+  "a call at a worker that does not have its voice": ["where at <> all (p_taken) and", "where at <> all (p_taken) or"],
+  "a slot that two calls of a batch get": ["v_slots := v_slots || v_slot;", ""],
 } as const;

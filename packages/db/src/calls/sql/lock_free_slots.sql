@@ -7,7 +7,7 @@ language plpgsql as $$
 begin
   return array(
     with free as materialized (
-      select slot.worker_id, slot.n, worker.features
+      select slot.worker_id, slot.n, worker.features, worker.voices, worker.models
       from fleet.avatar_slots slot
       join fleet.avatar_workers worker
         on worker.id = slot.worker_id and worker.lease_until > clock_timestamp() and slot.n <= worker.slots
@@ -15,6 +15,6 @@ begin
       order by slot.n, slot.worker_id limit p_count
       for no key update of slot skip locked
     )
-    select row(worker_id, n, features)::rta.free_slot from free order by n, worker_id
+    select row(worker_id, n, features, voices, models)::rta.free_slot from free order by n, worker_id
   );
 end $$;

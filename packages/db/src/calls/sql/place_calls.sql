@@ -16,7 +16,6 @@ declare
     select p_queue.aheads[at] from generate_subscripts(p_outcomes, 1) at where p_outcomes[at].kind = 'written'
   );
   v_size integer := p_queue.size - (select count(*) from unnest(v_aheads) ahead where ahead < p_queue.size);
-  v_taken integer := 0;
   v_caller rta.charged_caller;
   v_call rta.call_request;
   v_slot rta.free_slot;
@@ -31,8 +30,7 @@ begin
     select * into v_caller from unnest(p_callers) where caller_at = p_caller_at[v_at];
     v_call := p_calls[v_at];
     if v_outcome.kind = 'written' then
-      v_taken := v_taken + 1;
-      v_slot := p_queue.slots[v_taken];
+      v_slot := p_queue.slots[v_outcome.slot_at];
       -- A brought room exists: its call is assigned at once.
       update fleet.avatar_slots
       set tenant_id = v_caller.tenant_id, session_id = p_requests[v_at].id, has_news = has_news or v_call.join_url is not null
@@ -52,7 +50,8 @@ begin
       end if;
       delete from public.call_tickets where tenant_id = v_caller.tenant_id and id = p_queue.ticket_ids[v_at];
       v_outcome.response_fields := json_build_object(
-        'reservedCreditMicros', v_outcome.reserved, 'expiresAt', v_outcome.expires_at, 'features', v_slot.features
+        'reservedCreditMicros', v_outcome.reserved, 'priceCreditMicrosPerSecond', v_outcome.price,
+        'expiresAt', v_outcome.expires_at, 'features', v_slot.features
       );
     else
       v_outcome.ticket_id := coalesce(p_queue.ticket_ids[v_at], v_call.new_ticket_id);

@@ -1,4 +1,4 @@
--- Locks as many free slots as there are requests, and finds the place of each request in the queue: null for requests that start
+-- Locks the free slots that the requests can take (lock_call_slots), and finds the place of each request in the queue: null for requests that start
 -- no call (`p_calls` null).
 --
 -- A ticket lives six seconds after its last poll. Tenants take turns: a new ticket has the turn after that of the tenant's last
@@ -22,7 +22,7 @@ begin
   if p_calls is null then
     return null;
   end if;
-  v_queue.slots := rta.lock_free_slots(cardinality(p_calls));
+  v_queue.slots := rta.lock_call_slots(p_calls);
   with live as materialized (
     select tenant_id, id, api_key_id, fingerprint, turn, polled_at, test_polls from public.call_tickets
     where polled_at > v_now - interval '6 seconds'

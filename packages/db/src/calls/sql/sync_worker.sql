@@ -8,7 +8,7 @@
 --   'turns'  those of its started calls that it does not list; null: none
 -- A report of a call is written when it changes the state of the call, and otherwise after ten seconds. A call that it reports as
 -- ended is closed, and charged what it reports. A worker without slots and calls stops: its lease ends now. `lease_ends`: of the
--- worker, for lose_worker.
+-- worker, for lose_worker. `has_voices`: whether the voices and models of the worker are known.
 --
 -- Lock order: the worker, the sessions by primary key, their calls and counters (lock_counters), calls with turns (skip locked), slots, preloads. Slots and preloads that
 -- others have locked are skipped: they have news for the next sync. While the worker is locked, no other statement moves its calls (expire_workers).
@@ -16,6 +16,8 @@ create function rta.sync_worker(
   p_worker_id text,
   p_slots integer,
   p_features text[],
+  p_voices text[],      -- null: the worker does not say them now; what it has said before holds
+  p_models text[],      -- the same
   p_calls rta.reported_call[],
   p_turns rta.reported_turn[],
   p_max_turns integer,  -- that it gets; 0: it takes none
@@ -24,7 +26,8 @@ create function rta.sync_worker(
   p_entry_ids text[],   -- two for each call that is reported as ended
   p_request_id text,
   out result json,
-  out lease_ends timestamptz
+  out lease_ends timestamptz,
+  out has_voices boolean
 )
 language plpgsql as $$
 declare
@@ -32,16 +35,17 @@ declare
   v_rooms text[];
   v_turns json;
 begin
-  insert into fleet.avatar_workers (id, features, slots, lease_until, synced_at)
+  insert into fleet.avatar_workers as worker (id, features, voices, models, slots, lease_until, synced_at)
   values (
-    p_worker_id, p_features, p_slots,
+    p_worker_id, p_features, p_voices, p_models, p_slots,
     v_now + case when p_slots = 0 and cardinality(p_calls) = 0 then interval '0' else make_interval(secs => p_lease_seconds) end,
     v_now
   )
   on conflict (id) do update
-    set features = excluded.features, slots = excluded.slots, lease_until = excluded.lease_until,
+    set features = excluded.features, voices = coalesce(excluded.voices, worker.voices),
+      models = coalesce(excluded.models, worker.models), slots = excluded.slots, lease_until = excluded.lease_until,
       synced_at = excluded.synced_at
-  returning lease_until into lease_ends;
+  returning lease_until, voices is not null and models is not null into lease_ends, has_voices;
   v_rooms := rta.write_reports(p_worker_id, p_calls, p_turns, p_session_lease_seconds, p_entry_ids, p_request_id);
   if p_max_turns > 0 then
     v_turns := rta.hand_out_turns(p_worker_id, p_calls, p_turns, p_max_turns);

@@ -12,11 +12,14 @@ create type rta.call_request as (
   join_url text,        -- of a room that is not ours; null: the room is created. What follows as well
   join_token bytea,
   token_digest bytea,
-  agent_identity text
+  agent_identity text,
+  conversation_price bigint, -- of a second, at a worker that holds a conversation; null: the call is none at any worker
+  voice_id text,        -- that the call names; null when it names none
+  model text            -- the same
 );
 
--- A slot that is free and locked, and what its worker can do.
-create type rta.free_slot as (worker_id text, n integer, features text[]);
+-- A slot that is free and locked, and what its worker can do. `voices` and `models`: null when the worker has not reported any.
+create type rta.free_slot as (worker_id text, n integer, features text[], voices text[], models text[]);
 
 -- The queue as a batch of requests finds it. `aheads`: for each request, how many tickets are ahead of its own (`ticket_ids`).
 -- One without a ticket is behind all.

@@ -2,8 +2,9 @@
 -- decides it. (The look-up of the caller only refuses early what cannot fit: see `refusalOf` and `reachedLimitOf` of
 -- the domain's credits/open.ts.) A request is admitted if one more session may be open of every key of its lineage and
 -- of the account, and its least seconds fit under the cap of every key of its lineage and under the available balance;
--- it gets as many seconds as fit. A call also needs more free slots than there are tickets ahead of its own: otherwise it is
--- queued. A refused or queued request takes nothing. Returns the outcome of each request, and what each
+-- it gets as many seconds as fit. A call also needs more free slots than there are tickets ahead of its own, and one of a worker that
+-- can speak what it names: otherwise it is queued. Its slot decides its price: whether it is a conversation. While it is queued, the
+-- lower price decides. A refused or queued request takes nothing. Returns the outcome of each request, and what each
 -- meter and each account has to hold in addition: credit micros, and sessions. Writes nothing.
 --
 -- The calling function has locked the meters and the accounts. So the claims that exist are all that can: two requests
@@ -26,6 +27,10 @@ declare
   v_request record;
   v_outcome rta.session_outcome;
   v_seconds bigint;
+  v_price bigint;
+  v_call rta.call_request;
+  v_slot integer; -- its position; null: the request is queued, or starts no call
+  v_slots integer[] := '{}'; -- that are taken
   v_meter integer; v_account integer; -- positions
   v_ahead integer;
   v_aheads integer[] := '{}'; -- of the calls that are admitted
@@ -39,7 +44,29 @@ begin
   loop
     v_outcome := v_request.outcome;
     v_seconds := v_request.max_seconds;
+    v_price := v_request.price;
     v_account := v_request.account_at;
+    v_slot := null;
+    if v_outcome.kind = 'written' and p_queue.size is not null then
+      -- Who is admitted takes a slot and, if he was ahead, leaves the queue.
+      v_ahead := p_queue.aheads[v_request.at];
+      v_call := p_calls[v_request.at];
+      if v_call.voice_id is not null or v_call.model is not null then
+        v_outcome.unsupported := rta.unsupported_by_workers(v_call.voice_id, v_call.model);
+      end if;
+      if cardinality(v_outcome.unsupported) > 0 then
+        v_outcome.kind := 'unsupported';
+      end if;
+      if p_queue.free_slots - cardinality(v_aheads) > v_ahead - (select count(*) from unnest(v_aheads) one where one < v_ahead) then
+        v_slot := rta.slot_of_call(p_queue.slots, v_call, v_slots);
+      end if;
+      v_price := case
+        when v_call.conversation_price is null then v_price
+        when v_slot is null then least(v_price, v_call.conversation_price)
+        when 'conversation' = any ((p_queue.slots[v_slot]).features) then v_call.conversation_price
+        else v_price
+      end;
+    end if;
     if v_outcome.kind = 'written' then
       for v_at in 1 .. cardinality(v_request.meters_at) loop
         v_meter := v_request.meters_at[v_at];
@@ -50,7 +77,7 @@ begin
           exit;
         end if;
         -- `least` skips null: without a cap.
-        v_seconds := least(v_seconds, (p_counters.caps[v_meter] - p_meters[v_meter].used - meters_held[v_meter]) / v_request.price);
+        v_seconds := least(v_seconds, (p_counters.caps[v_meter] - p_meters[v_meter].used - meters_held[v_meter]) / v_price);
         if v_seconds < v_request.min_seconds and v_outcome.kind = 'written' then
           v_outcome.kind := 'spend_limit_exceeded';
           v_outcome.limited_by := case when v_request.lineage[v_at] = v_request.api_key_id then 'self' else 'ancestor' end;
@@ -64,24 +91,23 @@ begin
         v_outcome.session_limit := p_accounts[v_account].session_limit;
         v_outcome.limited_by := 'tenant';
       end if;
-      v_seconds := least(v_seconds, (p_accounts[v_account].available - accounts_held[v_account]) / v_request.price);
+      v_seconds := least(v_seconds, (p_accounts[v_account].available - accounts_held[v_account]) / v_price);
       if v_seconds < v_request.min_seconds and v_outcome.kind = 'written' then
         v_outcome.kind := 'insufficient_credits';
       end if;
     end if;
     if v_outcome.kind = 'written' and p_queue.size is not null then
-      -- Who is admitted takes a slot and, if he was ahead, leaves the queue.
-      v_ahead := p_queue.aheads[v_request.at];
-      if p_queue.free_slots - cardinality(v_aheads) <= v_ahead - (select count(*) from unnest(v_aheads) one where one < v_ahead)
-        or cardinality(v_aheads) = cardinality(p_queue.slots)
-      then
+      if v_slot is null then
         v_outcome.kind := 'queued';
       else
         v_aheads := v_aheads || v_ahead;
+        v_slots := v_slots || v_slot;
       end if;
     end if;
+    v_outcome.price := v_price;
+    v_outcome.slot_at := v_slot;
     if v_outcome.kind = 'written' then
-      v_outcome.reserved := v_seconds * v_request.price;
+      v_outcome.reserved := v_seconds * v_price;
       v_outcome.expires_at := date_trunc('milliseconds', v_now) + make_interval(secs => v_request.start_seconds);
       accounts_held[v_account] := accounts_held[v_account] + v_outcome.reserved;
       accounts_opened[v_account] := accounts_opened[v_account] + 1;

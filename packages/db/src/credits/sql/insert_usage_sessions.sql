@@ -36,7 +36,7 @@ begin
     sweep_at, is_counted
   )
   select caller.tenant_id, request.id, caller.environment, caller.api_key_id, caller.lineage, avatar_id, 'reserved',
-    p_outcomes[ordinality].reserved, price, metadata, created_at, p_outcomes[ordinality].expires_at,
+    p_outcomes[ordinality].reserved, p_outcomes[ordinality].price, metadata, created_at, p_outcomes[ordinality].expires_at,
     /* sweep_at */ p_outcomes[ordinality].expires_at, true
   from unnest(p_requests) with ordinality request
   join unnest(p_callers) caller on caller.caller_at = p_caller_at[ordinality]

@@ -38,7 +38,7 @@ begin
     end,
     null, null, null, null, /* avatar_name */ avatar.display_name, /* avatar_status */ avatar.status, (stored.response).body_hash, (stored.response).status, (stored.response).location,
     (stored.response).etag, (stored.response).response_body, (stored.response).sealed_for, (stored.response).response_fields,
-    null, null, null, same.session_id
+    null, null, null, same.session_id, request.price, null, null
   )::rta.session_outcome, request.max_seconds, request.min_seconds, request.price, request.start_seconds,
     caller.api_key_id::text, caller.lineage::text[], caller.meters_at, caller.account_at
   from unnest(p_requests) with ordinality request

@@ -18,7 +18,9 @@ create type rta.session_request as (
 -- 'tenant', whose limit is `session_limit`), 'spend_limit_exceeded' (`limited_by`: 'self' or 'ancestor'),
 -- 'insufficient_credits', or 'replayed' (the stored response and its response_fields follow). Of a call also 'queued' (no slot
 -- is free for it: its ticket and its place follow), 'too_many_tickets', and 'same' (the caller has sent the same token before,
--- and that call, `session_id`, is open). Only 'written' and 'queued' write anything.
+-- and that call, `session_id`, is open), and 'unsupported' (no worker knows what the call names: `unsupported`). `price`: of a
+-- second, of a request that limits and credits decide. `slot_at`: of a call that is 'written', the position of its slot.
+-- Only 'written' and 'queued' write anything.
 create type rta.session_outcome as (
   kind text,
   limited_by text,
@@ -37,7 +39,10 @@ create type rta.session_outcome as (
   ticket_id text,
   queue_position integer,
   queue_size integer,
-  session_id text
+  session_id text,
+  price bigint,
+  slot_at integer,
+  unsupported text[]
 );
 
 -- What a caller is charged to: its account and, in the order of their ids, the keys whose meters count what it uses, with

@@ -155,10 +155,28 @@ describe("spoken turns", () => {
     for (const event of spoken("begin", "pause")) hear(event);
     await settle();
     expect(verdicts).toEqual([[1, "whole"]]);
-    expect(asked.length).toBe(0);
+    // The model is asked at the pause already.
+    expect(asked.length).toBe(1);
+    await pass(500);
+    expect(said).toEqual([]);
     for (const event of spoken("end")) hear(event);
     await pass(2000);
     expect(said).toEqual(["user: What time is it?", "assistant: Good morning to you."]);
+    expect(asked.map((messages) => messages.slice(1))).toEqual([[{ role: "user", content: "What time is it?" }]]);
+  });
+
+  test("a whole sentence after which the person goes on: the early request is aborted, and leaves nothing", async () => {
+    const { hear, said, timings, asked, aborted, pass, settle, setHeard } = start();
+    setHeard("What time is it?");
+    for (const event of spoken("begin", "pause")) hear(event);
+    await settle();
+    for (const event of spoken("resume")) hear(event);
+    expect([asked.length, aborted.length]).toEqual([1, 1]);
+    setHeard("What time is it? In Rome.");
+    for (const event of spoken("pause", "end")) hear(event);
+    await pass(2000);
+    expect(said).toEqual(["user: What time is it? In Rome.", "assistant: Good morning to you."]);
+    expect([asked.length, timings.length]).toEqual([2, 1]);
   });
 
   test("a person who goes on: the text of the pause is dropped", async () => {

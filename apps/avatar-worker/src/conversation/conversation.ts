@@ -10,6 +10,7 @@ import type { TurnEvent, Verdict } from "./hearing/turn-detector.ts";
 import { createHistory, type History } from "./history.ts";
 import { createListening, type SpokenTimes } from "./listening.ts";
 import type { Message } from "./providers/chat.ts";
+import { createEarlyAsk } from "./providers/early-ask.ts";
 import { type Failure, type Provider, ProviderError } from "./providers/errors.ts";
 import { readAhead } from "./read-ahead.ts";
 import { say, type Voice } from "./say.ts";
@@ -276,7 +277,8 @@ export const createConversation = (parts: ConversationParts): Conversation => {
   const queue = createSpeechQueue(parts.output);
   const history = createHistory(parts.context);
   const speaking = createSpeaking(parts, queue, history);
-  const answering = createAnswering(parts, queue, history, speaking);
+  const early = createEarlyAsk(parts.ask);
+  const answering = createAnswering({ ...parts, ask: early.ask }, queue, history, speaking);
   /** Whether the avatar had more to say when the person began to speak. */
   let wasSpeaking = false;
 
@@ -305,6 +307,13 @@ export const createConversation = (parts: ConversationParts): Conversation => {
       queue.pause();
       if (wasSpeaking) events.onState("listening");
     },
+    onWhole: (text) => {
+      // The model is not told yet what was heard of an answer that goes on, and tools are not called for what may be half a turn.
+      if (queue.isActive() || parts.tools.list().length > 0) return;
+      const system: Message = { role: "system", content: parts.instructions };
+      early.begin([system, ...history.messages(), { role: "user", content: text }]);
+    },
+    onResume: early.drop,
     onIgnored: goOn,
     onTurn: takeSpoken,
     onFailure: (error) => {
@@ -321,6 +330,7 @@ export const createConversation = (parts: ConversationParts): Conversation => {
     isActive: queue.isActive,
     stop: () => {
       listening.stop();
+      early.drop();
       answering.interrupt();
     },
   };

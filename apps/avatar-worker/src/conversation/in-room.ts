@@ -9,7 +9,7 @@ import { isLoud } from "@realtime-avatar/face/loudness";
 import { speak } from "@realtime-avatar/speech/speak";
 import { FLITE_VOICES, type Voice as SpeechVoice } from "@realtime-avatar/speech/voices";
 import type { Rendering } from "../renderer/renderer.ts";
-import { listenTo } from "../room/audio-in.ts";
+import { listenTo, openFrames } from "../room/audio-in.ts";
 import { sendMessage } from "../room/messages.ts";
 import type { Presence } from "../room/presence.ts";
 import type { Published } from "../room/publish.ts";
@@ -31,6 +31,8 @@ import { receiveTurns } from "./typed-turns.ts";
 import { chooseModel, chooseVoice } from "./voice.ts";
 
 const STEP_MS = 10;
+/** The person's sound comes in frames of this length: an interruption is not held up by a longer one. */
+const HEARD_FRAME_MS = 10;
 /** `lk.agent.state` changes at most this often. */
 const STATE_MS = 100;
 /** Flite takes 20 ms for a second of speech, in which nothing else is done: 8 seconds for this length. In UTF-16 units. */
@@ -134,7 +136,7 @@ export const holdConversation = (
   const hearing = isHeard
     ? createHearing({
         onEvent: (event, heardUntil) => {
-          if (event.kind === "begin") void path.measure();
+          if (event.kind === "begin" || event.kind === "pause") void path.measure();
           conversation.hear(event, heardUntil);
         },
         isAvatarActive: () => conversation.isActive(),
@@ -172,10 +174,11 @@ export const holdConversation = (
     conversation.take(turn);
   });
   if (hearing) {
-    listenTo(room, PERSON_IDENTITY, (pcm) => {
+    const hear = (pcm: Int16Array): void => {
       if (isLoud(pcm)) times.otherWasActive(performance.now());
       hearing.hear(pcm);
-    });
+    };
+    listenTo(room, PERSON_IDENTITY, hear, openFrames(HEARD_FRAME_MS));
   }
   const timer = setInterval(conversation.step, STEP_MS);
   return () => {

@@ -16,6 +16,10 @@ export type ListeningParts = {
   recentlySaid(): string;
   /** The person has begun to speak. `onIgnored`, `onTurn` or `onFailure` follows. */
   onBegin(): void;
+  /** The text of a pause looks like a whole turn, which may end now. `onResume` or `onTurn` follows. */
+  onWhole(text: string): void;
+  /** The person goes on. */
+  onResume(): void;
   /** It was noise, "mm-hmm", or the avatar's own voice. */
   onIgnored(): void;
   onTurn(text: string, times: SpokenTimes): void;
@@ -72,6 +76,7 @@ export const createListening = (parts: ListeningParts): Listening => {
       isInTurn = false;
       parts.onIgnored();
     }
+    if (heard.kind === "recognized" && verdict === "whole") parts.onWhole(heard.text);
     resolvePause(pause, verdict);
   };
   const handleEnd = async (times: SpokenTimes): Promise<void> => {
@@ -98,6 +103,7 @@ export const createListening = (parts: ListeningParts): Listening => {
         case "resume":
           current?.stop.abort();
           current = null;
+          parts.onResume();
           break;
         case "end":
           void handleEnd(readTimes(event, heardUntil));

@@ -12,21 +12,24 @@ import { FRAME_MS, SAMPLE_RATE } from "../renderer/renderer.ts";
 /** Tracks that are published or unpublished within this time cost one change of what is heard. */
 const GATHER_MS = 100;
 
-/** Opens the sound of a track, as frames of 20 ms. */
+/** Opens the sound of a track, as frames. */
 type OpenSound = (track: RemoteTrack) => AsyncIterable<{ data: Int16Array }>;
 
-const openStream: OpenSound = (track) =>
-  new AudioStream(track, { sampleRate: SAMPLE_RATE, numChannels: 1, frameSizeMs: FRAME_MS });
+/** Frames of 16-bit PCM, mono. */
+export const openFrames =
+  (frameSizeMs: number): OpenSound =>
+  (track) =>
+    new AudioStream(track, { sampleRate: SAMPLE_RATE, numChannels: 1, frameSizeMs });
 
 /**
- * Calls `onSound` with what the participant `identity` says: a frame of 16-bit PCM, mono, every 20 ms. A participant can publish
+ * Calls `onSound` with what the participant `identity` says: a frame of 16-bit PCM, mono, by default every 20 ms. A participant can publish
  * any number of tracks, and each one costs as much as a call: only the newest is subscribed to.
  */
 export const listenTo = (
   room: Room,
   identity: string,
   onSound: (pcm: Int16Array) => void,
-  openSound: OpenSound = openStream,
+  openSound: OpenSound = openFrames(FRAME_MS),
 ): void => {
   // By its sid: the library replaces the object when it tells of a publication that was there when the room was joined.
   let current: RemoteTrackPublication | undefined;

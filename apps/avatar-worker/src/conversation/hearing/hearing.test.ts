@@ -108,11 +108,11 @@ describe("a person who speaks into the avatar's voice", () => {
     }
   });
 
-  test("no echo: the person interrupts it within 160 ms of sound, in the first seconds as well", () => {
+  test("no echo: the person interrupts it within 130 ms of sound, in the first seconds as well", () => {
     const onset = sound.findIndex((value) => Math.abs(value) > 0.045) / 16;
     for (const atMs of [1250, 2500, 5600]) {
       const [begin = Number.NaN] = begins(hearScene({ path: null, person: { sound, atMs } }));
-      expect(begin - atMs - onset).toBeLessThan(160);
+      expect(begin - atMs - onset).toBeLessThan(130);
     }
   });
 

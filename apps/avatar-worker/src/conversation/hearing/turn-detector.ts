@@ -8,12 +8,14 @@ const WINDOW_MS = (1000 * WINDOW_SAMPLES) / VAD_RATE;
 export const TURN_TIMES = {
   /** This much speech begins a turn while the avatar is silent. */
   beginMs: 96,
-  /** This much interrupts an avatar that speaks or thinks; clear speech counts twice, so that 128 ms of it do. */
-  bargeInMs: 224,
+  /** This much interrupts an avatar that speaks or thinks; clear speech counts twice, so that 96 ms of it do. */
+  bargeInMs: 160,
+  /** The same while an echo canceller learns how the avatar's voice comes back; clear speech counts once. */
+  settlingBargeInMs: 224,
   /** The same while nothing takes the avatar's voice out of the person's sound. */
   carefulBargeInMs: 960,
   /** After this much silence, the sound can be recognized. */
-  pauseMs: 200,
+  pauseMs: 128,
   /** A turn ends after this much silence when its text looks whole, and after `openMs` when it does not. */
   wholeMs: 350,
   openMs: 1600,
@@ -72,7 +74,7 @@ const windowsIn = (milliseconds: number): number => Math.round(milliseconds / WI
 const NEEDED: Record<BargeIn, { windows: number; countsClearTwice: boolean }> = {
   none: { windows: windowsIn(TURN_TIMES.beginMs), countsClearTwice: false },
   usual: { windows: windowsIn(TURN_TIMES.bargeInMs), countsClearTwice: true },
-  settling: { windows: windowsIn(TURN_TIMES.bargeInMs), countsClearTwice: false },
+  settling: { windows: windowsIn(TURN_TIMES.settlingBargeInMs), countsClearTwice: false },
   careful: { windows: windowsIn(TURN_TIMES.carefulBargeInMs), countsClearTwice: false },
 };
 const PAUSE_WINDOWS = windowsIn(TURN_TIMES.pauseMs);

@@ -1,6 +1,6 @@
 /**
- * How long sound is on its way between a person and the avatar. The person's page is another program, which reports nothing: the time
- * of the network is half a round trip to it, and its buffer against jitter is taken to be as long as ours, which is of the same library.
+ * How long sound is on its way between a person and the avatar. The time of the network is half a round trip to the page. Our buffer
+ * against jitter is measured. The page reports nothing of its own buffer: it is taken to be that of Chromium for even packets.
  */
 import type { Room } from "@livekit/rtc-node";
 import { PERSON_IDENTITY } from "@realtime-avatar/domain/calls/room";
@@ -8,11 +8,12 @@ import type { PathDelays } from "../conversation.ts";
 
 /** Sound is sent when a packet of it is full. */
 const PACKET_MS = 20;
+const PAGE_BUFFER_MS = 30;
 /** A page answers a method that it does not know at once. */
 const PING_METHOD = "rta.ping";
 const PING_MS = 2000;
 const UNSUPPORTED_METHOD = 1400;
-const MAX_DELAY_MS = 2000;
+const MAX_BUFFER_MS = 1000;
 /** Until something was measured. */
 const USUAL: PathDelays = { fromPersonMs: 60, toPersonMs: 60 };
 
@@ -20,8 +21,8 @@ type Buffered = { seconds: number; samples: number };
 
 /** The sum of the times for which samples of sound were in the buffer against jitter, since the start. */
 const readBuffer = async (room: Room): Promise<Buffered | null> => {
-  const { subscriberStats } = await room.getRtcStats();
-  for (const { stats } of subscriberStats) {
+  const { publisherStats, subscriberStats } = await room.getRtcStats();
+  for (const { stats } of [...subscriberStats, ...publisherStats]) {
     if (stats.case !== "inboundRtp" || stats.value.stream?.kind !== "audio") continue;
     const { jitterBufferDelay = 0, jitterBufferEmittedCount = 0n } = stats.value.inbound ?? {};
     return { seconds: jitterBufferDelay, samples: Number(jitterBufferEmittedCount) };
@@ -43,7 +44,7 @@ const ping = async ({ localParticipant }: Room): Promise<number | null> => {
 
 export type PathMeter = {
   delays(): PathDelays;
-  /** Measures again. To be called once a turn. */
+  /** Measures again: the buffer since the last time. To be called when a turn begins, and in its pauses. */
   measure(): Promise<void>;
 };
 
@@ -56,8 +57,11 @@ export const createPathMeter = (room: Room): PathMeter => {
     if (buffer === null || roundTripMs === null || buffer.samples <= before.samples) return;
     const bufferMs = (1000 * (buffer.seconds - before.seconds)) / (buffer.samples - before.samples);
     before = buffer;
-    const ms = Math.min(MAX_DELAY_MS, Math.max(0, PACKET_MS + roundTripMs / 2 + bufferMs));
-    delays = { fromPersonMs: ms, toPersonMs: ms };
+    const wayMs = PACKET_MS + roundTripMs / 2;
+    delays = {
+      fromPersonMs: wayMs + Math.min(MAX_BUFFER_MS, Math.max(0, bufferMs)),
+      toPersonMs: wayMs + PAGE_BUFFER_MS,
+    };
   };
   return {
     delays: () => delays,

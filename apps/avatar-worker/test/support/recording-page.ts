@@ -1,0 +1,194 @@
+/**
+ * A page in a call that speaks, and records both sides by one clock: what goes into the microphone, and what comes out of the
+ * loudspeaker. Its recording is the levels of both, in steps of 2 ms.
+ */
+import { dirname, join } from "node:path";
+import type { BrowserContext, Page } from "@realtime-avatar/testing/browser";
+
+const CLIENT = join(dirname(Bun.resolveSync("livekit-client", import.meta.dir)), "livekit-client.umd.js");
+export const STEP_MS = 2;
+/** Louder than the noise of a quiet room: -54 dB. */
+const SPEECH_LEVEL = 0.002;
+/** The avatar is heard. */
+const HEARD_LEVEL = 0.01;
+
+/** Runs in the audio thread: the level (RMS) of each input, for each 96 samples. */
+const RECORDER = `registerProcessor("recorder", class extends AudioWorkletProcessor {
+  sums = [0, 0];
+  count = 0;
+  levels = [[], []];
+  process(inputs) {
+    for (let index = 0; index < 128; index++) {
+      for (const side of [0, 1]) this.sums[side] += (inputs[side][0]?.[index] ?? 0) ** 2;
+      if (++this.count < 96) continue;
+      for (const side of [0, 1]) this.levels[side].push(Math.sqrt(this.sums[side] / 96));
+      this.sums = [0, 0];
+      this.count = 0;
+    }
+    if (this.levels[0].length >= 25) {
+      this.port.postMessage(this.levels);
+      this.levels = [[], []];
+    }
+    return true;
+  }
+});`;
+
+const PAGE = `<!doctype html><meta charset="utf-8"><title>Call</title><script src="/livekit-client.js"></script>
+<script>
+  const levels = [[], []];
+  const texts = [];
+  let context, microphone;
+  async function join(url, token) {
+    context = new AudioContext({ sampleRate: 48000 });
+    await context.audioWorklet.addModule("/recorder.js");
+    const recorder = new AudioWorkletNode(context, "recorder", { numberOfInputs: 2 });
+    recorder.port.onmessage = ({ data }) => data.forEach((more, side) => levels[side].push(...more));
+    recorder.connect(context.destination);
+    const mouth = context.createMediaStreamDestination();
+    microphone = context.createGain();
+    microphone.connect(mouth);
+    microphone.connect(recorder, 0, 0);
+    // The noise of a quiet room. A microphone never stops; a track that gives no samples stops the clock of its packets.
+    const noise = context.createBufferSource();
+    noise.buffer = context.createBuffer(1, 48000, 48000);
+    noise.buffer.copyToChannel(Float32Array.from({ length: 48000 }, () => (Math.random() - 0.5) * 0.0014), 0);
+    noise.loop = true;
+    noise.connect(microphone);
+    noise.start();
+    const room = new LivekitClient.Room();
+    room.registerTextStreamHandler("lk.transcription", async (reader, { identity }) => {
+      const isFinal = reader.info.attributes["lk.transcription_final"] === "true";
+      const text = await reader.readAll();
+      if (isFinal) texts.push({ who: identity, text });
+    });
+    room.on("trackSubscribed", (track) => {
+      if (track.kind !== "audio") return;
+      // Chromium plays a track in a graph only when an element plays it, too.
+      document.body.append(track.attach());
+      context.createMediaStreamSource(new MediaStream([track.mediaStreamTrack])).connect(recorder, 0, 1);
+    });
+    await room.connect(url, token);
+    await room.localParticipant.publishTrack(mouth.stream.getAudioTracks()[0], { source: "microphone" });
+  }
+  const part = (from) => levels.map((all) => all.slice(from).map((level) => Math.round(level * 1e4) / 1e4));
+  function say(base64) {
+    const bytes = Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0));
+    const samples = Float32Array.from(new Int16Array(bytes.buffer), (value) => value / 32768);
+    const buffer = context.createBuffer(1, samples.length, 48000);
+    buffer.copyToChannel(samples, 0);
+    const source = context.createBufferSource();
+    source.buffer = buffer;
+    source.connect(microphone);
+    source.start();
+  }
+</script><body></body>`;
+
+const RESPONSES: Record<string, () => Response> = {
+  "/livekit-client.js": () => new Response(Bun.file(CLIENT)),
+  "/recorder.js": () => new Response(RECORDER, { headers: { "content-type": "text/javascript" } }),
+};
+
+/** Levels from 0 to 1, in steps of `STEP_MS`. */
+type Recording = { person: number[]; avatar: number[] };
+
+export type RecordingPage = {
+  /** Says frames of 16-bit PCM, 48 kHz. Resolves when the first one is on its way. */
+  say(frames: readonly Int16Array[]): Promise<void>;
+  /** What was recorded from a step on. */
+  recording(from: number): Promise<Recording>;
+  /** The length of the recording so far, in steps. */
+  length(): Promise<number>;
+  /** The final texts of the transcript, in their order. */
+  said(): Promise<{ who: string; text: string }[]>;
+  close(): Promise<void>;
+};
+
+const serve = () =>
+  Bun.serve({
+    hostname: "127.0.0.1",
+    port: 0,
+    fetch: ({ url }) =>
+      RESPONSES[new URL(url).pathname]?.() ?? new Response(PAGE, { headers: { "content-type": "text/html" } }),
+  });
+
+/** Joins a call. Resolves when the page has published its microphone. */
+export const openRecordingPage = async (
+  context: BrowserContext,
+  url: string,
+  token: string,
+): Promise<RecordingPage> => {
+  const server = serve();
+  const page: Page = await context.newPage();
+  await page.goto(server.url.href);
+  await page.evaluate(`join(${JSON.stringify(url)}, ${JSON.stringify(token)})`);
+  return {
+    say: async (frames) => {
+      const bytes = Buffer.concat(frames.map(({ buffer }) => Buffer.from(buffer)));
+      await page.evaluate(`say("${bytes.toString("base64")}")`);
+    },
+    recording: async (from) => {
+      const [person = [], avatar = []] = (await page.evaluate(`part(${from})`)) as number[][];
+      return { person, avatar };
+    },
+    length: async () => Number(await page.evaluate("levels[0].length")),
+    said: async () => (await page.evaluate("texts")) as { who: string; text: string }[],
+    close: async () => {
+      await page.close();
+      await server.stop(true);
+    },
+  };
+};
+
+const POLL_MS = 200;
+const MAX_WAIT_MS = 20_000;
+
+/** Polls a recording from a step on, until `find` returns a step in it. */
+const findStep = async (page: RecordingPage, from: number, find: (recording: Recording) => number): Promise<number> => {
+  for (const end = Date.now() + MAX_WAIT_MS; Date.now() < end; await Bun.sleep(POLL_MS)) {
+    const found = find(await page.recording(from));
+    if (found >= 0) return from + found;
+  }
+  throw new Error("the page has not recorded it");
+};
+
+const isSpoken = (level: number): boolean => level > SPEECH_LEVEL;
+const isHeard = (level: number): boolean => level > HEARD_LEVEL;
+/** The first step that is silent for `silentMs`, behind one that is not; -1 while there is none. */
+const findSilence = (levels: readonly number[], isSound: (level: number) => boolean, silentMs: number): number => {
+  let last = -1;
+  for (const [step, level] of levels.entries()) {
+    if (isSound(level)) last = step;
+    else if (last >= 0 && (step - last) * STEP_MS >= silentMs) return last + 1;
+  }
+  return -1;
+};
+
+/** Waits until the avatar is silent for a second. */
+export const untilSilent = async (page: RecordingPage): Promise<void> => {
+  const from = await page.length();
+  await findStep(page, from, ({ avatar }) => (avatar.length > 500 && !avatar.slice(-500).some(isHeard) ? 0 : -1));
+};
+
+/** The person speaks, and the avatar answers. `waitedMs`: from the last sound of the person to the first one of the avatar. */
+export const recordAnswer = async (
+  page: RecordingPage,
+  words: readonly Int16Array[],
+): Promise<{ waitedMs: number; heardFrom: number }> => {
+  const from = await page.length();
+  await page.say(words);
+  const end = await findStep(page, from, ({ person }) => findSilence(person, isSpoken, 300));
+  const heardFrom = await findStep(page, end, ({ avatar }) => avatar.findIndex(isHeard));
+  return { waitedMs: (heardFrom - end) * STEP_MS, heardFrom };
+};
+
+/** The person speaks while the avatar does. `silentMs`: from the first sound of the person to the last one of the avatar. */
+export const recordInterruption = async (
+  page: RecordingPage,
+  words: readonly Int16Array[],
+): Promise<{ silentMs: number; heardUntil: number }> => {
+  const from = await page.length();
+  await page.say(words);
+  const start = await findStep(page, from, ({ person }) => person.findIndex(isHeard));
+  const heardUntil = await findStep(page, start, ({ avatar }) => findSilence(avatar, isHeard, 150));
+  return { silentMs: (heardUntil - start) * STEP_MS, heardUntil };
+};

@@ -5,7 +5,7 @@ import {
   MAX_MANIFEST_BYTES,
   MAX_TOOLS as SDK_MAX_TOOLS,
 } from "realtime-avatar/tools";
-import { MAX_TOOLS, readManifest, readResult } from "./page-tools.ts";
+import { createPageTools, MAX_TOOLS, readManifest, readResult } from "./page-tools.ts";
 
 const manifest = (...tools: unknown[]) => JSON.stringify({ tools });
 const tool = (others: object = {}) => ({ name: "order", description: "Finds an order.", parameters: {}, ...others });
@@ -116,4 +116,55 @@ test("the response of a page: its result; an error for the model where it is lat
     expect(JSON.parse(error)).toEqual({ error: expect.any(String) });
     expect(error.length).toBeLessThan(600);
   }
+});
+
+describe("a room", () => {
+  type Register = (request: { callerIdentity: string; payload: string }) => Promise<string>;
+  const join = (performRpc: (request: { payload: string }) => Promise<string>) => {
+    let register: Register = async () => "";
+    const registerRpcMethod = (_method: string, handler: Register): void => {
+      register = handler;
+    };
+    const tools = createPageTools({ localParticipant: { registerRpcMethod, performRpc } } as never);
+    return { tools, register: (payload: string, callerIdentity = "person") => register({ callerIdentity, payload }) };
+  };
+  const CALL = { id: "c1", name: "order", args: "{}" };
+
+  test("a registration: of the person alone, and the last valid one counts", async () => {
+    const { tools, register } = join(async () => "");
+    await expect(register(manifest(tool()), "other")).rejects.toMatchObject({ code: 1400 });
+    expect(tools.list()).toEqual([]);
+    expect(JSON.parse(await register(manifest(tool(), tool({ name: "two words" }))))).toEqual({
+      accepted: ["order"],
+      rejected: [{ name: "two words", reason: expect.any(String) }],
+    });
+    await expect(register("{")).rejects.toMatchObject({ code: 422 });
+    expect(tools.list().map(({ name }) => name)).toEqual(["order"]);
+    await register(manifest(tool({ name: "weather" })));
+    expect(tools.list().map(({ name }) => name)).toEqual(["weather"]);
+    tools.drop();
+    expect(tools.list()).toEqual([]);
+  });
+
+  test("a call that is aborted while the page works: rejects at once, and its result is not waited for", async () => {
+    const { tools, register } = join(() => new Promise(() => {}));
+    await register(manifest(tool()));
+    const stop = new AbortController();
+    const calling = tools.call(CALL, stop.signal);
+    stop.abort();
+    await expect(calling).rejects.toThrow("aborted");
+    await expect(tools.call(CALL, stop.signal)).rejects.toThrow("aborted");
+  });
+
+  test("a page that has left, or that answers another call: an error for the model", async () => {
+    const { signal } = new AbortController();
+    const gone = join(async () => {
+      throw new Error("the recipient is not there");
+    });
+    await gone.register(manifest(tool()));
+    expect(JSON.parse(await gone.tools.call(CALL, signal))).toEqual({ error: expect.stringContaining("did not run") });
+    const other = join(async () => '{"ok":true,"call_id":"c2","result":"x"}');
+    await other.register(manifest(tool()));
+    expect(JSON.parse(await other.tools.call(CALL, signal))).toEqual({ error: expect.stringContaining("no valid") });
+  });
 });

@@ -120,7 +120,13 @@ export const createPageTools = ({ localParticipant }: Room): Tools => {
   });
   const invoke = async ({ id, name, args }: ToolCall): Promise<string> => {
     const payload = JSON.stringify({ name, args, call_id: id });
-    const request = { destinationIdentity: PERSON_IDENTITY, method: INVOKE_METHOD, payload, responseTimeout: CALL_MS };
+    // Longer than the limit of a call, which so is always the one that is told.
+    const request = {
+      destinationIdentity: PERSON_IDENTITY,
+      method: INVOKE_METHOD,
+      payload,
+      responseTimeout: 2 * CALL_MS,
+    };
     try {
       return readResult((await localParticipant?.performRpc(request)) ?? "", id);
     } catch {

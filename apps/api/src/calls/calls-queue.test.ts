@@ -1,6 +1,7 @@
 /** Calls that wait for a slot, outcomes that a test key forces, and many starts at once. */
 import { describe, expect, test } from "bun:test";
-import { compareRooms, listRoomsToDelete } from "@realtime-avatar/db/calls/reconcile";
+import { compareRooms, listRoomsToDelete, readInstance } from "@realtime-avatar/db/calls/reconcile";
+import { roomPrefix } from "@realtime-avatar/domain/calls/room";
 import { QueuedCall } from "@realtime-avatar/domain/calls/schemas";
 import { validate } from "@realtime-avatar/domain/schema";
 import { until } from "@realtime-avatar/testing/until";
@@ -15,7 +16,7 @@ await giveSlots(500);
 const roomsNow = async () => {
   const { db } = api.database;
   for (const { roomName } of await listRoomsToDelete(db, 1000)) await rooms.delete(roomName);
-  const { missing } = await compareRooms(db, "rta-", []);
+  const { missing } = await compareRooms(db, roomPrefix(await readInstance(db)), []);
   return { open: missing.map(({ roomName }) => roomName).sort(), listed: livekit.rooms().sort() };
 };
 

@@ -24,10 +24,15 @@ export const watchProviders = (
 ): ProviderWatch => {
   let current: ProvidersHealth = {};
   let isStopped = false;
+  let isChecking = false;
   const check = async (): Promise<void> => {
-    const before = current;
+    // One after another: the result of an earlier one must not come later.
+    if (isChecking) return;
+    isChecking = true;
     const next = await checkProviders({ llm, stt, tts: speech.provider });
+    isChecking = false;
     if (isStopped) return;
+    const before = current;
     current = next;
     for (const provider of PROVIDERS) {
       const health = current[provider];

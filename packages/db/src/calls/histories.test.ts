@@ -111,9 +111,14 @@ const broughtBy = (owner: string, token: number): BroughtRoom => {
 };
 
 /** The person of a call comes back: its next room is created, or not, and confirmed. */
-const resume = async (db: Db, round: Round, below: Numbers, id: SessionId, caller: Tenant["callers"][0]) => {
-  const call = await findCallToResume(db, caller, id);
-  if (call === null) return;
+const resume = async (db: Db, round: Round, below: Numbers, caller: Tenant["callers"][0]) => {
+  // Of all calls few have begun, so one of these.
+  const begun = await client<{ id: SessionId }[]>`
+    select id from usage_sessions
+    where tenant_id = ${caller.tenantId} and ended_at is null and started_at is not null order by id`;
+  const { id } = begun[below(Math.max(1, begun.length))] ?? {};
+  const call = id === undefined ? null : await findCallToResume(db, caller, id);
+  if (id === undefined || call === null) return;
   try {
     const roomNumber = roomToResumeIn(call);
     const next = { sessionId: id, roomNumber, roomName: roomName("test", id, roomNumber) };
@@ -155,8 +160,8 @@ const runProgram = async (db: Db, round: Round, below: Numbers): Promise<void> =
       if (agent !== "in its own room" && (isCreated || below(2) === 0)) round.rooms.add(request.roomName);
       if (isCreated) note(round, `room ${await confirmRoom(db, tenant.tenantId, request.id, request.roomName)}`);
       if (below(5) === 0) await failCall(db, tenant.tenantId, request.id, claim, caller, operatorOrigin());
-    } else if (known && below(2) > 0) {
-      await resume(db, round, below, known.id, caller);
+    } else if (below(2) > 0) {
+      await resume(db, round, below, caller);
     } else if (known && below(4) > 0) {
       const target = { kind: "session", id: known.id } as const;
       const reason = below(2) === 0 ? "page_hide" : null;
@@ -241,6 +246,10 @@ const runReconciler = async (db: Db, round: Round, below: Numbers): Promise<void
         await client`
           update usage_sessions set expires_at = now() where id = ${known?.id ?? ""} and ended_at is null`;
         await sweepSessions(db, null, operatorOrigin());
+        // Those who wait have gone. Otherwise slots are kept for them for seconds, and a quick history has few calls.
+        await client`
+          update call_tickets set polled_at = polled_at - interval '1 minute'
+          where id in (select id from call_tickets for update skip locked)`;
         break;
       default:
         if (known && below(2) === 0) await endLostCall(db, known.tenant.tenantId, known.id, "failed", operatorOrigin());

@@ -3424,11 +3424,18 @@ export interface components {
       /** @description The ticket of the previous response, when the call was queued. */
       queue_ticket_id?: string;
       recording?: "off" | false;
-      transcript_webhook?: "off" | false;
+      /** @description Where the transcript of the call is sent after its end. Default: nowhere. */
+      transcript_webhook?: components["schemas"]["TranscriptWebhook"] | "off" | false;
       connection_history?: "off" | false;
       camera?: "off" | false;
       render_backend?: "off" | false;
       support_edits?: "off" | false;
+    };
+    TranscriptWebhook: {
+      /** @description The https URL that receives the transcript, on port 443 or 8443, without credentials, in ASCII. Its host is a public name, not an address. */
+      url: string;
+      /** @description Your own secret. It signs the transcript. */
+      secret: string;
     };
     Turn: {
       id: string;
@@ -4733,7 +4740,7 @@ export interface components {
       /** @description Whether the same request may be sent again without being executed twice. */
       retryable: boolean;
     };
-    /** @description The tenant has the maximum number of active API keys, of assets, of their bytes, or of webhook endpoints. */
+    /** @description The tenant has the maximum number of active API keys, of assets, of their bytes, of webhook endpoints, or of transcripts that wait for another attempt. */
     QuotaExceededProblem: {
       /** @constant */
       type: "/problems/quota_exceeded";
@@ -5078,9 +5085,11 @@ export interface components {
     /**
      * @description `avatar_not_ready`: The avatar exists, but its status is not `ready`, so no call can be held with it.
      *
+     *     `quota_exceeded`: The tenant has the maximum number of active API keys, of assets, of their bytes, of webhook endpoints, or of transcripts that wait for another attempt.
+     *
      *     `replay_unavailable`: The request was executed before, with another secret of the calling key, and only that secret can decrypt the stored response; the `Location` header, if present, names the resource.
      */
-    AvatarNotReadyOrReplayUnavailable: {
+    AvatarNotReadyOrQuotaExceededOrReplayUnavailable: {
       headers: {
         "X-Request-Id": components["headers"]["X-Request-Id"];
         traceparent: components["headers"]["traceparent"];
@@ -5094,6 +5103,7 @@ export interface components {
       content: {
         "application/problem+json":
           | components["schemas"]["AvatarNotReadyProblem"]
+          | components["schemas"]["QuotaExceededProblem"]
           | components["schemas"]["ReplayUnavailableProblem"];
       };
     };
@@ -5595,7 +5605,7 @@ export interface components {
         "application/problem+json": components["schemas"]["PreconditionFailedProblem"];
       };
     };
-    /** @description `quota_exceeded`: The tenant has the maximum number of active API keys, of assets, of their bytes, or of webhook endpoints. */
+    /** @description `quota_exceeded`: The tenant has the maximum number of active API keys, of assets, of their bytes, of webhook endpoints, or of transcripts that wait for another attempt. */
     QuotaExceeded: {
       headers: {
         "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -5611,7 +5621,7 @@ export interface components {
       };
     };
     /**
-     * @description `quota_exceeded`: The tenant has the maximum number of active API keys, of assets, of their bytes, or of webhook endpoints.
+     * @description `quota_exceeded`: The tenant has the maximum number of active API keys, of assets, of their bytes, of webhook endpoints, or of transcripts that wait for another attempt.
      *
      *     `already_member`: A user of the tenant has the email address already.
      */
@@ -5630,7 +5640,7 @@ export interface components {
       };
     };
     /**
-     * @description `quota_exceeded`: The tenant has the maximum number of active API keys, of assets, of their bytes, or of webhook endpoints.
+     * @description `quota_exceeded`: The tenant has the maximum number of active API keys, of assets, of their bytes, of webhook endpoints, or of transcripts that wait for another attempt.
      *
      *     `replay_unavailable`: The request was executed before, with another secret of the calling key, and only that secret can decrypt the stored response; the `Location` header, if present, names the resource.
      */
@@ -8172,7 +8182,7 @@ export interface operations {
       402: components["responses"]["SpendLimitExceededOrInsufficientCredits"];
       403: components["responses"]["InsufficientScopeOrInsufficientRole"];
       404: components["responses"]["NotFound"];
-      409: components["responses"]["AvatarNotReadyOrReplayUnavailable"];
+      409: components["responses"]["AvatarNotReadyOrQuotaExceededOrReplayUnavailable"];
       413: components["responses"]["BodyTooLarge"];
       415: components["responses"]["UnsupportedMediaType"];
       422: components["responses"]["ValidationFailedOrIdempotencyKeyReused"];

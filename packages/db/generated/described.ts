@@ -368,6 +368,7 @@ export type Described = {
   lose_worker: { workerId: string | null };
   mark_ended_keys: { tenantId: string | null };
   mark_rooms_gone: object;
+  oldest_due_transcript: { seconds: number | null };
   read_instance: { instance: string | null };
   record_api_key_uses: object;
   record_people_seen: object;

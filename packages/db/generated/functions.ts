@@ -221,6 +221,7 @@ export type CallRequest = {
   conversationPrice: number | null;
   voiceId: string | null;
   model: string | null;
+  transcript: Uint8Array | null;
 };
 const callRequest = composite<CallRequest>(
   "mode",
@@ -239,6 +240,7 @@ const callRequest = composite<CallRequest>(
   "conversationPrice",
   "voiceId",
   "model",
+  "transcript",
 );
 
 export type Caller = {
@@ -836,6 +838,33 @@ export const claimJob = databaseFunction<ClaimJobInput, ClaimJobRow>(
   "claim_job",
   { lease: null, leaseSeconds: null, slots: null, kinds: null, isIdle: null },
   '(job).tenant_id as "tenantId", (job).id as "id", (job).environment as "environment", (job).kind as "kind", (job).target_id as "targetId", (job).generation as "generation", (job).run_at as "runAt", attempts as "attempts", runs_alone as "runsAlone"',
+);
+
+export type ClaimTranscriptsInput = {
+  lease: string | null;
+  leaseSeconds: number | null;
+  after: string | null;
+  limit: number | null;
+  perTenant: number | null;
+  busyTenants: readonly string[] | null;
+};
+export type ClaimTranscriptsRow = {
+  tenantId: string | null;
+  sessionId: string | null;
+  attemptCount: number | null;
+  receiver: Uint8Array | null;
+  avatarId: string | null;
+  mode: string | null;
+  startedAt: Date | null;
+  endedAt: Date | null;
+  metadata: object | null;
+  isTruncated: boolean | null;
+  segments: string[] | null;
+};
+export const claimTranscripts = databaseFunction<ClaimTranscriptsInput, ClaimTranscriptsRow>(
+  "claim_transcripts",
+  { lease: null, leaseSeconds: null, after: null, limit: null, perTenant: null, busyTenants: null },
+  'tenant_id as "tenantId", session_id as "sessionId", attempt_count as "attemptCount", receiver as "receiver", avatar_id as "avatarId", mode as "mode", started_at as "startedAt", ended_at as "endedAt", metadata as "metadata", is_truncated as "isTruncated", segments as "segments"',
 );
 
 export type CompleteAssetInput = {
@@ -1795,6 +1824,22 @@ export const finishPreparation = databaseFunction<FinishPreparationInput, Finish
   'finish_preparation as "result"',
 );
 
+export type FinishTranscriptInput = {
+  tenantId: string | null;
+  sessionId: string | null;
+  lease: string | null;
+  delayMs: number | null;
+  isAttempt: boolean | null;
+};
+export type FinishTranscriptRow = {
+  result: boolean | null;
+};
+export const finishTranscript = databaseFunction<FinishTranscriptInput, FinishTranscriptRow>(
+  "finish_transcript",
+  { tenantId: null, sessionId: null, lease: null, delayMs: null, isAttempt: null },
+  'finish_transcript as "result"',
+);
+
 export type FinishVideoInput = {
   job: Job | null;
   lease: string | null;
@@ -2634,4 +2679,21 @@ export const verifyUserSession = databaseFunction<VerifyUserSessionInput, Verify
     claim: claim,
   },
   'kind as "kind", body_hash as "bodyHash", status as "status", location as "location", etag as "etag", response_body as "responseBody", sealed_for as "sealedFor"',
+);
+
+export type WriteTranscriptInput = {
+  workerId: string | null;
+  sessionId: string | null;
+  generation: number | null;
+  first: number | null;
+  segments: readonly Uint8Array[] | null;
+  isComplete: boolean | null;
+};
+export type WriteTranscriptRow = {
+  result: number | null;
+};
+export const writeTranscript = databaseFunction<WriteTranscriptInput, WriteTranscriptRow>(
+  "write_transcript",
+  { workerId: null, sessionId: null, generation: null, first: null, segments: list(), isComplete: null },
+  'write_transcript as "result"',
 );

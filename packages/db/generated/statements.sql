@@ -9984,6 +9984,10 @@ update calls set room = 'gone' where ctid = any (array(
   for no key update skip locked
 ))
 
+-- oldest_due_transcript. Columns: seconds integer.
+select floor(extract(epoch from now() - coalesce(leased_until, due_at)))::integer as seconds from call_transcripts
+order by coalesce(leased_until, due_at) limit 1
+
 -- read_instance. Columns: instance text.
 select fleet.service.instance as instance from fleet.service
 

@@ -48,6 +48,9 @@ const RIGHTS = [
   `select, insert, update (text, instructions, status, heard, generation, version, ended_at), delete
     on public.call_turns`,
   "select, insert, update (polled_at, test_polls), delete on public.call_tickets",
+  `select, insert, update (size_bytes, is_truncated, is_complete, worker_id, due_at, lease, leased_until, attempt_count), delete
+    on public.call_transcripts`,
+  "select, insert, delete on public.call_segments",
   "select, insert, update (features, voices, models, slots, lease_until, synced_at), delete on fleet.avatar_workers",
   "select, insert, update (tenant_id, session_id, has_news), delete on fleet.avatar_slots",
   "select, insert, update (id, avatar_id, worker_id, ends_at, has_news), delete on fleet.avatar_preloads",

@@ -49,6 +49,7 @@ import callRoomIndex from "../migrations/0041_call_room_index.sql" with { type: 
 import entriesOfOperator from "../migrations/0042_entries_of_operator.sql" with { type: "text" };
 import callTurns from "../migrations/0043_call_turns.sql" with { type: "text" };
 import workerCatalogs from "../migrations/0044_worker_catalogs.sql" with { type: "text" };
+import callTranscripts from "../migrations/0045_call_transcripts.sql" with { type: "text" };
 import journal from "../migrations/meta/_journal.json";
 import { applyMigrations, type Migration } from "./apply-migrations.ts";
 import type { Db } from "./connection/pool.ts";
@@ -104,6 +105,7 @@ const TEXTS = [
   entriesOfOperator,
   callTurns,
   workerCatalogs,
+  callTranscripts,
 ];
 
 /** The key of the advisory lock: any number, the same in every replica. */

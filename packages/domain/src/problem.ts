@@ -182,7 +182,7 @@ export const PROBLEMS = {
     status: 409,
     title: "The tenant has reached a quota",
     meaning:
-      "The tenant has the maximum number of active API keys, of assets, of their bytes, or of webhook endpoints.",
+      "The tenant has the maximum number of active API keys, of assets, of their bytes, of webhook endpoints, or of transcripts that wait for another attempt.",
     remedy: "Revoke unused keys, delete unused assets or webhook endpoints, or ask the operator for a higher quota.",
   },
   last_owner: {

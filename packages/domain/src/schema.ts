@@ -285,11 +285,12 @@ const object: ValidatorFactory = (schema) => {
   };
 };
 
-/** Unions are used only for nullable values: a schema or null. */
-const nullable: ValidatorFactory = (schema) => {
-  const validateValue = validatorOf((schema as TUnion<[TSchema, TNull]>).anyOf[0]);
+/** Unions are used only for values that can be absent: a schema, or null, or constants that turn it off. */
+const union: ValidatorFactory = (schema) => {
+  const validateValue = validatorOf((schema as TUnion).anyOf[0] as TSchema);
+  const absent = new Set<unknown>((schema as TUnion).anyOf.slice(1).map((one) => one["const"] ?? null));
   return (value, parent, name, errors) => {
-    if (value !== null) validateValue(value, parent, name, errors);
+    if (!absent.has(value)) validateValue(value, parent, name, errors);
   };
 };
 
@@ -310,7 +311,7 @@ const FACTORIES: Record<string, ValidatorFactory> = {
   Boolean: boolean,
   Array: array,
   Object: object,
-  Union: nullable,
+  Union: union,
 };
 
 const validators = new WeakMap<TSchema, Validator>();
@@ -330,7 +331,6 @@ for (const kind of Object.keys(CUSTOM_KINDS)) {
   TypeRegistry.Set<TSchema>(kind, (schema, value) => validate(schema, value).length === 0);
 }
 
-/** The description in the OpenAPI document. */
 type Described = { description?: string };
 
 type TextBounds = { minLength: number; maxLength: number };

@@ -2,7 +2,9 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import { findCallFile } from "@realtime-avatar/db/calls/fleet";
 import { findPreloadOwner } from "@realtime-avatar/db/calls/preloads";
+import { writeTranscript } from "@realtime-avatar/db/calls/transcripts";
 import { PREPARED_TYPES, preparedKey, readPreparedFile } from "@realtime-avatar/domain/avatars/preparation";
+import { TranscriptReceipt, TranscriptReport, transcriptSeals } from "@realtime-avatar/domain/calls/transcript";
 import { isWorkerId, SyncRequest, SyncResponse } from "@realtime-avatar/domain/calls/worker-sync";
 import { type AvatarId, isId, type TenantId } from "@realtime-avatar/domain/id";
 import { notFound, Problem } from "@realtime-avatar/domain/problem";
@@ -24,6 +26,11 @@ const DETAIL: RouteDetail = { isHidden: true };
  */
 const SYNC_BODY: BodyKind = { mediaType: "application/json", maxBytes: 2 * 1024 * 1024, ignoresUnknownFields: true };
 
+/** A worker sends some 64 KiB at once, or one segment. */
+const TRANSCRIPT_BODY: BodyKind = { ...SYNC_BODY, maxBytes: 256 * 1024 };
+
+const TRANSCRIPT = { schema: TranscriptReceipt, toText: JSON.stringify };
+
 const SYNC = { schema: SyncResponse, toText: JSON.stringify };
 
 const digest = (text: string): Buffer => createHash("sha256").update(text).digest();
@@ -36,7 +43,7 @@ const checkSecret = ({ headers }: Request, secret: Secret): void => {
 };
 
 export const avatarWorkerRoutes = (dependencies: Dependencies) => {
-  const { databases, storage, fileSender } = dependencies;
+  const { databases, storage, fileSender, random, webhooks } = dependencies;
   const sync = createWorkerSyncs(dependencies);
   /** The realtime of a request with the secret, for a worker with a valid id, and the database whose calls it takes. */
   const authenticate = (request: Request, workerId: string, context: RequestContext) => {
@@ -71,6 +78,27 @@ export const avatarWorkerRoutes = (dependencies: Dependencies) => {
         const { signal } = request;
         const response = await sync({ db, workerId: id, request: body, realtime, context: requestContext, signal });
         return sendJson(SYNC, response, set);
+      },
+      { detail: DETAIL },
+    )
+    .put(
+      "/calls/:session/transcript",
+      async ({ params: { id, session }, request, requestContext, set }) => {
+        const { db } = authenticate(request, id, requestContext);
+        if (!isId("ses", session)) throw notFound();
+        requestContext.isRoutine = true;
+        const body = await readBody(request, requestContext, TranscriptReport, [], TRANSCRIPT_BODY);
+        const { sealSegment } = transcriptSeals(webhooks.sealingKey, session);
+        const next = await writeTranscript(db, {
+          workerId: id,
+          sessionId: session,
+          generation: body.generation,
+          first: body.first,
+          segments: body.segments.map((segment) => sealSegment(segment, random)),
+          isComplete: body.is_complete,
+        });
+        if (next === null) throw notFound();
+        return sendJson(TRANSCRIPT, { next }, set);
       },
       { detail: DETAIL },
     )

@@ -123,6 +123,7 @@ const bringOperation = (price: number) => ({
       // So that the plugin, which asks again, keeps its own place in the queue.
       metadata: { token: Buffer.from(digest).toString("hex") },
       awaitsAgent: false,
+      transcript: null,
       brought: { url, token: sealRoomToken(token, id, tokenKey, origin.random), digest, agentIdentity },
       conversation: null,
     });
@@ -157,6 +158,8 @@ const bringOperation = (price: number) => ({
         throw new Problem("rate_limited", "Too many calls of the tenant wait for a slot.", { retryable: true });
       case "unsupported":
         throw new TypeError("a brought room names no voice");
+      case "too_many_transcripts":
+        throw new TypeError("a brought room has no transcript");
       default:
         throw await openingRefused(outcome, planned.session, db, keyOf(caller));
     }

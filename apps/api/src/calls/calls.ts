@@ -33,6 +33,11 @@ import {
   releaseTarget,
   unsupportedByWorkers,
 } from "@realtime-avatar/domain/calls/start";
+import {
+  MAX_WAITING_TRANSCRIPTS,
+  transcriptSeals,
+  transcriptUrlErrors,
+} from "@realtime-avatar/domain/calls/transcript";
 import { type AvatarId, newId, type SessionId, type TenantId } from "@realtime-avatar/domain/id";
 import { Problem } from "@realtime-avatar/domain/problem";
 import type { AgentDispatch } from "@realtime-avatar/livekit/rooms";
@@ -56,7 +61,7 @@ const OPERATIONS = operations({
     body: StartCall,
     success: { status: 200, description: "The grant of the call.", schema: CallGrant },
     queued: { description: "All slots are in use: the call waits for its turn.", schema: QueuedCall },
-    problems: [...OPENING_PROBLEMS, "realtime_not_configured"],
+    problems: [...OPENING_PROBLEMS, "quota_exceeded", "realtime_not_configured"],
   },
   releaseCall: {
     summary: "End a call",
@@ -66,6 +71,8 @@ const OPERATIONS = operations({
     success: { status: 200, description: "The request was received.", schema: ReleasedCall },
   },
 });
+
+const TOO_MANY_TRANSCRIPTS = `${MAX_WAITING_TRANSCRIPTS} transcripts of the tenant could not be delivered yet, the maximum. Correct their receivers, or start calls without \`transcript_webhook\`.`;
 
 const RELEASED_CALL = { schema: ReleasedCall, toText: JSON.stringify };
 
@@ -148,7 +155,9 @@ export const callRequest = (
   {
     metadata,
     ...others
-  }: Pick<CallRequest, "awaitsAgent" | "brought" | "conversation"> & { metadata: Record<string, string> },
+  }: Pick<CallRequest, "awaitsAgent" | "brought" | "conversation" | "transcript"> & {
+    metadata: Record<string, string>;
+  },
 ): CallRequest => ({
   ...session,
   ...call,
@@ -163,8 +172,10 @@ export const callRequest = (
 type Prices = { call: number; conversation: number };
 
 /** `hasAgent`: whether an agent is dispatched into the rooms of calls. Then no call is a conversation. */
-const startOperation = (prices: Prices, hasAgent: boolean) => ({
+const startOperation = (prices: Prices, hasAgent: boolean, dependencies: Pick<Dependencies, "webhooks">) => ({
   body: StartCall,
+  errorsOf: ({ transcript_webhook: webhook }: StartCall) =>
+    typeof webhook === "object" ? transcriptUrlErrors(webhook, dependencies.webhooks.allowHttpLocalhost) : [],
   representation: {
     schema: PlannedGrant,
     toText: JSON.stringify,
@@ -190,8 +201,14 @@ const startOperation = (prices: Prices, hasAgent: boolean) => ({
     const caller = keyOf(anyCaller);
     const { metadata } = planned.session;
     const conversation = hasAgent ? null : { price: prices.conversation, ...namedByStart(planned.input) };
+    const transcript =
+      planned.transcript &&
+      transcriptSeals(dependencies.webhooks.sealingKey, planned.session.id).sealReceiver(
+        planned.transcript,
+        origin.random,
+      );
     const request = callRequest(planned, caller, origin, {
-      ...{ metadata, awaitsAgent: hasAgent, brought: null, conversation },
+      ...{ metadata, awaitsAgent: hasAgent, brought: null, conversation, transcript },
     });
     const livekitUrl = realtimeOf(dependencies).config.url;
     return {
@@ -221,6 +238,8 @@ const startOperation = (prices: Prices, hasAgent: boolean) => ({
         return { kind: "queued", body: presentQueued(outcome.place), retryAfterSeconds: RETRY_MS / 1000 };
       case "too_many_tickets":
         throw new Problem("rate_limited", "Too many calls of the tenant wait for a slot.", { retryable: true });
+      case "too_many_transcripts":
+        throw new Problem("quota_exceeded", TOO_MANY_TRANSCRIPTS);
       case "unavailable":
         throw livekitUnavailable();
       case "same":
@@ -267,7 +286,7 @@ export const countRefused =
 export const callRoutes = (dependencies: Dependencies) => {
   const { metrics, config } = dependencies;
   const { creditPriceMicrosPerSecond: call, conversationPriceMicrosPerSecond: conversation } = config;
-  const startCall = startOperation({ call, conversation }, config.agents.name !== null);
+  const startCall = startOperation({ call, conversation }, config.agents.name !== null, dependencies);
   return new Elysia({ name: "calls", prefix: "/api/v1/realtime/livekit/session" })
     .use(authentication(dependencies))
     .post("", ({ write }) => execute(write, startCall).catch(countRefused(metrics)).catch(countRefusal(metrics)), {

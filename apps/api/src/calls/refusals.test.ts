@@ -36,7 +36,7 @@ describe("a call that cannot be started", () => {
       },
       [
         "#/recording not_supported",
-        "#/transcript_webhook not_supported",
+        "#/transcript_webhook/secret required",
         "#/connection_history not_supported",
         "#/camera not_supported",
         "#/render_backend not_supported",

@@ -30,6 +30,7 @@ import {
   SERVICE_FEATURES,
   type SyncRequest,
   type SyncResponse,
+  TRANSCRIPT,
   WIRE_2,
 } from "@realtime-avatar/domain/calls/worker-sync";
 import { mintToken } from "@realtime-avatar/livekit/tokens";
@@ -94,6 +95,7 @@ const presentAssigned = async (
   avatar: { avatar_id: assignment.avatarId, manifest },
   input: usableInput(assignment.input, features),
   ...presentVoice(assignment, features),
+  ...(assignment.hasTranscript && features.includes(TRANSCRIPT) && { transcript: true }),
   max_seconds: assignment.maxSeconds,
   limit: assignment.limit,
   used_seconds: assignment.usedSeconds,

@@ -167,6 +167,7 @@ describe("the room", () => {
         ...{
           limit: "session_cap",
           usedSeconds: 0,
+          hasTranscript: false,
           ...{ roomNumber: 1, gapCount: 0, gapSeconds: 0 },
           brought: null,
           defaultVoiceId: null,

@@ -48,6 +48,8 @@ export type CallRequest = SessionRequest & {
   fingerprint: string;
   /** Whether an agent is dispatched into the room: then the call starts when it brings the avatar. */
   awaitsAgent: boolean;
+  /** The receiver of its transcript, sealed (the domain's calls/transcript.ts); null: it has none. */
+  transcript: Uint8Array | null;
   /** The room of somebody else in which the call is; null: a room of ours, which is created. */
   brought: BroughtRoom | null;
   /** What a conversation needs; null: the call is none at any worker. */
@@ -76,6 +78,8 @@ export type OpenCallOutcome =
   | { kind: "queued"; place: QueuePlace }
   /** No slot is free for it, and its tenant has as many tickets as it may have. */
   | { kind: "too_many_tickets" }
+  /** Too many transcripts of its tenant wait for another attempt. */
+  | { kind: "too_many_transcripts" }
   /** The key has sent the same token before, and that call is open. */
   | { kind: "same"; sessionId: SessionId }
   /** No worker has what the request names. */
@@ -104,6 +108,7 @@ const callRow = (request: CallRequest): CallRequestRow => ({
   conversationPrice: request.conversation?.price ?? null,
   voiceId: request.conversation?.voiceId ?? null,
   model: request.conversation?.model ?? null,
+  transcript: request.transcript,
 });
 
 /** For how long a test call holds credits that is to run out of them. */
@@ -131,6 +136,7 @@ const callOutcomeOf = (row: OpenUsageSessionsRow): OpenCallOutcome => {
         },
       };
     case "too_many_tickets":
+    case "too_many_transcripts":
       return { kind: row.kind };
     case "same":
       return { kind: row.kind, sessionId: row.sessionId as SessionId };

@@ -38,6 +38,8 @@ export type Assignment = {
   roomNumber: number;
   gapCount: number;
   gapSeconds: number;
+  /** Whether the worker sends what is said. */
+  hasTranscript: boolean;
   /** What an agent has brought; null: the service makes the token. */
   brought: { url: string; token: Uint8Array; agentIdentity: string } | null;
 };

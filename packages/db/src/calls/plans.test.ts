@@ -27,6 +27,7 @@ import {
   markRoomsGone,
 } from "./reconcile.ts";
 import { findCallToResume, resumeCall } from "./resume.ts";
+import { claimTranscripts, finishTranscript, writeTranscript } from "./transcripts.ts";
 import { createTurn, findTurn } from "./turns.ts";
 
 const ROWS = 3000;
@@ -53,6 +54,9 @@ await database.db.client.unsafe(`
     from generate_series(1, ${ROWS}) i;
   insert into call_agents select '${tenantId}', ${rowId("ses")}, now(), 'wss://x', 'x', sha256(i::text::bytea), 'x'
     from generate_series(1, ${ROWS}) i;
+  insert into call_transcripts (tenant_id, session_id, receiver, due_at, attempt_count)
+    select '${tenantId}', ${rowId("ses")}, 'x', now() + interval '1 hour', i % 2 from generate_series(1, ${ROWS}) i;
+  insert into call_segments select '${tenantId}', ${rowId("ses")}, 1, n, 'x' from generate_series(1, ${ROWS}) i, generate_series(0, 3) n;
   insert into idempotency_claims (tenant_id, caller_id, request, idempotency_key, attempt_id, body_hash, status, etag, response_body,
       created_at)
     select '${tenantId}', '${child.id}', 'POST /start', i::text, ${rowId("ent")}, sha256('x'), 200, '1', 'x', now()
@@ -170,6 +174,25 @@ test.each([
     async () => {
       await database.db.client`update usage_sessions set must_end = true where id = ${session(7)}`;
       expect((await endDueCalls(db, 10, operatorOrigin())).ended).toBe(1);
+    },
+  ],
+  [
+    "segments of a transcript",
+    async () => {
+      const reported = { workerId: "worker 11", sessionId: session(11), generation: 1, first: 0, isComplete: true };
+      await database.db.client`update call_transcripts set attempt_count = 0 where session_id = ${session(11)}`;
+      expect(await writeTranscript(db, { ...reported, segments: Array(5).fill(Buffer.from("x")) })).toBe(5);
+    },
+  ],
+  [
+    "transcripts that are due",
+    async () => {
+      await database.db.client`update call_transcripts set due_at = now() where session_id = ${session(OPEN + 1)}`;
+      const claim = { lease: "one", leaseSeconds: 60, after: "", limit: 16, perTenant: 4, busyTenants: [] };
+      const [claimed] = await claimTranscripts(db, claim);
+      expect(claimed?.sessionId).toBe(session(OPEN + 1));
+      const ended = { lease: "one", delayMs: null, isAttempt: true };
+      expect(await finishTranscript(db, claimed as NonNullable<typeof claimed>, ended)).toBe(true);
     },
   ],
   ["a lost call", async () => endLostCall(db, tenantId, session(8), "failed", operatorOrigin())],

@@ -169,6 +169,62 @@ export const callTurns = pgTable(
 /** Whether the request of a ticket still waits. The functions have the same time: three times `RETRY_MS` of the domain. */
 export const isWaiting = sql`${callTickets.polledAt} > now() - interval '6 seconds'`;
 
+/**
+ * Transcripts of calls, from the start of the call until they are delivered or given up: then a row is deleted, with its segments. The
+ * parts are sealed: the domain's calls/transcript.ts. A call without `transcript_webhook` has no row.
+ */
+export const callTranscripts = pgTable(
+  "call_transcripts",
+  {
+    tenantId: bytewise("tenant_id").notNull(),
+    sessionId: bytewise("session_id").notNull(),
+    /** The URL, and the secret that signs. */
+    receiver: bytes("receiver").notNull(),
+    /** Of the segments, with what seals them. */
+    sizeBytes: integer("size_bytes").notNull().default(0),
+    /** Whether segments were left out. */
+    isTruncated: boolean("is_truncated").notNull().default(false),
+    /** Whether the worker has said that it has no more segments. */
+    isComplete: boolean("is_complete").notNull().default(false),
+    /** The worker that had the call at its end. Null while the call is open. */
+    workerId: bytewise("worker_id"),
+    /** From when it may be sent. Of an open call: when its end is looked for again. */
+    dueAt: time("due_at").notNull(),
+    /** The claim of the worker that sends it, and until when it holds. */
+    lease: text("lease"),
+    leasedUntil: time("leased_until"),
+    attemptCount: integer("attempt_count").notNull().default(0),
+  },
+  (table) => [
+    primaryKey({ columns: [table.tenantId, table.sessionId] }),
+    // The next one of all, and of each tenant. All rows meet the condition of the latter: see jobs_tenant_due_index.
+    index("call_transcripts_due_index").on(sql`coalesce(leased_until, due_at)`),
+    index("call_transcripts_tenant_due_index")
+      .on(table.tenantId, sql`coalesce(leased_until, due_at)`)
+      .where(sql`${table.attemptCount} >= 0`),
+    // Those that wait for another attempt.
+    index("call_transcripts_waiting_index").on(table.tenantId).where(sql`${table.attemptCount} > 0`),
+    check("call_transcripts_session_id_check", isId(table.sessionId, "ses")),
+    check("call_transcripts_lease_check", sql`(${table.lease} is null) = (${table.leasedUntil} is null)`),
+  ],
+);
+
+/** What was said in a call, in its order: each worker that has the call (`generation`) counts its segments from 0. */
+export const callSegments = pgTable(
+  "call_segments",
+  {
+    tenantId: bytewise("tenant_id").notNull(),
+    sessionId: bytewise("session_id").notNull(),
+    generation: integer("generation").notNull(),
+    n: integer("n").notNull(),
+    segment: bytes("segment").notNull(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.tenantId, table.sessionId, table.generation, table.n] }),
+    check("call_segments_session_id_check", isId(table.sessionId, "ses")),
+  ],
+);
+
 export const fleet = pgSchema("fleet");
 
 /** The avatar workers. One whose lease has ended loses its calls. */

@@ -51,6 +51,18 @@ export const CallInput = ClosedObject({
 });
 export type CallInput = Static<typeof CallInput>;
 
+/** Where a transcript is sent, and what signs it. */
+export const TranscriptWebhook = ClosedObject({
+  url: Text({
+    minLength: 1,
+    maxLength: 500,
+    description:
+      "The https URL that receives the transcript, on port 443 or 8443, without credentials, in ASCII. Its host is a public name, not an address.",
+  }),
+  secret: Text({ minLength: 16, maxLength: 200, description: "Your own secret. It signs the transcript." }),
+});
+export type TranscriptWebhook = Static<typeof TranscriptWebhook>;
+
 export const StartCall = ClosedObject({
   avatar_id: Id("The avatar of the call. It must be `ready`."),
   mode: Type.Optional(OneOf(CALL_MODES, { description: "`voice`: no picture. Default: `avatar`." })),
@@ -73,7 +85,11 @@ export const StartCall = ClosedObject({
   ),
   queue_ticket_id: Type.Optional(Id("The ticket of the previous response, when the call was queued.")),
   recording: Type.Optional(Off()),
-  transcript_webhook: Type.Optional(Off()),
+  transcript_webhook: Type.Optional(
+    Type.Union([TranscriptWebhook, Type.Literal("off"), Type.Literal(false)], {
+      description: "Where the transcript of the call is sent after its end. Default: nowhere.",
+    }),
+  ),
   connection_history: Type.Optional(Off()),
   camera: Type.Optional(Off()),
   render_backend: Type.Optional(Off()),

@@ -48,8 +48,21 @@ describe("the request to start a call", () => {
     [{ roomName: "x" }, ["#/roomName unknown_field"]],
     [{ recording: "audio" }, ["#/recording not_supported"]],
     [
-      { transcript_webhook: { url: "https://example.com" }, camera: true, connection_history: true },
-      ["#/transcript_webhook not_supported", "#/connection_history not_supported", "#/camera not_supported"],
+      { transcript_webhook: true, camera: true, connection_history: true },
+      ["#/transcript_webhook wrong_type", "#/connection_history not_supported", "#/camera not_supported"],
+    ],
+    [{ transcript_webhook: { url: "https://example.com", secret: "x".repeat(16) } }, []],
+    [
+      { transcript_webhook: { url: `https://${"x".repeat(493)}`, secret: "x".repeat(15), retries: 3 } },
+      [
+        "#/transcript_webhook/url too_long",
+        "#/transcript_webhook/secret too_short",
+        "#/transcript_webhook/retries unknown_field",
+      ],
+    ],
+    [
+      { transcript_webhook: { secret: "x".repeat(201) } },
+      ["#/transcript_webhook/url required", "#/transcript_webhook/secret too_long"],
     ],
     [
       { render_backend: "generative", support_edits: {} },

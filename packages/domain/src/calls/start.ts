@@ -14,6 +14,7 @@ import {
   type PlannedGrant,
   type ReleaseCall,
   type StartCall,
+  type TranscriptWebhook,
 } from "./schemas.ts";
 
 /** What a test key can ask for by `client_metadata.test_outcome`. */
@@ -33,6 +34,8 @@ export type PlannedCall = {
   roomName: string;
   input: CallInput;
   ticketId: string | null;
+  /** Where its transcript is sent; null: nowhere. */
+  transcript: TranscriptWebhook | null;
   /** For tests; null for a live key, whose metadata is plain data. */
   testOutcome: TestOutcome | null;
 };
@@ -85,6 +88,7 @@ export const plannedCall = (
     roomName: roomName(instance, session.id),
     input,
     ticketId: request.queue_ticket_id ?? null,
+    transcript: typeof request.transcript_webhook === "object" ? request.transcript_webhook : null,
     testOutcome: outcome ?? null,
   };
 };

@@ -74,6 +74,8 @@ export const RESUME = "resume";
 /** A worker with this feature has the avatar say the turns of programs, and stops it. With the second one, it answers them as well. */
 export const TURNS = "turns";
 export const ANSWERS = "turns.answer";
+/** A worker with this feature sends the segments of calls with `transcript`: see transcript.ts. */
+export const TRANSCRIPT = "transcript";
 /** Maximum number of turns that a response brings. */
 export const MAX_TURNS = 32;
 /** Maximum number of turns that a worker lists of a call: those that wait, and those that are over and were not yet reported. */
@@ -207,6 +209,12 @@ export const AssignedCall = ClosedObject({
       maxLength: 160,
       description:
         "The voice of the avatar, for a call whose `input` names none. It may not exist. Only for a worker with the feature `default_voice_id`.",
+    }),
+  ),
+  transcript: Type.Optional(
+    Type.Boolean({
+      description:
+        "Whether the worker sends what is said to `transcriptPath`. Only for a worker with the feature `transcript`.",
     }),
   ),
   max_seconds: Count({ minimum: 1, description: "When the call ends, counted like `used_seconds`." }),

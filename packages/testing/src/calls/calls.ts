@@ -67,6 +67,7 @@ export const callRequest = (caller: Caller, avatarId: AvatarId, changes: Partial
       awaitsAgent: false,
       brought: null,
       conversation: null,
+      transcript: null,
     },
     fingerprint: ticketFingerprint({ apiKeyId: caller.id, avatarId, metadata }),
     ...changes,

@@ -15,7 +15,8 @@ create type rta.call_request as (
   agent_identity text,
   conversation_price bigint, -- of a second, at a worker that holds a conversation; null: the call is none at any worker
   voice_id text,        -- that the call names; null when it names none
-  model text            -- the same
+  model text,           -- the same
+  transcript bytea      -- the receiver of its transcript, sealed; null: it has none
 );
 
 -- A slot that is free and locked, and what its worker can do. `voices` and `models`: null when the worker has not reported any.
@@ -51,4 +52,19 @@ create type rta.new_turn as (
   instructions text,
   interrupts boolean,
   created_at timestamptz
+);
+
+-- A transcript that a worker has claimed, with what is sent.
+create type rta.claimed_transcript as (
+  tenant_id text,
+  session_id text,
+  attempt_count integer,
+  receiver bytea,
+  avatar_id text,
+  mode text,
+  started_at timestamptz, -- null: nobody has joined the call
+  ended_at timestamptz,
+  metadata json,
+  is_truncated boolean,
+  segments text[]         -- in hexadecimal
 );

@@ -23,7 +23,9 @@ language sql stable as $$
         'manifest', avatar.cache_manifest_id, 'defaultVoiceId', avatar.default_voice_id,
         'input', own.input, 'maxSeconds', session.reserved / session.price,
         'limit', case when session.reserved / session.price < own.max_seconds then 'out_of_credits' else 'session_cap' end,
-        'usedSeconds', session.used / session.price,
+        'usedSeconds', session.used / session.price, 'hasTranscript', exists (
+          select from public.call_transcripts one where one.tenant_id = own.tenant_id and one.session_id = own.session_id
+        ),
         'roomNumber', own.room_number, 'gapCount', own.gap_count, 'gapSeconds', own.gap_seconds, 'brought', case when own.url is not null then json_build_object(
           'url', own.url, 'token', encode(own.token, 'hex'), 'agentIdentity', own.identity
         ) end

@@ -32,9 +32,15 @@ begin
       when (p_valid_until[request.ordinality] > p_now and caller.environment = request.environment) is not true then 'stale'
       when (stored.response).body_hash is not null then 'replayed'
       when same.session_id is not null then 'same'
-      when request.avatar_id is null or avatar.status = 'ready' then 'written'
-      when avatar.status is null or avatar.status = 'deleted' then 'avatar_not_found'
-      else 'avatar_not_ready'
+      when request.avatar_id is not null and coalesce(avatar.status, 'deleted') = 'deleted' then 'avatar_not_found'
+      when request.avatar_id is not null and avatar.status <> 'ready' then 'avatar_not_ready'
+      when (p_calls[request.ordinality]).transcript is not null and 1000 <= (
+        select count(*) from (
+          select from public.call_transcripts waiting
+          where waiting.tenant_id = caller.tenant_id and waiting.attempt_count > 0 limit 1000
+        ) waiting
+      ) then 'too_many_transcripts'
+      else 'written'
     end,
     null, null, null, null, /* avatar_name */ avatar.display_name, /* avatar_status */ avatar.status, (stored.response).body_hash, (stored.response).status, (stored.response).location,
     (stored.response).etag, (stored.response).response_body, (stored.response).sealed_for, (stored.response).response_fields,

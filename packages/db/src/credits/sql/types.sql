@@ -17,7 +17,7 @@ create type rta.session_request as (
 -- 'avatar_not_found', 'avatar_not_ready' (`avatar_status`), 'concurrency_limit_reached' (`limited_by`: 'self', 'ancestor' or
 -- 'tenant', whose limit is `session_limit`), 'spend_limit_exceeded' (`limited_by`: 'self' or 'ancestor'),
 -- 'insufficient_credits', or 'replayed' (the stored response and its response_fields follow). Of a call also 'queued' (no slot
--- is free for it: its ticket and its place follow), 'too_many_tickets', and 'same' (the caller has sent the same token before,
+-- is free for it: its ticket and its place follow), 'too_many_tickets', 'too_many_transcripts', and 'same' (the caller has sent the same token before,
 -- and that call, `session_id`, is open), and 'unsupported' (no worker knows what the call names: `unsupported`). `price`: of a
 -- second, of a request that limits and credits decide. `slot_at`: of a call that is 'written', the position of its slot.
 -- Only 'written' and 'queued' write anything.

@@ -1,0 +1,29 @@
+-- Ends an attempt to send a transcript whose lease is still held, and returns whether it was. With `p_delay_ms`, it is sent again after
+-- that time. Without, it was delivered or is given up: it is deleted, with its segments and the secret.
+-- Lock order: the transcript, its segments, which only a function writes that has locked it.
+create function rta.finish_transcript(
+  p_tenant_id text,
+  p_session_id text,
+  p_lease text,
+  p_delay_ms bigint,
+  p_is_attempt boolean -- whether anything was sent
+) returns boolean
+language plpgsql as $$
+declare
+  v_now timestamptz := date_trunc('milliseconds', clock_timestamp());
+  v_due_at timestamptz := v_now + p_delay_ms * interval '1 millisecond';
+begin
+  if p_delay_ms is not null then
+    update public.call_transcripts set
+      lease = null, leased_until = null, due_at = v_due_at,
+      attempt_count = attempt_count + case when p_is_attempt then 1 else 0 end
+    where tenant_id = p_tenant_id and session_id = p_session_id and lease = p_lease;
+    return found;
+  end if;
+  delete from public.call_transcripts where tenant_id = p_tenant_id and session_id = p_session_id and lease = p_lease;
+  if not found then
+    return false;
+  end if;
+  delete from public.call_segments where tenant_id = p_tenant_id and session_id = p_session_id;
+  return true;
+end $$;

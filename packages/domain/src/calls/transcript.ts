@@ -1,0 +1,133 @@
+/**
+ * Transcripts of calls: what both sides have said, sent to a URL of the tenant after the call. The body and the signature are those
+ * that `verifyTranscript` of the published SDK reads. Until then a transcript is at rest in parts: the receiver, and each segment, sealed
+ * (`secrets/sealed.ts`) under a key of the call, which HKDF-SHA-256 (RFC 5869) derives from that of `WEBHOOK_SECRET_KEY`. A key for
+ * each call, because one key may seal 2^32 texts with random initialization vectors.
+ */
+import { createHmac, hkdfSync } from "node:crypto";
+import { type Static, Type } from "@sinclair/typebox";
+import type { RandomBytes, SessionId } from "../id.ts";
+import type { FieldError } from "../problem.ts";
+import { ClosedObject, Count, JsonObject, OneOf, Text } from "../schema.ts";
+import { openSealed, seal } from "../secrets/sealed.ts";
+import { webhookUrlErrors } from "../webhooks/url.ts";
+import type { CallMode, TranscriptWebhook } from "./schemas.ts";
+
+/** The errors of the URL in the body of a start. `allowHttpLocalhost`: for development. */
+export const transcriptUrlErrors = (webhook: TranscriptWebhook, allowHttpLocalhost: boolean): FieldError[] =>
+  webhookUrlErrors(webhook.url, allowHttpLocalhost).map((error) => ({ ...error, pointer: "#/transcript_webhook/url" }));
+
+/** Bounds of a transcript. What exceeds them is left out, and the transcript says `truncated`. */
+export const MAX_TRANSCRIPT_SEGMENTS = 2000;
+export const MAX_TRANSCRIPT_BYTES = 256 * 1024;
+/** In UTF-16 units, so that it has at most as many code points. */
+export const MAX_SEGMENT_LENGTH = 8000;
+/** Maximum number of transcripts of a tenant that wait for another attempt. With more, calls with a transcript are refused. */
+export const MAX_WAITING_TRANSCRIPTS = 1000;
+
+/** How a turn of the person came in, in the words of the published SDK. */
+const InputProvenance = ClosedObject({
+  version: Count({ minimum: 1, maximum: 1 }),
+  observed_source: OneOf(["text", "server_stt"]),
+  observed_by: OneOf(["sdk", "worker"]),
+  declared_source: Type.Optional(OneOf(["text", "client_stt"])),
+  declaration_scope: Type.Optional(OneOf(["turn", "adapter"])),
+  ingress: OneOf(["room_text", "room_audio_stt"]),
+});
+export type InputProvenance = Static<typeof InputProvenance>;
+
+const turnId = Text({ minLength: 1, maxLength: 160 });
+
+/** Something that was said: a turn of the person, or the words of the avatar that were heard. `ts`: milliseconds since 1970. */
+export const TranscriptSegment = ClosedObject({
+  role: OneOf(["user", "assistant"]),
+  text: Text({ minLength: 1, maxLength: MAX_SEGMENT_LENGTH }),
+  ts: Count(),
+  interrupted: Type.Optional(Type.Boolean()),
+  turn_id: Type.Optional(turnId),
+  retry_of_turn_id: Type.Optional(turnId),
+  input_provenance: Type.Optional(InputProvenance),
+  timings: Type.Optional(JsonObject({ "x-maxBytes": 2048, description: "The stages of the turn, in milliseconds." })),
+});
+export type TranscriptSegment = Static<typeof TranscriptSegment>;
+
+/** Segments in one report of a worker. */
+export const MAX_REPORTED_SEGMENTS = 64;
+
+/** The segments of a call from the place `first` on: the worker counts those of its generation, from 0. */
+export const TranscriptReport = ClosedObject({
+  generation: Count({ minimum: 1, maximum: 2 ** 31 - 1 }),
+  first: Count({ maximum: 2 ** 31 - 1 }),
+  segments: Type.Array(TranscriptSegment, { minItems: 0, maxItems: MAX_REPORTED_SEGMENTS }),
+  is_complete: Type.Boolean({ description: "Whether nothing more is said in the call." }),
+});
+export type TranscriptReport = Static<typeof TranscriptReport>;
+
+/** `next`: the place of the segment that the service expects next. */
+export const TranscriptReceipt = ClosedObject({ next: Count() });
+export type TranscriptReceipt = Static<typeof TranscriptReceipt>;
+
+/** The path of `PUT`, to which a worker sends the segments of a call. */
+export const transcriptPath = (workerId: string, session: string): string =>
+  `/internal/avatar-workers/${workerId}/calls/${session}/transcript`;
+
+/** Seals and opens the parts of the transcript of a call. `sealingKey`: that of webhooks. `open…`: null when it cannot be opened. */
+export const transcriptSeals = (sealingKey: Uint8Array, sessionId: SessionId) => {
+  const purpose = `realtime-avatar transcript 1 ${sessionId}`;
+  const key = new Uint8Array(hkdfSync("sha256", sealingKey, "", purpose, 32));
+  const open = <Part>(sealed: Uint8Array, name: string): Part | null => {
+    const text = openSealed(sealed, name, key);
+    return text === null ? null : JSON.parse(text);
+  };
+  return {
+    sealReceiver: ({ url, secret }: TranscriptWebhook, random: RandomBytes): Uint8Array =>
+      seal(JSON.stringify({ url, secret }), "receiver", key, random),
+    openReceiver: (sealed: Uint8Array) => open<TranscriptWebhook>(sealed, "receiver"),
+    sealSegment: (segment: TranscriptSegment, random: RandomBytes): Uint8Array =>
+      seal(JSON.stringify(segment), "segment", key, random),
+    openSegment: (sealed: Uint8Array) => open<TranscriptSegment>(sealed, "segment"),
+  };
+};
+
+/** A call that has ended, and what its transcript says of it. */
+export type TranscribedCall = {
+  sessionId: SessionId;
+  avatarId: string;
+  mode: CallMode;
+  startedAt: Date;
+  endedAt: Date;
+  metadata: Record<string, string>;
+  isTruncated: boolean;
+  segments: readonly TranscriptSegment[];
+};
+
+/** A segment as it is sent, with the source of the person's words: as the client declares it, else as it was observed. */
+const presentSegment = (segment: TranscriptSegment) => {
+  const { input_provenance: provenance } = segment;
+  if (provenance === undefined) return segment;
+  return { ...segment, input_source: provenance.declared_source ?? provenance.observed_source };
+};
+
+/** The body that is signed and sent: `TranscriptPayload` of the published SDK. */
+export const transcriptBody = (call: TranscribedCall): string => {
+  const [startedAt, endedAt] = [call.startedAt.getTime(), call.endedAt.getTime()];
+  return JSON.stringify({
+    type: "session.transcript",
+    session_id: call.sessionId,
+    avatar_id: call.avatarId,
+    mode: call.mode,
+    started_at: startedAt,
+    ended_at: endedAt,
+    seconds: Math.max(0, Math.ceil((endedAt - startedAt) / 1000)),
+    truncated: call.isTruncated,
+    segments: call.segments.map(presentSegment),
+    client_metadata: call.metadata,
+  });
+};
+
+/** The headers that prove where a body comes from: HMAC-SHA-256 over `<seconds>.<body>`, in hexadecimal after `v1=`. */
+export const transcriptHeaders = (body: string, secret: string, sentAt: Date) => {
+  const timestamp = String(Math.floor(sentAt.getTime() / 1000));
+  const signature = createHmac("sha256", secret).update(`${timestamp}.${body}`).digest("hex");
+  return { "x-rta-timestamp": timestamp, "x-rta-signature": `v1=${signature}` };
+};

@@ -4,6 +4,7 @@
  */
 import { tmpdir } from "node:os";
 import { countFleet } from "@realtime-avatar/db/calls/reconcile";
+import { transcriptStats } from "@realtime-avatar/db/calls/transcripts";
 import { requireEmbedded } from "@realtime-avatar/db/connection/embedded";
 import type { Db } from "@realtime-avatar/db/connection/pool";
 import { isOneOfSeveral, randomFor } from "@realtime-avatar/db/connection/which-database";
@@ -43,6 +44,7 @@ import { createPoster } from "./remote/post.ts";
 import { confinementOfMachine } from "./sandbox/limited.ts";
 import { startSweeps } from "./sweeps/schedule.ts";
 import { fileSweeps, rowSweeps } from "./sweeps/sweeps.ts";
+import { startTranscriptSender, TRANSCRIPT_SENDS } from "./transcripts/sender.ts";
 import { createRenderJob, type RenderJobOptions } from "./videos/job.ts";
 import { createRenderVideo } from "./videos/render.ts";
 import { signVideo } from "./videos/sign.ts";
@@ -124,7 +126,7 @@ const startJobs = async (config: WorkerConfig, shared: Shared, atExit: AtExit): 
   atExit((signal) => loop.stop(signal === null));
 };
 
-/** Starts to send webhooks. */
+/** Starts to send webhooks, and the transcripts of calls. */
 const startWebhooks = async (
   { webhooks, webhookSends, assetOrigin, database }: WorkerConfig,
   shared: Shared,
@@ -132,24 +134,19 @@ const startWebhooks = async (
 ): Promise<void> => {
   const { databases, log, metrics } = shared;
   metrics?.showWebhooks(() => readAll(databases, webhookStats, QUEUE_STATS_MS));
+  metrics?.showTranscripts(() => readAll(databases, transcriptStats, QUEUE_STATS_MS));
   const poster = createPoster(webhooks);
   const sealingKey = await openWebhookSealingKey(webhooks, database.dataDirectory, log);
-  const senders = startInEach(databases, (db) =>
-    startSender({
-      ...shared,
-      db,
-      random: secureRandom,
-      poster,
-      sealingKey,
-      assetOrigin,
-      userAgent: `realtime-avatar/${version}`,
-      // All databases share the places evenly.
-      sends: Math.ceil(webhookSends / databases.all().length),
-      timing: isOneOfSeveral(db) ? TIMING_OF_SEVERAL : SENDER_TIMING,
-    }),
-  );
+  const options = (db: Db, sends: number) => ({
+    ...{ ...shared, db, random: secureRandom, poster, sealingKey, userAgent: `realtime-avatar/${version}` },
+    // All databases share the places evenly.
+    sends: Math.ceil(sends / databases.all().length),
+    timing: isOneOfSeveral(db) ? TIMING_OF_SEVERAL : SENDER_TIMING,
+  });
+  const senders = startInEach(databases, (db) => startSender({ ...options(db, webhookSends), assetOrigin }));
+  const transcripts = startInEach(databases, (db) => startTranscriptSender(options(db, TRANSCRIPT_SENDS)));
   atExit(async (signal) => {
-    await senders.stop(signal === null);
+    await Promise.all([senders.stop(signal === null), transcripts.stop(signal === null)]);
     poster.close();
   });
 };

@@ -6,7 +6,7 @@ import { type AttemptError, MAX_RESPONSE_BYTES } from "@realtime-avatar/domain/w
 import { openWebhookSecret } from "@realtime-avatar/domain/webhooks/secret";
 import { webhookHeaders } from "@realtime-avatar/domain/webhooks/signature";
 import type { RefusalCode, UnavailableCode } from "../remote/outcome.ts";
-import type { Posted, Poster } from "../remote/post.ts";
+import type { Message, Posted, Poster } from "../remote/post.ts";
 import type { ReadyDelivery } from "./body.ts";
 
 /** What is recorded of an attempt. */
@@ -70,7 +70,10 @@ const secretsOf = ({ secret, previousSecret, endpointId }: ClaimedDelivery, key:
 };
 
 /** What follows from an attempt that was not a success. */
-const failedAfter = (attempts: number, retryAfter: number | null): Pick<AttemptResult, "outcome" | "delayMs"> => {
+export const failedAfter = (
+  attempts: number,
+  retryAfter: number | null,
+): Pick<AttemptResult, "outcome" | "delayMs"> => {
   const delayMs = pauseMs(attempts, retryAfter, Math.random());
   return delayMs === null ? { outcome: "failed", delayMs } : { outcome: "retry", delayMs };
 };
@@ -94,11 +97,48 @@ export const handedBack = (delayMs: number): AttemptResult => ({
 /** The pause before a delivery is tried again whose secret this worker cannot open: it has another key than the API. */
 const UNREADABLE_PAUSE_MS = 60_000;
 
+/** The headers of a message beside its signature. */
+export const bodyHeaders = (userAgent: string) => ({
+  "Content-Type": "application/json",
+  "User-Agent": userAgent,
+  Accept: "*/*",
+});
+
 export type AttemptOptions = {
   poster: Poster;
   /** The key that opens the secrets of endpoints. */
   sealingKey: Uint8Array;
   userAgent: string;
+};
+
+/** What became of a message. `response`: the first bytes of the body; null when there is none, or it is encoded. */
+export type PostResult = Pick<AttemptResult, "outcome" | "delayMs" | "slowMs"> & {
+  class: AttemptClass;
+  status: number | null;
+  error: AttemptError | null;
+  response: Buffer | null;
+  durationMs: number;
+};
+
+/** Posts a message after `attempts` others of it, and decides what follows. Never rejects because of the receiver. */
+export const postMessage = async (
+  poster: Poster,
+  message: Message,
+  attempts: number,
+  signal: AbortSignal,
+): Promise<PostResult> => {
+  const startedAt = performance.now();
+  const posted = await poster.post(message, signal);
+  const durationMs = performance.now() - startedAt;
+  const nothing = { status: null, error: null, response: null, durationMs };
+  if (posted.kind === "posted") {
+    const { status, body: response } = posted;
+    const next = outcomeOf(posted, attempts + 1, new Date());
+    return { ...nothing, ...next, class: classOf(status), status, response };
+  }
+  if (posted.code === "canceled") return { ...nothing, ...handedBack(0), class: "handed_back" };
+  const error = ERRORS[posted.code as keyof typeof ERRORS];
+  return { ...nothing, ...failedAfter(attempts + 1, null), slowMs: null, class: error, error };
 };
 
 /** Sends a delivery. Resolves when its outcome is known; never rejects because of the receiver. */
@@ -117,33 +157,16 @@ export const attemptDelivery = async (
   if (secrets === null) {
     return { ended: handedBack(UNREADABLE_PAUSE_MS), class: "secret_not_readable", durationMs: 0 };
   }
-  const [sentAt, startedAt] = [new Date(), performance.now()];
-  const headers = {
-    ...webhookHeaders({ id: eventId, sentAt, body }, secrets),
-    "Content-Type": "application/json",
-    "User-Agent": userAgent,
-    Accept: "*/*",
-  };
-  const posted = await poster.post({ receiver: endpointId, url, headers, body }, signal);
-  const durationMs = performance.now() - startedAt;
-  if (posted.kind !== "posted" && posted.code === "canceled") {
-    return { ended: handedBack(0), class: "handed_back", durationMs };
-  }
-  const attempt = { at: sentAt.toISOString(), durationMs: Math.round(durationMs) };
-  if (posted.kind !== "posted") {
-    const error = ERRORS[posted.code as keyof typeof ERRORS];
-    const ended: AttemptResult = {
-      attempt: { ...attempt, status: null, error, responseBody: null },
-      ...failedAfter(attemptCount + 1, null),
-      slowMs: null,
-    };
-    return { ended, class: error, durationMs };
-  }
-  const { status } = posted;
-  const responseBody = posted.body && responseText(posted.body);
-  const ended: AttemptResult = {
-    attempt: { ...attempt, status, error: null, responseBody },
-    ...outcomeOf(posted, attemptCount + 1, new Date()),
-  };
-  return { ended, class: classOf(status), durationMs };
+  const sentAt = new Date();
+  const headers = { ...webhookHeaders({ id: eventId, sentAt, body }, secrets), ...bodyHeaders(userAgent) };
+  const posted = await postMessage(poster, { receiver: endpointId, url, headers, body }, attemptCount, signal);
+  const { class: attemptClass, status, error, response, durationMs, outcome, delayMs, slowMs } = posted;
+  const attempt =
+    attemptClass === "handed_back"
+      ? null
+      : {
+          ...{ at: sentAt.toISOString(), durationMs: Math.round(durationMs), status, error },
+          responseBody: response && responseText(response),
+        };
+  return { ended: { attempt, outcome, delayMs, slowMs }, class: attemptClass, durationMs };
 };

@@ -78,7 +78,7 @@ const SECRET_NOT_READABLE =
   "the secret of a webhook endpoint cannot be opened: WEBHOOK_SECRET_KEY, or DATA_DIR, is not that of the API";
 
 /** Logs each message at most once a minute. */
-const limitedWarnings = (log: Logger) => {
+export const limitedWarnings = (log: Logger) => {
   const loggedAt = new Map<string, number>();
   return (message: string, fields: object): void => {
     if (performance.now() - (loggedAt.get(message) ?? Number.NEGATIVE_INFINITY) < LOG_INTERVAL_MS) return;

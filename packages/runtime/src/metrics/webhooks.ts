@@ -1,4 +1,5 @@
 /** The metrics of webhooks: of the worker, which sends them. */
+import type { TranscriptStats } from "@realtime-avatar/db/calls/transcripts";
 import type { WebhookStats } from "@realtime-avatar/db/webhooks/sending";
 import { cachedReads } from "./cached-reads.ts";
 import { type OwnRegistry, SECONDS } from "./registry.ts";
@@ -10,6 +11,11 @@ export type WebhookMetrics = {
   webhookAttempted(attempt: WebhookAttempt): void;
   /** Adds the metrics of the queue. `read` asks the database; it is called at most once in ten seconds. */
   showWebhooks(read: () => Promise<WebhookStats>): void;
+  /** An attempt to send the transcript of a call. */
+  transcriptAttempted(attempt: WebhookAttempt): void;
+  transcriptEnded(outcome: "delivered" | "given_up"): void;
+  /** The same for transcripts. */
+  showTranscripts(read: () => Promise<TranscriptStats>): void;
 };
 
 const UNKNOWN: WebhookStats = {
@@ -19,9 +25,15 @@ const UNKNOWN: WebhookStats = {
   disabledEndpoints: Number.NaN,
 };
 
-export const webhookMetrics = ({ histogram, readGauge, readGauges }: OwnRegistry): WebhookMetrics => {
+export const webhookMetrics = ({ counter, histogram, readGauge, readGauges }: OwnRegistry): WebhookMetrics => {
   const help = "Duration of the attempts to send a delivery, by what became of them.";
   const attempts = histogram("realtime_avatar_webhook_attempt_duration_seconds", help, SECONDS, ["class"]);
+  const transcriptHelp = "Duration of the attempts to send a transcript, by what became of them.";
+  const transcriptAttempts = histogram("realtime_avatar_transcript_attempt_duration_seconds", transcriptHelp, SECONDS, [
+    "class",
+  ]);
+  const ends = "Transcripts that were delivered, and those that were given up after their last attempt.";
+  const transcripts = counter("realtime_avatar_transcripts_total", ends, ["outcome"]);
   return {
     webhookAttempted: ({ class: attemptClass, durationMs }) =>
       attempts.observe({ class: attemptClass }, durationMs / 1000),
@@ -36,6 +48,14 @@ export const webhookMetrics = ({ histogram, readGauge, readGauges }: OwnRegistry
       readGauge("realtime_avatar_webhook_oldest_due_seconds", age, async () => (await cached()).oldestDueSeconds);
       const disabled = "Webhook endpoints that are disabled, up to 10,000.";
       readGauge("realtime_avatar_webhook_disabled_endpoints", disabled, async () => (await cached()).disabledEndpoints);
+    },
+    transcriptAttempted: ({ class: attemptClass, durationMs }) =>
+      transcriptAttempts.observe({ class: attemptClass }, durationMs / 1000),
+    transcriptEnded: (outcome) => transcripts.inc({ outcome }),
+    showTranscripts: (read) => {
+      const cached = cachedReads(read, { oldestDueSeconds: Number.NaN });
+      const age = "For how long the oldest transcript is due that is not being sent.";
+      readGauge("realtime_avatar_transcript_oldest_due_seconds", age, async () => (await cached()).oldestDueSeconds);
     },
   };
 };

@@ -1,0 +1,184 @@
+/**
+ * Sends the transcripts of calls that have ended, by the poster and the schedule of webhooks. Any number of workers may run it. A
+ * transcript is sent once at least: one whose outcome cannot be recorded is claimed again when its lease ends. After a delivery, or the
+ * last attempt, nothing of it is left in the database.
+ */
+import { type ClaimedTranscript, claimTranscripts, finishTranscript } from "@realtime-avatar/db/calls/transcripts";
+import type { Db } from "@realtime-avatar/db/connection/pool";
+import {
+  type TranscriptSegment,
+  transcriptBody,
+  transcriptHeaders,
+  transcriptSeals,
+} from "@realtime-avatar/domain/calls/transcript";
+import type { RandomBytes } from "@realtime-avatar/domain/id";
+import type { Logger } from "@realtime-avatar/runtime/log";
+import type { Metrics } from "@realtime-avatar/runtime/metrics";
+import type { Tracing } from "@realtime-avatar/runtime/tracing";
+import { errorText } from "../jobs/run-job.ts";
+import type { Poster } from "../remote/post.ts";
+import { bodyHeaders, failedAfter, type PostResult, postMessage } from "../webhooks/attempt.ts";
+import { limitedWarnings, type SenderTiming } from "../webhooks/sender.ts";
+
+/** How many transcripts a process sends at once: each has up to 512 KiB in memory. */
+export const TRANSCRIPT_SENDS = 64;
+/** Transcripts of one claim, and those of one tenant. A tenant with one that is being sent waits, so a slow receiver holds few places. */
+const MAX_BATCH = 16;
+const PER_TENANT = 4;
+const LEASE_BYTES = 16;
+/** How often the record of an outcome is tried. */
+const RECORD_ATTEMPTS = 3;
+
+const NOT_READABLE =
+  "a transcript cannot be opened: WEBHOOK_SECRET_KEY, or DATA_DIR, is not that of the API that has started its call";
+
+export type TranscriptSenderOptions = {
+  db: Db;
+  log: Logger;
+  random: RandomBytes;
+  metrics: Pick<Metrics, "transcriptAttempted" | "transcriptEnded"> | null;
+  tracing: Pick<Tracing, "record"> | null;
+  poster: Poster;
+  /** The key that opens transcripts: that of webhooks. */
+  sealingKey: Uint8Array;
+  userAgent: string;
+  /** How many are sent at once. */
+  sends: number;
+  timing: SenderTiming;
+};
+
+export type TranscriptSender = {
+  /** Claims nothing more, waits for those that are being sent, and hands back those that take too long. `hasCrashed`: their leases run out. */
+  stop(hasCrashed?: boolean): Promise<void>;
+};
+
+/** The body of a transcript. A segment that cannot be opened is left out. */
+const bodyOf = (transcript: ClaimedTranscript, open: (sealed: Uint8Array) => TranscriptSegment | null): string => {
+  const segments = transcript.segments.map(open).filter((segment) => segment !== null);
+  const isTruncated = transcript.isTruncated || segments.length < transcript.segments.length;
+  return transcriptBody({
+    ...transcript,
+    startedAt: transcript.startedAt ?? transcript.endedAt,
+    isTruncated,
+    segments,
+  });
+};
+
+/** Sends a transcript, signed anew. Never rejects because of the receiver. */
+const attempt = async (
+  { poster, sealingKey, userAgent, log }: TranscriptSenderOptions,
+  transcript: ClaimedTranscript,
+  signal: AbortSignal,
+): Promise<Pick<PostResult, "class" | "outcome" | "delayMs" | "durationMs">> => {
+  const { tenantId, sessionId, attemptCount } = transcript;
+  const { openReceiver, openSegment } = transcriptSeals(sealingKey, sessionId);
+  const receiver = openReceiver(transcript.receiver);
+  if (receiver === null) {
+    log.warn({ tenantId, session: sessionId }, NOT_READABLE);
+    // It counts, so that it is not kept for ever.
+    return { class: "secret_not_readable", durationMs: 0, ...failedAfter(attemptCount + 1, null) };
+  }
+  const body = bodyOf(transcript, openSegment);
+  const headers = { ...transcriptHeaders(body, receiver.secret, new Date()), ...bodyHeaders(userAgent) };
+  return postMessage(poster, { receiver: tenantId, url: receiver.url, headers, body }, attemptCount, signal);
+};
+
+type Ended = Parameters<typeof finishTranscript>[2];
+
+/** Records the outcome of an attempt, and returns whether its lease was still held. */
+const record = async (
+  { db, timing }: TranscriptSenderOptions,
+  transcript: ClaimedTranscript,
+  ended: Ended,
+): Promise<boolean> => {
+  for (let attempts = 1; ; attempts++) {
+    try {
+      return await finishTranscript(db, transcript, ended);
+    } catch (error) {
+      if (attempts === RECORD_ATTEMPTS) throw error;
+      await Bun.sleep(timing.failedMs);
+    }
+  }
+};
+
+/** Starts to send. */
+export const startTranscriptSender = (options: TranscriptSenderOptions): TranscriptSender => {
+  const { db, log, random, metrics, tracing, sends, timing } = options;
+  const handBack = new AbortController();
+  const stopping = Promise.withResolvers<void>();
+  /** The tenants of those that are being sent. */
+  const running = new Map<Promise<void>, string>();
+  const warn = limitedWarnings(log);
+  let isStopping = false;
+  let hasCrashed = false;
+  let after = "";
+
+  const send = async (transcript: ClaimedTranscript, lease: string): Promise<void> => {
+    const result = await attempt(options, transcript, handBack.signal);
+    const { class: attemptClass, outcome, delayMs, durationMs } = result;
+    const { tenantId, sessionId } = transcript;
+    metrics?.transcriptAttempted({ class: attemptClass, durationMs });
+    const attributes = { session_id: sessionId, outcome: attemptClass };
+    tracing?.record("transcript_attempt", Date.now() - durationMs, attributes, attemptClass !== "delivered");
+    if (hasCrashed) return;
+    const isAttempt = attemptClass !== "handed_back";
+    const isHeld = await record(options, transcript, { lease, delayMs, isAttempt });
+    if (!isHeld || outcome === "retry") return;
+    metrics?.transcriptEnded(outcome === "delivered" ? "delivered" : "given_up");
+    if (outcome === "delivered") return;
+    log.warn({ tenantId, session: sessionId, class: attemptClass }, "a transcript is given up, and deleted");
+  };
+  const start = (transcript: ClaimedTranscript, lease: string): void => {
+    const ended = send(transcript, lease)
+      // Its lease runs out. No transcript may end the worker.
+      .catch((error: unknown) =>
+        log.warn({ session: transcript.sessionId, error: errorText(error) }, "failed to send a transcript"),
+      )
+      .finally(() => {
+        running.delete(ended);
+      });
+    running.set(ended, transcript.tenantId);
+  };
+
+  /** Claims transcripts and starts to send them. Returns whether more may be due. */
+  const claim = async (): Promise<boolean> => {
+    const lease = Buffer.from(random(LEASE_BYTES)).toString("base64url");
+    const claimed = await claimTranscripts(db, {
+      ...{ lease, leaseSeconds: timing.leaseSeconds, after },
+      ...{ limit: Math.min(MAX_BATCH, sends - running.size), perTenant: PER_TENANT },
+      busyTenants: [...new Set(running.values())],
+    });
+    for (const transcript of claimed) start(transcript, lease);
+    const wasFirst = after === "";
+    // From the first tenant on again, behind the last one.
+    after =
+      claimed
+        .map(({ tenantId }) => tenantId as string)
+        .sort()
+        .at(-1) ?? "";
+    return claimed.length > 0 || !wasFirst;
+  };
+  const pause = (ms: number): Promise<void> => Promise.race([Bun.sleep(ms), stopping.promise]);
+  const run = async (): Promise<void> => {
+    while (!isStopping) {
+      try {
+        if (running.size >= sends || !(await claim())) await pause(timing.idleMs * (0.75 + Math.random() / 4));
+      } catch (error) {
+        warn("failed to claim transcripts; retrying", { error: errorText(error) });
+        await pause(timing.failedMs);
+      }
+    }
+  };
+  const claiming = run();
+  return {
+    stop: async (crashed = false) => {
+      isStopping = true;
+      hasCrashed = crashed;
+      stopping.resolve();
+      await claiming;
+      const timer = setTimeout(() => handBack.abort(), crashed ? 0 : timing.stopMs);
+      await Promise.all(running.keys());
+      clearTimeout(timer);
+    },
+  };
+};

@@ -3,12 +3,13 @@
  * room nor a clock: turns, speech and sound are passed in, and `step` is to be called every 10 ms.
  */
 import type { AgentState } from "@realtime-avatar/domain/calls/lifecycle";
+import type { InputProvenance } from "@realtime-avatar/domain/calls/transcript";
 import { createSentenceSplitter } from "@realtime-avatar/speech/sentences";
 import { FRAME_MS } from "../renderer/renderer.ts";
 import { type Ask, askWithTools, type Tools } from "./ask-with-tools.ts";
 import type { TurnEvent, Verdict } from "./hearing/turn-detector.ts";
 import { createHistory, type History } from "./history.ts";
-import { createListening, type SpokenTimes } from "./listening.ts";
+import { createListening, HEARD, type SpokenTimes } from "./listening.ts";
 import type { Message } from "./providers/chat.ts";
 import { createEarlyAsk } from "./providers/early-ask.ts";
 import { type Failure, type Provider, ProviderError } from "./providers/errors.ts";
@@ -27,14 +28,21 @@ export type Turn = {
   retryOf?: string | undefined;
   /** The last line of a call: the avatar says this text as it is, and takes no turn after it. */
   isClosing?: boolean;
+  /** How it came in, of a turn of the person. */
+  provenance?: InputProvenance;
 };
 
-/** Something that was said. A later one with the same `id` replaces it. `timings`: of the turn that a final answer belongs to. */
+/**
+ * Something that was said. A later one with the same `id` replaces it. Of a final one of the avatar: `timings`, of the turn that it
+ * answers, and `isInterrupted`. `turn`: the person's.
+ */
 export type Transcript = {
   id: number;
   role: "user" | "assistant";
   text: string;
   isFinal: boolean;
+  isInterrupted?: boolean;
+  turn?: Turn;
   timings?: TurnTimings;
 };
 
@@ -150,9 +158,10 @@ const createSpeaking = ({ voice, ownVoice, events }: ConversationParts, queue: S
     state: () => state,
     setState,
     recentlySaid: () => recentlySaid,
-    writePerson: (text: string): void => {
+    writePerson: (turn: Turn): void => {
+      const { text } = turn;
       history.add("user", text);
-      events.onTranscript({ id: ++transcripts, role: "user", text, isFinal: true });
+      events.onTranscript({ id: ++transcripts, role: "user", text, isFinal: true, turn });
     },
     /** Says texts as one segment of the transcript. */
     say: async (texts: AsyncIterable<string>, signal: AbortSignal, { isOwn, onBegin, clock }: SayOptions) => {
@@ -165,10 +174,11 @@ const createSpeaking = ({ voice, ownVoice, events }: ConversationParts, queue: S
         setState("speaking");
         events.onTranscript({ id, role: "assistant", text: all, isFinal: false });
       };
-      const onFinished = ({ heard }: Outcome): void => {
+      const onFinished = ({ heard, isInterrupted }: Outcome): void => {
         if (!isOwn) history.add("assistant", heard);
         const timings = clock && { timings: clock.timings() };
-        if (said !== "") events.onTranscript({ id, role: "assistant", text: heard, isFinal: true, ...timings });
+        if (said !== "")
+          events.onTranscript({ id, role: "assistant", text: heard, isFinal: true, isInterrupted, ...timings });
         setState("listening");
       };
       await say(texts, { queue, voice: isOwn ? ownVoice : voice, signal, onSaid, onFinished });
@@ -254,7 +264,7 @@ const createAnswering = (parts: ConversationParts, queue: SpeechQueue, history: 
       isClosing = turn.isClosing === true;
       if (limit === "within" && !isClosing) events.onTurn();
       const signal = interrupt();
-      if (!isClosing && !isRepeated(turn)) speaking.writePerson(turn.text);
+      if (!isClosing && !isRepeated(turn)) speaking.writePerson(turn);
       const responding = limit === "within" ? respond(turn, signal, clock) : sayOwn(TOO_MANY_TURNS, signal);
       void responding.finally(() => events.onTurnDone(turn));
     },
@@ -296,7 +306,7 @@ export const createConversation = (parts: ConversationParts): Conversation => {
     clock.mark("end_of_speech", silentAt);
     clock.mark("end_of_turn", overAt);
     clock.mark("text");
-    take({ text }, clock);
+    take({ text, provenance: HEARD }, clock);
   };
   const listening = createListening({
     ...{ recognize, language, resolvePause },

@@ -42,7 +42,7 @@ const start = () => {
       published: published as never,
       times: createPresence(assigned, 0),
     },
-    { settings, onProviderFailure: () => {}, onCount: () => {}, onTurnTimings: () => {} },
+    { settings, onProviderFailure: () => {}, onCount: () => {}, onTurnTimings: () => {}, onSegment: null },
     (reason) => void ends.push(reason),
   );
   const type = (text: string, attributes = {}): void =>

@@ -4,6 +4,7 @@ import type { EndReason } from "@realtime-avatar/domain/calls/end-reasons";
 import { type AgentState, avatarAttributes } from "@realtime-avatar/domain/calls/lifecycle";
 import { PERSON_IDENTITY } from "@realtime-avatar/domain/calls/room";
 import type { CallMode } from "@realtime-avatar/domain/calls/schemas";
+import type { TranscriptSegment } from "@realtime-avatar/domain/calls/transcript";
 import type { AssignedCall } from "@realtime-avatar/domain/calls/worker-sync";
 import { isLoud } from "@realtime-avatar/face/loudness";
 import { speak } from "@realtime-avatar/speech/speak";
@@ -22,6 +23,7 @@ import { askModel } from "./providers/chat.ts";
 import { type Failure, type Provider, voiceError } from "./providers/errors.ts";
 import { transcribe } from "./providers/transcribe.ts";
 import type { Voice } from "./say.ts";
+import { createSegments } from "./segments.ts";
 import type { ConversationSettings } from "./settings.ts";
 import type { SpeechOutput } from "./speech-queue.ts";
 import { createPathMeter } from "./timings/path-delays.ts";
@@ -49,6 +51,8 @@ export type CallConversation = {
   /** See `onTurn` and `onInterruption` of `ConversationEvents`. */
   onCount: (counted: Counted) => void;
   onTurnTimings: (timings: TurnTimings) => void;
+  /** Takes the segments of the transcript of the call; null when it has none. */
+  onSegment: ((segment: TranscriptSegment) => void) | null;
 };
 
 /** Returns a function that tells the state of the avatar: the first one at once, and of many in a short time the last one. */
@@ -126,7 +130,7 @@ export const holdConversation = (
   room: Room,
   assigned: AssignedCall,
   inRoom: InRoom,
-  { settings, onProviderFailure, onCount, onTurnTimings }: CallConversation,
+  { settings, onProviderFailure, onCount, onTurnTimings, onSegment }: CallConversation,
   onEnd: (reason: EndReason) => void,
 ): (() => void) => {
   const { times, rendering } = inRoom;
@@ -142,6 +146,8 @@ export const holdConversation = (
         isAvatarActive: () => conversation.isActive(),
       })
     : null;
+  const tellPage = createTranscription(room);
+  const record = onSegment && createSegments(onSegment);
   const events: ConversationEvents = {
     onTurn: () => onCount("turn"),
     onInterruption: () => onCount("interruption"),
@@ -150,7 +156,10 @@ export const holdConversation = (
       rendering.think(state === "thinking");
       tellState(state);
     },
-    onTranscript: createTranscription(room),
+    onTranscript: (transcript) => {
+      tellPage(transcript);
+      record?.(transcript);
+    },
     onTurnDone: ({ id, isClosing }) => {
       if (!isClosing) return;
       if (id !== undefined) void sendMessage(room, { kind: "closing_turn_done", turn_id: id });

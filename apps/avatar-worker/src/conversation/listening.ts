@@ -1,9 +1,15 @@
 /** From the turns of a person in sound to their texts: each is recognized in its pauses, and ignored where it is no turn. */
+import type { InputProvenance } from "@realtime-avatar/domain/calls/transcript";
 import { pauseVerdict } from "./hearing/heard-text.ts";
 import { TURN_TIMES, type TurnEvent, type Verdict } from "./hearing/turn-detector.ts";
 
 /** When the person fell silent, and when that silence ended the turn, in milliseconds of the clock of `heardUntil`. */
 export type SpokenTimes = { silentAt: number; overAt: number };
+
+/** How a turn in sound comes in. */
+export const HEARD: InputProvenance = {
+  ...{ version: 1, observed_source: "server_stt", observed_by: "worker", ingress: "room_audio_stt" },
+};
 
 export type ListeningParts = {
   /** The text of a sound: 16-bit PCM, mono, 16 kHz. */

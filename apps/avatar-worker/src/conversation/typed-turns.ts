@@ -1,6 +1,7 @@
 /** Turns that a page of the published SDK sends as text: streams on `lk.chat`. */
 import type { Room } from "@livekit/rtc-node";
 import { PERSON_IDENTITY } from "@realtime-avatar/domain/calls/room";
+import type { InputProvenance } from "@realtime-avatar/domain/calls/transcript";
 import type { Turn } from "./conversation.ts";
 
 const TOPIC = "lk.chat";
@@ -14,7 +15,20 @@ const ATTRIBUTES = {
   retryOf: "rta.retry_of_turn_id",
   instructions: "rta.turn_instructions",
   closing: "rta.closing_turn",
+  declaredSource: "rta.declared_input_source",
+  declarationScope: "rta.input_source_declaration_scope",
 } as const;
+
+/** What the page says of a turn: it was written as text, which the application can declare to be recognized speech. */
+const readProvenance = (attributes: Readonly<Record<string, string>>): InputProvenance => {
+  const source = attributes[ATTRIBUTES.declaredSource];
+  const scope = attributes[ATTRIBUTES.declarationScope];
+  return {
+    ...{ version: 1, observed_source: "text", observed_by: "sdk", ingress: "room_text" },
+    ...((source === "text" || source === "client_stt") && { declared_source: source }),
+    ...((scope === "turn" || scope === "adapter") && { declaration_scope: scope }),
+  };
+};
 
 /** A turn, by its text and its attributes; null when it is none, or too long. */
 export const readTurn = (text: string, attributes: Readonly<Record<string, string>> = {}): Turn | null => {
@@ -28,6 +42,7 @@ export const readTurn = (text: string, attributes: Readonly<Record<string, strin
     retryOf: read("retryOf", MAX_ID_LENGTH),
     instructions: read("instructions", MAX_INSTRUCTIONS_LENGTH),
     isClosing: attributes[ATTRIBUTES.closing] === "1",
+    provenance: readProvenance(attributes),
   };
 };
 

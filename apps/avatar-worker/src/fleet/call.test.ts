@@ -10,6 +10,7 @@ import type { TurnTimings } from "../conversation/timings/turn-timings.ts";
 import { startCallProcess } from "../process/call-process.ts";
 import type { Step } from "../process/scripted.testing.ts";
 import { startCall } from "./call.ts";
+import type { Service } from "./service.ts";
 
 const SCRIPTED = [process.execPath, "--no-env-file", join(import.meta.dir, "../process/scripted.testing.ts")];
 const STARTED: Step = { kind: "report", state: "started", used_seconds: 5 };
@@ -22,10 +23,12 @@ type Options = {
   leaseMs?: number;
   deaths?: number;
   passedSeconds?: number;
+  transcript?: Service["transcript"];
 };
 
 /** Starts a call. `states`: each change that is reported; `joins`: the milliseconds of each join that metrics receive. */
-const start = ({ first, again = [], change = {}, leaseMs = 60_000, deaths = 0, passedSeconds = 3600 }: Options) => {
+const start = ({ first, again = [], change = {}, leaseMs = 60_000, deaths = 0, ...options }: Options) => {
+  const { passedSeconds = 3600, transcript = () => Promise.reject() } = options;
   let taken = 0;
   let nowMs = 0;
   const take = () => startCallProcess(taken++ < deaths ? ["/bin/false"] : SCRIPTED);
@@ -55,6 +58,7 @@ const start = ({ first, again = [], change = {}, leaseMs = 60_000, deaths = 0, p
         sync: () => Promise.reject(),
         file: async () => new Uint8Array(3),
         preloadFile: () => Promise.reject(),
+        transcript,
       },
       preloads: null,
       processes: { take, ready: async () => {}, canStart: () => true, stop: async () => {} },
@@ -131,6 +135,52 @@ test("a call that ends, or is left: its span ends once, with the reason", async 
   await ended.untilState("ended");
   await ended.call.leave();
   expect([left.lefts, ended.lefts]).toEqual([["left"], ["user_ended"]]);
+});
+
+test("a call with a transcript: its end is reported when the service has the last words, also those of two processes", async () => {
+  const texts: string[] = [];
+  const isAsked = Promise.withResolvers<void>();
+  const mayEnd = Promise.withResolvers<void>();
+  const { states, untilState, call } = start({
+    first: [STARTED, { kind: "segment", segment: { role: "user", text: "one", ts: 1 } }, { kind: "abort" }],
+    again: [
+      { kind: "segment", segment: { role: "assistant", text: "two", ts: 2, interrupted: true } },
+      { kind: "report", state: "ended", used_seconds: 7, reason: "idle" },
+    ],
+    change: { transcript: true },
+    transcript: async (session, { first, segments, is_complete }) => {
+      expect(session).toBe(assigned.session_id);
+      texts.splice(first, segments.length, ...segments.map(({ text }) => text));
+      if (is_complete) {
+        isAsked.resolve();
+        await mayEnd.promise;
+      }
+      return { next: texts.length };
+    },
+  });
+  await isAsked.promise;
+  expect(texts).toEqual(["one", "two"]);
+  expect(states.join()).not.toContain("ended");
+  mayEnd.resolve();
+  await untilState("ended");
+  expect(call.report()).toMatchObject({ state: "ended", reason: "idle", used_seconds: 7 });
+  expect(states.filter((state) => state.startsWith("ended"))).toHaveLength(1);
+});
+
+test("a call without a transcript, whose process sends what was said: the service is not told", async () => {
+  const asked: string[] = [];
+  const { untilState } = start({
+    first: [
+      { kind: "segment", segment: { role: "user", text: "one", ts: 1 } },
+      { kind: "report", state: "ended", used_seconds: 5, reason: "idle" },
+    ],
+    transcript: async (session) => {
+      asked.push(session);
+      return { next: 0 };
+    },
+  });
+  await untilState("ended");
+  expect(asked).toEqual([]);
 });
 
 test("a process that ends when the lease is over: the call is left alone", async () => {

@@ -14,6 +14,7 @@ import type { CallProcesses } from "../process/spare.ts";
 import type { CallTraces } from "../tracing.ts";
 import type { Preloads } from "./preloads.ts";
 import type { Service } from "./service.ts";
+import { createTranscriptSender, type TranscriptSender } from "./transcript.ts";
 
 /** How often the process of a call is replaced. One that ends before its first report does not count, up to this many in all. */
 const MAX_RESTARTS = 1;
@@ -146,6 +147,7 @@ type Running = {
 
 type RunOptions = Pick<CallParts, "processes" | "preloads" | "service" | "watcher" | "traces"> & {
   log: Logger;
+  transcript: TranscriptSender | null;
   onReport: (report: CallReport) => void;
   onDoubt: () => void;
   onEnd: (end: ProcessEnd) => void;
@@ -154,7 +156,7 @@ type RunOptions = Pick<CallParts, "processes" | "preloads" | "service" | "watche
 /** Runs a call in a process, which `start` describes. */
 const runProcess = (
   start: Start,
-  { processes, preloads, service, watcher, traces, log, onReport, onDoubt, onEnd }: RunOptions,
+  { processes, preloads, service, watcher, traces, log, transcript, onReport, onDoubt, onEnd }: RunOptions,
 ): Running => {
   const process = preloads?.take(start.assigned) ?? processes.take();
   const { pid } = process;
@@ -201,6 +203,9 @@ const runProcess = (
         watcher?.turnTimed(message.timings);
         traces?.turnTimed(start.assigned, message.timings);
         break;
+      case "segment":
+        transcript?.add(message.segment);
+        break;
       case "load":
         void sendFile(message.id, message.file);
         break;
@@ -233,16 +238,25 @@ export const startCall = (assigned: AssignedCall, parts: CallParts): Call => {
   const conversation = parts.conversation && agent_identity === null ? packSettings(parts.conversation) : null;
   const log = parts.log.child({ session: session_id, generation });
   const record = createRecord(assigned, log, parts);
+  const transcript = assigned.transcript ? createTranscriptSender(assigned, service) : null;
   let restarts = 0;
   let started = 0;
   let ending: EndReason | null = null;
   let leaving: Promise<void> | null = null;
   let hasLeft = (): void => {};
+  let isOver = false;
 
-  const finish = (reason: EndReason): void => record.update({ ...record.current(), state: "ended", reason });
+  /** The end is reported after the last words: with it, the transcript is sent. */
+  const update = (report: CallReport): void => {
+    if (isOver) return;
+    isOver = report.state === "ended";
+    if (!isOver || transcript === null) record.update(report);
+    else void transcript.finish().then(() => record.update(report));
+  };
+  const finish = (reason: EndReason): void => update({ ...record.current(), state: "ended", reason });
   const handleEnd = ({ code, signal, isCrash }: ProcessEnd): void => {
     hasLeft();
-    if (leaving || record.current().state === "ended" || leaseMs() <= 0) return;
+    if (leaving || isOver || leaseMs() <= 0) return;
     log.warn({ code, signal, usedSeconds: record.current().used_seconds }, "the process of a call has ended");
     // A stranger's room that has ended one process would end the next one as well.
     const isHostile = isCrash && agent_identity !== null;
@@ -255,13 +269,16 @@ export const startCall = (assigned: AssignedCall, parts: CallParts): Call => {
     }
   };
   /** The seconds of a call count while it is `started`: not without a process, or with one that may be hanging. */
-  const doubt = (): void => record.update({ ...record.current(), state: "joining" });
+  const doubt = (): void => update({ ...record.current(), state: "joining" });
   const run = (): Running => {
     started++;
     const rest = { ...assigned, used_seconds: record.current().used_seconds };
     return runProcess(
       { kind: "start", assigned: rest, isRestart: restarts > 0, leaseMs: leaseMs(), pictures, conversation },
-      { processes, preloads, service, watcher, traces, log, onReport: record.update, onDoubt: doubt, onEnd: handleEnd },
+      {
+        ...{ processes, preloads, service, watcher, traces, log, transcript },
+        ...{ onReport: update, onDoubt: doubt, onEnd: handleEnd },
+      },
     );
   };
   let running = run();
@@ -280,7 +297,7 @@ export const startCall = (assigned: AssignedCall, parts: CallParts): Call => {
   return {
     report: record.report,
     end: (reason) => {
-      if (ending !== null || leaving || record.current().state === "ended") return;
+      if (ending !== null || leaving || isOver) return;
       ending = reason;
       const ended = running;
       ended.send({ kind: "end", reason });
@@ -289,7 +306,7 @@ export const startCall = (assigned: AssignedCall, parts: CallParts): Call => {
       }, END_MS);
     },
     leave: () => {
-      leaving ??= record.current().state === "ended" ? running.stop() : leave();
+      leaving ??= isOver ? running.stop() : leave();
       return leaving;
     },
     renewLease: () => running.send({ kind: "lease", ms: leaseMs() }),

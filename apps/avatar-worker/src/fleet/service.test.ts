@@ -23,7 +23,7 @@ afterAll(() => server.stop(true));
 // No response of a test is late, however slow the machine is.
 const service = createService(
   { serviceUrl: server.url.origin, secret: new Secret("s3cret"), workerId: "wrk_1" },
-  { syncMs: 60_000, fileMs: 60_000 },
+  { syncMs: 60_000, fileMs: 60_000, transcriptMs: 1000 },
 );
 const sync = () => service.sync({ slots: 1, features: [], calls: [] }, AbortSignal.timeout(60_000));
 const lease = { lease_seconds: 15, start: [], end: [] };
@@ -149,7 +149,7 @@ test("a redirect to where there is a response: is not followed", async () => {
 test("a service that does not respond: given up after the time for a sync, for a file, or when the sync is ended", async () => {
   const hurried = createService(
     { serviceUrl: server.url.origin, secret: new Secret("s3cret"), workerId: "wrk_1" },
-    { syncMs: 30, fileMs: 30 },
+    { syncMs: 30, fileMs: 30, transcriptMs: 1000 },
   );
   const silent = () => new Response(new ReadableStream({ pull: () => new Promise(() => {}) }));
   respond = silent;

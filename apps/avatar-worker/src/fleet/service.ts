@@ -1,6 +1,7 @@
 /** The requests of the worker to the service. */
 import { createHash } from "node:crypto";
 import { readPreparedFile } from "@realtime-avatar/domain/avatars/preparation";
+import { TranscriptReceipt, type TranscriptReport, transcriptPath } from "@realtime-avatar/domain/calls/transcript";
 import {
   callFilePath,
   preloadFilePath,
@@ -9,10 +10,11 @@ import {
   type SyncResponse,
   syncPath,
 } from "@realtime-avatar/domain/calls/worker-sync";
+import { isValid } from "@realtime-avatar/domain/schema";
 import type { AvatarWorkerConfig } from "../config.ts";
 
-/** The maximum time of a sync, which the service holds for at most a second, and of a file. */
-const LIMITS = { syncMs: 5000, fileMs: 10_000 };
+/** The maximum time of a sync, which the service holds for at most a second, of a file, and of a part of a transcript. */
+const LIMITS = { syncMs: 5000, fileMs: 10_000, transcriptMs: 5000 };
 const MAX_FILE_BYTES = 32 * 1024 * 1024;
 /** A problem has some hundred bytes. */
 const MAX_PROBLEM_BYTES = 16 * 1024;
@@ -63,6 +65,8 @@ const problemCode = async (response: Response): Promise<string | null> => {
 export type Service = {
   /** Throws when there is no valid response; `RefusedRequest` when it is an error. `signal` ends the wait for it. */
   sync(request: SyncRequest, signal: AbortSignal): Promise<SyncResponse>;
+  /** Sends segments of a call. Throws as `sync` does: status 404 when the worker does not have the call. */
+  transcript(sessionId: string, report: TranscriptReport): Promise<TranscriptReceipt>;
   /** A prepared file of the avatar of a call. Throws unless it has the digest that is in its name. */
   file(sessionId: string, file: string): Promise<Uint8Array>;
   /** The same, of an avatar that the worker is to load before a call. */
@@ -71,7 +75,7 @@ export type Service = {
 
 export const createService = (
   { serviceUrl, secret, workerId }: Pick<AvatarWorkerConfig, "serviceUrl" | "secret"> & { workerId: string },
-  { syncMs, fileMs } = LIMITS,
+  { syncMs, fileMs, transcriptMs } = LIMITS,
 ): Service => {
   const request = async (path: string, init: RequestInit): Promise<Response> => {
     const headers = { ...init.headers, authorization: `Bearer ${secret.reveal()}` };
@@ -98,6 +102,17 @@ export const createService = (
       });
       const content = readSyncResponse(JSON.parse((await readBytes(response, MAX_RESPONSE_BYTES)).toString()));
       if (content === null) throw new Error("the service sent an invalid response");
+      return content;
+    },
+    transcript: async (sessionId, report) => {
+      const response = await request(transcriptPath(workerId, sessionId), {
+        method: "PUT",
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify(report),
+        signal: AbortSignal.timeout(transcriptMs),
+      });
+      const content: unknown = JSON.parse((await readBytes(response, MAX_PROBLEM_BYTES)).toString());
+      if (!isValid(TranscriptReceipt, content)) throw new Error("the service sent an invalid response");
       return content;
     },
     file: (sessionId, file) => readFile(callFilePath(workerId, sessionId, file), file),

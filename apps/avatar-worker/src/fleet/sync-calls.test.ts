@@ -56,7 +56,7 @@ const start = (steps: Step[], { isHeld = false } = {}) => {
     return { ...started, send, listen };
   };
   const { stop, calls } = startSync({
-    ...{ service: { sync, file: noFile, preloadFile: noFile }, slots: 1, features: [] },
+    ...{ service: { sync, file: noFile, preloadFile: noFile, transcript: noFile }, slots: 1, features: [] },
     ...{ processes: { take, ready: async () => {}, canStart: () => true, stop: async () => {} } },
     ...{ log: createLog("warn", { write: (line) => line.includes("the lease has ended") && lost.resolve() }) },
     ...{

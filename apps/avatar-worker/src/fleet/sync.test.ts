@@ -6,6 +6,7 @@ import {
   SERVICE_FEATURES,
   SyncRequest,
   type SyncResponse,
+  TRANSCRIPT,
   WIRE_2,
 } from "@realtime-avatar/domain/calls/worker-sync";
 import type { SessionId } from "@realtime-avatar/domain/id";
@@ -39,6 +40,7 @@ test("a response that comes when its lease has ended: starts no call", async () 
     },
     file: () => Promise.reject(new Error("no file")),
     preloadFile: () => Promise.reject(new Error("no file")),
+    transcript: () => Promise.reject(new Error("no transcript")),
   };
   let taken = 0;
   const take = (): never => {
@@ -85,7 +87,7 @@ test("a worker that cannot start processes: offers no slots until it can", async
     conversation: null,
     pictures,
   };
-  const worker = startSync({ service: { sync, file, preloadFile: file }, ...parts });
+  const worker = startSync({ service: { sync, file, preloadFile: file, transcript: file }, ...parts });
   await twice.promise;
   expect(offered).toEqual([0, 3]);
   await worker.stop();
@@ -103,7 +105,7 @@ const workerWith = (
   const requests: SyncRequest[] = [];
   const sync = (request: SyncRequest) => respond(requests.push(request), request);
   const log = createLog("silent");
-  const service = { sync, file, preloadFile: file };
+  const service = { sync, file, preloadFile: file, transcript: file };
   const { stop } = startSync(
     {
       service,
@@ -195,7 +197,7 @@ test("syncs that fail: one line in the log for each reason, until the service re
   };
   const worker = startSync({
     ...{
-      service: { sync, file, preloadFile: file },
+      service: { sync, file, preloadFile: file, transcript: file },
       slots: 1,
       features: [],
       processes: noProcesses,
@@ -221,11 +223,11 @@ test("the features: a first form that the release before accepts, and all once t
   const many = Array.from({ length: 20 }, (_, number) => `later-${number}`);
   const named = { ...lease, features: [WIRE_2] };
   const lengths = (requests: SyncRequest[]) => requests.map(({ features }) => features.length);
-  expect(lengths(await firstSyncs(3, async () => named, many))).toEqual([MAX_FIRST_FEATURES, 21, 21]);
+  expect(lengths(await firstSyncs(3, async () => named, many))).toEqual([MAX_FIRST_FEATURES, 22, 22]);
   // A replica of the release before names none.
-  expect(lengths(await firstSyncs(3, async (number) => (number === 1 ? named : lease), many))).toEqual([16, 21, 16]);
+  expect(lengths(await firstSyncs(3, async (number) => (number === 1 ? named : lease), many))).toEqual([16, 22, 16]);
   const [first] = await firstSyncs(1, waits);
-  expect(first).toEqual({ slots: 1, features: [WIRE_2], calls: [] });
+  expect(first).toEqual({ slots: 1, features: [WIRE_2, TRANSCRIPT], calls: [] });
 });
 
 test("a replica of the release before, which refuses a later form: gets the first one at once", async () => {
@@ -238,7 +240,7 @@ test("a replica of the release before, which refuses a later form: gets the firs
     },
     many,
   );
-  expect(requests.map(({ features }) => features.length)).toEqual([16, 21, 16, 21]);
+  expect(requests.map(({ features }) => features.length)).toEqual([16, 22, 16, 22]);
 });
 
 test("the voices and models of a worker: sent when the service asks for them, and not again", async () => {

@@ -6,6 +6,7 @@ import {
   type ReportedCall,
   type SyncRequest,
   type SyncResponse,
+  TRANSCRIPT,
   WIRE_2,
 } from "@realtime-avatar/domain/calls/worker-sync";
 import type { Logger } from "@realtime-avatar/runtime/log";
@@ -151,7 +152,7 @@ const statesOf = (calls: readonly ReportedCall[]): string =>
  * response has named. A replica of the release before names nothing, and refuses what it does not know.
  */
 const createForm = ({ features: rendererFeatures, preloads, conversation }: SyncParts) => {
-  const features = [WIRE_2, ...(preloads === null ? [] : [PRELOAD]), ...rendererFeatures];
+  const features = [WIRE_2, TRANSCRIPT, ...(preloads === null ? [] : [PRELOAD]), ...rendererFeatures];
   let serviceFeatures: readonly string[] = [];
   let wantsCatalog = false;
   return {

@@ -3,6 +3,7 @@
  * call reads what strangers send, so the worker validates each message that it receives from it.
  */
 import { END_REASONS, type EndReason } from "@realtime-avatar/domain/calls/end-reasons";
+import { TranscriptSegment } from "@realtime-avatar/domain/calls/transcript";
 import {
   type AssignedCall,
   type CallAvatar,
@@ -68,6 +69,8 @@ const MESSAGES = {
   count: ClosedObject({ kind: OneOf(["count"]), counted: OneOf(COUNTED) }),
   /** The stages of a turn, for metrics and traces. */
   timings: ClosedObject({ kind: OneOf(["timings"]), timings: TurnTimings }),
+  /** Something was said, in a call with a transcript. */
+  segment: ClosedObject({ kind: OneOf(["segment"]), segment: TranscriptSegment }),
   /** A provider of the conversation has failed, for the log and for metrics. */
   provider: ClosedObject({ kind: OneOf(["provider"]), provider: OneOf(PROVIDERS), why: OneOf(FAILURES) }),
   /** Asks for a prepared file of the avatar. */

@@ -85,6 +85,7 @@ const serveCall = (): void => {
         onProviderFailure: (provider, why) => send({ kind: "provider", provider, why }),
         onCount: (counted) => send({ kind: "count", counted }),
         onTurnTimings: (timings) => send({ kind: "timings", timings }),
+        onSegment: assigned.transcript ? (segment) => send({ kind: "segment", segment }) : null,
       },
     });
     setInterval(onChange, REPORT_INTERVAL_MS);

@@ -1,0 +1,54 @@
+import { expect, test } from "bun:test";
+import { TranscriptSegment as Segment, type TranscriptSegment } from "@realtime-avatar/domain/calls/transcript";
+import { isValid } from "@realtime-avatar/domain/schema";
+import type { Transcript } from "./conversation.ts";
+import { createSegments } from "./segments.ts";
+
+const segmentsOf = (...transcripts: Transcript[]): TranscriptSegment[] => {
+  const segments: TranscriptSegment[] = [];
+  let ts = 0;
+  const take = createSegments(
+    (segment) => segments.push(segment),
+    () => ++ts,
+  );
+  for (const transcript of transcripts) take(transcript);
+  for (const segment of segments) expect(isValid(Segment, segment)).toBe(true);
+  return segments;
+};
+const avatar = (id: number, text: string, isFinal: boolean, isInterrupted = false): Transcript => ({
+  ...{ id, role: "assistant", text, isFinal, isInterrupted },
+});
+
+test("an answer: one segment, with the words that were heard, and when they began", () => {
+  const [said, ...others] = segmentsOf(
+    avatar(1, "Mild", false),
+    avatar(1, "Mild today, with sun.", false),
+    avatar(1, "Mild", true, true),
+  );
+  expect(said).toEqual({ role: "assistant", text: "Mild", ts: 1, interrupted: true });
+  expect(others).toEqual([]);
+});
+
+test("an answer whose turn was timed: the stages", () => {
+  const timings = { first_token: 200, heard: 60 };
+  expect(segmentsOf({ ...avatar(1, "Mild", true), timings })).toMatchObject([{ text: "Mild", timings }]);
+});
+
+test("an answer that was cut off before its first word: no segment", () => {
+  expect(segmentsOf(avatar(1, "Mild", false), avatar(1, "", true, true))).toEqual([]);
+});
+
+test("a turn of the person: its ids, and where it comes from", () => {
+  const provenance = { version: 1, observed_source: "text", observed_by: "sdk", ingress: "room_text" } as const;
+  const turn = { text: "Hi", id: "t-2", retryOf: "t-1", provenance };
+  expect(segmentsOf({ id: 1, role: "user", text: "Hi", isFinal: true, turn })).toEqual([
+    { role: "user", text: "Hi", ts: 1, turn_id: "t-2", retry_of_turn_id: "t-1", input_provenance: provenance },
+  ]);
+});
+
+test("a text of a provider with U+0000, a lone surrogate, or 9,000 characters: a valid segment", () => {
+  const texts = segmentsOf(
+    ...["a\0b", "a\ud800", "\u{1f600}".repeat(4500), " \0 "].map((text, at) => avatar(at + 1, text, true)),
+  ).map(({ text }) => text);
+  expect(texts).toEqual(["a b", "a\ufffd", "\u{1f600}".repeat(4000)]);
+});

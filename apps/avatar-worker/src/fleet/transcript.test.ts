@@ -1,0 +1,100 @@
+import { describe, expect, test } from "bun:test";
+import type { TranscriptReport, TranscriptSegment } from "@realtime-avatar/domain/calls/transcript";
+import type { AssignedCall } from "@realtime-avatar/domain/calls/worker-sync";
+import { until } from "@realtime-avatar/testing/until";
+import { createTranscriptSender } from "./transcript.ts";
+
+const CALL = { session_id: "ses_1", generation: 3 } as unknown as AssignedCall;
+const said = (text: string): TranscriptSegment => ({ role: "user", text, ts: 1 });
+
+/** A service that keeps segments, as the database does. `fails`: how many reports fail before they are written; `loses`: after. */
+const world = ({ fails = 0, loses = 0, times = { wait: 60_000, last: 60_000 } } = {}) => {
+  const reports: TranscriptReport[] = [];
+  const kept: string[] = [];
+  const transcript = async (_: string, report: TranscriptReport) => {
+    reports.push(report);
+    await Promise.resolve();
+    if (fails-- > 0) throw new Error("the service does not respond");
+    if (report.first > kept.length) return { next: kept.length };
+    kept.push(...report.segments.slice(kept.length - report.first).map(({ text }) => text));
+    if (loses-- > 0) throw new Error("the response was lost");
+    return { next: kept.length };
+  };
+  return { reports, kept, sender: createTranscriptSender(CALL, { transcript }, times) };
+};
+
+describe("the segments of a call", () => {
+  test("said one after another: sent as they come, and the end says that there are no more", async () => {
+    const { sender, kept, reports } = world();
+    sender.add(said("a"));
+    await until(() => kept.length === 1);
+    sender.add(said("b"));
+    sender.add(said("c"));
+    await sender.finish();
+    expect(kept).toEqual(["a", "b", "c"]);
+    expect(reports.map(({ is_complete }) => is_complete).filter(Boolean)).toHaveLength(1);
+    expect(reports.at(-1)).toMatchObject({ generation: 3, is_complete: true });
+  });
+
+  test("an end while a report is under way: another report says that there are no more", async () => {
+    const { sender, kept, reports } = world();
+    sender.add(said("a"));
+    expect(reports).toHaveLength(1);
+    await sender.finish();
+    expect(kept).toEqual(["a"]);
+    expect(reports.map(({ is_complete }) => is_complete)).toEqual([false, true]);
+  });
+
+  test("none: the end is told all the same", async () => {
+    const { sender, reports } = world();
+    await sender.finish();
+    expect(reports).toEqual([{ generation: 3, first: 0, segments: [], is_complete: true }]);
+  });
+
+  test("reports that fail, and responses that are lost: each segment is kept once, in order", async () => {
+    const { sender, kept } = world({ fails: 2, loses: 2 });
+    for (let at = 0; at < 5; at++) sender.add(said(`${at}`));
+    await sender.finish();
+    expect(kept).toEqual(["0", "1", "2", "3", "4"]);
+  });
+
+  test("many and long ones: at most 64 in a report, and 64 KiB or one", async () => {
+    const { sender, kept, reports } = world();
+    for (let at = 0; at < 100; at++) sender.add(said(`${at}`));
+    for (let at = 0; at < 12; at++) sender.add(said("x".repeat(8000)));
+    await sender.finish();
+    expect(kept).toHaveLength(112);
+    for (const { segments } of reports) {
+      expect(segments.length).toBeLessThanOrEqual(64);
+      expect(JSON.stringify(segments).length).toBeLessThan(66 * 1024);
+    }
+  });
+
+  test("more than the service takes while it is not reached: the rest is dropped, and the end does not say that all was sent", async () => {
+    const { sender, kept, reports } = world({ fails: 1 });
+    for (let at = 0; at < 2100; at++) sender.add(said(`${at}`));
+    await sender.finish();
+    expect(kept).toHaveLength(2000);
+    expect(reports.at(-1)?.is_complete).toBe(false);
+  });
+});
+
+describe("the end of a call", () => {
+  test("while the service does not respond: waits no longer than it may, and the last words are sent later", async () => {
+    const { sender, kept } = world({ fails: 2, times: { wait: 50, last: 60_000 } });
+    sender.add(said("a"));
+    await sender.finish();
+    expect(kept).toEqual([]);
+    await until(() => kept.length === 1);
+  });
+
+  test("while the service never responds: given up", async () => {
+    const { sender, reports } = world({ fails: 1000, times: { wait: 50, last: 100 } });
+    sender.add(said("a"));
+    await sender.finish();
+    await Bun.sleep(700);
+    const { length } = reports;
+    await Bun.sleep(700);
+    expect(reports).toHaveLength(length);
+  });
+});

@@ -14,8 +14,8 @@ export const CALL_MUTATIONS = {
     "generation = generation + 1\n",
   ],
   "seconds that count on while a worker joins again": [
-    ") or report.state in ('joining', 'joined') and call.counts_from is not null\n",
-    ")\n",
+    "      ) end;\n      v_gap_counts",
+    "      ) else v_report.counts_from end;\n      v_gap_counts",
   ],
   "seconds that count on without a worker": [
     "ceil(extract(epoch from least(\n      p_now,",

@@ -99,7 +99,8 @@ const CREDIT_MUTATIONS: Mutations = {
       "\n  v_meters := rta.lock_meters(v",
       "\n  v_accounts := array(select row(coalesce(granted - forfeited - settled - reserved, 0), open_sessions, max_concurrent_sessions)::rta.locked_account from unnest(v_counters.account_tenant_ids, v_counters.account_environments) with ordinality wanted (tenant_id, environment, at) left join public.credit_accounts account using (tenant_id, environment) order by at);\n  v_meters := rta.lock_meters(v",
     ],
-    ["  v_accounts := array(\n    with locked", "  perform array(\n    with locked"],
+    ["  select array(\n    with locked", "  perform array(\n    with locked"],
+    ["  ) into v_accounts;\n  v_queue", "  );\n  v_queue"],
   ],
   "an absolute update of meters": [
     ["  v_admitted record;\nbegin\n", "  v_admitted record;\n  v_before bigint[];\nbegin\n"],

@@ -3,7 +3,7 @@ import type { ApiKeyRecord } from "@realtime-avatar/domain/api-keys/api-key";
 import { type ApiKeySecret, digestApiKey } from "@realtime-avatar/domain/api-keys/secret";
 import type { AuditAction } from "@realtime-avatar/domain/audit";
 import type { ApiKeyId, TenantId } from "@realtime-avatar/domain/id";
-import type { TenantRecord } from "@realtime-avatar/domain/tenant";
+import type { TenantRecord } from "@realtime-avatar/domain/people/tenant";
 import { sql } from "drizzle-orm";
 import {
   revokeApiKey as callRevoke,

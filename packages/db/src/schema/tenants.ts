@@ -1,4 +1,4 @@
-import { CreateTenant } from "@realtime-avatar/domain/tenant";
+import { CreateTenant } from "@realtime-avatar/domain/people/tenant";
 import { boolean, check, pgTable, text } from "drizzle-orm/pg-core";
 import { bytewise, isId, length, time } from "./columns.ts";
 

@@ -1,5 +1,5 @@
 /** Tenants in the database. */
-import type { TenantRecord } from "@realtime-avatar/domain/tenant";
+import type { TenantRecord } from "@realtime-avatar/domain/people/tenant";
 import { sql } from "drizzle-orm";
 import { createTenant } from "../../generated/functions.ts";
 import type { Db } from "../connection/pool.ts";

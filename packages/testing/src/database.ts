@@ -18,10 +18,10 @@ import {
   SERVICE_ROLE,
   TEMPLATE,
 } from "./postgres/prepared.ts";
-import { IS_ONE_DATABASE, shardClient, shardDatabase } from "./postgres/shard.ts";
+import { IS_AWAY, IS_ONE_DATABASE, shardClient, shardDatabase } from "./postgres/shard.ts";
 import { removeAtEnd, temporaryFolder } from "./temporary-folder.ts";
 
-export { client, connectTo, IS_ONE_DATABASE, preparedDataDirectory };
+export { client, connectTo, IS_AWAY, IS_ONE_DATABASE, preparedDataDirectory };
 
 /** `role`: has the rights of the service in each migrated database, and the password of the URL. */
 type Server = { url: string; admin: postgres.Sql; template: string; role: string; close(): Promise<void> };

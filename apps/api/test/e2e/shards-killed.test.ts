@@ -71,7 +71,7 @@ describe.skipIf(installation === null)("a node that is killed during a move, und
       expect((await placement())[1]).toBe(otherPort(after));
       await load.more(50);
       const { statuses, ...wrong } = await load.stop();
-      expect(wrong).toEqual({ lost: [], doubled: [], accepted: [] });
+      expect(wrong).toEqual({ lost: [], doubled: [], unsent: [], accepted: [], charged: [0, 0] });
       expect(statuses).toEqual(role === "target" ? [200, 201] : [200, 201, 503]);
       expect(await verify()).toEqual([]);
     },

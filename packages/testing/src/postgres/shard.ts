@@ -1,6 +1,6 @@
 /**
  * A shard for each test file: with TEST_SHARD, the tests of `packages/db` run on shards of Citus, each reached on its `node` or through
- * the `coordinator`. DATABASE_URL is the database of the coordinator; without it, CITUS_BIN names a build (`citus.ts`).
+ * the `coordinator`, or with functions that run `away` from it: at the coordinator. DATABASE_URL is the database of the coordinator; without it, CITUS_BIN names a build (`citus.ts`).
  */
 
 import { randomBytes } from "node:crypto";
@@ -16,7 +16,9 @@ import { client, shardOfUrl } from "./client.ts";
 
 const THROUGH = process.env["TEST_SHARD"];
 /** Whether the tests run on one database, as without TEST_SHARD. */
-export const IS_ONE_DATABASE = THROUGH !== "node" && THROUGH !== "coordinator" && THROUGH !== "moved";
+export const IS_ONE_DATABASE = THROUGH !== "node" && THROUGH !== "coordinator" && THROUGH !== "away";
+/** Whether functions run away from their shard: each of their statements is a request to another node, which takes time. */
+export const IS_AWAY = THROUGH === "away";
 
 let citus: Promise<string> | null = null;
 const coordinatorUrl = (): Promise<string> => {
@@ -118,12 +120,12 @@ const newShard = async (isInstallation: boolean) => {
     const name = `avatar_test_${randomBytes(6).toString("hex")}`;
     const coordinator = await newDatabase(url, name);
     await migrateShards(coordinator, 1);
-    if (THROUGH === "moved") await keepFunctions(coordinator);
+    if (IS_AWAY) await keepFunctions(coordinator);
     return { coordinator, number: 0, end: () => dropDatabase(url, name) };
   }
   const number = next++;
   await withLock(url, {}, (admin) => migrateShard(admin, number));
-  if (THROUGH === "moved") await keepFunctions(url);
+  if (IS_AWAY) await keepFunctions(url);
   return { coordinator: url, number, end: async () => {} };
 };
 

@@ -1,0 +1,42 @@
+/** The functions at a node without their shard, as in a call during which the shard moves. Needs Citus: see `citus.ts` of testing. */
+import { describe, expect, setDefaultTimeout, test } from "bun:test";
+import { join } from "node:path";
+import { client } from "@realtime-avatar/testing/database";
+import { CITUS_BIN, startCitus } from "@realtime-avatar/testing/postgres/citus";
+import { FUNCTION_FILES } from "../../generated/function-files.ts";
+
+setDefaultTimeout(1_800_000);
+
+const ROOT = join(import.meta.dir, "../../../..");
+/** Without those that depend on chance or on times: a function takes longer here. */
+const LEFT_OUT = "{**/histories.test.ts,**/plans.test.ts,packages/db/src/{connection,functions,shards}/**}";
+
+/** The functions that read or write tables by themselves. The others do the same on any node. */
+const WITH_TABLES = FUNCTION_FILES.filter((text) =>
+  /\b(?:public|fleet)\.\w+/.test(text.replaceAll(/--.*|returns [^\n]*/g, "")),
+).map((text) => /^create function rta\.(\w+)/m.exec(text)?.[1] ?? "");
+
+describe.skipIf(CITUS_BIN === undefined)("the functions, away from their shard", () => {
+  test("each function, called by the tests of its subject: they pass. A new one needs such a test", async () => {
+    const coordinator = await startCitus(CITUS_BIN as string);
+    const admin = client(coordinator);
+    await admin.unsafe("alter system set track_functions = 'all'");
+    await admin.unsafe("select pg_reload_conf()");
+    const tests = Bun.spawn(
+      [process.execPath, "test", "--timeout=300000", `--path-ignore-patterns=${LEFT_OUT}`, "packages/db/src/"],
+      {
+        cwd: ROOT,
+        env: { ...process.env, TEST_SHARD: "away", DATABASE_URL: coordinator },
+        ...({ stdout: "ignore", stderr: "pipe" } as const),
+      },
+    );
+    const output = await new Response(tests.stderr).text();
+    expect(output.match(/^\(fail\) .*/gm) ?? []).toEqual([]);
+    expect(await tests.exited).toBe(0);
+    const called = await admin<{ name: string }[]>`
+      select distinct funcname as name from pg_stat_user_functions where schemaname ~ '^rta_.*_s[0-9]+$'`;
+    const names = new Set(called.map(({ name }) => name));
+    expect(WITH_TABLES.filter((name) => name !== "" && !names.has(name))).toEqual([]);
+    await admin.end();
+  });
+});

@@ -98,15 +98,15 @@ export const isStatementForgotten = (error: unknown): boolean =>
 
 /** SQLSTATEs of a statement that a node cannot analyze: an unknown type of a parameter, and a form that is not supported. */
 const UNFIT_FOR_NODE = new Set(["42P18", "0A000"]);
-const ON_ANOTHER_NODE = "while executing command on ";
 /**
  * Whether the shard has moved to another node while the statement ran. Citus sends the rest of a function to that node one statement
- * after the other, and not each of them can be sent. The transaction was rolled back. Executed again, the whole call is sent.
+ * after the other. Not each of them can be sent, and an error of rows that it copies there has lost its code. The transaction was rolled
+ * back. Executed again, the whole call is sent.
  */
 export const hasShardMoved = (error: unknown): boolean =>
   error instanceof postgres.PostgresError &&
-  UNFIT_FOR_NODE.has(error.code) &&
-  error.where?.startsWith(ON_ANOTHER_NODE) === true;
+  (error.routine === "ReportCopyError" ||
+    (UNFIT_FOR_NODE.has(error.code) && error.where?.startsWith("while executing command on ") === true));
 
 /** The errors of what the service depends on: while it is down, each request has one, and the stack says no more. */
 const OF_DEPENDENCIES = new Set(["DatabaseError", "StorageError", "LivekitError", "OidcError"]);

@@ -144,6 +144,10 @@ const faultsOf = (query: string, next: string, ownTyped: ReadonlySet<string>): s
       "the name of a constraint ends with a number on Citus: remove it before the name is compared",
     ],
     [
+      /\binsert into\b[^()]*\([^()]*\)\s*select p_\w+\.\*\s*(?:on conflict\b|$)/s.test(query),
+      "INSERT … SELECT of one row is a COPY, whose errors have no code of their own on another node: write `values (p_x.*)`",
+    ],
+    [
       TABLE.test(query) && ownTyped.has(assignedBy(query)),
       // PL/pgSQL passes the variable as a parameter of the query, which does not use it. Citus does not name its type to the node.
       "a query of a table is assigned to a variable of our own type, which fails when the shard is on another node (42P18): write `select array(…) into v_x`, or `select row.* into v_x`",
@@ -193,6 +197,7 @@ describe("SQL that can be distributed", () => {
     ],
     ["insert into public.t (a) values (1 + (select b from public.t where b = 2));", "a subquery"],
     ["declare v_a rta.b[]; begin v_a := array(select row(1)::rta.b from public.t for update);", "into v_x"],
+    ["insert into public.t (a, b) select p_t.*;", "no code"],
     ["declare v_a public.t[]; begin v_a[1] := (select t from public.t);", "into v_x"],
   ])("the search: finds %p", (text, fault) => {
     expect(allFaults(codeOf("f", text)).join()).toContain(fault);

@@ -37,7 +37,7 @@ begin
       tenant_id, id, environment, kind, status, content_type, size_bytes, sha256, public_token, public_type, remote_url,
       reserved_bytes, error_code, error_detail, original_filename, metadata, version, created_at, updated_at, origin, duration_ms
     )
-    select p_asset.*;
+    values (p_asset.*);
     perform rta.insert_job(p_job);
     perform rta.insert_audit_events(array[p_audit_event], array[v_outcome], true);
   else

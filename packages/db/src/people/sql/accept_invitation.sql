@@ -56,7 +56,7 @@ begin
     end if;
     delete from public.invitations where tenant_id = p_invitation.tenant_id and id = p_invitation.id;
     if p_invitation.user_id is null then
-      insert into public.users (tenant_id, id, email, name, role, version, created_at) select p_user.*;
+      insert into public.users (tenant_id, id, email, name, role, version, created_at) values (p_user.*);
     end if;
     if p_identity.id is null then
       perform rta.insert_passkey(p_passkey);

@@ -62,7 +62,7 @@ begin
   insert into public.invitations (
     tenant_id, id, digest, email, role, user_id, created_by, created_at, expires_at
   )
-  select p_invitation.*
+  values (p_invitation.*)
   on conflict (tenant_id, email) do update set
     id = excluded.id, digest = excluded.digest, role = excluded.role, user_id = excluded.user_id,
     created_by = excluded.created_by, created_at = excluded.created_at, expires_at = excluded.expires_at;

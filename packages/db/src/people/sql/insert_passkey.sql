@@ -6,5 +6,5 @@ begin
     tenant_id, id, user_id, credential_id, public_key, counter, transports, is_backed_up, name, version, created_at,
     last_used_at
   )
-  select p_passkey.*;
+  values (p_passkey.*);
 end $$;

@@ -45,5 +45,5 @@ begin
   insert into public.user_sessions (
     tenant_id, id, user_id, passkey_id, digest, user_agent, version, verified_until, created_at, expires_at, identity_id
   )
-  select p_session.*;
+  values (p_session.*);
 end $$;

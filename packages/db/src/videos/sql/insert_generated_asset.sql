@@ -9,5 +9,5 @@ begin
     tenant_id, id, environment, kind, status, content_type, size_bytes, sha256, public_token, public_type, remote_url,
     reserved_bytes, error_code, error_detail, original_filename, metadata, version, created_at, updated_at, origin, duration_ms
   )
-  select p_asset.*;
+  values (p_asset.*);
 end $$;

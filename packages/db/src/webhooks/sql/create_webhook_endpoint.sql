@@ -36,7 +36,7 @@ begin
       tenant_id, id, environment, url, description, events, ordered, status, disabled_reason, secret, previous_secret,
       previous_secret_expires_at, failing_since, version, created_at, updated_at
     )
-    select p_endpoint.*;
+    values (p_endpoint.*);
     perform rta.insert_audit_events(array[p_audit_event], array[v_outcome], false);
   else
     v_outcome := rta.refuse_write(v_refusal, p_caller, p_claim, p_audit_event);

@@ -154,6 +154,12 @@ describe.skipIf(CITUS_BIN === undefined)("the commands of shards, on Citus", () 
     await admin.unsafe("alter database older set citus.enable_schema_based_sharding = on");
     await admin.end();
     expect(await json("migrate", "--shards", "3")).toEqual({ migrated: true });
+    // As docs/scaling.md says.
+    const owner = client(url);
+    await owner.unsafe("set session_replication_role = replica");
+    await owner.unsafe(`select truncate_local_data_after_distributing_table(format('s00.%I', tablename)::regclass)
+      from pg_tables where schemaname = 's00'`);
+    await owner.end();
     expect(await json("verify")).toEqual({ findings: [] });
     expect(await json("shards")).toMatchObject([{ tenants: 1 }, { tenants: 0 }, { tenants: 0 }]);
     expect((await json("avatars", "show", avatar.id, "--tenant", tenantId)).id).toBe(avatar.id);

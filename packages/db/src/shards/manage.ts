@@ -1,9 +1,10 @@
 /** What an operator does with the shards of an installation: sees them, and moves them. Citus does the work. */
 
+import type postgres from "postgres";
 import type { Db } from "../connection/pool.ts";
 import { type LockOptions, withLock } from "../migrate.ts";
 import { statesOfNodes } from "./node-state.ts";
-import { placementOf } from "./placement.ts";
+import { placementOf, requireAgreement } from "./placement.ts";
 import { schemaOf } from "./shard.ts";
 
 /** `rows`: about how many. `bytes`: with indexes. Both are null when the node does not respond. */
@@ -30,6 +31,13 @@ const CLEAN = "call citus_cleanup_orphaned_resources()";
 /** A move can take hours: the limits of the role and of the database do not apply to it. */
 const NO_LIMITS = "set statement_timeout = 0; set lock_timeout = 0";
 
+/** Nothing is removed before the nodes agree: a coordinator from before a move takes the live tables for what was left. */
+const prepareMove = async (client: postgres.Sql): Promise<void> => {
+  await client.unsafe(NO_LIMITS);
+  await requireAgreement((text) => client.unsafe(text));
+  await client.unsafe(CLEAN);
+};
+
 /**
  * Moves a shard to the node `host:port`. Writes to it wait while the move ends. Resolves when it is there, which can take hours. No other
  * process migrates or moves meanwhile.
@@ -41,8 +49,7 @@ export const moveShard = (
   options: LockOptions = {},
 ): Promise<void> =>
   withLock(url, options, async (client) => {
-    await client.unsafe(NO_LIMITS);
-    await client.unsafe(CLEAN);
+    await prepareMove(client);
     // The journal of migrations has no primary key, and does not change meanwhile.
     await client`select citus_schema_move(${schemaOf(shard)}::regnamespace, ${host}, ${port}::integer, 'force_logical')`;
   });
@@ -50,8 +57,7 @@ export const moveShard = (
 /** Moves shards until the nodes have about equally many, or equally large ones. Returns how many were moved. */
 export const rebalanceShards = (url: string, options: LockOptions = {}): Promise<number> =>
   withLock(url, options, async (client) => {
-    await client.unsafe(NO_LIMITS);
-    await client.unsafe(CLEAN);
+    await prepareMove(client);
     const plan = await client`select distinct sourcename, sourceport, targetname, targetport, table_name::text
       from get_rebalance_table_shards_plan() where table_name::text like '%.tenants'`;
     await client`select rebalance_table_shards(shard_transfer_mode => 'force_logical')`;

@@ -5,12 +5,12 @@
  */
 import { shardOfWorkerId } from "@realtime-avatar/domain/calls/worker-sync";
 import { type Shards, shardOfTenant, shardsOfKeyId, shardsOfToken } from "@realtime-avatar/domain/shards";
-import { notExecuted } from "../connection/errors.ts";
+import { databaseFailure, notExecuted } from "../connection/errors.ts";
 import { connect, type Db, type PoolOptions } from "../connection/pool.ts";
 import { type Host, hostsOf } from "../connection/server/hosts.ts";
 import type { PoolStats } from "../connection/watcher.ts";
 import { combined, type Databases } from "../databases/databases.ts";
-import { type Node, placementOf } from "./placement.ts";
+import { type Node, placementOf, requireAgreement } from "./placement.ts";
 import { shardOptions } from "./shard.ts";
 import { findShards } from "./split.ts";
 
@@ -142,10 +142,24 @@ const repeat = (refresh: () => Promise<void>, { refreshMs = REFRESH_MS, notify }
   return () => clearInterval(timer);
 };
 
+/** How long the nodes may take to say where the shards are. */
+const COMPARE_MS = 5000;
+/** Throws when the nodes disagree about where the shards are. One that does not respond does not keep the others from being served. */
+const compareNodes = async (coordinator: Db, { notify }: ShardedOptions): Promise<void> => {
+  try {
+    await requireAgreement((text) => coordinator.within(COMPARE_MS).run(text, []));
+  } catch (error) {
+    if (databaseFailure(error) === null) throw error;
+    notify?.("a node does not say where the shards are; going on with what the coordinator says");
+  }
+};
+
 /** Opens the shards of the installation whose coordinator has the URL. */
 export const openShards = async (url: string, coordinator: Db, options: ShardedOptions): Promise<Databases> => {
   const pools = new ShardPools(url, options);
   await pools.refresh(coordinator);
+  // A command can be the one that is to say what is wrong.
+  if (options.refreshMs !== null) await compareNodes(coordinator, options);
   const stop = repeat(() => pools.refresh(coordinator.within(ASK_MS)), options);
   return {
     shards: () => pools.shards,

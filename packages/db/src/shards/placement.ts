@@ -1,4 +1,4 @@
-/** Where the shards are: on which node of Citus. */
+/** Where the shards are: on which node of Citus, and whether all nodes agree about it. */
 import type { Host } from "../connection/server/hosts.ts";
 
 type RunQuery = <Row extends object>(text: string) => PromiseLike<readonly Row[]>;
@@ -20,4 +20,65 @@ export type Node = Host & { isCoordinator: boolean };
 export const placementOf = async (query: RunQuery): Promise<Map<number, Node>> => {
   const rows = await query<Node & { shard: number }>(SELECT_PLACEMENTS);
   return new Map(rows.map(({ shard, ...node }) => [shard, node]));
+};
+
+/** What a node says: where the shards are as it knows, and of which shards it has the tables. */
+const SELECT_VIEW = `
+  select json_build_object(
+    'places', (
+      select coalesce(json_object_agg(shard, host || ':' || port), '{}') from (${SELECT_PLACEMENTS}) known
+    ),
+    'tables', (
+      select coalesce(json_agg(distinct substr(relnamespace::regnamespace::text, 2)::integer), '[]') from pg_class
+      where relkind = 'r' and relname ~ '^tenants_[0-9]+$' and relnamespace::regnamespace::text ~ '^s[0-9]{2,4}$'
+    )
+  )`;
+type View = { places: Record<string, string>; tables: number[] };
+
+/** What to do about nodes that disagree. */
+export const RESTORED =
+  'A server was restored from before a move, or from before shards were added. Move, migrate and clean up nothing: what Citus takes for a remainder can be the only copy. Follow "Restore" in docs/scaling.md.';
+
+/**
+ * In what the nodes disagree with the coordinator about where the shards are, a sentence each. A node that does not respond, or that Citus
+ * does not keep up to date, is left out.
+ * The end of a move changes one node after the other, so a caller of a running installation asks again: see `requireAgreement`.
+ */
+export const disagreements = async (query: RunQuery): Promise<string[]> => {
+  const known = new Map<string, string>();
+  for (const [shard, { host, port }] of await placementOf(query)) known.set(String(shard), `${host}:${port}`);
+  const rows = await query<{ node: string; success: boolean; result: string }>(
+    `select format('%s:%s', nodename, nodeport) as node, success, result
+     from run_command_on_all_nodes('${SELECT_VIEW.replaceAll("'", "''")}', give_warning_for_connection_errors => true)
+     join pg_dist_node using (nodeid) where isactive and metadatasynced order by 1`,
+  );
+  return rows
+    .filter(({ success }) => success)
+    .flatMap(({ node, result }) => {
+      const { places, tables }: View = JSON.parse(result);
+      const shards = [...new Set([...known.keys(), ...Object.keys(places)])].sort((a, b) => Number(a) - Number(b));
+      return shards.flatMap((shard) => {
+        const [own, other] = [known.get(shard), places[shard]];
+        if (own !== other) {
+          return [`The coordinator has shard ${shard} at ${own ?? "no node"}, and ${node} at ${other ?? "no node"}.`];
+        }
+        return own === node && !tables.includes(Number(shard))
+          ? [`${node} does not have the tables of shard ${shard}.`]
+          : [];
+      });
+    });
+};
+
+/** How often nodes that disagree are asked again, and the pause before: a move can be at its end. */
+const ATTEMPTS = 5;
+const PAUSE_MS = 500;
+
+/** Throws when the nodes disagree about where the shards are, and go on doing so. */
+export const requireAgreement = async (query: RunQuery): Promise<void> => {
+  for (let attempt = 1; ; attempt++) {
+    const found = await disagreements(query);
+    if (found.length === 0) return;
+    if (attempt === ATTEMPTS) throw new Error([...found, RESTORED].join(" "));
+    await Bun.sleep(PAUSE_MS);
+  }
 };

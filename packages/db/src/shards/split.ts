@@ -11,6 +11,7 @@ import { SCHEMA_NAMES } from "../functions/schema.ts";
 import { grantAsInFirst } from "../grant.ts";
 import { type LockOptions, withLock } from "../migrate.ts";
 import { migrateShard, RENAMED } from "./migrate-shard.ts";
+import { requireAgreement } from "./placement.ts";
 import { functionsInShard, schemaOf, textInShard } from "./shard.ts";
 
 type Row = { count: number; splitAt: Date | null };
@@ -108,7 +109,7 @@ export const migrateShards = (url: string, count: number, options: MigrateOption
         await transaction`insert into public.shards (count, split_at) values (0, ${splitAt})`;
         await transaction.unsafe(NEWER_JOURNAL);
       });
-    }
+    } else if (options.isPlain !== true) await requireAgreement((text) => client.unsafe(text));
     const [known] = await client.unsafe<Row[]>(SELECT_SHARDS);
     if (!known || known.count > count) throw new Error(`There are ${known?.count} shards: they cannot become fewer.`);
     let hasChanged = known.count < count;

@@ -8,7 +8,7 @@ import type { Db } from "../connection/pool.ts";
 import type { Databases } from "../databases/databases.ts";
 import { isMigrated, migrations } from "../migrate.ts";
 import { type NodeState, statesOfNodes } from "./node-state.ts";
-import { placementOf } from "./placement.ts";
+import { disagreements, placementOf, RESTORED } from "./placement.ts";
 import { functionsInShard, schemaOf } from "./shard.ts";
 
 /** Something that is wrong: `place` is a shard, a node, or the database. */
@@ -120,6 +120,8 @@ export const verifySchema = async (databases: Databases, server: Db): Promise<Fi
     if (state) found.push(...missingTriggers(placeOf(db), state.triggers[schemaOf(db.shard ?? 0)] ?? []));
     else if (!place) found.push({ place: placeOf(db), problem: "it is on no node" });
   }
+  const differences = await disagreements((text) => asking.run(text, []));
+  if (differences.length > 0) found.push({ place: "coordinator", problem: [...differences, RESTORED].join(" ") });
   found.push(...(await verifyMoves(asking)));
   return [...found, ...nodes.flatMap((node) => verifyNode(node, shards.count))];
 };

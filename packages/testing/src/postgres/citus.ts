@@ -60,13 +60,18 @@ const startNode = async (data: string, password: string, options: ClusterOptions
   return { url, server };
 };
 
-/** Starts the three servers, the coordinator first. They end with this process. */
-export const startNodes = async (binaries: string): Promise<Citus> => {
+/** Starts the three servers, the coordinator first. They end with this process. `settingsOf`: further settings of the server at a port. */
+export const startNodes = async (
+  binaries: string,
+  settingsOf: (port: number) => Record<string, string> = () => ({}),
+): Promise<Citus> => {
   const folder = await temporaryFolder();
   removeAtEnd(folder);
   const password = randomBytes(12).toString("hex");
   const nodes = await Promise.all(
-    (await freePorts(3)).map((port) => startNode(join(folder, `node-${port}`), password, { port, binaries })),
+    (await freePorts(3)).map((port) =>
+      startNode(join(folder, `node-${port}`), password, { port, binaries, settings: settingsOf(port) }),
+    ),
   );
   const urls = nodes.map(({ url }) => url);
   const [coordinator = "", ...workers] = urls;

@@ -83,7 +83,7 @@ const rightsInShard = (shard: number): string[] => {
 };
 
 /** The roles with the rights of the service in a shard, in this version. */
-const rolesIn = async (client: postgres.Sql, shard: number): Promise<string[]> => {
+export const rolesIn = async (client: postgres.Sql, shard: number): Promise<string[]> => {
   const rows = await client<{ name: string }[]>`
     select distinct rolname as name from pg_namespace
     cross join aclexplode(nspacl) join pg_roles on pg_roles.oid = grantee
@@ -97,13 +97,17 @@ const grantAll = (client: postgres.Sql, rights: readonly string[], role: string)
   return client.begin((transaction) => transaction.unsafe(grants));
 };
 
+/** Gives roles the rights of the service in a shard. */
+export const grantInShard = async (client: postgres.Sql, shard: number, roles: readonly string[]): Promise<void> => {
+  for (const role of roles) await grantAll(client, rightsInShard(shard), role);
+};
+
 /**
  * Gives the roles of the service in shard 0 the same rights in a new shard. Each replica finds the new shard by itself, and would
  * not be ready without these rights.
  */
-export const grantAsInFirst = async (client: postgres.Sql, shard: number): Promise<void> => {
-  for (const role of await rolesIn(client, 0)) await grantAll(client, rightsInShard(shard), role);
-};
+export const grantAsInFirst = async (client: postgres.Sql, shard: number): Promise<void> =>
+  grantInShard(client, shard, await rolesIn(client, 0));
 
 type Role = { isOwner: boolean; mayCreate: boolean };
 

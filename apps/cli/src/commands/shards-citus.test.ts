@@ -93,6 +93,7 @@ describe.skipIf(CITUS_BIN === undefined)("the commands of shards, on Citus", () 
     await moveShard(`${url}?statement_timeout=300`, 3, { host, port: Number(port) });
     await json("shards", "move", "3", at(3));
     expect(await json("shards", "move", "3", other)).toEqual({ shard: 3, node: other });
+    expect(await json("shards", "move", "3", other)).toEqual({ shard: 3, node: other });
     expect((await json("shards"))[3].node).toBe(other);
     expect(await json("verify")).toEqual({ findings: [] });
     expect(await json("shards", "add", "2")).toEqual({ shards: 6 });
@@ -106,7 +107,7 @@ describe.skipIf(CITUS_BIN === undefined)("the commands of shards, on Citus", () 
     expect((await cli("shards", "move", "6", other)).code).toBe(2);
   });
 
-  test("verify: names a trigger that is disabled on a node, and functions that are missing there", async () => {
+  test("verify: names a trigger that is disabled on a node, and functions that are missing there, which migrate creates", async () => {
     const [{ node } = { node: "" }] = await json("shards");
     const admin = client(Object.assign(new URL(url), { host: node }).href);
     await admin.unsafe("set citus.enable_ddl_propagation = off");
@@ -124,8 +125,10 @@ describe.skipIf(CITUS_BIN === undefined)("the commands of shards, on Citus", () 
     const { findings } = JSON.parse(found.stdout) as { findings: { place: string; problem: string }[] };
     expect(findings.map(({ place }) => place)).toEqual(["shard 0", `node ${node}`]);
     expect(findings.map(({ problem }) => problem).join("\n")).toMatch(
-      /audit_events_append_only.*\n.*_s00 has \d+ functions, not \d+$/,
+      /audit_events_append_only.*\n.*_s00 has \d+ functions, not \d+: run `migrate`$/,
     );
+    expect(await json("migrate")).toEqual({ migrated: true });
+    expect(JSON.parse((await cli("verify", "--json")).stdout).findings).toHaveLength(1);
     await admin.end();
   });
 

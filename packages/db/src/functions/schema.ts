@@ -24,5 +24,17 @@ export const functionsSchema = (files: readonly string[], suffix = ""): { name: 
   return { name, create };
 };
 
+/** What tells whether a server has the functions of a schema, each with its text: their number, and a digest. */
+export const DIGEST = `count(*) || ' ' || md5(string_agg(proname || ' ' || md5(prosrc), '' order by proname collate "C"))`;
+
+const md5 = (text: string): string => createHash("md5").update(text).digest("hex");
+
+/** `DIGEST` of the functions that the text `create` creates. */
+export const digestOf = (create: string): string => {
+  const functions = [...create.matchAll(/^create function \w+\.(\w+)\(.*?\$\$(.*?)\$\$/gms)];
+  const texts = functions.map(([, name = "", body = ""]) => `${name} ${md5(body)}`).sort();
+  return `${texts.length} ${md5(texts.join(""))}`;
+};
+
 /** The schema of the functions of this program, and the text that creates it. */
 export const { name: FUNCTIONS_SCHEMA, create: CREATE_FUNCTIONS } = functionsSchema(FUNCTION_FILES);

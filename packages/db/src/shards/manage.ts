@@ -39,7 +39,7 @@ const prepareMove = async (client: postgres.Sql): Promise<void> => {
 };
 
 /**
- * Moves a shard to the node `host:port`. Writes to it wait while the move ends. Resolves when it is there, which can take hours. No other
+ * Moves a shard to the node `host:port`, unless it is there. Writes to it wait while the move ends. Resolves when it is there, which can take hours. No other
  * process migrates or moves meanwhile.
  */
 export const moveShard = (
@@ -50,6 +50,8 @@ export const moveShard = (
 ): Promise<void> =>
   withLock(url, options, async (client) => {
     await prepareMove(client);
+    const place = (await placementOf((text) => client.unsafe(text))).get(shard);
+    if (place?.host === host && place.port === port) return;
     // The journal of migrations has no primary key, and does not change meanwhile.
     await client`select citus_schema_move(${schemaOf(shard)}::regnamespace, ${host}, ${port}::integer, 'force_logical')`;
   });

@@ -2,6 +2,8 @@
 import type postgres from "postgres";
 import { FUNCTION_FILES } from "../../generated/function-files.ts";
 import { applyMigrations, BREAKPOINT, type Migration } from "../apply-migrations.ts";
+import { DIGEST, digestOf } from "../functions/schema.ts";
+import { grantInShard, rolesIn } from "../grant.ts";
 import { migrations } from "../migrate.ts";
 import { CALLED_FUNCTIONS, functionsInShard, schemaOf, textInShard } from "./shard.ts";
 
@@ -50,6 +52,40 @@ const hasCitus = async (client: postgres.Sql): Promise<boolean> =>
 export const prepareDistributed = (client: postgres.Sql): Promise<unknown> =>
   client.unsafe("set citus.enable_unsafe_triggers = on; set citus.propagate_set_commands = 'local'");
 
+type Functions = { name: string; create: string };
+
+/** Whether every server that responds has these functions, each with its text. */
+const hasFunctions = async (client: postgres.Sql, { name, create }: Functions, isDistributed: boolean) => {
+  const digest = `select ${DIGEST} as result from pg_proc where pronamespace = to_regnamespace('${name}')`;
+  const everywhere = `select result from run_command_on_all_nodes('${digest.replaceAll("'", "''")}', give_warning_for_connection_errors => true)
+    where success`;
+  const found = await client.unsafe<{ result: string | null }[]>(isDistributed ? everywhere : digest);
+  return found.every(({ result }) => result === digestOf(create));
+};
+
+/** Creates the functions of a shard. Incomplete ones are dropped before; the roles of the service keep their rights. */
+const createFunctions = async (
+  client: postgres.Sql,
+  shard: number,
+  { name, create }: Functions,
+  isDistributed: boolean,
+): Promise<void> => {
+  const roles = await rolesIn(client, shard);
+  // The text that Citus sends to the nodes has the schema of every name then.
+  await client.unsafe("set search_path = pg_catalog");
+  await client.begin(async (transaction) => {
+    await transaction.unsafe(`drop schema if exists ${name} cascade`);
+    await transaction.unsafe(create);
+    // A connection to another node, because the shard has moved, has the whole call run on the node of the shard.
+    if (isDistributed) {
+      await transaction`
+        select create_distributed_function(oid, colocate_with => ${`${schemaOf(shard)}.tenants`})
+        from pg_proc where pronamespace = ${name}::regnamespace and proname in ${transaction([...CALLED_FUNCTIONS])}`;
+    }
+  });
+  await grantInShard(client, shard, roles);
+};
+
 /**
  * Creates a shard, or applies the migrations that are pending there, and creates the functions of this program for it. On Citus, a new
  * shard is distributed as a whole, to one of its nodes, when it has all tables and triggers. Returns whether anything was missing.
@@ -71,19 +107,8 @@ export const migrateShard = async (
     const [known] = await client`select 1 from citus_schemas where schema_name = ${schema}::regnamespace`;
     if (!known) await client`select citus_schema_distribute(${schema}::regnamespace)`;
   }
-  const { name, create } = functionsInShard(shard, version.files);
-  const [functions] = await client`select 1 where to_regnamespace(${name}) is not null`;
-  if (functions) return isApplied;
-  // The text that Citus sends to the nodes has the schema of every name then.
-  await client.unsafe("set search_path = pg_catalog");
-  await client.begin(async (transaction) => {
-    await transaction.unsafe(create);
-    // A connection to another node, because the shard has moved, has the whole call run on the node of the shard.
-    if (isDistributed) {
-      await transaction`
-        select create_distributed_function(oid, colocate_with => ${`${schema}.tenants`})
-        from pg_proc where pronamespace = ${name}::regnamespace and proname in ${transaction([...CALLED_FUNCTIONS])}`;
-    }
-  });
+  const functions = functionsInShard(shard, version.files);
+  if (await hasFunctions(client, functions, isDistributed)) return isApplied;
+  await createFunctions(client, shard, functions, isDistributed);
   return true;
 };

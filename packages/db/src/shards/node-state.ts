@@ -1,5 +1,6 @@
 /** What the nodes of Citus say of themselves, and of the shards that they have. One statement, which the coordinator sends to all. */
 import type { Db } from "../connection/pool.ts";
+import { DIGEST } from "../functions/schema.ts";
 
 export type NodeState = {
   node: string;
@@ -7,8 +8,8 @@ export type NodeState = {
   isActive: boolean;
   /** Null: it does not respond. */
   state: {
-    /** How many functions each of our schemas has. */
-    functions: Record<string, number>;
+    /** Of each of our schemas, the `DIGEST` of its functions. */
+    functions: Record<string, string>;
     /** By the schema of each shard that it has, the triggers that are enabled, as `table.trigger`; and about how many rows there are. */
     triggers: Record<string, string[]>;
     rows: Record<string, number>;
@@ -25,7 +26,7 @@ const STATE = `
   select json_build_object(
     'functions', (
       select coalesce(json_object_agg(nspname, functions), '{}') from (
-        select nspname, count(*) as functions from pg_proc join pg_namespace on pg_namespace.oid = pronamespace
+        select nspname, ${DIGEST} as functions from pg_proc join pg_namespace on pg_namespace.oid = pronamespace
         where nspname ~ '^rta_' group by nspname
       ) counted
     ),

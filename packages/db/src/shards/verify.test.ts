@@ -1,13 +1,17 @@
 /** What is wrong with a node. On Citus: `apps/cli/src/commands/shards-citus.test.ts`. */
 import { expect, test } from "bun:test";
-import { FUNCTION_FILES } from "../../generated/function-files.ts";
+import { digestOf } from "../functions/schema.ts";
 import type { NodeState } from "./node-state.ts";
 import { functionsInShard } from "./shard.ts";
 import { verifyNode } from "./verify.ts";
 
-const FUNCTIONS = FUNCTION_FILES.filter((text) => text.includes("create function ")).length + 1;
+const [zero, one] = [0, 1].map((shard) => functionsInShard(shard)) as [
+  { name: string; create: string },
+  { name: string; create: string },
+];
+const functions = { [zero.name]: digestOf(zero.create), [one.name]: digestOf(one.create) };
 const fine = {
-  functions: Object.fromEntries([0, 1].map((shard) => [functionsInShard(shard).name, FUNCTIONS])),
+  functions,
   triggers: {},
   rows: {},
   isolation: "read committed",
@@ -31,8 +35,13 @@ test.each<[string, Partial<NodeState>, RegExp | null]>([
   ["an old prepared transaction", { state: { ...fine, prepared: 2 } }, /^2 prepared transactions/],
   [
     "no functions",
-    { state: { ...fine, functions: { [functionsInShard(0).name]: FUNCTIONS } } },
-    /_s01 has 0 functions/,
+    { state: { ...fine, functions: { [zero.name]: digestOf(zero.create) } } },
+    /_s01 has 0 functions, not \d+: run `migrate`/,
+  ],
+  [
+    "functions of another text",
+    { state: { ...fine, functions: { ...functions, [one.name]: digestOf(zero.create) } } },
+    /_s01 has functions with another text: run `migrate`/,
   ],
 ])("a node, %s: said", (_, node, expected) => {
   const problems = problemsOf(node);

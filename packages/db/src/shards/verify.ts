@@ -2,10 +2,10 @@
  * Verifies the schema of each database: its migrations and functions, the triggers that protect it, and with shards the functions
  * and the settings of every node.
  */
-import { FUNCTION_FILES } from "../../generated/function-files.ts";
 import { databaseFailure } from "../connection/errors.ts";
 import type { Db } from "../connection/pool.ts";
 import type { Databases } from "../databases/databases.ts";
+import { digestOf } from "../functions/schema.ts";
 import { isMigrated, migrations } from "../migrate.ts";
 import { type NodeState, statesOfNodes } from "./node-state.ts";
 import { disagreements, placementOf, RESTORED } from "./placement.ts";
@@ -24,9 +24,6 @@ const TRIGGERS: readonly string[] = [
     ),
   ),
 ];
-
-/** How many functions a schema of a shard has: also the one that holds the shard. */
-const FUNCTIONS = FUNCTION_FILES.filter((text) => text.includes("create function ")).length + 1;
 
 /** Within how many seconds a node reports at the latest, so that the end of a move does not keep writes waiting longer. */
 const REPORT_SECONDS = 1;
@@ -69,9 +66,12 @@ export const verifyNode = ({ node: name, isActive, state }: NodeState, count: nu
   const findings: Finding[] = [];
   if (!isActive) findings.push({ place, problem: "Citus does not keep it up to date" });
   for (let shard = 0; shard < count; shard++) {
-    const schema = functionsInShard(shard).name;
-    const found = functions[schema] ?? 0;
-    if (found !== FUNCTIONS) findings.push({ place, problem: `${schema} has ${found} functions, not ${FUNCTIONS}` });
+    const { name: schema, create } = functionsInShard(shard);
+    const [found, expected] = [functions[schema] ?? "0", digestOf(create)];
+    if (found === expected) continue;
+    const [count, wanted] = [found, expected].map((digest) => digest.split(" ")[0]);
+    const difference = count === wanted ? "functions with another text" : `${count} functions, not ${wanted}`;
+    findings.push({ place, problem: `${schema} has ${difference}: run \`migrate\`` });
   }
   if (isolation !== "read committed") {
     findings.push({ place, problem: `default_transaction_isolation is ${isolation}; it must be read committed` });

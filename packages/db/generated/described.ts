@@ -23,6 +23,7 @@ export type Described = {
   count_tenants: { tenants: number | null };
   count_usage_sessions: { position: number | null; count: number | null; isExact: boolean | null };
   find_any_user: { found: boolean | null };
+  find_any_worker: { found: number | null };
   find_api_key: {
     status: string | null;
     tenantId: string | null;

@@ -2158,6 +2158,9 @@ from (select usage_sessions.id from (
 -- find_any_user. Columns: found boolean.
 select exists (select from users) as found
 
+-- find_any_worker. Columns: found integer.
+select 1 as found from fleet.avatar_workers limit 1
+
 -- find_api_key. Columns: status text, tenantId text, id text, keyId text, environment text, name text, scopes text[], spendLimitCreditMicros bigint, inheritedSpendLimitCreditMicros bigint, maxConcurrentSessions bigint, inheritedMaxConcurrentSessions bigint, expiresAt timestamptz, inheritedExpiresAt timestamptz, lineage text[], version integer, spentCreditMicros bigint, reservedCreditMicros bigint, lastUsedAt timestamptz, createdAt timestamptz.
 select
   case

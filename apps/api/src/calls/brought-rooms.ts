@@ -35,7 +35,7 @@ import { withRequestContext } from "../http/request-context.ts";
 import { responseText, sendText } from "../http/response.ts";
 import { type Attempt, executeWithBody, type ResourceResponse, type Settled } from "../http/write.ts";
 import { callRequest, countRefused } from "./calls.ts";
-import { realtimeOf } from "./realtime.ts";
+import { realtimeOf, requireAvatarWorker } from "./realtime.ts";
 
 const DETAIL: RouteDetail = { isHidden: true };
 const MISSING = new Problem("missing_api_key", "Send the API key in the header `x-api-key`.");
@@ -150,6 +150,7 @@ const bringOperation = (price: number) => ({
       case "stale":
         return outcome;
       case "queued":
+        await requireAvatarWorker(db);
         throw new Problem("rate_limited", "All slots are in use. Send the same request again: it keeps its place.", {
           retryable: true,
           retryAfterSeconds: RETRY_MS / 1000,

@@ -51,7 +51,7 @@ import { keyOf } from "../http/person.ts";
 import type { RequestContext } from "../http/request-context.ts";
 import { type Attempt, execute, type OutcomeOf, type Settled } from "../http/write.ts";
 import { dispatchOf } from "./agent.ts";
-import { type Realtime, realtimeOf } from "./realtime.ts";
+import { type Realtime, realtimeOf, requireAvatarWorker } from "./realtime.ts";
 
 const OPERATIONS = operations({
   startCall: {
@@ -234,6 +234,7 @@ const startOperation = (prices: Prices, hasAgent: boolean, dependencies: Pick<De
       case "stale":
         return outcome;
       case "queued":
+        await requireAvatarWorker(db);
         metrics?.callRequested("queued");
         return { kind: "queued", body: presentQueued(outcome.place), retryAfterSeconds: RETRY_MS / 1000 };
       case "too_many_tickets":

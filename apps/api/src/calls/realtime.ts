@@ -1,5 +1,5 @@
 /** What realtime calls need beside the database: LiveKit, and avatar workers. */
-import { listWorkersWithWork } from "@realtime-avatar/db/calls/fleet";
+import { hasAvatarWorker, listWorkersWithWork } from "@realtime-avatar/db/calls/fleet";
 import { readInstance } from "@realtime-avatar/db/calls/reconcile";
 import type { Db } from "@realtime-avatar/db/connection/pool";
 import { forEachDatabase } from "@realtime-avatar/db/connection/which-database";
@@ -75,6 +75,15 @@ export const createRealtime = ({
     tokenKey: roomTokenKey(sessionSecret),
     callKey: callSigningKey(sessionSecret),
   };
+};
+
+/** Throws when the shard of a call that has to wait has no avatar worker: its turn would never come. One database waits for its first one. */
+export const requireAvatarWorker = async (db: Db): Promise<void> => {
+  if (db.shard === null || (await hasAvatarWorker(db))) return;
+  throw new Problem(
+    "realtime_not_configured",
+    `No avatar worker serves shard ${db.shard}, in which this tenant is. The operator of the service starts one with AVATAR_WORKER_SHARD=${db.shard}.`,
+  );
 };
 
 /** Throws the problem `realtime_not_configured`. Not 503: a client would send the request again. */

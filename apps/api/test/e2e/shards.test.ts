@@ -91,8 +91,10 @@ describe.skipIf(installation === null)("the API on shards", () => {
     expect(data.length).toBeGreaterThan(0);
   });
 
-  test("a call: an avatar worker of its shard takes it, one of another does not, and it is charged", async () => {
+  test("a call: 501 without an avatar worker of its shard; then that takes it, one of another does not, and it is charged", async () => {
     await calls.syncOf("wrk_other-s2", { features: ["voice"] });
+    const refused = await calls.start({ avatar_id: await calls.avatar() });
+    expect([refused.status, refused.body.detail]).toEqual([501, expect.stringContaining("AVATAR_WORKER_SHARD=3")]);
     await calls.syncOf("wrk_own-s3", { features: ["voice"] });
     const avatarId = await calls.avatar();
     const started = await calls.start({ avatar_id: avatarId });

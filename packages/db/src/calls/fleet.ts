@@ -172,6 +172,14 @@ const selectWorkersWithWork = statement<{ workerId: string }>(
     where ${avatarPreloads.hasNews} and ${avatarPreloads.workerId} = any (${sql.placeholder("workerIds")}::text[])`,
 );
 
+const selectAnyWorker = statement<{ found: number }>(
+  "find_any_worker",
+  sql`select 1 as found from ${avatarWorkers} limit 1`,
+);
+
+/** Whether the database has an avatar worker whose lease has not been over for long. One statement. */
+export const hasAvatarWorker = async (db: Runner): Promise<boolean> => (await selectAnyWorker(db, {})).length > 0;
+
 /** Those of these workers for which something has changed since their last sync. One statement, cheap. */
 export const listWorkersWithWork = async (db: Runner, workerIds: readonly string[]): Promise<string[]> =>
   (await selectWorkersWithWork(db, { workerIds })).map(({ workerId }) => workerId);

@@ -9,6 +9,7 @@ import { newAsset, newPublicToken } from "./assets/asset.ts";
 import { isId, newId } from "./id.ts";
 import {
   MAX_SHARDS,
+  namesLaterShard,
   newTenantId,
   randomInShard,
   type Shards,
@@ -111,4 +112,15 @@ test("an id of a shard that does not exist: nowhere", () => {
   expect(shardOfTenant(tenantId, empty(16))).toBeNull();
   expect(shardsOfKeyId(generateApiKey("test", randomInShard(random, 31)).keyId, empty(16))).toEqual([]);
   expect(shardsOfToken(newPublicToken(randomInShard(random, 31)), empty(16))).toEqual([]);
+});
+
+test.each([
+  [31, 16, true],
+  [15, 16, false],
+  [1023, 16, true],
+  [1024, 16, false],
+  [31, 0, false],
+])("a key id that begins with %d, of %d shards: may be of a later shard: %p", (shard, count, expected) => {
+  const { keyId } = generateApiKey("test", randomInShard(random, shard));
+  expect(namesLaterShard(keyId, empty(count))).toBe(expected);
 });

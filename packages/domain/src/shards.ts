@@ -78,5 +78,11 @@ const shardsOf = (text: string, digits: string, { count, splitAt }: Shards): rea
   return [...(shard < count ? [shard] : []), ...(splitAt === null ? [] : [0])];
 };
 
+/** Whether a key id names a shard that the installation does not have, but can get. */
+export const namesLaterShard = (keyId: string, { count }: Shards): boolean => {
+  const shard = numberOf(keyId, BASE62);
+  return count > 0 && shard >= count && shard < MAX_SHARDS;
+};
+
 export const shardsOfKeyId = (keyId: string, shards: Shards): readonly number[] => shardsOf(keyId, BASE62, shards);
 export const shardsOfToken = (token: string, shards: Shards): readonly number[] => shardsOf(token, BASE64URL, shards);

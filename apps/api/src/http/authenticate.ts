@@ -15,7 +15,7 @@ import {
   type StoredCredential,
 } from "@realtime-avatar/db/callers/callers";
 import type { Db } from "@realtime-avatar/db/connection/pool";
-import { findIn } from "@realtime-avatar/db/databases/databases";
+import { type Databases, findIn } from "@realtime-avatar/db/databases/databases";
 import type { ApiKeyRecord } from "@realtime-avatar/domain/api-keys/api-key";
 import { permits, type Scope } from "@realtime-avatar/domain/api-keys/scope";
 import { type ApiKeySecret, parseApiKey, verifyApiKey } from "@realtime-avatar/domain/api-keys/secret";
@@ -79,6 +79,7 @@ export type WriteRequest = Authenticated & {
 
 /** The credential of `secret` with its key, and which of `places` has it. Throws a problem unless both are valid. */
 const findValidCredential = async (
+  databases: Databases,
   places: readonly Db[],
   secret: ApiKeySecret,
   targetId: ApiKeyId | null,
@@ -87,10 +88,11 @@ const findValidCredential = async (
   including: CreditsOfCaller | null,
 ): Promise<{ stored: StoredCredential; db: Db }> => {
   let db = places[0] as Db;
-  const stored = await findIn(places, (place) => {
+  const find = (place: Db) => {
     db = place.until(context);
     return findCredential(db, secret.keyId, targetId, knownTenant, including);
-  });
+  };
+  const stored = (await findIn(places, find)) ?? (await findIn(await databases.ofNewKeyId(secret.keyId), find));
   if (!stored || !verifyApiKey(secret, stored.digest)) throw INVALID;
   const { status, tenantId } = stored.caller;
   context.tenantId = tenantId;
@@ -114,10 +116,18 @@ const authenticateKey = async (
   context.keyId = secret.keyId;
   const known = recentSecrets.tenantOf(secret);
   const places = known === undefined ? databases.ofKeyId(secret.keyId) : [databases.ofTenant(known)];
-  let { stored, db } = await findValidCredential(places, secret, targetId, context, known, including);
+  let { stored, db } = await findValidCredential(databases, places, secret, targetId, context, known, including);
   // When another request used the credential first, or a rotation retired it meanwhile, it is looked up again.
   if (stored.isUnused && !(await confirmFirstUse(db, secret.keyId))) {
-    ({ stored, db } = await findValidCredential([db], secret, targetId, context, stored.caller.tenantId, including));
+    ({ stored, db } = await findValidCredential(
+      databases,
+      [db],
+      secret,
+      targetId,
+      context,
+      stored.caller.tenantId,
+      including,
+    ));
   }
   const { caller, target } = stored;
   context.keyEnvironment = caller.environment;

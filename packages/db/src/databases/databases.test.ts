@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import type { Db } from "../connection/pool.ts";
-import { combined, findIn } from "./databases.ts";
+import { combined, type Databases, findIn, readAll } from "./databases.ts";
 
 describe("findIn", () => {
   /** Databases, told apart by this. */
@@ -46,4 +46,21 @@ test("combined: numbers are added, of lengths of time the longest, of others wha
   ];
   expect(combined<object>(all)).toEqual({ jobs: 5, oldestSeconds: 40, autoCreate: true });
   expect(combined([{ jobs: 1 }, { jobs: Number.NaN }]).jobs).toBeNaN();
+});
+
+describe("readAll", () => {
+  const counted = (jobs: number | null): Db => ({ deadlineMs: jobs, within: () => counted(jobs) }) as unknown as Db;
+  const read = async ({ deadlineMs }: Db) => {
+    if (deadlineMs === null) throw new Error("no response");
+    return { jobs: deadlineMs };
+  };
+  const readOf = (...all: Db[]) => readAll({ all: () => all } as unknown as Databases, read, 10);
+
+  test("a database that does not respond: the counts of the others", async () => {
+    expect(await readOf(counted(2), counted(null), counted(3))).toEqual({ jobs: 5 });
+  });
+
+  test("no database responds: the failure", async () => {
+    await expect(readOf(counted(null), counted(null))).rejects.toThrow("no response");
+  });
 });

@@ -18,6 +18,8 @@ export type Databases = {
   /** The databases in which a key id, or the token of a public URL, can be, the likely one first: see `findIn`. */
   ofKeyId(keyId: string): readonly Db[];
   ofToken(token: string): readonly Db[];
+  /** Those in which a key id can be that no database of `ofKeyId` has: shards that were added a moment ago. */
+  ofNewKeyId(keyId: string): Promise<readonly Db[]>;
   /** The database whose calls an avatar worker takes: see `shardOfWorkerId`. */
   ofWorker(workerId: string): Db;
   /** The database of the shard with this number; of any number, for one database. */
@@ -68,12 +70,18 @@ export const areMigrated = async (databases: Databases): Promise<boolean> => {
   return all.length > 0 && (await Promise.all(all.map(isMigrated))).every(Boolean);
 };
 
-/** The counts of all databases together. Throws when one does not respond within the time. */
+/** The counts of all databases together that respond within the time. Throws when none does. */
 export const readAll = async <Counts extends object>(
   databases: Databases,
   read: (db: Db) => Promise<Counts>,
   milliseconds: number,
-): Promise<Counts> => combined(await Promise.all(databases.all().map((db) => read(db.within(milliseconds)))));
+): Promise<Counts> => {
+  const results = await Promise.allSettled(databases.all().map((db) => read(db.within(milliseconds))));
+  const counts = results.flatMap((result) => (result.status === "fulfilled" ? [result.value] : []));
+  const [first] = results;
+  if (counts.length === 0 && first?.status === "rejected") throw first.reason;
+  return combined(counts);
+};
 
 export const oneDatabase = (db: Db): Databases => {
   const all = [db];
@@ -84,6 +92,7 @@ export const oneDatabase = (db: Db): Databases => {
     ofTenant: () => db,
     ofKeyId: () => all,
     ofToken: () => all,
+    ofNewKeyId: async () => [],
     ofWorker: () => db,
     ofShard: () => db,
     each: (start) => start(db),

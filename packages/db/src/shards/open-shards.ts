@@ -4,7 +4,13 @@
  * a statement costs a hop. So the service goes on with what it knows when the coordinator does not respond.
  */
 import { shardOfWorkerId } from "@realtime-avatar/domain/calls/worker-sync";
-import { type Shards, shardOfTenant, shardsOfKeyId, shardsOfToken } from "@realtime-avatar/domain/shards";
+import {
+  namesLaterShard,
+  type Shards,
+  shardOfTenant,
+  shardsOfKeyId,
+  shardsOfToken,
+} from "@realtime-avatar/domain/shards";
 import { databaseFailure, notExecuted } from "../connection/errors.ts";
 import { connect, type Db, type PoolOptions } from "../connection/pool.ts";
 import { type Host, hostsOf } from "../connection/server/hosts.ts";
@@ -142,6 +148,24 @@ const repeat = (refresh: () => Promise<void>, { refreshMs = REFRESH_MS, notify }
   return () => clearInterval(timer);
 };
 
+/** The least time between two readings for ids of shards that are not known. */
+const READ_AGAIN_MS = 1000;
+/** Returns a function that reads where the shards are, after it is called. Who calls before a reading begins, shares it. */
+const sharedReading = (read: () => Promise<void>): (() => Promise<void>) => {
+  let next: Promise<void> | null = null;
+  let last = Number.NEGATIVE_INFINITY;
+  const begin = async (): Promise<void> => {
+    await Bun.sleep(Math.max(0, last + READ_AGAIN_MS - performance.now()));
+    last = performance.now();
+    next = null;
+    await read();
+  };
+  return () => {
+    next ??= begin();
+    return next;
+  };
+};
+
 /** How long the nodes may take to say where the shards are. */
 const COMPARE_MS = 5000;
 /** Throws when the nodes disagree about where the shards are. One that does not respond does not keep the others from being served. */
@@ -160,6 +184,7 @@ export const openShards = async (url: string, coordinator: Db, options: ShardedO
   await pools.refresh(coordinator);
   // A command can be the one that is to say what is wrong.
   if (options.refreshMs !== null) await compareNodes(coordinator, options);
+  const readAgain = sharedReading(() => pools.refresh(coordinator.within(ASK_MS)));
   const stop = repeat(() => pools.refresh(coordinator.within(ASK_MS)), options);
   return {
     shards: () => pools.shards,
@@ -168,6 +193,11 @@ export const openShards = async (url: string, coordinator: Db, options: ShardedO
     ofTenant: (tenantId) => pools.at(shardOfTenant(tenantId, pools.shards)),
     ofKeyId: (keyId) => shardsOfKeyId(keyId, pools.shards).map((shard) => pools.at(shard)),
     ofToken: (token) => shardsOfToken(token, pools.shards).map((shard) => pools.at(shard)),
+    ofNewKeyId: async (keyId) => {
+      if (!namesLaterShard(keyId, pools.shards)) return [];
+      await readAgain();
+      return shardsOfKeyId(keyId, pools.shards).map((shard) => pools.at(shard));
+    },
     ofWorker: (workerId) => pools.at(shardOfWorkerId(workerId)),
     ofShard: (shard) => pools.at(shard),
     each: (start) => pools.each(start),

@@ -1,14 +1,17 @@
 /** Shards of a new database, and of one that exists. What Citus does with them, `moves.test.ts` tests. */
 import { describe, expect, test } from "bun:test";
-import { shardOfTenant } from "@realtime-avatar/domain/shards";
+import { generateApiKey } from "@realtime-avatar/domain/api-keys/secret";
+import { randomInShard, shardOfTenant } from "@realtime-avatar/domain/shards";
 import { testDatabase } from "@realtime-avatar/testing/database";
 import { fileRole, fixture } from "@realtime-avatar/testing/fixture";
+import { random } from "@realtime-avatar/testing/random-bytes";
 import { avatarOf, callerOf, claimOf, originOf, seedAvatar, seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
+import { applyMigrations } from "../apply-migrations.ts";
 import { insertAvatar } from "../avatars/avatars.ts";
 import { connect, type Db } from "../connection/pool.ts";
 import { CREATE_FUNCTIONS } from "../functions/schema.ts";
 import { grantService } from "../grant.ts";
-import { isMigrated, migrate } from "../migrate.ts";
+import { isMigrated, migrate, migrations, withLock } from "../migrate.ts";
 import { openDatabase } from "../open.ts";
 import { shardOptions } from "./shard.ts";
 import { findShards, migrateShards } from "./split.ts";
@@ -70,6 +73,29 @@ describe("the shards of an installation", () => {
     await db.client`create schema rta_0123456789ab_s01`;
     expect(await opened.prune()).toEqual(["rta_0123456789ab_s01"]);
     for (const shard of [0, 1]) expect(await isMigrated(await open(url, shard))).toBe(true);
+  });
+
+  test("a shard that was added a moment ago: found for a new key; no shard for a key that names one that there is not", async () => {
+    const { url } = await fixture(testDatabase({ migrated: false }));
+    await migratePlain(url, 1);
+    const { databases } = await openInstallation(url);
+    const { keyId } = generateApiKey("live", randomInShard(random, 1));
+    expect(await databases.ofNewKeyId(keyId)).toEqual([]);
+    await migratePlain(url, 2);
+    expect(databases.ofKeyId(keyId)).toEqual([]);
+    const found = await Promise.all([databases.ofNewKeyId(keyId), databases.ofNewKeyId(keyId)]);
+    expect(found.flat().map(({ shard }) => shard)).toEqual([1, 1]);
+    expect(databases.ofKeyId(keyId).map(({ shard }) => shard)).toEqual([1]);
+    expect(await databases.ofNewKeyId(keyId)).toEqual([]);
+  });
+
+  test("one database of an earlier release: refused, with what to do, and nothing is changed", async () => {
+    const { url, db } = await fixture(testDatabase({ migrated: false }));
+    await withLock(url, {}, (own) => applyMigrations(own, migrations().slice(0, -1)));
+    await expect(migratePlain(url, 2)).rejects.toThrow("Run `migrate` first, without --shards");
+    expect(await findShards(db)).toBeNull();
+    await migrate(url);
+    expect(await migratePlain(url, 2)).toMatchObject({ count: 2 });
   });
 
   test("one database with tenants: becomes shard 0, with its rows, its rights and its triggers", async () => {

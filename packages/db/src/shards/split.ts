@@ -9,7 +9,7 @@ import type postgres from "postgres";
 import type { Db } from "../connection/pool.ts";
 import { SCHEMA_NAMES } from "../functions/schema.ts";
 import { grantAsInFirst } from "../grant.ts";
-import { type LockOptions, withLock } from "../migrate.ts";
+import { type LockOptions, migrations, withLock } from "../migrate.ts";
 import { migrateShard, RENAMED } from "./migrate-shard.ts";
 import { requireAgreement } from "./placement.ts";
 import { functionsInShard, schemaOf, textInShard } from "./shard.ts";
@@ -64,6 +64,14 @@ const NEWER_JOURNAL = `
   create schema if not exists drizzle;
   create view drizzle.__drizzle_migrations as select ''::text as hash, ${Number.MAX_SAFE_INTEGER}::bigint as created_at`;
 
+/** Throws unless the one database has all migrations of this program: an earlier schema has other tables than those that become a shard. */
+const requireCurrentTables = async (client: postgres.Sql): Promise<void> => {
+  const [row] = await client<{ newest: string | null }[]>`
+    select max(created_at) as newest from drizzle.__drizzle_migrations`;
+  if (Number(row?.newest ?? 0) >= (migrations().at(-1)?.when ?? 0)) return;
+  throw new Error("The database is of an earlier release. Run `migrate` first, without --shards, then again with it.");
+};
+
 /** Throws unless the server is a coordinator of Citus that knows shards which are schemas. */
 const requireCoordinator = async (client: postgres.Sql): Promise<void> => {
   const [server] = await client<{ knowsSchemas: boolean }[]>`
@@ -101,6 +109,7 @@ export const migrateShards = (url: string, count: number, options: MigrateOption
     }
     if (!(await hasShards(client))) {
       const [table] = await client`select 1 where to_regclass('public.tenants') is not null`;
+      if (table) await requireCurrentTables(client);
       await client.begin(async (transaction) => {
         const splitAt = table ? await splitDatabase(transaction) : null;
         await transaction.unsafe(

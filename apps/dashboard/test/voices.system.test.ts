@@ -43,6 +43,12 @@ describe.skipIf(!BROWSER)("the voice of an avatar in Chromium", () => {
     await voice.waitFor();
     expect(await chosen()).toBe("Default: Flite slt (female, American), en-US");
     await page.evaluate(LISTEN);
+    // The voice counts at once, however late the avatar is read again.
+    const isHeard = Promise.withResolvers<void>();
+    await page.route(`**/api/v1/avatars/${id}`, async (route) => {
+      if (route.request().method() === "GET") await isHeard.promise;
+      await route.fallback();
+    });
     const changed = page.waitForResponse((response) => response.request().method() === "PATCH");
     await voice.selectOption("flite-rms");
     expect(await (await changed).json()).toMatchObject({ defaultVoiceId: "flite-rms" });
@@ -51,6 +57,9 @@ describe.skipIf(!BROWSER)("the voice of an avatar in Chromium", () => {
     expect((await sample).status()).toBe(200);
     const heard = async () => (await page.evaluate<number[]>("window.heard"))[0] ?? 0;
     await until(async () => (await heard()) > 1, { limitMs: 30_000, state: heard });
+    expect(await chosen()).toBe("Flite rms (male, American), en-US");
+    isHeard.resolve();
+    await page.unrouteAll({ behavior: "wait" });
     await expectAccessible(page, "voice of an avatar");
     expectQuiet(owner);
   });
@@ -63,8 +72,8 @@ describe.skipIf(!BROWSER)("the voice of an avatar in Chromium", () => {
     expect(await details.getByRole("button", { name: "Hear it" }).count()).toBe(0);
     await voice.selectOption("");
     await details.getByRole("button", { name: "Hear it" }).waitFor();
-    const [row] = await service.database.db.client`select default_voice_id from avatars where id = ${id}`;
-    expect(row?.["default_voice_id"]).toBeNull();
+    const stored = () => service.database.db.client`select default_voice_id from avatars where id = ${id}`;
+    await until(async () => (await stored())[0]?.["default_voice_id"] === null, { state: stored });
     expectQuiet(owner);
   });
 

@@ -14,8 +14,11 @@ const FEATURES = [WIRE_2, PRELOAD];
 
 const { api, key, avatar, start, release, syncOf, tenantWith, takeSlots } = await startCallApi();
 const { client } = api.database.db;
-const prepare = (avatar_id: string, by = key, headers: Record<string, string> = {}) =>
-  api.call("POST", PREPARE, { key: by, body: { avatar_id }, headers });
+const prepare = async (avatar_id: string, by = key, headers: Record<string, string> = {}) => {
+  // The lease of a worker that has synced does not run out on a slow machine.
+  await client`update fleet.avatar_workers set lease_until = now() + interval '1 hour' where synced_at is not null`;
+  return api.call("POST", PREPARE, { key: by, body: { avatar_id }, headers });
+};
 
 const hashOf = (bytes: Uint8Array): string => createHash("sha256").update(bytes).digest("hex");
 const IMAGE = Buffer.from("the picture of an avatar");

@@ -23,10 +23,10 @@ describe("a text", () => {
   const text = (words: string, voice = SLT): Partial<VideoInput> => ({ sound: { kind: "text", text: words, voice } });
   const other: Voice = { ...SLT, id: "operator-1", provider: "openai", providerVoice: "nova" };
   /** A server of voices that does what a test says. */
-  const withServer = async (respond: () => Response | Promise<Response>) => {
+  const withServer = async (respond: () => Response | Promise<Response>, waitMs = 30_000) => {
     const server = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: respond });
     const provider = { url: server.url.href.replace(/\/$/, ""), apiKey: null, model: "x", sampleRate: 24_000 } as const;
-    const timeouts = { waitMs: 300, totalMs: 2000 };
+    const timeouts = { waitMs, totalMs: 30_000 };
     const { outcome, folder } = await render({ bytes: NO_BYTES }, text("Hello.", other), {
       speech: { provider },
       timeouts,
@@ -73,12 +73,16 @@ describe("a text", () => {
       "retry",
       "voice_malformed",
     ],
-    ["nothing", () => Bun.sleep(1000).then(() => new Response()), "retry", "voice_timeout"],
     ["10 MB", () => new Response(new Uint8Array(10_000_000).fill(65)), "retry", "voice_malformed"],
     ["half a sample", () => new Response(new Uint8Array(1001)), "retry", "voice_malformed"],
     ["silence", () => new Response(new Uint8Array(48_000)), "failed", "audio_silent"],
   ])("in the voice of a server that responds with %s: its code", async (_, respond, kind, code) => {
     expect(await withServer(respond)).toMatchObject({ kind, code });
+  });
+
+  test("in the voice of a server that does not respond: its code", async () => {
+    const silence = Promise.withResolvers<Response>();
+    expect(await withServer(() => silence.promise, 100)).toMatchObject({ kind: "retry", code: "voice_timeout" });
   });
 });
 

@@ -118,7 +118,7 @@ describe("failures", () => {
   test("a voice that fails in the middle: what was heard stays, and the avatar says so", async () => {
     const { conversation, said, failures, pass, setAnswer } = start({
       voice: async function* () {
-        yield new Int16Array(48_000);
+        yield new Int16Array(48_000).fill(1000);
         throw new ProviderError("tts", "malformed");
       },
     });

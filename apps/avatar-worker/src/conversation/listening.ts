@@ -47,8 +47,8 @@ export type Listening = {
 type EndEvent = Extract<TurnEvent, { kind: "end" }>;
 
 /** A whole turn ends after `wholeMs` of silence. A longer silence was a wait for its text. */
-const readTimes = ({ reason, silenceMs, tailMs }: EndEvent, heardUntil: number): SpokenTimes => {
-  const neededMs = reason === "whole" ? Math.min(silenceMs, TURN_TIMES.wholeMs) : silenceMs;
+const readTimes = (verdict: Verdict, { silenceMs, tailMs }: EndEvent, heardUntil: number): SpokenTimes => {
+  const neededMs = verdict === "whole" ? Math.min(silenceMs, TURN_TIMES.wholeMs) : silenceMs;
   return { silentAt: heardUntil - silenceMs - tailMs, overAt: heardUntil - silenceMs + neededMs };
 };
 
@@ -85,7 +85,7 @@ export const createListening = (parts: ListeningParts): Listening => {
     if (heard.kind === "recognized" && verdict === "whole") parts.onWhole(heard.text);
     resolvePause(pause, verdict);
   };
-  const handleEnd = async (times: SpokenTimes): Promise<void> => {
+  const handleEnd = async (event: EndEvent, heardUntil: number): Promise<void> => {
     const ended = current;
     current = null;
     isInTurn = false;
@@ -94,7 +94,7 @@ export const createListening = (parts: ListeningParts): Listening => {
     if (ended.stop.signal.aborted) return;
     if (heard.kind === "failed") parts.onFailure(heard.error);
     else if (heard.verdict === "ignored") parts.onIgnored();
-    else parts.onTurn(heard.text, times);
+    else parts.onTurn(heard.text, readTimes(heard.verdict, event, heardUntil));
   };
   return {
     hear: (event, heardUntil) => {
@@ -112,7 +112,7 @@ export const createListening = (parts: ListeningParts): Listening => {
           parts.onResume();
           break;
         case "end":
-          void handleEnd(readTimes(event, heardUntil));
+          void handleEnd(event, heardUntil);
           break;
         case "noise":
           break;

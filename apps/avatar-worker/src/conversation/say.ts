@@ -15,6 +15,22 @@ export type Saying = {
   onFinished(outcome: Outcome): void;
 };
 
+/** In 16-bit samples: about -42 dB. */
+const QUIET = 250;
+/** 10 ms before the first loud sample. */
+const LEAD_SAMPLES = 480;
+
+/** A sound without the silence at its start. Voices begin with a tenth of a second of it, for which the person would wait. */
+async function* trimStart(sound: AsyncIterable<Int16Array>): AsyncGenerator<Int16Array> {
+  let hasBegun = false;
+  for await (const pcm of sound) {
+    const start = hasBegun ? 0 : pcm.findIndex((value) => Math.abs(value) > QUIET);
+    if (start === -1) continue;
+    hasBegun = true;
+    yield pcm.subarray(Math.max(0, start - LEAD_SAMPLES));
+  }
+}
+
 const pushSpeech = async (piece: SpeechPiece, sound: AsyncIterable<Int16Array>): Promise<void> => {
   let isCut = true;
   try {
@@ -42,13 +58,16 @@ export const say = async (texts: AsyncIterable<string>, saying: Saying): Promise
       resolve();
     },
   });
+  let isFirst = true;
   try {
     for await (const text of texts) {
       const words = spokenText(text).replaceAll("\n", " ");
       if (words === "") continue;
       await segment.room();
       signal.throwIfAborted();
-      await pushSpeech(segment.add(words), voice(words, signal));
+      const sound = voice(words, signal);
+      await pushSpeech(segment.add(words), isFirst ? trimStart(sound) : sound);
+      isFirst = false;
     }
   } finally {
     segment.close();

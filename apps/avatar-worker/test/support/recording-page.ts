@@ -7,6 +7,8 @@ import type { BrowserContext, Page } from "@realtime-avatar/testing/browser";
 
 const CLIENT = join(dirname(Bun.resolveSync("livekit-client", import.meta.dir)), "livekit-client.umd.js");
 export const STEP_MS = 2;
+/** The length of the frames that the page is given. */
+const FRAME_MS = 20;
 /** Louder than the noise of a quiet room: -54 dB. */
 const SPEECH_LEVEL = 0.002;
 /** The avatar is heard. */
@@ -176,7 +178,11 @@ export const recordAnswer = async (
 ): Promise<{ waitedMs: number; heardFrom: number }> => {
   const from = await page.length();
   await page.say(words);
-  const end = await findStep(page, from, ({ person }) => findSilence(person, isSpoken, 300));
+  // A pause in the words is not their end.
+  const steps = (words.length * FRAME_MS) / STEP_MS;
+  const end = await findStep(page, from, ({ person }) =>
+    person.length > steps + 100 ? person.findLastIndex(isSpoken) + 1 : -1,
+  );
   const heardFrom = await findStep(page, end, ({ avatar }) => avatar.findIndex(isHeard));
   return { waitedMs: (heardFrom - end) * STEP_MS, heardFrom };
 };

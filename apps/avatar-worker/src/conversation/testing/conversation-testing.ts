@@ -92,7 +92,7 @@ export const startConversation = (parts: Partial<ConversationParts> = {}) => {
   };
   async function* voice(text: string): AsyncGenerator<Int16Array> {
     await sleep(script.delays.ttsMs);
-    yield new Int16Array(Math.round(text.length * MS_PER_CHARACTER * SAMPLES_PER_MS));
+    yield new Int16Array(Math.round(text.length * MS_PER_CHARACTER * SAMPLES_PER_MS)).fill(1000);
   }
   async function* ask(messages: readonly Message[], signal: AbortSignal): AsyncGenerator<string> {
     asked.push(messages);

@@ -27,10 +27,46 @@ test("a recognizer that is slower than the silence: its wait is the stage of the
   const { hear, timings, pass, setDelays } = startConversation({ recognize: async () => "What time is it?" });
   setDelays({ llmMs: 10, ttsMs: 10 });
   const [end] = spoken("end");
+  for (const [reason, silenceMs] of [
+    ["whole", 640],
+    ["silence", 1600],
+  ] as const) {
+    for (const event of spoken("begin", "pause")) hear(event);
+    if (end?.kind === "end") hear({ ...end, reason, silenceMs });
+    await pass(2000);
+  }
+  expect(timings).toMatchObject([
+    { end_of_turn: 360, text: 290 },
+    { end_of_turn: 360, text: 1250 },
+  ]);
+});
+
+test("a text that looks open: the silence that was waited for is the end of the turn", async () => {
+  const { hear, timings, pass, setHeard } = startConversation();
+  const [end] = spoken("end");
+  setHeard("I would like to");
   for (const event of spoken("begin", "pause")) hear(event);
-  if (end?.kind === "end") hear({ ...end, silenceMs: 640 });
+  if (end?.kind === "end") hear({ ...end, reason: "silence", silenceMs: 1600 });
   await pass(2000);
-  expect(timings[0]).toMatchObject({ end_of_turn: 360, text: 290 });
+  expect(timings[0]).toMatchObject({ end_of_turn: 1610, text: 0 });
+});
+
+test("a voice that begins with silence: the answer is heard without it", async () => {
+  const silent = { plain: 0, quiet: 24_000 };
+  const played = await Promise.all(
+    Object.values(silent).map(async (silence) => {
+      const { conversation, timings, final, pass } = startConversation({
+        voice: async function* () {
+          yield new Int16Array(silence).fill(100);
+          yield new Int16Array(12_000 + silence / 2).fill(100).fill(1000, silence / 2);
+        },
+      });
+      conversation.take({ text: "Hi." });
+      await pass(2000);
+      return [timings[0]?.heard, final.at(-1)?.text];
+    }),
+  );
+  expect(played[1]).toEqual(played[0] ?? []);
 });
 
 test("a typed turn: from the first token on", async () => {

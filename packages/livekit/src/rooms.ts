@@ -1,5 +1,6 @@
 /** The rooms of a LiveKit server: they are created, deleted and listed, each within two seconds. */
 import { randomUUID } from "node:crypto";
+import { RETURN_SECONDS } from "@realtime-avatar/domain/calls/limits";
 import type { LivekitRequest } from "@realtime-avatar/runtime/metrics/calls";
 import type { LivekitConfig } from "./config.ts";
 import { probeToken } from "./tokens.ts";
@@ -11,7 +12,7 @@ const DEADLINE_MS = 2000;
  * The settings of each room. It outlives the time in which the person can join and the time for which the person may be away,
  * because the service ends calls. Agents, such as the avatar, are not counted as participants.
  */
-const SETTINGS = { emptyTimeout: 150, departureTimeout: 20, maxParticipants: 1 };
+const SETTINGS = { emptyTimeout: 150, departureTimeout: RETURN_SECONDS + 20, maxParticipants: 1 };
 
 /**
  * Why a request has failed. It never has the message or the cause of the library: they can contain a token.

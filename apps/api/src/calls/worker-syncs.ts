@@ -4,6 +4,7 @@ import {
   type Assignment,
   type CallTurn,
   type Preload,
+  type RoomChange,
   type SyncResult,
   syncWorker,
 } from "@realtime-avatar/db/calls/fleet";
@@ -17,6 +18,7 @@ import {
   IDLE_TIMEOUT_SECONDS,
   LEASE_SECONDS,
   MIN_CALL_LEASE_SECONDS,
+  RETURN_SECONDS,
 } from "@realtime-avatar/domain/calls/limits";
 import { avatarToken } from "@realtime-avatar/domain/calls/room";
 import { usableInput } from "@realtime-avatar/domain/calls/start";
@@ -26,7 +28,9 @@ import {
   CONVERSATION,
   DEFAULT_VOICE,
   MAX_PRELOADS,
+  type Move,
   PRELOAD,
+  RESUME,
   SERVICE_FEATURES,
   type SyncRequest,
   type SyncResponse,
@@ -81,6 +85,16 @@ const presentVoice = (
     ? { default_voice_id: defaultVoiceId }
     : {};
 
+/** What a worker that can move calls needs for that. A room of an agent is not ours. */
+const presentResume = (
+  { brought, roomNumber, gapCount, gapSeconds }: Assignment,
+  features: readonly string[],
+): Pick<AssignedCall, "resume"> => {
+  if (brought !== null || !features.includes(RESUME)) return {};
+  const gaps = { gap_count: gapCount, gap_seconds: gapSeconds };
+  return { resume: { room_number: roomNumber, ...gaps, return_seconds: RETURN_SECONDS } };
+};
+
 const presentAssigned = async (
   assignment: Assignment,
   manifest: Manifest | null,
@@ -96,6 +110,7 @@ const presentAssigned = async (
   input: usableInput(assignment.input, features),
   ...presentVoice(assignment, features),
   ...(assignment.hasTranscript && features.includes(TRANSCRIPT) && { transcript: true }),
+  ...presentResume(assignment, features),
   max_seconds: assignment.maxSeconds,
   limit: assignment.limit,
   used_seconds: assignment.usedSeconds,
@@ -108,6 +123,15 @@ const presentTurn = ({ turnId, sessionId, ...turn }: CallTurn): AssignedTurn => 
   session_id: sessionId,
   ...turn,
 });
+
+/** Where a call goes on. Null when the token takes too long: the next sync has it. */
+const presentMove = async (change: RoomChange, { config }: Realtime): Promise<Move | null> => {
+  const { sessionId, generation, roomNumber, roomName, mode, maxSeconds } = change;
+  const minting = mintToken(config, avatarToken(roomName, mode, maxSeconds));
+  const token = await Promise.race([minting, Bun.sleep(START_WAIT_MS)]);
+  if (token === undefined) return null;
+  return { session_id: sessionId, generation, room_number: roomNumber, url: config.url, token };
+};
 
 type PresentedPreload = NonNullable<SyncResponse["preload"]>[number];
 
@@ -205,15 +229,21 @@ const createMemory = () => {
   const last = new Map<string, { digest: string; request: WeakRef<SyncRequest> }>();
   return {
     /** Remembers this sync. Returns whether it differs from the one before. */
-    isNews: (workerId: string, request: SyncRequest, { end }: SyncResult, preloads: PresentedPreload[]): boolean => {
+    isNews: (
+      workerId: string,
+      request: SyncRequest,
+      { end, move }: SyncResult,
+      preloads: PresentedPreload[],
+    ): boolean => {
       const { slots, calls } = request;
       const states = calls.map(({ session_id, generation, state, turns = [] }) => [
         ...[session_id, generation, state],
         turns.map(({ turn_id, status }) => [turn_id, status]),
       ]);
       const ends = end.map(({ sessionId, generation }) => [sessionId, generation]);
+      const moves = move.map(({ sessionId, roomNumber }) => [sessionId, roomNumber]);
       const digest = createHash("sha256")
-        .update(JSON.stringify([slots, states, ends, preloads.map(({ preload_id }) => preload_id)]))
+        .update(JSON.stringify([slots, states, ends, moves, preloads.map(({ preload_id }) => preload_id)]))
         .digest("base64");
       const isSame = last.get(workerId)?.digest === digest;
       if (last.size >= MAX_WORKERS) last.clear();
@@ -254,12 +284,14 @@ export const createWorkerSyncs = (dependencies: Dependencies) => {
   const respond = (
     { end, turns, hasVoices }: SyncResult,
     start: AssignedCall[],
+    move: Move[],
     preloads: PresentedPreload[],
     { features }: SyncRequest,
   ): SyncResponse => ({
     lease_seconds: LEASE_SECONDS,
     start,
     end: end.map(({ sessionId, generation, reason }) => ({ session_id: sessionId, generation, reason })),
+    ...(move.length > 0 && { move }),
     ...(preloads.length > 0 && { preload: preloads }),
     ...(turns.length > 0 && { turns: turns.map(presentTurn) }),
     ...(features.includes(WIRE_2) && { features: [...SERVICE_FEATURES] }),
@@ -269,13 +301,15 @@ export const createWorkerSyncs = (dependencies: Dependencies) => {
   const syncOnce = async (sync: WorkerSync, written: (leaseEnds: Date) => void) => {
     const result = await write(sync);
     written(result.leaseEnds);
-    const [{ start, missing }, preloads] = await Promise.all([
+    const [{ start, missing }, moves, preloads] = await Promise.all([
       startCalls(result.start, sync),
+      Promise.all(result.move.map((change) => presentMove(change, sync.realtime))),
       presentPreloads(result, sync.request),
     ]);
+    const move = moves.filter((one) => one !== null);
     const hasWork = start.length + result.turns.length > 0;
     const isNews = memory.isNews(sync.workerId, sync.request, result, preloads) || hasWork;
-    const response = respond(result, start, preloads, sync.request);
+    const response = respond(result, start, move, preloads, sync.request);
     return { response, missing, isNews: isNews || response.wants_catalog === true };
   };
 

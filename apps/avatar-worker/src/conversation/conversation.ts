@@ -279,6 +279,8 @@ export type Conversation = {
   step(): void;
   /** Whether the avatar speaks, or thinks of what to say. */
   isActive(): boolean;
+  /** Whether the person is away: what the avatar says waits until then. */
+  setAway(isAway: boolean): void;
   stop(): void;
 };
 
@@ -291,9 +293,10 @@ export const createConversation = (parts: ConversationParts): Conversation => {
   const answering = createAnswering({ ...parts, ask: early.ask }, queue, history, speaking);
   /** Whether the avatar had more to say when the person began to speak. */
   let wasSpeaking = false;
+  let isAway = false;
 
   const goOn = (): void => {
-    if (listening.isInTurn()) return;
+    if (isAway || listening.isInTurn()) return;
     queue.resume();
     if (queue.isActive()) events.onState(speaking.state());
   };
@@ -338,6 +341,12 @@ export const createConversation = (parts: ConversationParts): Conversation => {
     hear: listening.hear,
     step: queue.step,
     isActive: queue.isActive,
+    setAway: (isAwayNow) => {
+      isAway = isAwayNow;
+      if (!isAway) return goOn();
+      queue.pause();
+      if (queue.isActive()) events.onState("listening");
+    },
     stop: () => {
       listening.stop();
       early.drop();

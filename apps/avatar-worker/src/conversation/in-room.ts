@@ -125,14 +125,21 @@ const createOutput = ({ rendering, published, times }: InRoom, hearing: Hearing 
   },
 });
 
-/** Holds a conversation until the function that it returns is called. `onEnd`: it has failed, or the avatar has said its last line. */
+export type HeldConversation = {
+  /** What the avatar was saying waits until the person comes back. */
+  personLeft(): void;
+  personCame(): void;
+  stop(): void;
+};
+
+/** Holds a conversation until it is stopped. `onEnd`: it has failed, or the avatar has said its last line. */
 export const holdConversation = (
   room: Room,
   assigned: AssignedCall,
   inRoom: InRoom,
   { settings, onProviderFailure, onCount, onTurnTimings, onSegment }: CallConversation,
   onEnd: (reason: EndReason) => void,
-): (() => void) => {
+): HeldConversation => {
   const { times, rendering } = inRoom;
   const tellState = createStates(room, assigned.mode);
   const path = createPathMeter(room);
@@ -190,9 +197,13 @@ export const holdConversation = (
     listenTo(room, PERSON_IDENTITY, hear, openFrames(HEARD_FRAME_MS));
   }
   const timer = setInterval(conversation.step, STEP_MS);
-  return () => {
-    clearInterval(timer);
-    conversation.stop();
-    hearing?.close();
+  return {
+    personLeft: () => conversation.setAway(true),
+    personCame: () => conversation.setAway(false),
+    stop: () => {
+      clearInterval(timer);
+      conversation.stop();
+      hearing?.close();
+    },
   };
 };

@@ -1,6 +1,7 @@
 /** A call as the avatar worker has it: a process that runs it, what that reports, and a new process when that one ends. */
 import type { EndReason } from "@realtime-avatar/domain/calls/end-reasons";
-import type { AssignedCall, ReportedCall } from "@realtime-avatar/domain/calls/worker-sync";
+import { FREE_GAP_SECONDS } from "@realtime-avatar/domain/calls/limits";
+import type { AssignedCall, Move, ReportedCall } from "@realtime-avatar/domain/calls/worker-sync";
 import { timeOfId } from "@realtime-avatar/domain/id";
 import type { Logger } from "@realtime-avatar/runtime/log";
 import type { Counted } from "../conversation/counted.ts";
@@ -62,6 +63,8 @@ export type CallParts = {
 
 export type Call = {
   report(): ReportedCall;
+  /** Goes on in another room. Returns whether it was sent there now. */
+  move(to: Move): boolean;
   /** Tells the person why, and leaves the room. */
   end(reason: EndReason): void;
   /** Leaves the room without a word: of a call that is joining, once it has joined. */
@@ -69,12 +72,24 @@ export type Call = {
   renewLease(): void;
 };
 
+const withoutTimes = ({ room_number, gap_count, gap_seconds }: NonNullable<AssignedCall["resume"]>) => ({
+  ...{ room_number, gap_count, gap_seconds },
+});
+
+/** The absences of the person: a process cannot lower them, nor have more seconds of them than are free. */
+const mergeAbsences = (current: ReportedCall["resume"], reported: ReportedCall["resume"]): ReportedCall["resume"] =>
+  current && {
+    ...current,
+    gap_count: Math.max(current.gap_count, reported?.gap_count ?? 0),
+    gap_seconds: Math.max(current.gap_seconds, Math.min(FREE_GAP_SECONDS, reported?.gap_seconds ?? 0)),
+  };
+
 /** What a call has reported, with metrics, traces and a line of log for each change. */
 const createRecord = (assigned: AssignedCall, log: Logger, parts: CallParts) => {
   const { watcher, traces, onChange, now = () => performance.now() } = parts;
-  const { session_id, generation, used_seconds, max_seconds } = assigned;
+  const { session_id, generation, used_seconds, max_seconds, resume } = assigned;
   const startedAt = now();
-  let current: CallReport = { state: "joining", used_seconds };
+  let current: CallReport = { state: "joining", used_seconds, ...(resume && { resume: withoutTimes(resume) }) };
   let hasJoined = false;
   let hasLeft = false;
   const noteJoin = (): void => {
@@ -91,14 +106,18 @@ const createRecord = (assigned: AssignedCall, log: Logger, parts: CallParts) => 
     current: () => current,
     left: () => noteLeft("left"),
     report: (): ReportedCall => ({ session_id, generation, ...current }),
-    update: ({ state, used_seconds: reported, reason }: CallReport): void => {
+    moved: (room_number: number): void => {
+      if (current.resume) current = { ...current, resume: { ...current.resume, room_number } };
+    },
+    update: ({ state, used_seconds: reported, reason, resume: absences }: CallReport): void => {
       if (current.state === "ended") return;
       // The process decodes what strangers send: it cannot lower the seconds, nor exceed what the call holds or what has passed.
       const passed = Math.ceil((now() - startedAt) / 1000) + ROUNDING_SECONDS;
       const used = Math.min(max_seconds, used_seconds + passed, Math.max(current.used_seconds, reported));
       const hasChanged = state !== current.state;
       const why = state === "ended" ? { reason: reason ?? "failed" } : {};
-      current = { state, used_seconds: used, ...why };
+      const merged = mergeAbsences(current.resume, absences);
+      current = { state, used_seconds: used, ...why, ...(merged && { resume: merged }) };
       if (!hasChanged) return;
       log.info({ state, usedSeconds: used, ...why }, "the state of a call has changed");
       if (state === "started") noteJoin();
@@ -232,6 +251,8 @@ const runProcess = (
 
 /** Runs a call in a process. A process that ends is replaced once, at once; the call has failed when the second one ends. */
 export const startCall = (assigned: AssignedCall, parts: CallParts): Call => {
+  /** As a new process gets it: in the newest room. */
+  let newest = assigned;
   const { session_id, generation, agent_identity } = assigned;
   const { service, processes, preloads, watcher, traces, pictures, leaseMs } = parts;
   // The rooms of agents are of strangers, and have no conversation with us.
@@ -272,7 +293,9 @@ export const startCall = (assigned: AssignedCall, parts: CallParts): Call => {
   const doubt = (): void => update({ ...record.current(), state: "joining" });
   const run = (): Running => {
     started++;
-    const rest = { ...assigned, used_seconds: record.current().used_seconds };
+    const { used_seconds, resume } = record.current();
+    const rest = { ...newest, used_seconds };
+    if (newest.resume && resume) rest.resume = { ...newest.resume, ...resume };
     return runProcess(
       { kind: "start", assigned: rest, isRestart: restarts > 0, leaseMs: leaseMs(), pictures, conversation },
       {
@@ -296,6 +319,14 @@ export const startCall = (assigned: AssignedCall, parts: CallParts): Call => {
   };
   return {
     report: record.report,
+    move: ({ room_number, url, token }) => {
+      if (!newest.resume || record.current().resume?.room_number === room_number) return false;
+      newest = { ...newest, url, token, resume: { ...newest.resume, room_number } };
+      record.moved(room_number);
+      log.info({ room: room_number }, "a call goes on in another room");
+      running.send({ kind: "move", access: { url, token } });
+      return true;
+    },
     end: (reason) => {
       if (ending !== null || leaving || isOver) return;
       ending = reason;

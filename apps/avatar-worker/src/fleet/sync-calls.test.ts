@@ -1,7 +1,7 @@
 /** What a worker says to the processes of its calls, as the service tells it. The processes are scripted. */
 import { expect, test } from "bun:test";
 import { join } from "node:path";
-import type { SyncRequest, SyncResponse } from "@realtime-avatar/domain/calls/worker-sync";
+import { RESUME, type SyncRequest, type SyncResponse } from "@realtime-avatar/domain/calls/worker-sync";
 import { createLog } from "@realtime-avatar/runtime/log";
 import { assigned } from "../../test/support/assigned.ts";
 import { startCallProcess } from "../process/call-process.ts";
@@ -92,6 +92,34 @@ test("a call that is told to end twice, and its next generation: each process is
     ["start", "end"],
   ]);
   expect([leases() > 0, calls()]).toEqual([true, []]);
+  await stop();
+});
+
+test("a call that goes on in another room: its process is told once, and reports are of that room", async () => {
+  const first = [
+    { kind: "report", state: "started", used_seconds: 3, resume: { room_number: 1, gap_count: 5, gap_seconds: 200 } },
+    { kind: "report", state: "joined", used_seconds: 3, resume: { room_number: 9, gap_count: 1, gap_seconds: 1 } },
+  ];
+  const resume = { room_number: 4, gap_count: 2, gap_seconds: 7, return_seconds: 60 };
+  const call = { ...assigned, token: JSON.stringify({ first, again: [] }), resume };
+  const move = [{ session_id, generation: 1, room_number: 5, url: "ws://y", token: "t" }];
+  const features = [RESUME];
+  const { requests, sent, done, stop } = start([
+    [() => true, { features, start: [call] }],
+    [isIn("joined", 1), { features, move }],
+    [({ calls: [one] }) => one?.resume?.room_number === 5, { features, move }],
+    [() => true, { features, move: [{ ...move[0], generation: 2, room_number: 6 } as (typeof move)[0]] }],
+    // A replica of the release before.
+    [() => true, {}],
+    [() => true, {}],
+  ]);
+  await done;
+  expect(sent).toEqual([["start", "move"]]);
+  const reports = requests.flatMap(({ calls: [one] }) => (one?.resume ? [one.resume] : []));
+  expect(reports[0]).toMatchObject({ room_number: 4, gap_count: 2, gap_seconds: 7 });
+  // A process lowers no absence, and has no more seconds of them than are free.
+  expect(reports.at(-1)).toEqual({ room_number: 5, gap_count: 5, gap_seconds: 120 });
+  expect(requests.at(-1)?.calls[0]).not.toHaveProperty("resume");
   await stop();
 });
 

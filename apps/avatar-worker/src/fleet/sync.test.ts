@@ -3,6 +3,7 @@ import { expect, test } from "bun:test";
 import {
   CONVERSATION,
   MAX_FIRST_FEATURES,
+  RESUME,
   SERVICE_FEATURES,
   SyncRequest,
   type SyncResponse,
@@ -223,11 +224,11 @@ test("the features: a first form that the release before accepts, and all once t
   const many = Array.from({ length: 20 }, (_, number) => `later-${number}`);
   const named = { ...lease, features: [WIRE_2] };
   const lengths = (requests: SyncRequest[]) => requests.map(({ features }) => features.length);
-  expect(lengths(await firstSyncs(3, async () => named, many))).toEqual([MAX_FIRST_FEATURES, 22, 22]);
+  expect(lengths(await firstSyncs(3, async () => named, many))).toEqual([MAX_FIRST_FEATURES, 23, 23]);
   // A replica of the release before names none.
-  expect(lengths(await firstSyncs(3, async (number) => (number === 1 ? named : lease), many))).toEqual([16, 22, 16]);
+  expect(lengths(await firstSyncs(3, async (number) => (number === 1 ? named : lease), many))).toEqual([16, 23, 16]);
   const [first] = await firstSyncs(1, waits);
-  expect(first).toEqual({ slots: 1, features: [WIRE_2, TRANSCRIPT], calls: [] });
+  expect(first).toEqual({ slots: 1, features: [WIRE_2, TRANSCRIPT, RESUME], calls: [] });
 });
 
 test("a replica of the release before, which refuses a later form: gets the first one at once", async () => {
@@ -240,7 +241,7 @@ test("a replica of the release before, which refuses a later form: gets the firs
     },
     many,
   );
-  expect(requests.map(({ features }) => features.length)).toEqual([16, 22, 16, 22]);
+  expect(requests.map(({ features }) => features.length)).toEqual([16, 23, 16, 23]);
 });
 
 test("the voices and models of a worker: sent when the service asks for them, and not again", async () => {

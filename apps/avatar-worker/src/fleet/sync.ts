@@ -2,7 +2,9 @@
 import {
   type AssignedCall,
   MAX_FIRST_FEATURES,
+  type Move,
   PRELOAD,
+  RESUME,
   type ReportedCall,
   type SyncRequest,
   type SyncResponse,
@@ -102,6 +104,12 @@ const createCalls = ({ metrics, ...parts }: SyncParts, lease: () => Lease, onCha
     return true;
   };
 
+  /** Moves a call to another room: returns whether it has not been told before. */
+  const move = (to: Move): boolean => {
+    const call = calls.get(to.session_id);
+    return call?.report().generation === to.generation && call.move(to);
+  };
+
   return {
     report: () => [...calls.values()].map((call) => call.report()),
     /** Does what the response to `request` says. Returns whether it says anything new. */
@@ -113,7 +121,8 @@ const createCalls = ({ metrics, ...parts }: SyncParts, lease: () => Lease, onCha
         ending.delete(session_id);
       }
       const ended = response.end.filter(end);
-      return response.start.filter(start).length + ended.length > 0;
+      const moved = (response.move ?? []).filter(move);
+      return response.start.filter(start).length + moved.length + ended.length > 0;
     },
     renewLeases: (): void => {
       for (const call of calls.values()) call.renewLease();
@@ -152,7 +161,7 @@ const statesOf = (calls: readonly ReportedCall[]): string =>
  * response has named. A replica of the release before names nothing, and refuses what it does not know.
  */
 const createForm = ({ features: rendererFeatures, preloads, conversation }: SyncParts) => {
-  const features = [WIRE_2, TRANSCRIPT, ...(preloads === null ? [] : [PRELOAD]), ...rendererFeatures];
+  const features = [WIRE_2, TRANSCRIPT, RESUME, ...(preloads === null ? [] : [PRELOAD]), ...rendererFeatures];
   let serviceFeatures: readonly string[] = [];
   let wantsCatalog = false;
   return {
@@ -160,7 +169,10 @@ const createForm = ({ features: rendererFeatures, preloads, conversation }: Sync
     requestOf: (slots: number, calls: ReportedCall[]): SyncRequest => {
       const known = serviceFeatures.includes(WIRE_2) ? features : features.slice(0, MAX_FIRST_FEATURES);
       const catalog = conversation && wantsCatalog && conversationCatalog(conversation);
-      return { slots, features: [...known], calls, ...(catalog && { catalog }) };
+      // A replica of the release before refuses a call with `resume`.
+      const canResume = serviceFeatures.includes(RESUME);
+      const reported = canResume ? calls : calls.map(({ resume, ...call }) => call);
+      return { slots, features: [...known], calls: reported, ...(catalog && { catalog }) };
     },
     answered: (response: SyncResponse): void => {
       serviceFeatures = response.features ?? [];

@@ -7,7 +7,7 @@ import { TranscriptSegment } from "@realtime-avatar/domain/calls/transcript";
 import {
   type AssignedCall,
   type CallAvatar,
-  type ReportedCall,
+  ReportedCall,
   WORKER_CALL_STATES,
 } from "@realtime-avatar/domain/calls/worker-sync";
 import { ClosedObject, Count, isValid, OneOf, Text } from "@realtime-avatar/domain/schema";
@@ -16,9 +16,10 @@ import { COUNTED } from "../conversation/counted.ts";
 import { FAILURES, PROVIDERS } from "../conversation/providers/errors.ts";
 import type { PackedSettings } from "../conversation/settings.ts";
 import { TurnTimings } from "../conversation/timings/turn-timings.ts";
+import type { Access } from "../room/call.ts";
 
 /** What a worker reports of a call, without the id of the call. */
-export type CallReport = Pick<ReportedCall, "state" | "used_seconds" | "reason">;
+export type CallReport = Pick<ReportedCall, "state" | "used_seconds" | "reason" | "resume">;
 
 /** What the operator has set for the pictures of calls. `label`: see `createMarks`. */
 export type PictureSettings = { renderer: "face" | "portrait"; label: string };
@@ -42,6 +43,8 @@ export type ToCallProcess =
   | PreloadMessage
   /** The call may go on for this long. */
   | { kind: "lease"; ms: number }
+  /** Go on in another room. */
+  | { kind: "move"; access: Access }
   /** Tell the person why, leave, and report `ended`. */
   | { kind: "end"; reason: EndReason }
   /** Leave without a word, and say `left`. */
@@ -60,6 +63,7 @@ const MESSAGES = {
     state: OneOf(WORKER_CALL_STATES),
     used_seconds: Count({}),
     reason: Type.Optional(OneOf(END_REASONS)),
+    resume: ReportedCall.properties.resume,
   }),
   /** Why the call has failed, for the log. */
   failure: ClosedObject({ kind: OneOf(["failure"]), cause: Text({ minLength: 1, maxLength: 200 }) }),

@@ -21,13 +21,13 @@ const send = (message: FromCallProcess): void => {
 const createReporter = () => {
   let last = "";
   let sentAt = Number.NEGATIVE_INFINITY;
-  return ({ state, used_seconds, reason }: ReportedCall): void => {
+  return ({ state, used_seconds, reason, resume }: ReportedCall): void => {
     const now = performance.now();
-    const content = JSON.stringify([state, used_seconds, reason]);
+    const content = JSON.stringify([state, used_seconds, reason, resume]);
     if (content === last && now - sentAt < ALIVE_MS) return;
     last = content;
     sentAt = now;
-    send({ kind: "report", state, used_seconds, ...(reason && { reason }) });
+    send({ kind: "report", state, used_seconds, ...(reason && { reason }), ...(resume && { resume }) });
   };
 };
 
@@ -110,6 +110,9 @@ const serveCall = (): void => {
         break;
       case "lease":
         holdFor(message.ms);
+        break;
+      case "move":
+        call?.move(message.access);
         break;
       case "end":
         void call?.end(message.reason);

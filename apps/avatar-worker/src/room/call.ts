@@ -6,16 +6,17 @@
 import { Room, RoomEvent } from "@livekit/rtc-node";
 import type { EndReason } from "@realtime-avatar/domain/calls/end-reasons";
 import { AGENT_JOIN_SECONDS } from "@realtime-avatar/domain/calls/limits";
-import type { AssignedCall, ReportedCall } from "@realtime-avatar/domain/calls/worker-sync";
+import type { AssignedCall, Move, ReportedCall } from "@realtime-avatar/domain/calls/worker-sync";
 import type { CallConversation } from "../conversation/in-room.ts";
-import type { Renderer } from "../renderer/renderer.ts";
+import type { Renderer, Rendering } from "../renderer/renderer.ts";
 import { receiveVoice } from "./agent-voice.ts";
 import { watchAudience } from "./audience.ts";
 import { joinRoom, leaveRoom, waitForParticipant } from "./join.ts";
 import { sendLastMessage } from "./messages.ts";
+import { createMovingRoom, following, type MovingRoom } from "./moving-room.ts";
 import { createPresence, type Presence } from "./presence.ts";
-import { publishAvatar } from "./publish.ts";
-import { type Relay, startRelay } from "./relay.ts";
+import { type Published, publishAvatar } from "./publish.ts";
+import { type Relay, startRelay } from "./relay/relay.ts";
 import { connectSides, isOurs, type JoinedAvatar, type Sides, sideOf } from "./sides.ts";
 
 /** How often the times of the call are checked. */
@@ -38,43 +39,45 @@ export type CallParts = {
   onFailure: (cause: string) => void;
 };
 
+/** How a room is joined. */
+export type Access = Pick<Move, "url" | "token">;
+
 export type Call = {
   report(): ReportedCall;
+  /** Goes on in another room, of the service. Its person comes back there. */
+  move(access: Access): void;
   /** Tells the person why, and leaves the room. */
   end(reason: EndReason): Promise<void>;
   /** Leaves the room without a word: of a call that is joining, once it has joined. */
   leave(): Promise<void>;
 };
 
-/** Joins the room of a call. The server of an agent's owner is a stranger: `onFlood` is called when it sends too much. */
-const connect = (room: Room, assigned: AssignedCall, onFlood: () => void) => {
-  const { agent_identity, url, token } = assigned;
+/** A room of a call that is being joined or was joined. */
+type Connection = { room: Room; joining: Promise<void>; disconnect(): Promise<void> };
+
+/** Joins a room of a call. The server of an agent's owner is a stranger: `onFlood` is called when it sends too much. */
+const connect = (assigned: AssignedCall, { url, token }: Access, onFlood: () => void): Connection => {
+  const room = new Room();
   let relay: Relay | null = null;
   const join = async (): Promise<void> => {
-    if (agent_identity !== null) relay = await startRelay(url, onFlood);
+    if (assigned.agent_identity !== null) relay = await startRelay(url, onFlood);
     await joinRoom(room, relay?.url ?? url, token, MAX_STREAM_BYTES[sideOf(assigned)]);
   };
   const disconnect = async (): Promise<void> => {
     await leaveRoom(room);
     relay?.close();
   };
-  return { joining: join(), disconnect };
+  return { room, joining: join(), disconnect };
 };
 
-/** Publishes the avatar of a call in its room. `joining`: of the room. */
-const enter = async (
-  room: Room,
-  assigned: AssignedCall,
-  { label, load, renderer }: CallParts,
-  { joining, onEnd }: { joining: Promise<void>; onEnd: (why: EndReason) => void },
-): Promise<JoinedAvatar> => {
+/** Publishes the avatar of a call in a room. */
+const publish = async (call: CallState, { room, joining }: Connection): Promise<JoinedAvatar> => {
+  const { assigned } = call;
   const { agent_identity, mode, used_seconds, away_seconds, idle_seconds } = assigned;
-  const opening = renderer.open({ ...assigned, label }, load);
-  // It is awaited below. If joining fails first, its failure must not be unhandled.
-  opening.catch(() => {});
   await joining;
-  const voice = agent_identity === null ? null : receiveVoice(room, agent_identity, () => onEnd("agent_ended"));
-  const rendering = await opening;
+  const onFlood = (): void => void end(call, "agent_ended");
+  const voice = agent_identity === null ? null : receiveVoice(room, agent_identity, onFlood);
+  const rendering = await call.opening;
   // After the voice is received: an agent speaks as soon as it sees the picture.
   if (agent_identity !== null) {
     const seconds = used_seconds > 0 ? away_seconds : Math.min(AGENT_JOIN_SECONDS, idle_seconds);
@@ -87,20 +90,37 @@ const enter = async (
 /** The agent has not joined. Without it, nothing is published, so that no picture is free. */
 class NoAgentError extends Error {}
 
+/** What a call has once the avatar has joined. `connection` and `published`: of the room in which it is now. */
+type InRoom = {
+  connection: Connection;
+  published: Published;
+  readonly voice: JoinedAvatar["voice"];
+  readonly presence: Presence;
+  readonly moving: MovingRoom;
+  sides: Sides | null;
+  timer: NodeJS.Timeout | null;
+};
+
 /** A call: what it was given, what it has now, and how it ended. The functions below are its steps. */
 type CallState = {
   readonly assigned: AssignedCall;
   readonly parts: CallParts;
-  readonly room: Room;
-  readonly connection: ReturnType<typeof connect>;
+  /** The renderer has the avatar. */
+  readonly opening: Promise<Rendering>;
+  /** The rooms that it has not left, the newest last. */
+  connections: Connection[];
+  /** Settles when the newest room is entered. */
+  entering: Promise<void>;
+  /** Counts the rooms that the call was sent to. */
+  rooms: number;
   phase: ReportedCall["state"];
   /** Null until the avatar has joined. */
-  inRoom: { avatar: JoinedAvatar; presence: Presence; sides: Sides | null; timer: NodeJS.Timeout | null } | null;
+  inRoom: InRoom | null;
   /** Why the call ends; null before. */
   reason: EndReason | null;
   /** The seconds of the call, from its end on; null before. */
   usedAtEnd: number | null;
-  /** Settles when the room is left; null before the call leaves. */
+  /** Settles when the rooms are left; null before the call leaves. */
   leaving: Promise<void> | null;
 };
 
@@ -113,16 +133,15 @@ const enterPhase = (call: CallState, phase: CallState["phase"]): void => {
   call.parts.onChange();
 };
 
-/** Leaves the room without a message. While the call is still joining, there is nothing to leave. */
+/** Leaves the rooms without a message. While the call is still joining, there is nothing to leave. */
 const leave = (call: CallState): Promise<void> => {
   call.usedAtEnd ??= usedSeconds(call);
   clearInterval(call.inRoom?.timer ?? undefined);
-  call.inRoom?.avatar.voice?.stop();
+  call.inRoom?.voice?.stop();
   call.inRoom?.sides?.stop();
-  call.leaving ??= call.connection.joining
-    .catch(() => {})
-    .then(call.connection.disconnect)
-    .then(() => call.inRoom?.avatar.published.close());
+  call.leaving ??= Promise.all(
+    call.connections.map(({ joining, disconnect }) => joining.catch(() => {}).then(disconnect)),
+  ).then(() => call.inRoom?.published.close());
   return call.leaving;
 };
 
@@ -131,57 +150,111 @@ const end = async (call: CallState, reason: EndReason): Promise<void> => {
   if (call.reason !== null || call.leaving) return;
   call.reason = reason;
   call.usedAtEnd = usedSeconds(call);
-  if (call.room.isConnected && isOurs(call.room, call.assigned)) await sendLastMessage(call.room, reason);
+  const room = (call.inRoom?.connection ?? call.connections.at(-1))?.room;
+  if (room?.isConnected && isOurs(room, call.assigned)) await sendLastMessage(room, reason);
   await leave(call);
   enterPhase(call, "ended");
 };
 
-/** Joins the room, publishes the avatar, and connects it with the other side. */
-const run = async (call: CallState): Promise<void> => {
-  const { assigned, parts, room, connection } = call;
-  const onEnd = (reason: EndReason): void => void end(call, reason);
-  // Its room was deleted, or LiveKit is gone.
-  room.on(RoomEvent.Disconnected, () => onEnd("disconnected"));
-  const avatar = await enter(room, assigned, parts, { joining: connection.joining, onEnd });
-  if (call.leaving) return avatar.published.close();
+/** A room was deleted, or LiveKit is gone. A call that can move to another room waits for it, as long as for a lost connection. */
+const lose = (call: CallState, { room }: Connection, isNewest: boolean): void => {
+  const { assigned, inRoom } = call;
+  if (inRoom === null && isNewest) void end(call, "disconnected");
+  if (inRoom?.connection.room !== room) return;
+  if (assigned.resume === undefined) return void end(call, "disconnected");
+  inRoom.presence.otherLeft(performance.now());
+  inRoom.presence.connectionChanged(performance.now(), true);
+};
+
+/** Connects the avatar with the other side, for as long as the call lasts. */
+const begin = (call: CallState, connection: Connection, { rendering, published, voice }: JoinedAvatar): void => {
+  const { assigned, parts } = call;
   const presence = createPresence(assigned, performance.now());
-  call.inRoom = { avatar, presence, sides: null, timer: null };
+  const moving = createMovingRoom(connection.room);
+  const inRoom: InRoom = { connection, published, voice, presence, moving, sides: null, timer: null };
+  call.inRoom = inRoom;
   enterPhase(call, "joined");
+  const onEnd = (reason: EndReason): void => void end(call, reason);
   const onArrival = (): void => enterPhase(call, "started");
-  const sides = connectSides(room, assigned, avatar, presence, { ...parts, onArrival, onEnd });
-  call.inRoom.sides = sides;
+  const avatar = { rendering, published: following(() => inRoom.published), voice };
+  const sides = connectSides(moving.room, assigned, avatar, presence, { ...parts, onArrival, onEnd });
+  inRoom.sides = sides;
   // A room can end the call while the sides are connected.
-  if (call.leaving) return sides.stop();
-  call.inRoom.timer = setInterval(() => {
+  if (call.leaving) {
+    sides.stop();
+    return;
+  }
+  inRoom.timer = setInterval(() => {
     const now = performance.now();
     const reason = presence.endReason(now);
-    if (reason !== null) onEnd(reason);
-    else sides.step(now);
+    if (reason !== null) return onEnd(reason);
+    if (presence.startedAt() !== null) enterPhase(call, presence.isCounting(now) ? "started" : "joined");
+    sides.step(now);
   }, TICK_MS);
+};
+
+/** Goes on in another room, and leaves the one before. */
+const goOn = async (call: CallState, inRoom: InRoom, connection: Connection, published: Published): Promise<void> => {
+  const before = { connection: inRoom.connection, published: inRoom.published };
+  Object.assign(inRoom, { connection, published });
+  inRoom.presence.roomChanged(performance.now());
+  inRoom.moving.moveTo(connection.room);
+  call.connections = call.connections.filter((one) => one !== before.connection);
+  await before.connection.disconnect();
+  await before.published.close();
+};
+
+/** Joins a room, and publishes the avatar there. */
+const enter = async (call: CallState, connection: Connection, isNewest: () => boolean): Promise<void> => {
+  try {
+    const avatar = await publish(call, connection);
+    // The room cannot be left while it is being joined.
+    if (call.leaving) await call.leaving.then(connection.disconnect).then(avatar.published.close);
+    else if (call.inRoom === null) begin(call, connection, avatar);
+    else await goOn(call, call.inRoom, connection, avatar.published);
+  } catch (error) {
+    // The person is in the next room already.
+    if (!isNewest()) return connection.disconnect();
+    if (error instanceof NoAgentError) return void end(call, "disconnected");
+    call.parts.onFailure(error instanceof Error ? error.message : "unknown");
+    void end(call, "failed");
+  }
+};
+
+/** Enters a room once the one before is entered, unless there is a newer one by then. */
+const goTo = (call: CallState, access: Access): void => {
+  const number = ++call.rooms;
+  const isNewest = (): boolean => call.rooms === number;
+  const join = async (): Promise<void> => {
+    if (call.reason !== null || call.leaving || !isNewest()) return;
+    const connection = connect(call.assigned, access, () => void end(call, "agent_ended"));
+    call.connections.push(connection);
+    connection.room.on(RoomEvent.Disconnected, () => lose(call, connection, isNewest()));
+    await enter(call, connection, isNewest);
+  };
+  call.entering = (number === 1 ? join() : call.entering.then(join)).catch(() => {});
 };
 
 /** Starts a call. It ends by itself when the other side is gone, when its seconds are over, or when it fails. */
 export const startCall = (assigned: AssignedCall, parts: CallParts): Call => {
-  const room = new Room();
-  const connection = connect(room, assigned, () => void end(call, "agent_ended"));
+  const opening = parts.renderer.open({ ...assigned, label: parts.label }, parts.load);
+  // It is awaited in the room. If joining fails first, its failure must not be unhandled.
+  opening.catch(() => {});
   const call: CallState = {
-    ...{ assigned, parts, room, connection },
+    ...{ assigned, parts, opening, connections: [], entering: Promise.resolve(), rooms: 0 },
     ...{ phase: "joining", inRoom: null, reason: null, usedAtEnd: null, leaving: null },
   };
-  run(call)
-    .catch((error: unknown) => {
-      if (error instanceof NoAgentError) return void end(call, "disconnected");
-      parts.onFailure(error instanceof Error ? error.message : "unknown");
-      void end(call, "failed");
-    })
-    // The room cannot be left while it is being joined.
-    .then(() => call.leaving?.then(connection.disconnect));
+  goTo(call, assigned);
   return {
     report: () => {
-      const { session_id, generation } = assigned;
+      const { session_id, generation, resume } = assigned;
       const why = call.phase === "ended" && call.reason !== null ? { reason: call.reason } : {};
-      return { session_id, generation, state: call.phase, used_seconds: usedSeconds(call), ...why };
+      const { room_number = 1, gap_count = 0, gap_seconds = 0 } = resume ?? {};
+      const gaps = call.inRoom?.presence.gaps(performance.now()) ?? { gap_count, gap_seconds };
+      const absences = resume && { resume: { room_number, ...gaps } };
+      return { session_id, generation, state: call.phase, used_seconds: usedSeconds(call), ...why, ...absences };
     },
+    move: (access) => goTo(call, access),
     end: (reason) => end(call, reason),
     leave: () => leave(call),
   };

@@ -13,6 +13,9 @@ const presence = (change: Partial<AssignedCall> = {}) => {
     leaves: (now: number, isForGood?: boolean) => times.otherLeft(at(now), isForGood),
     active: (now: number) => times.otherWasActive(at(now)),
     isLost: (now: number, isLost: boolean) => times.connectionChanged(at(now), isLost),
+    moves: (now: number) => times.roomChanged(at(now)),
+    counts: (now: number) => times.isCounting(at(now)),
+    gaps: (now: number) => Object.values(times.gaps(at(now))),
     soon: (now: number) => times.endsSoon(at(now)),
     end: (now: number) => times.endReason(at(now)),
   };
@@ -51,6 +54,95 @@ describe("the seconds of a call", () => {
     expect(call.used(5)).toBe(20);
     call.arrives(5);
     expect(call.used(6)).toBe(21);
+  });
+});
+
+describe("the absences of the person, in a call that can be resumed", () => {
+  const resume = { room_number: 1, gap_count: 0, gap_seconds: 0, return_seconds: 60 };
+  const resumable = (change: Partial<typeof resume> = {}, others: Partial<AssignedCall> = {}) =>
+    presence({ max_seconds: 1000, idle_seconds: 1000, resume: { ...resume, ...change }, ...others });
+
+  test("before the person comes, and while it is there: none", () => {
+    const call = resumable();
+    call.leaves(5);
+    expect([call.gaps(9), call.counts(9)]).toEqual([[0, 0], false]);
+    call.arrives(10);
+    expect([call.gaps(20), call.counts(20), call.used(20)]).toEqual([[0, 0], true, 10]);
+  });
+
+  test("three absences of together two minutes: not charged; what is longer, and a fourth: charged", () => {
+    const call = resumable();
+    call.arrives(0);
+    call.leaves(10);
+    expect([call.used(40), call.counts(40), call.gaps(40)]).toEqual([10, false, [1, 30]]);
+    call.arrives(60);
+    expect([call.used(70), call.counts(70), call.gaps(70)]).toEqual([20, true, [1, 50]]);
+    call.leaves(70);
+    call.arrives(125);
+    call.leaves(130);
+    // 105 seconds were free.
+    expect([call.used(145), call.counts(145), call.gaps(145)]).toEqual([25, false, [3, 120]]);
+    expect([call.used(155), call.counts(155), call.gaps(155)]).toEqual([35, true, [3, 120]]);
+    call.arrives(160);
+    expect([call.used(161), call.gaps(161)]).toEqual([41, [3, 120]]);
+    const many = resumable();
+    many.arrives(0);
+    for (const at of [10, 20, 30, 40]) {
+      many.leaves(at);
+      expect(many.counts(at + 1)).toBe(at === 40);
+      many.arrives(at + 2);
+    }
+    expect([many.used(50), many.gaps(50)]).toEqual([44, [4, 6]]);
+  });
+
+  test("those of earlier workers: count", () => {
+    const call = resumable({ gap_count: 2, gap_seconds: 110 }, { used_seconds: 20 });
+    expect(call.gaps(1)).toEqual([2, 110]);
+    call.arrives(5);
+    call.leaves(10);
+    expect([call.used(15), call.used(30), call.gaps(30)]).toEqual([25, 35, [3, 120]]);
+    call.arrives(31);
+    call.leaves(32);
+    expect([call.counts(33), call.used(33)]).toEqual([true, 38]);
+  });
+
+  test("a person who does not come back: the call ends after a minute; LiveKit's own wait is a part of it", () => {
+    const call = resumable();
+    call.arrives(0);
+    call.leaves(5);
+    expect([call.end(64.9), call.end(65)]).toEqual([null, "disconnected"]);
+    call.arrives(64);
+    call.leaves(100, true);
+    expect([call.end(139.9), call.end(140)]).toEqual([null, "disconnected"]);
+  });
+
+  test("another room: the person has a minute to come there, and is not charged for the way", () => {
+    const call = resumable();
+    call.arrives(0);
+    call.leaves(10);
+    call.moves(60);
+    expect([call.end(119), call.end(120), call.gaps(60)]).toEqual([null, "disconnected", [1, 50]]);
+    call.arrives(65);
+    // The room before was deleted while the person was there.
+    call.leaves(70);
+    call.isLost(70, true);
+    expect([call.used(73), call.counts(73), call.end(79.9), call.end(80)]).toEqual([15, false, null, "disconnected"]);
+    call.moves(74);
+    call.arrives(75);
+    expect([call.used(76), call.end(90), call.gaps(76)]).toEqual([16, null, [2, 60]]);
+    // The person is in the next room before the avatar.
+    call.moves(80);
+    call.arrives(80);
+    expect([call.used(81), call.gaps(81)]).toEqual([21, [3, 60]]);
+  });
+
+  test("a call that nobody is in, resumed again and again: is charged after two minutes, until its seconds are over", () => {
+    const call = resumable({}, { max_seconds: 300 });
+    call.arrives(0);
+    call.leaves(10);
+    for (let at = 50; at < 450; at += 50) call.moves(at);
+    expect([call.used(130), call.used(131), call.used(200)]).toEqual([10, 11, 80]);
+    expect([call.end(419), call.end(420)]).toEqual([null, "session_cap"]);
   });
 });
 

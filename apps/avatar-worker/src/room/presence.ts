@@ -4,21 +4,35 @@
  */
 
 import type { EndReason } from "@realtime-avatar/domain/calls/end-reasons";
+import { FREE_GAP_SECONDS, FREE_GAPS } from "@realtime-avatar/domain/calls/limits";
 import type { AssignedCall } from "@realtime-avatar/domain/calls/worker-sync";
 
 /** The call ends so much earlier than its seconds, because leaving takes a moment. */
 const MARGIN_MS = 200;
 /** How long before the end of its seconds the other side is told. */
 const ENDING_MS = 12_000;
+/** How long LiveKit has waited for a participant whose network was cut, when it tells that the participant is gone. */
+const TIMEOUT_MS = 20_000;
+
+/** Absences of the other side: how many there were, and how many seconds of them are not charged. */
+export type Gaps = { gap_count: number; gap_seconds: number };
 
 export type Presence = {
-  /** Moment from which seconds count; those of earlier workers are before it. null before both sides were present. */
+  /**
+   * Moment from which seconds count: those of earlier workers are before it, and it is later by each absence that was not charged. null
+   * before both sides were present.
+   */
   startedAt(): number | null;
+  /** Whether seconds count now. Not in an absence that is not charged. */
+  isCounting(now: number): boolean;
+  gaps(now: number): Gaps;
   /** In whole seconds, rounded up, at most `max_seconds`. */
   usedSeconds(now: number): number;
   otherArrived(now: number): void;
-  /** `isForGood`: the other side does not come back. */
-  otherLeft(now: number, isForGood?: boolean): void;
+  /** `isTimeout`: LiveKit has waited for it already. Where it cannot come back to another room, it does not come back. */
+  otherLeft(now: number, isTimeout?: boolean): void;
+  /** The call is in another room. The other side has as long to come there as if it had just left. */
+  roomChanged(now: number): void;
   /** The connection to the room is lost, or is back. What ends while it is lost does not count the time since. */
   connectionChanged(now: number, isLost: boolean): void;
   /** The other side has spoken or sent something. */
@@ -29,13 +43,42 @@ export type Presence = {
   endReason(now: number): EndReason | null;
 };
 
+/** Counts absences. A number of them, of some length together, is free. */
+const createGaps = (resume: AssignedCall["resume"]) => {
+  let count = resume?.gap_count ?? 0;
+  let freeMs = (resume?.gap_seconds ?? 0) * 1000;
+  let since: number | null = null;
+  /** How much of the absence so far is free, in milliseconds. */
+  const freeSince = (now: number): number =>
+    since === null || count > FREE_GAPS ? 0 : Math.max(0, Math.min(now - since, FREE_GAP_SECONDS * 1000 - freeMs));
+  return {
+    begin: (now: number): void => {
+      if (resume === undefined || since !== null) return;
+      count++;
+      since = now;
+    },
+    /** Returns how much of it was free. */
+    end: (now: number): number => {
+      const free = freeSince(now);
+      freeMs += free;
+      since = null;
+      return free;
+    },
+    freeSince,
+    isFree: (now: number): boolean => since !== null && freeSince(now) >= now - since,
+    total: (now: number): Gaps => ({ gap_count: count, gap_seconds: Math.ceil((freeMs + freeSince(now)) / 1000) }),
+  };
+};
+
 /** `publishedAt`: the avatar can be seen and heard from now on. */
 export const createPresence = (
-  { max_seconds, used_seconds, idle_seconds, away_seconds, limit }: AssignedCall,
+  { max_seconds, used_seconds, idle_seconds, away_seconds, limit, resume }: AssignedCall,
   publishedAt: number,
 ): Presence => {
   const maxMs = max_seconds * 1000;
-  const awayMs = away_seconds * 1000;
+  const lostMs = away_seconds * 1000;
+  const awayMs = (resume?.return_seconds ?? away_seconds) * 1000;
+  const gaps = createGaps(resume);
   let startedAt: number | null = null;
   let activeAt = publishedAt;
   let isPresent = false;
@@ -43,22 +86,36 @@ export const createPresence = (
   // The other side was there before, with an earlier worker.
   let leftAt: number | null = used_seconds > 0 ? publishedAt : null;
 
-  const usedMs = (now: number): number =>
-    startedAt === null ? used_seconds * 1000 : Math.min(maxMs, (lostAt ?? now) - startedAt);
+  const usedMs = (now: number): number => {
+    if (startedAt === null) return used_seconds * 1000;
+    const until = lostAt ?? now;
+    return Math.min(maxMs, until - startedAt - gaps.freeSince(until));
+  };
+  const beginGap = (now: number): void => {
+    isPresent = false;
+    if (startedAt !== null) gaps.begin(now);
+  };
 
   return {
     startedAt: () => startedAt,
+    isCounting: (now) => startedAt !== null && !gaps.isFree(now),
+    gaps: gaps.total,
     usedSeconds: (now) => Math.ceil(usedMs(now) / 1000),
     otherArrived: (now) => {
       isPresent = true;
       leftAt = null;
       activeAt = now;
-      startedAt ??= now - used_seconds * 1000;
+      startedAt = startedAt === null ? now - used_seconds * 1000 : startedAt + gaps.end(now);
     },
-    otherLeft: (now, isForGood = false) => {
+    otherLeft: (now, isTimeout = false) => {
       if (!isPresent) return;
-      isPresent = false;
-      leftAt = isForGood ? now - awayMs : now;
+      beginGap(now);
+      leftAt = isTimeout ? now - (resume ? TIMEOUT_MS : awayMs) : now;
+    },
+    roomChanged: (now) => {
+      if (isPresent) beginGap(lostAt ?? now);
+      lostAt = null;
+      leftAt = now;
     },
     connectionChanged: (now, isLost) => {
       lostAt = isLost ? (lostAt ?? now) : null;
@@ -69,7 +126,8 @@ export const createPresence = (
     endsSoon: (now) => startedAt !== null && usedMs(now) >= Math.max(maxMs - ENDING_MS, maxMs / 2),
     endReason: (now) => {
       if (startedAt !== null && usedMs(now) >= maxMs - MARGIN_MS) return limit;
-      for (const since of [leftAt, lostAt]) if (since !== null && now - since >= awayMs) return "disconnected";
+      if (leftAt !== null && now - leftAt >= awayMs) return "disconnected";
+      if (lostAt !== null && now - lostAt >= lostMs) return "disconnected";
       return isPresent && now - activeAt >= idle_seconds * 1000 ? "idle" : null;
     },
   };

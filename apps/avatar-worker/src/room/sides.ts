@@ -13,7 +13,7 @@ import { PERSON_IDENTITY, sessionOfRoom } from "@realtime-avatar/domain/calls/ro
 import type { AssignedCall } from "@realtime-avatar/domain/calls/worker-sync";
 import { isLoud } from "@realtime-avatar/face/loudness";
 import { createEcho, ECHO_DELAY_MS } from "../conversation/echo.ts";
-import { type CallConversation, holdConversation } from "../conversation/in-room.ts";
+import { type CallConversation, type HeldConversation, holdConversation } from "../conversation/in-room.ts";
 import type { Rendering } from "../renderer/renderer.ts";
 import type { AgentVoice } from "./agent-voice.ts";
 import { listenTo } from "./audio-in.ts";
@@ -83,8 +83,8 @@ const watchOther = (
     // A rejoin replaces the first participant; its disconnect event arrives later.
     if (participant.identity !== identity || room.remoteParticipants.has(identity)) return;
     // LiveKit has waited for 20 seconds already when it drops a participant whose network was cut.
-    const hasWaited = participant.disconnectReason === DisconnectReason.CONNECTION_TIMEOUT;
-    times.otherLeft(performance.now(), hasWaited);
+    const isTimeout = participant.disconnectReason === DisconnectReason.CONNECTION_TIMEOUT;
+    times.otherLeft(performance.now(), isTimeout);
     onLeave();
   });
   room.on(RoomEvent.Reconnecting, () => times.connectionChanged(performance.now(), true));
@@ -148,19 +148,19 @@ export type Sides = {
   stop(): void;
 };
 
-/** Lets the avatar hear the person and speak. Returns a function that stops that. */
+/** Lets the avatar hear the person and speak. Returns the conversation, unless the avatar only repeats what it hears. */
 const meetPerson = (
   room: Room,
   assigned: AssignedCall,
   joined: JoinedAvatar,
   times: Presence,
   { conversation, onEnd }: SidesOptions,
-): (() => void) => {
+): HeldConversation | null => {
   if (conversation && isOurs(room, assigned)) {
     return holdConversation(room, assigned, { ...joined, times }, conversation, onEnd);
   }
   startEcho(room, assigned, joined, times);
-  return () => {};
+  return null;
 };
 
 /** Connects the avatar with the other side. */
@@ -173,12 +173,19 @@ export const connectSides = (
 ): Sides => {
   const { onArrival, onEnd, isRestart } = options;
   const { agent_identity, generation } = assigned;
-  let stop = (): void => {};
-  if (agent_identity === null) stop = meetPerson(room, assigned, joined, times, options);
-  else playAgent(joined, times, isRestart || generation > 1);
   const isAgent = agent_identity !== null;
-  const onLeave = (): void => joined.voice?.forget();
-  watchOther(room, agent_identity ?? PERSON_IDENTITY, times, { onArrival, onLeave }, isAgent);
+  const held = isAgent ? null : meetPerson(room, assigned, joined, times, options);
+  if (isAgent) playAgent(joined, times, isRestart || generation > 1);
+  const arrived = (): void => {
+    held?.personCame();
+    onArrival();
+  };
+  const left = (): void => {
+    held?.personLeft();
+    joined.voice?.forget();
+  };
+  watchOther(room, agent_identity ?? PERSON_IDENTITY, times, { onArrival: arrived, onLeave: left }, isAgent);
+  const stop = (): void => held?.stop();
   if (isAgent) pauseWhileLost(room, joined.published);
   const checkFlood = watchFlood(room, LIMITS[sideOf(assigned)], () => onEnd("agent_ended"));
   if (!isOurs(room, assigned)) return { step: checkFlood, stop };

@@ -1,10 +1,11 @@
 /** The service as an avatar worker sees it, without a database: the tests assign calls, and read what the worker reports. */
 import { randomBytes } from "node:crypto";
 import type { EndReason } from "@realtime-avatar/domain/calls/end-reasons";
-import { avatarToken, type CallToken, personToken } from "@realtime-avatar/domain/calls/room";
+import { avatarToken, type CallToken, personToken, roomName } from "@realtime-avatar/domain/calls/room";
 import {
   type AssignedCall,
   MAX_PRELOADS,
+  type Move,
   PRELOAD,
   type ReportedCall,
   SERVICE_FEATURES,
@@ -49,6 +50,7 @@ const createState = () => {
   /** The reports of each session that differ from the one before. */
   const reports = new Map<string, ReportedCall[]>();
   const syncs: SyncRequest[] = [];
+  const moves = new Map<string, Move>();
   const preload: NonNullable<SyncResponse["preload"]> = [];
   return {
     preload,
@@ -57,6 +59,7 @@ const createState = () => {
     ending,
     reports,
     syncs,
+    moves,
     record: (request: SyncRequest): void => {
       syncs.push(request);
       for (const call of request.calls) {
@@ -72,6 +75,10 @@ const createState = () => {
         ...(features.includes(WIRE_2) && { features: [...SERVICE_FEATURES] }),
         ...(features.includes(PRELOAD) && { preload: preload.slice(-MAX_PRELOADS).reverse() }),
         start: slots === 0 ? [] : [...assigned.values()].filter(({ session_id }) => !listed.has(session_id)),
+        move: open.flatMap(({ session_id, generation, resume }) => {
+          const to = moves.get(session_id);
+          return to && resume && to.room_number !== resume.room_number ? [{ ...to, generation }] : [];
+        }),
         end: open.flatMap(({ session_id, generation }) => {
           const reason = ending.get(session_id);
           return reason === undefined ? [] : [{ session_id, generation, reason }];
@@ -91,7 +98,7 @@ const respond = async (state: State, request: Request, leaseSeconds: () => numbe
   const end = performance.now() + HOLD_MS;
   for (;;) {
     const work = state.work(body);
-    const hasWork = work.start.length > 0 || work.end.length > 0;
+    const hasWork = work.start.length > 0 || work.end.length > 0 || (work.move ?? []).length > 0;
     if (hasWork || body.slots === 0 || performance.now() > end) {
       return Response.json({ lease_seconds: leaseSeconds(), ...work });
     }
@@ -128,6 +135,23 @@ const start = async (
     away_seconds: 1,
     ...options,
   });
+  return { session, room, personToken: await sign(livekit, personToken(room)) };
+};
+
+/** Creates the next room of a call, which the worker is to enter, and deletes the one before. Returns the token for the person. */
+const move = async (
+  livekit: LivekitAddress,
+  rooms: RoomServiceClient,
+  { assigned, moves }: State,
+  session: SessionId,
+): Promise<TestCall> => {
+  const call = assigned.get(session) as AssignedCall;
+  const room_number = (moves.get(session)?.room_number ?? 1) + 1;
+  const room = roomName("test", session, room_number);
+  await rooms.createRoom({ name: room, emptyTimeout: 150, departureTimeout: 20, maxParticipants: 1 });
+  const token = await sign(livekit, avatarToken(room, call.mode, 600));
+  moves.set(session, { session_id: session, generation: call.generation, room_number, url: livekit.url, token });
+  await rooms.deleteRoom(roomName("test", session, room_number - 1));
   return { session, room, personToken: await sign(livekit, personToken(room)) };
 };
 
@@ -171,6 +195,7 @@ export const startControlPlane = async (livekit: LivekitAddress) => {
     syncs: state.syncs,
     /** `isForeign`: in a room that is not of the service. */
     start: (options: Partial<AssignedCall> = {}, isForeign = false) => start(livekit, rooms, state, options, isForeign),
+    move: (session: SessionId) => move(livekit, rooms, state, session),
     /** What a worker is sent of a call. */
     assignedOf: (session: string): AssignedCall => state.assigned.get(session) as AssignedCall,
     /** Tells the worker to end a call; null: another worker has it. */
@@ -180,8 +205,7 @@ export const startControlPlane = async (livekit: LivekitAddress) => {
     },
     /** Assigns a call again, to a worker that does not have it. */
     assignAgain: (session: string, change: Partial<AssignedCall>) => {
-      const call = state.assigned.get(session);
-      if (call) state.assigned.set(session, { ...call, ...change });
+      state.assigned.set(session, { ...(state.assigned.get(session) as AssignedCall), ...change });
     },
     /**
      * From now on, a request fails. A sync that waits is answered with a lease of so many seconds, so that the end of the lease is near:

@@ -6,7 +6,7 @@
  */
 import { connect as connectPlain, createServer, isIP, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
-import { createMeter, type Limit } from "../meter.ts";
+import { createMeter, type Limit } from "../../meter.ts";
 import { createSignalFilter } from "./signal.ts";
 import { createMessageReader, frameOf, type Message } from "./websocket.ts";
 

@@ -171,6 +171,8 @@ export const NOT_MEASURED: Record<string, string> = {
   "POST /realtime/turns": "needs a call, of which at most 8 turns wait: bench/turns measures the way into the room",
   "GET /realtime/turns/{id}": "needs a call: one row by its primary key, as GET /usage/sessions/{id}",
   "POST /realtime/interrupt": "as POST /realtime/turns",
+  "POST /realtime/livekit/session/resume":
+    "needs a call with a person in it; writes and creates a room, as a start does",
   "POST /realtime/prepare": "needs an avatar worker that loads avatars",
   "POST /webhook-endpoints/{id}/test": "waits for the receiver",
   "POST /leaked-keys": LIMITED,

@@ -670,6 +670,28 @@ export interface paths {
     patch?: never;
     trace?: never;
   };
+  "/api/v1/realtime/livekit/session/resume": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * Resume a call
+     * @description The person of a call comes back to it after a reload, or over another network: the call goes on in a new room, with its conversation as it was. The grant says where and how the person joins, within 60 seconds. The room before is deleted, and its tokens are worth nothing. A call of the calling key or of a descendant that has started can be resumed until it ends: 60 seconds after the person has left, or by a release.
+     *
+     *     Requires the scope `realtime:write`.
+     */
+    post: operations["resumeCall"];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
   "/api/v1/realtime/livekit/session/release": {
     parameters: {
       query?: never;
@@ -681,7 +703,7 @@ export interface paths {
     put?: never;
     /**
      * End a call
-     * @description Ends a call of the calling key or of a descendant, or gives up its place in the queue. The call is charged once: what was reported or, if that is more, the time for which the avatar and the person were both there; nothing if it was never started. The response is the same for an id that is unknown, ended, or of another key.
+     * @description Ends a call of the calling key or of a descendant, or gives up its place in the queue. With the reason `page_hide`, `unmount` or `disconnected`, a call that can be resumed goes on: it ends a minute after the person has left its room. The call is charged once: what was reported or, if that is more, the time for which the avatar and the person were both there; nothing if it was never started. The response is the same for an id that is unknown, ended, or of another key.
      *
      *     Requires the scope `realtime:write`.
      */
@@ -3314,6 +3336,10 @@ export interface components {
       /** @description What the session has used since its start. Cumulative. */
       usedCreditMicros: number;
     };
+    ResumeCall: {
+      /** @description The call to which the person comes back. */
+      session_id: string;
+    };
     RotateApiKey: {
       /** @description How many seconds the old secret remains valid. At least 60 when a key rotates itself. */
       overlapSeconds?: number;
@@ -4177,6 +4203,26 @@ export interface components {
       /** @description Whether the same request may be sent again without being executed twice. */
       retryable: boolean;
     };
+    /** @description The call is open, but cannot go on in another room: nobody has joined it, its avatar speaks for an agent, or its avatar worker is of an earlier release. */
+    CallNotResumableProblem: {
+      /** @constant */
+      type: "/problems/call_not_resumable";
+      /** @constant */
+      title: "The call cannot be resumed";
+      /** @constant */
+      status: 409;
+      /** @description What is wrong, for people. */
+      detail: string;
+      /**
+       * @description discriminator enum property added by openapi-typescript
+       * @enum {string}
+       */
+      code: "call_not_resumable";
+      /** @description As in `X-Request-Id`. */
+      requestId: string;
+      /** @description Whether the same request may be sent again without being executed twice. */
+      retryable: boolean;
+    };
     /** @description The call has ended, or must end. Nothing was said. */
     CallNotRunningProblem: {
       /** @constant */
@@ -4870,7 +4916,10 @@ export interface components {
       status: 409;
       /** @description What is wrong, for people. */
       detail: string;
-      /** @constant */
+      /**
+       * @description discriminator enum property added by openapi-typescript
+       * @enum {string}
+       */
       code: "session_closed";
       /** @description As in `X-Request-Id`. */
       requestId: string;
@@ -5826,6 +5875,31 @@ export interface components {
       };
       content: {
         "application/problem+json": components["schemas"]["SessionClosedProblem"];
+      };
+    };
+    /**
+     * @description `session_closed`: The usage session has ended, or its lease has expired; or it was released before with another `usedCreditMicros`. Nothing was changed.
+     *
+     *     `call_not_resumable`: The call is open, but cannot go on in another room: nobody has joined it, its avatar speaks for an agent, or its avatar worker is of an earlier release.
+     *
+     *     `replay_unavailable`: The request was executed before, with another secret of the calling key, and only that secret can decrypt the stored response; the `Location` header, if present, names the resource.
+     */
+    SessionClosedOrCallNotResumableOrReplayUnavailable: {
+      headers: {
+        "X-Request-Id": components["headers"]["X-Request-Id"];
+        traceparent: components["headers"]["traceparent"];
+        "Cache-Control": components["headers"]["Cache-Control"];
+        "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+        Location: components["headers"]["LocationOfReplay"];
+        "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+        RateLimit: components["headers"]["RateLimit"];
+        [name: string]: unknown;
+      };
+      content: {
+        "application/problem+json":
+          | components["schemas"]["SessionClosedProblem"]
+          | components["schemas"]["CallNotResumableProblem"]
+          | components["schemas"]["ReplayUnavailableProblem"];
       };
     };
     /**
@@ -8187,6 +8261,56 @@ export interface operations {
       415: components["responses"]["UnsupportedMediaType"];
       422: components["responses"]["ValidationFailedOrIdempotencyKeyReused"];
       429: components["responses"]["RateLimitedOrConcurrencyLimitReachedOrQueued"];
+      500: components["responses"]["InternalError"];
+      501: components["responses"]["RealtimeNotConfigured"];
+      503: components["responses"]["UnavailableOrOutcomeUnknown"];
+    };
+  };
+  resumeCall: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description A key of your choice, such as `order-1734`. For 24 hours, a repeated request with the same key is not executed again but gets the first response. It must not contain an API key. */
+        "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+        /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
+        "X-Request-Id"?: components["parameters"]["RequestId"];
+        /** @description The trace to which the request belongs (W3C Trace Context). A malformed value is ignored. */
+        traceparent?: components["parameters"]["Traceparent"];
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        "application/json": components["schemas"]["ResumeCall"];
+      };
+    };
+    responses: {
+      /** @description The grant of the call. */
+      200: {
+        headers: {
+          "X-Request-Id": components["headers"]["X-Request-Id"];
+          traceparent: components["headers"]["traceparent"];
+          "Cache-Control": components["headers"]["Cache-Control"];
+          "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+          "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+          RateLimit: components["headers"]["RateLimit"];
+          "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+          [name: string]: unknown;
+        };
+        content: {
+          "application/json": components["schemas"]["CallGrant"];
+        };
+      };
+      400: components["responses"]["MalformedJsonOrMalformedRequest"];
+      401: components["responses"]["MissingApiKeyOrInvalidApiKeyOrRevokedApiKeyOrExpiredApiKeyOrInvalidSession"];
+      403: components["responses"]["InsufficientScopeOrInsufficientRole"];
+      404: components["responses"]["NotFound"];
+      409: components["responses"]["SessionClosedOrCallNotResumableOrReplayUnavailable"];
+      413: components["responses"]["BodyTooLarge"];
+      415: components["responses"]["UnsupportedMediaType"];
+      422: components["responses"]["ValidationFailedOrIdempotencyKeyReused"];
+      429: components["responses"]["RateLimited"];
       500: components["responses"]["InternalError"];
       501: components["responses"]["RealtimeNotConfigured"];
       503: components["responses"]["UnavailableOrOutcomeUnknown"];

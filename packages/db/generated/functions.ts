@@ -2199,13 +2199,12 @@ export type ResumeCallInput = {
   claim: Claim | null;
 };
 export type ResumeCallRow = {
-  kind: string | null;
-  bodyHash: Uint8Array | null;
+  result: string | null;
 };
 export const resumeCall = databaseFunction<ResumeCallInput, ResumeCallRow>(
   "resume_call",
   { caller: caller, environment: null, sessionId: null, roomNumber: null, roomName: null, claim: claim },
-  'kind as "kind", body_hash as "bodyHash"',
+  'resume_call as "result"',
 );
 
 export type RetryJobInput = {

@@ -4,14 +4,13 @@ import type { Origin } from "@realtime-avatar/db/audit/audit-events";
 import type { Caller } from "@realtime-avatar/db/callers/callers";
 import {
   type CallRequest,
-  confirmRoom,
   failCall,
   type OpenCallOutcome,
   openCall,
   releaseCall,
 } from "@realtime-avatar/db/calls/calls";
+import { findCallToResume } from "@realtime-avatar/db/calls/resume";
 import type { Db } from "@realtime-avatar/db/connection/pool";
-import { findUsageSession } from "@realtime-avatar/db/credits/find-usage-session";
 import type { Claim } from "@realtime-avatar/db/idempotency/idempotency-keys";
 import { presentQueued, RETRY_MS, ticketFingerprint } from "@realtime-avatar/domain/calls/queue";
 import { personToken } from "@realtime-avatar/domain/calls/room";
@@ -38,9 +37,8 @@ import {
   transcriptSeals,
   transcriptUrlErrors,
 } from "@realtime-avatar/domain/calls/transcript";
-import { type AvatarId, newId, type SessionId, type TenantId } from "@realtime-avatar/domain/id";
+import { type AvatarId, newId, type SessionId } from "@realtime-avatar/domain/id";
 import { Problem } from "@realtime-avatar/domain/problem";
-import type { AgentDispatch } from "@realtime-avatar/livekit/rooms";
 import { mintToken } from "@realtime-avatar/livekit/tokens";
 import { Elysia } from "elysia";
 import { checkHeadroom, countRefusal, OPENING_PROBLEMS, openingRefused, openWithinLimits } from "../credits/opening.ts";
@@ -51,7 +49,9 @@ import { keyOf } from "../http/person.ts";
 import type { RequestContext } from "../http/request-context.ts";
 import { type Attempt, execute, type OutcomeOf, type Settled } from "../http/write.ts";
 import { dispatchOf } from "./agent.ts";
-import { type Realtime, realtimeOf, requireAvatarWorker } from "./realtime.ts";
+import { realtimeOf, requireAvatarWorker } from "./realtime.ts";
+import { canResume, RESUME_CALL, resumeOperation, resumeStarted } from "./resume.ts";
+import { createRoom, livekitUnavailable, patientDb } from "./rooms.ts";
 
 const OPERATIONS = operations({
   startCall: {
@@ -66,7 +66,7 @@ const OPERATIONS = operations({
   releaseCall: {
     summary: "End a call",
     description:
-      "Ends a call of the calling key or of a descendant, or gives up its place in the queue. The call is charged once: what was reported or, if that is more, the time for which the avatar and the person were both there; nothing if it was never started. The response is the same for an id that is unknown, ended, or of another key.",
+      "Ends a call of the calling key or of a descendant, or gives up its place in the queue. With the reason `page_hide`, `unmount` or `disconnected`, a call that can be resumed goes on: it ends a minute after the person has left its room. The call is charged once: what was reported or, if that is more, the time for which the avatar and the person were both there; nothing if it was never started. The response is the same for an id that is unknown, ended, or of another key.",
     body: ReleaseCall,
     success: { status: 200, description: "The request was received.", schema: ReleasedCall },
   },
@@ -75,31 +75,6 @@ const OPERATIONS = operations({
 const TOO_MANY_TRANSCRIPTS = `${MAX_WAITING_TRANSCRIPTS} transcripts of the tenant could not be delivered yet, the maximum. Correct their receivers, or start calls without \`transcript_webhook\`.`;
 
 const RELEASED_CALL = { schema: ReleasedCall, toText: JSON.stringify };
-
-const livekitUnavailable = (): Problem =>
-  new Problem("unavailable", "The LiveKit server does not respond. Nothing is held. Try again shortly.", {
-    retryable: true,
-  });
-
-/** The database for what must be done although the client has disconnected, and for longer, as LiveKit has taken its time. */
-const patientDb = (db: Db, { recordSpan }: RequestContext): Db =>
-  db.until({ deadline: performance.now() + db.deadlineMs, recordSpan });
-
-type NewRoom = { tenantId: TenantId; sessionId: SessionId; roomName: string; agent: AgentDispatch | null };
-
-/** Creates the room of an open call, and records it. `unavailable`: LiveKit has failed. `failed`: another attempt has undone the call. */
-const createRoom = async (
-  db: Db,
-  { tenantId, sessionId, roomName, agent }: NewRoom,
-  { rooms, waitingWorkers }: Realtime,
-  context: RequestContext,
-): Promise<"exists" | "ended" | "failed" | "unavailable"> => {
-  if (!(await rooms.create(roomName, agent, context))) return "unavailable";
-  const room = await confirmRoom(db, tenantId, sessionId, roomName);
-  if (room === "exists") waitingWorkers(db).look();
-  else rooms.deleteLater([roomName]);
-  return room;
-};
 
 type Opening = {
   caller: Caller;
@@ -137,14 +112,22 @@ const restoreRoom = async (response: string, attempt: StartAttempt): Promise<voi
   const { body, caller, db, dependencies, requestContext } = attempt;
   const { session_id, room_name: roomName } = JSON.parse(response) as PlannedGrant;
   const sessionId = session_id as SessionId;
-  const session = await findUsageSession(db, keyOf(caller), sessionId);
-  if (session === null || session.endedAt !== null) return;
   const realtime = realtimeOf(dependencies);
-  const patient = patientDb(db, requestContext);
   const { tenantId } = caller;
   const agent = dispatchOf(realtime, dependencies, { tenantId, sessionId, avatarId: body.avatar_id, input: body });
+  const patient = patientDb(db, requestContext);
   const room = await createRoom(patient, { tenantId, sessionId, roomName, agent }, realtime, requestContext);
   if (room === "unavailable" || room === "failed") throw livekitUnavailable();
+};
+
+/** A start that is repeated: while nobody has joined, the same grant; then one with which the person comes back to the call. */
+const restoreCall = async (response: string, attempt: StartAttempt): Promise<string | null> => {
+  const { session_id } = JSON.parse(response) as PlannedGrant;
+  const call = await findCallToResume(attempt.db, keyOf(attempt.caller), session_id);
+  if (call === null || !call.isOpen) return null;
+  if (call.isStarted && canResume(call)) return resumeStarted(call, attempt);
+  await restoreRoom(response, attempt);
+  return null;
 };
 
 /** The request for a planned call. Requests of a key with the same avatar and `metadata` have one place in the queue. */
@@ -254,7 +237,7 @@ const startOperation = (prices: Prices, hasAgent: boolean, dependencies: Pick<De
         throw await openingRefused(outcome, session, db, keyOf(caller));
     }
   },
-  restore: restoreRoom,
+  restore: restoreCall,
 });
 
 const RELEASE_CALL = {
@@ -293,6 +276,10 @@ export const callRoutes = (dependencies: Dependencies) => {
     .post("", ({ write }) => execute(write, startCall).catch(countRefused(metrics)).catch(countRefusal(metrics)), {
       scope: { scopes: ["realtime:write"], including: "headroom" },
       detail: OPERATIONS.startCall,
+    })
+    .post("/resume", ({ write }) => execute(write, RESUME_CALL).catch(countRefused(metrics)), {
+      scope: "realtime:write",
+      detail: resumeOperation,
     })
     .post("/release", ({ write }) => execute(write, RELEASE_CALL), {
       scope: "realtime:write",

@@ -67,8 +67,11 @@ export type WriteOperation<Body, Basis, Outcome, Resource> = {
     attempt: Attempt<Body, Basis, Outcome>,
     basis: Basis,
   ): Settled<Resource> | Promise<Settled<Resource>>;
-  /** Makes true again what a stored response says, before it is sent once more. Throws a problem when it cannot. */
-  restore?(response: string, attempt: Attempt<Body, Basis, Outcome>): Promise<void>;
+  /**
+   * Makes true again what a stored response says, before it is sent once more. Returns the response to send in its place; null: the
+   * stored one. Throws a problem when it cannot.
+   */
+  restore?(response: string, attempt: Attempt<Body, Basis, Outcome>): Promise<string | null>;
 };
 
 /** The body that an operation reads. */
@@ -170,8 +173,7 @@ export const executeWithBody = async <Body, Basis, Outcome, Resource>(
         return sendText(result.text, result.head, set);
       case "replayed": {
         const text = openReplay(result, attempt, claimedBody, operation.representation);
-        await operation.restore?.(text, attempt);
-        return sendReplay(text, result, set);
+        return sendReplay((await operation.restore?.(text, attempt)) ?? text, result, set);
       }
       case "queued":
         set.headers["retry-after"] = String(result.retryAfterSeconds);

@@ -4,15 +4,7 @@ import type { Asset, CreateRemoteAsset, CreateUpload } from "@realtime-avatar/do
 import type { AuditEvent } from "@realtime-avatar/domain/audit";
 import { LIVE_MODEL_ID, modelsOf } from "@realtime-avatar/domain/avatars/models";
 import type { Avatar, CreateAvatar, UpdateAvatar } from "@realtime-avatar/domain/avatars/schemas";
-import {
-  type CallGrant,
-  PREPARED_SECONDS,
-  type PrepareCall,
-  type PreparedCall,
-  type QueuedCall,
-  type ReleaseCall,
-  type StartCall,
-} from "@realtime-avatar/domain/calls/schemas";
+import * as calls from "@realtime-avatar/domain/calls/schemas";
 import type { CreateTurn, InterruptCall, InterruptedCall, Turn } from "@realtime-avatar/domain/calls/turns";
 import type * as credits from "@realtime-avatar/domain/credits/schemas";
 import { PROBLEMS } from "@realtime-avatar/domain/problem";
@@ -277,7 +269,7 @@ export const EXAMPLES = {
     max_session_seconds: 600,
     price_credit_micros_per_second: 1_000_000,
     ignored: [],
-  } satisfies CallGrant,
+  } satisfies calls.CallGrant,
   CompleteUpload: {},
   CreateApiKey: {
     name: "Website",
@@ -329,14 +321,15 @@ export const EXAMPLES = {
     queue_position: 1,
     queue_ticket_id: `tkt_${suffix}`,
     recommended_retry_ms: 2000,
-  } satisfies QueuedCall,
-  ReleaseCall: { session_id: session.sessionId, reason: "page_hide" } satisfies ReleaseCall,
+  } satisfies calls.QueuedCall,
+  ResumeCall: { session_id: "ses_01h455vb4pex5vsknk084sn03s" } satisfies calls.ResumeCall,
+  ReleaseCall: { session_id: session.sessionId, reason: "manual" } satisfies calls.ReleaseCall,
   ReleasedCall: { ok: true },
-  PrepareCall: { avatar_id: "ava_01h455vb4pex5vsknk084sn03r" } satisfies PrepareCall,
+  PrepareCall: { avatar_id: "ava_01h455vb4pex5vsknk084sn03r" } satisfies calls.PrepareCall,
   PreparedCall: {
     avatar_id: "ava_01h455vb4pex5vsknk084sn03r",
-    expires_in_seconds: PREPARED_SECONDS,
-  } satisfies PreparedCall,
+    expires_in_seconds: calls.PREPARED_SECONDS,
+  } satisfies calls.PreparedCall,
   CreateTurn: { session_id: session.sessionId, kind: "say", text: "Your table is booked." } satisfies CreateTurn,
   Turn: {
     id: "trn_01h455vb4pex5vsknk084sn0aa",
@@ -358,7 +351,7 @@ export const EXAMPLES = {
     avatar_id: "ava_01h455vb4pex5vsknk084sn03r",
     max_session_seconds: 600,
     client_metadata: { user_id: "user-17" },
-  } satisfies StartCall,
+  } satisfies calls.StartCall,
   UpdateApiKey: { name: "Shop", spendLimitCreditMicros: null } satisfies apiKeys.UpdateApiKey,
   UpdateCreditBalance: { lowThresholdCreditMicros: 600_000_000 },
   UpdateAvatar: { displayName: "Ada Lovelace", metadata: { team: "sales" } } satisfies UpdateAvatar,

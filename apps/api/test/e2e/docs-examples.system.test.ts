@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, test } from "bun:test";
 import { createHash } from "node:crypto";
 import { mkdir, readFile, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { TURNS } from "@realtime-avatar/domain/calls/worker-sync";
+import { RESUME, TURNS } from "@realtime-avatar/domain/calls/worker-sync";
 import { preparedDataDirectory } from "@realtime-avatar/testing/database";
 import { fileFolder, fixture } from "@realtime-avatar/testing/fixture";
 import { startLivekitStandIn } from "@realtime-avatar/testing/livekit/stand-in";
@@ -45,11 +45,15 @@ const createAssets = async (create: Create): Promise<void> => {
 };
 
 /** An avatar worker that says that it has a slot and takes turns, and joins no room. */
-const syncWorker = (): void => {
-  const body = JSON.stringify({ slots: 1, features: [TURNS], calls: [] });
+const syncWorker = async (): Promise<void> => {
+  const ofCall = { generation: 1, state: "started", used_seconds: 1 };
+  const calls = called === null ? [] : [{ session_id: called, ...ofCall }];
+  const body = JSON.stringify({ slots: 1, features: [RESUME, TURNS], calls });
   const headers = { authorization: `Bearer ${WORKER_SECRET}`, "content-type": "application/json" };
-  fetch(`${url}/internal/avatar-workers/wrk_docs/sync`, { method: "POST", headers, body }).catch(() => {});
+  await fetch(`${url}/internal/avatar-workers/wrk_docs/sync`, { method: "POST", headers, body }).catch(() => {});
 };
+/** The call that the worker reports: the example that resumes a call needs a person in it. */
+let called: string | null = null;
 
 /** In place of the receiver that the examples name. */
 const receiver = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Response(null, { status: 204 }) });
@@ -110,6 +114,8 @@ describe.each([
     // The avatar of the examples before a call has been deleted.
     const isOfCall = command.includes("avatar_id") || command.includes("/videos");
     const ofCall = isOfCall ? { AVATAR_ID: variables["CALLED_ID"] ?? "" } : {};
+    called = command.includes("/session/resume") ? (variables["SESSION_ID"] ?? "") : null;
+    if (called !== null) await syncWorker();
     if (/\/avatars|\/videos/.test(command)) await untilSettled(url, variables["API_KEY"] ?? "");
     const { code, stdout } = await runToEnd(
       [

@@ -15,7 +15,7 @@ import { AUDIT_EVENT_LIST } from "@realtime-avatar/domain/audit";
 import { CreateAvatar, UpdateAvatar } from "@realtime-avatar/domain/avatars/schemas";
 import { AVATAR_TRANSITIONS } from "@realtime-avatar/domain/avatars/status";
 import { END_REASONS } from "@realtime-avatar/domain/calls/end-reasons";
-import { PrepareCall, ReleaseCall, StartCall } from "@realtime-avatar/domain/calls/schemas";
+import { PrepareCall, ReleaseCall, ResumeCall, StartCall } from "@realtime-avatar/domain/calls/schemas";
 import { CREDIT_MOVES } from "@realtime-avatar/domain/credits/entry";
 import {
   CREDIT_ENTRY_LIST,
@@ -106,6 +106,7 @@ describe("the tables of docs/api.md", () => {
     ["End a usage session", ReleaseSession],
     ["Start a call", StartCall],
     ["Prepare a call", PrepareCall],
+    ["Resume a call", ResumeCall],
     ["End a call", ReleaseCall],
     ["Sum up usage", USAGE_SUMMARY.filters],
     ["Add a webhook endpoint", CreateWebhookEndpoint],

@@ -67,6 +67,8 @@ const REQUESTS: Record<string, (() => Promise<Sent> | Sent) | null> = {
     json("realtime/turns", { session_id: await call(), kind: "say", text: "Hello." }),
   "/api/v1/realtime/interrupt": async () => json("realtime/interrupt", { session_id: await call() }),
   [START]: () => ({ path: START, body: { avatar_id: avatarId } }),
+  // The request of the second key would send the call to another room: see resume.test.ts.
+  [`${START}/resume`]: null,
   [RELEASE]: async () => ({
     path: RELEASE,
     body: { session_id: await call() },

@@ -62,6 +62,7 @@ export const ROUTES: Record<string, RouteFacts> = {
   // With `usage:write` as well.
   "POST /api/v1/usage/sessions/:id/release": { scope: "realtime:write", body: {}, isBodyOptional: true },
   "POST /api/v1/realtime/livekit/session": { scope: "realtime:write", body: { avatar_id: "x" } },
+  "POST /api/v1/realtime/livekit/session/resume": { scope: "realtime:write", body: { session_id: "x" } },
   "POST /api/v1/realtime/livekit/session/release": { scope: "realtime:write", body: { session_id: "x" } },
   "GET /api/v1/videos": { scope: "avatars:read" },
   "POST /api/v1/videos": { scope: "realtime:write", body: { avatarId: "x", text: "x" } },

@@ -34,7 +34,7 @@ const start = () => {
   const settings = readConversationSettings({ ...providers.variables });
   if (!settings) throw new Error("there is no language model");
   const published = { play: () => {}, queuedMs: () => 0, clear: () => {} };
-  const stop = holdConversation(
+  const { stop } = holdConversation(
     room as never,
     { ...assigned, input: { stt_mode: "off" } },
     {

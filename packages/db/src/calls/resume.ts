@@ -5,7 +5,8 @@ import { sql } from "drizzle-orm";
 import { resumeCall as callResume } from "../../generated/functions.ts";
 import type { Caller } from "../callers/callers.ts";
 import type { Runner } from "../connection/batch.ts";
-import type { Claim, StoredResponse } from "../idempotency/idempotency-keys.ts";
+import type { Db } from "../connection/pool.ts";
+import { type Claim, findStoredResponse, type WriteOutcome } from "../idempotency/idempotency-keys.ts";
 import { statement } from "../query/statement.ts";
 import { avatarSlots, avatarWorkers, callAgents, calls } from "../schema/calls.ts";
 import { usageSessions } from "../schema/credits.ts";
@@ -40,28 +41,28 @@ export const findCallToResume = async (db: Runner, caller: Caller, sessionId: st
 };
 
 /** `stale`: the caller or the call has changed since it was looked up. */
-export type ResumeOutcome = { kind: "written" } | { kind: "replayed"; response: StoredResponse } | { kind: "stale" };
+export type ResumeOutcome = { kind: "written" } | { kind: "stale" } | Extract<WriteOutcome, { kind: "replayed" }>;
 
 /**
  * Gives a call its next room, which is to be created and confirmed (`confirmRoom`) after this is committed. Requests for the same
- * number get the same room. One statement.
+ * number get the same room. One statement; another one for a response that is stored.
  */
 export const resumeCall = async (
-  db: Runner,
+  db: Db,
   { sessionId, roomNumber, roomName }: { sessionId: SessionId; roomNumber: number; roomName: string },
   caller: Caller,
   claim: Claim | null,
 ): Promise<ResumeOutcome> => {
   const { environment } = caller;
   const [row] = await callResume(db, { caller, environment, sessionId, roomNumber, roomName, claim });
-  switch (row?.kind) {
+  switch (row?.result) {
     case "written":
     case "stale":
-      return { kind: row.kind };
+      return { kind: row.result };
     case "replayed":
-      // The other columns of the claim are the same for every request like this one.
-      return { kind: row.kind, response: { ...(claim as Claim), bodyHash: row.bodyHash as Uint8Array } };
+      // The grant of this request has another token.
+      return (claim && (await findStoredResponse(db, caller, claim))) ?? { kind: "stale" };
     default:
-      throw new TypeError(`unknown outcome of a write: ${row?.kind}`);
+      throw new TypeError(`unknown outcome of a write: ${row?.result}`);
   }
 };

@@ -50,6 +50,7 @@ export const MINIMUM_ROLES: Readonly<Record<string, Role | null>> = {
   reportUsage: null,
   releaseSession: null,
   startCall: null,
+  resumeCall: null,
   prepareCall: null,
   createTurn: null,
   getTurn: null,

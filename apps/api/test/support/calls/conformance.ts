@@ -3,7 +3,7 @@ import { expect } from "bun:test";
 import { syncWorker } from "@realtime-avatar/db/calls/fleet";
 import type { CreateApiKey } from "@realtime-avatar/domain/api-keys/schemas";
 import { MAX_WAITING_TURNS } from "@realtime-avatar/domain/calls/turns";
-import { TURNS } from "@realtime-avatar/domain/calls/worker-sync";
+import { RESUME, TURNS } from "@realtime-avatar/domain/calls/worker-sync";
 import type { TestDatabase } from "@realtime-avatar/testing/database";
 import { startLivekitStandIn } from "@realtime-avatar/testing/livekit/stand-in";
 import { operatorOrigin } from "@realtime-avatar/testing/seeds";
@@ -67,10 +67,47 @@ const expectTurns = async ({ send, sendWithout }: Callers, { client }: TestDatab
   expect((await send(create, { body: turn })).code).toBe("too_many_turns");
   await client`update fleet.avatar_workers set features = '{}'`;
   expect((await send(interrupt, { body: call })).code).toBe("conversation_not_configured");
-  await client`update fleet.avatar_workers set features = ${[TURNS]}`;
+  await client`update fleet.avatar_workers set features = ${[RESUME, TURNS]}`;
   await send(one("releaseCall"), { body: call });
   expect((await send(create, { body: turn })).code).toBe("call_not_running");
   expect((await send(interrupt, { body: call })).code).toBe("call_not_running");
+};
+
+/** Expects each response of `POST /realtime/livekit/session/resume` to come about. */
+const expectResumed = async ({ client }: TestDatabase["db"], { send, sendWithout, newKey }: Callers): Promise<void> => {
+  const [start, resume] = [one("startCall"), one("resumeCall")];
+  const { record, key } = await newKey();
+  const { session_id } = JSON.parse((await send(start, { key, body: START })).text);
+  const body = { session_id };
+  expect((await send(resume, { key, body })).code).toBe("call_not_resumable");
+  expect((await sendWithout(resume, { body })).code).toBe("realtime_not_configured");
+  expect((await send(resume, { body: { session_id: "x" } })).code).toBe("not_found");
+  await client`update fleet.avatar_workers set features = ${[RESUME, TURNS]}`;
+  await client`update usage_sessions set status = 'started', started_at = created_at where id = ${session_id}`;
+  const headers = { "idempotency-key": "conformance-resume" };
+  for (const replayed of [null, "true"]) {
+    const { headers: sent } = await send(resume, { key, headers, body });
+    expect(sent.get("idempotent-replayed")).toBe(replayed);
+  }
+  const reused = await send(resume, { key, headers, body: { session_id: "x" } });
+  expect(reused.code).toBe("idempotency_key_reused");
+  const rotated = await send(one("rotateApiKey"), { id: record.id, body: { overlapSeconds: 60 } });
+  const newest = JSON.parse(rotated.text).apiKey;
+  expect((await send(resume, { key: newest, headers, body })).code).toBe("replay_unavailable");
+  await send(one("releaseCall"), { key, body });
+  expect((await send(resume, { key, body })).code).toBe("session_closed");
+};
+
+/** Starts a call, which a person has joined, and gives it the id in the example of a call that is resumed. */
+const createCall = async ({ client }: TestDatabase["db"], send: Send): Promise<void> => {
+  const { session_id } = JSON.parse((await send(one("startCall"), { body: START })).text);
+  const { session_id: id } = EXAMPLES.ResumeCall;
+  await client`update fleet.avatar_workers set features = ${[RESUME, TURNS]}`;
+  await client`update fleet.avatar_slots set session_id = ${id} where session_id = ${session_id}`;
+  await client`update calls set session_id = ${id} where session_id = ${session_id}`;
+  await client`
+    update usage_sessions set id = ${id}, status = 'started', started_at = created_at,
+      expires_at = now() + interval '1 hour' where id = ${session_id}`;
 };
 
 export const startConformanceCalls = async (database: TestDatabase) => {
@@ -136,6 +173,7 @@ export const startConformanceCalls = async (database: TestDatabase) => {
     prepare: async (send: Send): Promise<void> => {
       await createAvatar(send);
       await giveSlots();
+      await createCall(database.db, send);
     },
     /** Expects each response of calls that takes more than one request to come about. */
     expectResponses: async (callers: Callers): Promise<void> => {
@@ -143,6 +181,7 @@ export const startConformanceCalls = async (database: TestDatabase) => {
       await expectReplays(callers);
       await expectPrepared(callers);
       await expectTurns(callers, database.db);
+      await expectResumed(database.db, callers);
       await expectQueued(callers);
     },
     stop: livekit.stop,

@@ -89,6 +89,7 @@ const createRecord = (assigned: AssignedCall, log: Logger, parts: CallParts) => 
   const { watcher, traces, onChange, now = () => performance.now() } = parts;
   const { session_id, generation, used_seconds, max_seconds, resume } = assigned;
   const startedAt = now();
+  let newest = assigned;
   let current: CallReport = { state: "joining", used_seconds, ...(resume && { resume: withoutTimes(resume) }) };
   let hasJoined = false;
   let hasLeft = false;
@@ -106,8 +107,18 @@ const createRecord = (assigned: AssignedCall, log: Logger, parts: CallParts) => 
     current: () => current,
     left: () => noteLeft("left"),
     report: (): ReportedCall => ({ session_id, generation, ...current }),
-    moved: (room_number: number): void => {
-      if (current.resume) current = { ...current, resume: { ...current.resume, room_number } };
+    /** As a new process gets it: in the newest room. */
+    assigned: (): AssignedCall => {
+      const rest = { ...newest, used_seconds: current.used_seconds };
+      return newest.resume ? { ...rest, resume: { ...newest.resume, ...current.resume } } : rest;
+    },
+    /** Returns whether the call was in another room. */
+    move: ({ room_number, url, token }: Move): boolean => {
+      if (!current.resume || current.resume.room_number === room_number) return false;
+      current = { ...current, resume: { ...current.resume, room_number } };
+      newest = { ...newest, url, token };
+      log.info({ room: room_number }, "a call goes on in another room");
+      return true;
     },
     update: ({ state, used_seconds: reported, reason, resume: absences }: CallReport): void => {
       if (current.state === "ended") return;
@@ -251,8 +262,6 @@ const runProcess = (
 
 /** Runs a call in a process. A process that ends is replaced once, at once; the call has failed when the second one ends. */
 export const startCall = (assigned: AssignedCall, parts: CallParts): Call => {
-  /** As a new process gets it: in the newest room. */
-  let newest = assigned;
   const { session_id, generation, agent_identity } = assigned;
   const { service, processes, preloads, watcher, traces, pictures, leaseMs } = parts;
   // The rooms of agents are of strangers, and have no conversation with us.
@@ -293,11 +302,9 @@ export const startCall = (assigned: AssignedCall, parts: CallParts): Call => {
   const doubt = (): void => update({ ...record.current(), state: "joining" });
   const run = (): Running => {
     started++;
-    const { used_seconds, resume } = record.current();
-    const rest = { ...newest, used_seconds };
-    if (newest.resume && resume) rest.resume = { ...newest.resume, ...resume };
+    const assigned = record.assigned();
     return runProcess(
-      { kind: "start", assigned: rest, isRestart: restarts > 0, leaseMs: leaseMs(), pictures, conversation },
+      { kind: "start", assigned, isRestart: restarts > 0, leaseMs: leaseMs(), pictures, conversation },
       {
         ...{ processes, preloads, service, watcher, traces, log, transcript },
         ...{ onReport: update, onDoubt: doubt, onEnd: handleEnd },
@@ -319,13 +326,10 @@ export const startCall = (assigned: AssignedCall, parts: CallParts): Call => {
   };
   return {
     report: record.report,
-    move: ({ room_number, url, token }) => {
-      if (!newest.resume || record.current().resume?.room_number === room_number) return false;
-      newest = { ...newest, url, token, resume: { ...newest.resume, room_number } };
-      record.moved(room_number);
-      log.info({ room: room_number }, "a call goes on in another room");
-      running.send({ kind: "move", access: { url, token } });
-      return true;
+    move: (to) => {
+      const isNew = record.move(to);
+      if (isNew) running.send({ kind: "move", access: { url: to.url, token: to.token } });
+      return isNew;
     },
     end: (reason) => {
       if (ending !== null || leaving || isOver) return;

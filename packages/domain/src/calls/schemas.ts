@@ -1,5 +1,6 @@
 /** The request and response schemas of calls, with the names that the published SDK sends and reads. */
 import { type Static, Type } from "@sinclair/typebox";
+import { REMOTE_URL_PATTERN } from "../assets/schemas.ts";
 import { MAX_SESSION_SECONDS } from "../credits/schemas.ts";
 import { ClosedObject, Count, DateTime, JsonObject, Metadata, Nullable, Off, OneOf, Text } from "../schema.ts";
 
@@ -53,11 +54,15 @@ export type CallInput = Static<typeof CallInput>;
 
 /** Where a transcript is sent, and what signs it. */
 export const TranscriptWebhook = ClosedObject({
-  url: Text({
-    minLength: 1,
-    maxLength: 500,
-    description:
-      "The https URL that receives the transcript, on port 443 or 8443, without credentials, in ASCII. Its host is a public name, not an address.",
+  /** `transcriptUrlErrors` tests the pattern, and what a pattern cannot say. */
+  url: Type.Unsafe<string>({
+    ...Text({
+      minLength: 1,
+      maxLength: 500,
+      description:
+        "The https URL that receives the transcript, on port 443 or 8443, without credentials, in ASCII. Its host is a public name, not an address.",
+    }),
+    pattern: REMOTE_URL_PATTERN,
   }),
   secret: Text({ minLength: 16, maxLength: 200, description: "Your own secret. It signs the transcript." }),
 });

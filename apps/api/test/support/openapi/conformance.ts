@@ -6,6 +6,7 @@ import { expect } from "bun:test";
 import { remoteUrlErrors } from "@realtime-avatar/domain/assets/remote-url";
 import type { CreateUpload } from "@realtime-avatar/domain/assets/schemas";
 import { uploadErrors } from "@realtime-avatar/domain/assets/upload";
+import { transcriptUrlErrors } from "@realtime-avatar/domain/calls/transcript";
 import { type CreateTurn, turnErrors } from "@realtime-avatar/domain/calls/turns";
 import type { ProblemCode } from "@realtime-avatar/domain/problem";
 import type { CreateVideo } from "@realtime-avatar/domain/videos/schemas";
@@ -173,6 +174,10 @@ const meetsAssetRules = ({ operation: { operationId } }: Described, body: unknow
   }
   if (/WebhookEndpoint$/.test(operationId))
     return !Object(body).url || webhookUrlErrors(Object(body).url, false).length === 0;
+  if (operationId === "startCall") {
+    const { transcript_webhook: webhook } = Object(body);
+    return typeof webhook !== "object" || transcriptUrlErrors(webhook, false).length === 0;
+  }
   if (operationId === "createRemoteAsset") return remoteUrlErrors(remoteUrl).length === 0;
   return operationId !== "createUpload" || uploadErrors(body as CreateUpload).length === 0;
 };

@@ -81,11 +81,11 @@ test("an avatar with a face, interrupted: the mouth is closed soon", async () =>
 
 /** A lid of this photo is brighter than an eye: mean luma of the left eye. */
 const LID_LUMA = 87;
-/** The pictures in which the eye shuts, in six seconds of silence at 25 pictures a second. */
+/** The pictures in which the eye shuts, in six seconds of silence: every second one of 25 a second. */
 const findBlinks = async (change: Partial<RendererCall>): Promise<number[]> => {
   const call = await open(WITH_FACE, change);
   const black = new Uint8Array(512 * 512);
-  const isShut = Array.from({ length: 150 }, (_, index) => difference(call.at(40 * index), black, EYE) > LID_LUMA);
+  const isShut = Array.from({ length: 75 }, (_, index) => difference(call.at(80 * index), black, EYE) > LID_LUMA);
   return isShut.flatMap((shut, index) => (shut && !isShut[index - 1] ? [index] : []));
 };
 

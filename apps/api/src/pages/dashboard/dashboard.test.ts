@@ -3,9 +3,11 @@ import { expect, test } from "bun:test";
 import { Secret } from "@realtime-avatar/storage/secret";
 import { createTestApp, startApi, TEST_CONFIG } from "../../../test/support/api.ts";
 import { PAGE_PATHS } from "./dashboard.ts";
-import { findPack } from "./files.ts";
+import { findPack, openDashboard } from "./files.ts";
 
 const api = await startApi();
+// In a checkout, the first request builds it: on a slow machine for longer than a connection may be idle.
+await openDashboard();
 const page = await api.call("GET", "/dashboard");
 const scripts = [...page.text.matchAll(/(?:src|href)="(\/dashboard\/assets\/[^"]+)"/g)].map(([, path = ""]) => path);
 

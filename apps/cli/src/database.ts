@@ -2,10 +2,12 @@
 import { resolve } from "node:path";
 import type { Origin } from "@realtime-avatar/db/audit/audit-events";
 import { hasEmbedded, requireEmbedded } from "@realtime-avatar/db/connection/embedded";
+import { databaseFailure } from "@realtime-avatar/db/connection/errors";
 import type { Db } from "@realtime-avatar/db/connection/pool";
-import { areMigrated, type Databases } from "@realtime-avatar/db/databases/databases";
+import type { Databases } from "@realtime-avatar/db/databases/databases";
 import { isMigrated } from "@realtime-avatar/db/migrate";
 import { type OpenDatabase, openDatabase } from "@realtime-avatar/db/open";
+import { nodesOfShards } from "@realtime-avatar/db/shards/placement";
 import { listTenants } from "@realtime-avatar/db/tenants/tenants";
 import { ENVIRONMENTS, type Environment } from "@realtime-avatar/domain/environment";
 import { newRequestId, type TenantId } from "@realtime-avatar/domain/id";
@@ -58,16 +60,48 @@ export const databaseOf = (databases: Databases, tenantId: TenantId): Db => {
   return db;
 };
 
-/** Runs `work` with all databases. Throws when migrations are pending; with `tenant`, only those of its database count. */
+/** The shards that respond, and a sentence about those that do not. Throws when migrations are pending in one, or when none responds. */
+const findResponding = async ({
+  databases,
+  server,
+}: OpenDatabase): Promise<{ all: readonly Db[]; lost: string | null }> => {
+  const all = databases.all();
+  const states = await Promise.allSettled(all.map(isMigrated));
+  const failures = states.flatMap((state) => (state.status === "rejected" ? [state.reason] : []));
+  const isDown = failures.length > 0 && failures.every((error) => databaseFailure(error) !== null);
+  if (failures.length > 0 && (!isDown || failures.length === all.length)) throw failures[0];
+  if (all.length === 0 || states.some((state) => state.status === "fulfilled" && !state.value))
+    throw new Error(PENDING);
+  if (failures.length === 0) return { all, lost: null };
+  const nodes = await nodesOfShards((text) => server.run(text, []));
+  const names = all.flatMap(({ shard }, at) =>
+    states[at]?.status === "rejected" ? [`shard ${shard} at ${nodes.get(shard ?? 0)}`] : [],
+  );
+  return {
+    all: all.filter((_, at) => states[at]?.status === "fulfilled"),
+    lost: `Left out, because the node does not respond: ${names.join(", ")}.`,
+  };
+};
+
+/**
+ * Runs `work` with all databases. Throws when migrations are pending; with `tenant`, only those of its database count. Shards whose node
+ * does not respond are left out: it says so, and the exit code is 1 then, unless the work `mayBePartial`.
+ */
 export const withDatabases = (
   work: (databases: Databases) => Promise<void>,
   tenant?: TenantId,
-  creation: Creation = {},
+  { mayBePartial = false, ...creation }: Creation & { mayBePartial?: boolean } = {},
 ): Promise<void> =>
-  withOpenDatabase(async ({ databases }) => {
-    const isCurrent = tenant ? isMigrated(databaseOf(databases, tenant)) : areMigrated(databases);
-    if (!(await isCurrent)) throw new Error(PENDING);
-    await work(databases);
+  withOpenDatabase(async (database) => {
+    const { databases } = database;
+    if (tenant) {
+      if (!(await isMigrated(databaseOf(databases, tenant)))) throw new Error(PENDING);
+      return work(databases);
+    }
+    const { all, lost } = await findResponding(database);
+    if (lost !== null) console.error(lost);
+    await work({ ...databases, all: () => all });
+    if (lost !== null && !mayBePartial) process.exitCode = 1;
   }, creation);
 
 /** Runs `work` with the database of a tenant. Throws when migrations are pending there. */

@@ -9,6 +9,7 @@ import { type Databases, oneDatabase } from "./databases/databases.ts";
 import { grantService } from "./grant.ts";
 import { migrate, pruneFunctions } from "./migrate.ts";
 import { statement } from "./query/statement.ts";
+import { abandonShards } from "./shards/abandon.ts";
 import { moveShard, rebalanceShards } from "./shards/manage.ts";
 import { openShards } from "./shards/open-shards.ts";
 import { findShards, migrateShards, pruneShards } from "./shards/split.ts";
@@ -41,6 +42,8 @@ export type OpenDatabase = {
   grant(role: string): Promise<void>;
   /** See `moveShard`. */
   move(shard: number, node: { host: string; port: number }): Promise<void>;
+  /** See `abandonShards`. */
+  abandon(shards: readonly number[]): Promise<void>;
   /** See `rebalanceShards`. */
   rebalance(): Promise<number>;
   isEmbedded: boolean;
@@ -161,6 +164,7 @@ export const openDatabase = async (
         await grantService(url, role, { ...lock, shards: numbers });
       },
       move: (shard, node) => moveShard(url, shard, node, lock),
+      abandon: (shards) => abandonShards(url, shards, lock),
       rebalance: () => rebalanceShards(url, lock),
       isEmbedded: embedded !== null,
       hasMigrated,

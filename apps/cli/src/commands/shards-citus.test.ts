@@ -193,4 +193,52 @@ describe.skipIf(CITUS_BIN === undefined)("the commands of shards, on Citus", () 
     expect(found.code).toBe(1);
     expect(found.stdout).toContain(`node ${lost?.node}  it does not respond`);
   });
+
+  test("a node that is down: the others are served by every command; its shards are given up, and are empty then", async () => {
+    const shards: { shard: number; node: string; tenants: number | null }[] = await json("shards");
+    const lost = shards.filter(({ tenants }) => tenants === null);
+    const node = lost[0]?.node as string;
+    const left = shards.find(({ tenants }) => tenants !== null)?.shard as number;
+    const numbers = lost.map(({ shard }) => String(shard));
+
+    expect(await cli("migrate")).toMatchObject({
+      code: 0,
+      stderr: expect.stringContaining(`${node} does not respond. Not looked at`),
+    });
+    const more = await cli("migrate", "--shards", "4");
+    expect([more.code, more.stderr]).toEqual([
+      1,
+      expect.stringContaining(`${node} does not respond, and a change of the schema needs all`),
+    ]);
+    for (const args of [["--shard", String(left)], []]) {
+      const { code, stderr } = await cli("tenants", "create", "--name", "Later", ...args);
+      expect([code, stderr]).toEqual([0, expect.stringContaining(`shard ${numbers[0]} at ${node}`)]);
+    }
+    expect((await cli("tenants", "create", "--name", "x", "--shard", numbers[0] as string)).stderr).toContain(
+      `The node of shard ${numbers[0]} does not respond.`,
+    );
+    for (const command of ["tenants list", "credits verify", "sessions list --open"]) {
+      const { code, stdout, stderr } = await cli(...command.split(" "), "--json");
+      expect([command, code, stderr]).toEqual([command, 1, expect.stringContaining(`shard ${numbers[0]} at ${node}`)]);
+      expect(JSON.parse(stdout)).toBeTruthy();
+    }
+
+    const confirm = (all: string[]) => ["--confirm", `abandon ${all.join(" ")}`];
+    expect((await cli("shards", "abandon", ...numbers, "--confirm", "yes")).code).toBe(2);
+    const present = await cli("shards", "abandon", String(left), ...confirm([String(left)]));
+    expect([present.code, present.stderr]).toEqual([1, expect.stringContaining("is not lost")]);
+    if (numbers.length > 1) {
+      const some = await cli("shards", "abandon", numbers[0] as string, ...confirm(numbers.slice(0, 1)));
+      expect([some.code, some.stderr]).toEqual([1, expect.stringContaining("all shards are given up at once")]);
+    }
+    const before: unknown[] = JSON.parse((await cli("tenants", "list", "--json")).stdout);
+    expect(await json("shards", "abandon", ...numbers, ...confirm(numbers))).toEqual({
+      abandoned: numbers.map(Number),
+    });
+    expect(await json("verify")).toEqual({ findings: [] });
+    expect(await json("tenants", "list")).toEqual(before);
+    const created = await json("tenants", "create", "--name", "Again", "--shard", numbers[0] as string);
+    expect((await json("tenants", "list")).map(({ id }: { id: string }) => id)).toContain(created.id);
+    expect(await json("migrate", "--shards", "4")).toEqual({ migrated: true });
+  });
 });

@@ -1,6 +1,7 @@
 /** `shards`: the shards of an installation on Citus; and `verify`, which also verifies one database. */
 
 import type { OpenDatabase } from "@realtime-avatar/db/open";
+import { abandonPassphrase } from "@realtime-avatar/db/shards/abandon";
 import { listShards, type ShardState } from "@realtime-avatar/db/shards/manage";
 import { type Finding, verifySchema } from "@realtime-avatar/db/shards/verify";
 import { countTenants } from "@realtime-avatar/db/tenants/tenants";
@@ -68,8 +69,19 @@ const add = (more: number, options: OutputOptions): Promise<void> =>
   withShards(async (database, { count }) => {
     const shards = count + more;
     await database.migrate(shards);
-    const text = `There are ${shards} shards. Wait 10 seconds before tenants of new shards send requests: replicas look that often.`;
-    print(options, { shards }, text);
+    print(options, { shards }, `There are ${shards} shards.`);
+  });
+
+const abandon = (shards: readonly number[], options: OutputOptions & { confirm: string }): Promise<void> =>
+  withShards(async (database) => {
+    const passphrase = abandonPassphrase(shards);
+    if (options.confirm !== passphrase) {
+      throw new UsageError(
+        `--confirm: All tenants of these shards are lost for ever. To do that, write --confirm "${passphrase}".`,
+      );
+    }
+    await database.abandon(shards);
+    print(options, { abandoned: shards }, `Given up, and empty now: ${shards.join(", ")}.`);
   });
 
 const COLUMNS_OF_FINDINGS: Columns<Finding> = { PLACE: ({ place }) => place, PROBLEM: ({ problem }) => problem };
@@ -97,6 +109,15 @@ export const addShards = (program: Command): void => {
   withOutputOptions(shards.command("rebalance"))
     .description("move shards until all nodes have about as much")
     .action(rebalance);
+  const parseShard = shardParser("<shards...>");
+  withOutputOptions(shards.command("abandon"))
+    .argument("<shards...>", "the numbers of all shards of a node that is lost", (text, all: number[] = []) => [
+      ...all,
+      parseShard(text),
+    ])
+    .requiredOption("--confirm <passphrase>", "says that their tenants are lost for ever")
+    .description("give up the shards of a node that is lost, with all tenants; empty ones take their place")
+    .action(abandon);
   withOutputOptions(shards.command("add"))
     .argument("<count>", "how many", parseShards)
     .description("add shards, for new tenants")

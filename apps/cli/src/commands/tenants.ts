@@ -30,6 +30,8 @@ const placeOf = async (databases: Databases, shard: number | undefined): Promise
   const all = databases.all();
   if (shard !== undefined) {
     const named = all.find((db) => db.shard === shard);
+    if (!named && shard < (databases.shards()?.count ?? 0))
+      throw new Error(`The node of shard ${shard} does not respond.`);
     if (!named) throw new UsageError("--shard: There is no such shard.");
     return named;
   }
@@ -49,7 +51,7 @@ const create = async (options: OutputOptions & { name: string; shard?: number })
     await insertTenant(db, tenant, initialGrants(tenant.tenantId, { now, random, requestId, isFirstRun: false }));
     print(options, presentTenant(tenant), `Created ${tenant.tenantId}  ${printable(tenant.name)}`);
   };
-  await withDatabases(write, undefined, { mayCreate: true });
+  await withDatabases(write, undefined, { mayCreate: true, mayBePartial: true });
 };
 
 const list = (options: OutputOptions): Promise<void> =>

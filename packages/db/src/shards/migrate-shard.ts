@@ -86,6 +86,15 @@ const createFunctions = async (
   await grantInShard(client, shard, roles);
 };
 
+/** Whether a shard has all migrations, and the functions of this program on every node that responds. Reads alone. */
+export const isShardCurrent = async (client: postgres.Sql, shard: number): Promise<boolean> => {
+  const [row] = await client.unsafe<{ newest: string | null }[]>(
+    `select max(created_at) as newest from ${schemaOf(shard)}.__drizzle_migrations`,
+  );
+  const isNewest = Number(row?.newest ?? 0) >= (migrations().at(-1)?.when ?? 0);
+  return isNewest && (await hasFunctions(client, functionsInShard(shard), true));
+};
+
 /**
  * Creates a shard, or applies the migrations that are pending there, and creates the functions of this program for it. On Citus, a new
  * shard is distributed as a whole, to one of its nodes, when it has all tables and triggers. Returns whether anything was missing.

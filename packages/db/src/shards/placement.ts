@@ -1,7 +1,7 @@
 /** Where the shards are: on which node of Citus, and whether all nodes agree about it. */
 import type { Host } from "../connection/server/hosts.ts";
 
-type RunQuery = <Row extends object>(text: string) => PromiseLike<readonly Row[]>;
+export type RunQuery = <Row extends object>(text: string) => PromiseLike<readonly Row[]>;
 
 const SELECT_PLACEMENTS = `
   select substr(relation.relnamespace::regnamespace::text, 2)::integer as shard, node.nodename as host, node.nodeport as port,
@@ -33,51 +33,56 @@ const SELECT_VIEW = `
       where relkind = 'r' and relname ~ '^tenants_[0-9]+$' and relnamespace::regnamespace::text ~ '^s[0-9]{2,4}$'
     )
   )`;
+/** `places`: where the shards are, by their number. `tables`: the shards whose tables it has. */
 type View = { places: Record<string, string>; tables: number[] };
+/** What a node says, as `host:port`; null when it does not respond. */
+export type NodeView = { node: string; view: View | null };
 
-/** What to do about nodes that disagree. */
-export const RESTORED =
-  'A server was restored from before a move, or from before shards were added. Move, migrate and clean up nothing: what Citus takes for a remainder can be the only copy. Follow "Restore" in docs/scaling.md.';
-
-/**
- * In what the nodes disagree with the coordinator about where the shards are, a sentence each. A node that does not respond, or that Citus
- * does not keep up to date, is left out.
- * The end of a move changes one node after the other, so a caller of a running installation asks again: see `requireAgreement`.
- */
-export const disagreements = async (query: RunQuery): Promise<string[]> => {
-  const known = new Map<string, string>();
-  for (const [shard, { host, port }] of await placementOf(query)) known.set(String(shard), `${host}:${port}`);
+/** What each node says that Citus keeps up to date. */
+export const viewsOfNodes = async (query: RunQuery): Promise<NodeView[]> => {
   const rows = await query<{ node: string; success: boolean; result: string }>(
     `select format('%s:%s', nodename, nodeport) as node, success, result
      from run_command_on_all_nodes('${SELECT_VIEW.replaceAll("'", "''")}', give_warning_for_connection_errors => true)
      join pg_dist_node using (nodeid) where isactive and metadatasynced order by 1`,
   );
-  return rows
-    .filter(({ success }) => success)
-    .flatMap(({ node, result }) => {
-      const { places, tables }: View = JSON.parse(result);
-      const shards = [...new Set([...known.keys(), ...Object.keys(places)])].sort((a, b) => Number(a) - Number(b));
-      return shards.flatMap((shard) => {
+  return rows.map(({ node, success, result }) => ({ node, view: success ? JSON.parse(result) : null }));
+};
+
+/** Where the shards are, as `host:port`, by their number. */
+export const nodesOfShards = async (query: RunQuery): Promise<Map<number, string>> =>
+  new Map([...(await placementOf(query))].map(([shard, { host, port }]) => [shard, `${host}:${port}`]));
+
+/** What to do about nodes that disagree. */
+export const RESTORED =
+  'A server was restored from before a move, or from before shards were added. Move, migrate and clean up nothing: what Citus takes for a remainder can be the only copy. Follow "Restore" in docs/scaling.md.';
+
+/** In what the nodes disagree with the coordinator about where the shards are, a sentence each. A node that does not respond says nothing. */
+export const disagreements = (known: ReadonlyMap<number, string>, views: readonly NodeView[]): string[] =>
+  views.flatMap(({ node, view }) => {
+    if (view === null) return [];
+    const { places, tables } = view;
+    const shards = new Set([...known.keys(), ...Object.keys(places).map(Number)]);
+    return [...shards]
+      .sort((a, b) => a - b)
+      .flatMap((shard) => {
         const [own, other] = [known.get(shard), places[shard]];
         if (own !== other) {
           return [`The coordinator has shard ${shard} at ${own ?? "no node"}, and ${node} at ${other ?? "no node"}.`];
         }
-        return own === node && !tables.includes(Number(shard))
-          ? [`${node} does not have the tables of shard ${shard}.`]
-          : [];
+        return own === node && !tables.includes(shard) ? [`${node} does not have the tables of shard ${shard}.`] : [];
       });
-    });
-};
+  });
 
-/** How often nodes that disagree are asked again, and the pause before: a move can be at its end. */
+/** How often nodes that disagree are asked again, and the pause before: the end of a move changes one after the other. */
 const ATTEMPTS = 5;
 const PAUSE_MS = 500;
 
-/** Throws when the nodes disagree about where the shards are, and go on doing so. */
-export const requireAgreement = async (query: RunQuery): Promise<void> => {
+/** Throws when the nodes disagree about where the shards are, and go on doing so. Returns the nodes that do not respond, as `host:port`. */
+export const requireAgreement = async (query: RunQuery): Promise<string[]> => {
   for (let attempt = 1; ; attempt++) {
-    const found = await disagreements(query);
-    if (found.length === 0) return;
+    const views = await viewsOfNodes(query);
+    const found = disagreements(await nodesOfShards(query), views);
+    if (found.length === 0) return views.filter(({ view }) => view === null).map(({ node }) => node);
     if (attempt === ATTEMPTS) throw new Error([...found, RESTORED].join(" "));
     await Bun.sleep(PAUSE_MS);
   }

@@ -10,8 +10,8 @@ import type { Db } from "../connection/pool.ts";
 import { SCHEMA_NAMES } from "../functions/schema.ts";
 import { grantAsInFirst } from "../grant.ts";
 import { type LockOptions, migrations, withLock } from "../migrate.ts";
-import { migrateShard, RENAMED } from "./migrate-shard.ts";
-import { requireAgreement } from "./placement.ts";
+import { isShardCurrent, migrateShard, RENAMED } from "./migrate-shard.ts";
+import { nodesOfShards, requireAgreement } from "./placement.ts";
 import { functionsInShard, schemaOf, textInShard } from "./shard.ts";
 
 type Row = { count: number; splitAt: Date | null };
@@ -94,6 +94,29 @@ type MigrateOptions = LockOptions & {
 };
 
 /**
+ * While nodes are down, nothing can be changed: Citus sends a change of the schema to all. Throws unless there is nothing to change in the
+ * shards of the nodes that respond. Says which were not looked at.
+ */
+const requireCurrentShards = async (
+  client: postgres.Sql,
+  known: number,
+  count: number,
+  down: readonly string[],
+  { notify }: LockOptions,
+): Promise<void> => {
+  const nodes = await nodesOfShards((text) => client.unsafe(text));
+  const shards = Array.from({ length: known }, (_, shard) => shard);
+  const unknown = shards.filter((shard) => down.includes(nodes.get(shard) ?? ""));
+  for (const shard of shards) {
+    if (known === count && (unknown.includes(shard) || (await isShardCurrent(client, shard)))) continue;
+    throw new Error(
+      `${down.join(", ")} does not respond, and a change of the schema needs all nodes. Start the node, or give up its shards: see "A node that is lost" in docs/scaling.md.`,
+    );
+  }
+  notify?.(`${down.join(", ")} does not respond. Not looked at: the shards ${unknown.join(", ") || "of no node"}.`);
+};
+
+/**
  * Brings an installation of `count` shards up to date. An empty database gets them, one database becomes shard 0 of them, and one
  * with fewer shards gets further ones, for new tenants. While one database is split, no replica may use it.
  */
@@ -118,9 +141,14 @@ export const migrateShards = (url: string, count: number, options: MigrateOption
         await transaction`insert into public.shards (count, split_at) values (0, ${splitAt})`;
         await transaction.unsafe(NEWER_JOURNAL);
       });
-    } else if (options.isPlain !== true) await requireAgreement((text) => client.unsafe(text));
+    }
+    const down = options.isPlain === true ? [] : await requireAgreement((text) => client.unsafe(text));
     const [known] = await client.unsafe<Row[]>(SELECT_SHARDS);
     if (!known || known.count > count) throw new Error(`There are ${known?.count} shards: they cannot become fewer.`);
+    if (down.length > 0) {
+      await requireCurrentShards(client, known.count, count, down, options);
+      return { count, splitAt: known.splitAt, hasChanged: false };
+    }
     let hasChanged = known.count < count;
     for (let shard = 0; shard < count; shard++) {
       hasChanged = (await migrateShard(client, shard)) || hasChanged;

@@ -8,7 +8,7 @@ import type { Databases } from "../databases/databases.ts";
 import { digestOf } from "../functions/schema.ts";
 import { isMigrated, migrations } from "../migrate.ts";
 import { type NodeState, statesOfNodes } from "./node-state.ts";
-import { disagreements, placementOf, RESTORED } from "./placement.ts";
+import { disagreements, nodesOfShards, placementOf, RESTORED, type RunQuery, viewsOfNodes } from "./placement.ts";
 import { functionsInShard, schemaOf } from "./shard.ts";
 
 /** Something that is wrong: `place` is a shard, a node, or the database. */
@@ -112,7 +112,8 @@ export const verifySchema = async (databases: Databases, server: Db): Promise<Fi
   if (shards === null) return found.length > 0 ? found : Promise.all(all.map(verifyOne)).then((each) => each.flat());
   const asking = server.within(VERIFY_MS);
   const nodes = await statesOfNodes(asking);
-  const placement = await placementOf((text) => asking.run(text, []));
+  const query: RunQuery = (text) => asking.run(text, []);
+  const placement = await placementOf(query);
   for (const db of all) {
     const place = placement.get(db.shard ?? 0);
     const state = nodes.find(({ node }) => place !== undefined && node === `${place.host}:${place.port}`)?.state;
@@ -120,7 +121,7 @@ export const verifySchema = async (databases: Databases, server: Db): Promise<Fi
     if (state) found.push(...missingTriggers(placeOf(db), state.triggers[schemaOf(db.shard ?? 0)] ?? []));
     else if (!place) found.push({ place: placeOf(db), problem: "it is on no node" });
   }
-  const differences = await disagreements((text) => asking.run(text, []));
+  const differences = disagreements(await nodesOfShards(query), await viewsOfNodes(query));
   if (differences.length > 0) found.push({ place: "coordinator", problem: [...differences, RESTORED].join(" ") });
   found.push(...(await verifyMoves(asking)));
   return [...found, ...nodes.flatMap((node) => verifyNode(node, shards.count))];

@@ -31,6 +31,8 @@ describe("a backchannel", () => {
   test.each([
     ...[
       "Mm-hmm.",
+      "MMHMM",
+      "Mmhm.",
       "Mhm",
       "Mmm.",
       "Hmm…",

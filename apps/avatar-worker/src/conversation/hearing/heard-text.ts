@@ -23,7 +23,7 @@ const NOISE_TEXTS = [
 ];
 
 /** Sounds and words by which a listener shows that they follow, in some languages. None of them asks for an answer. */
-const SOUNDS = /^(?:m{2,}|mh?m+|hm+|h?uh|huh|u+m+|u+h+|a+h+|o+h+|ah?a|aha|ajá|ага|угу)$/u;
+const SOUNDS = /^(?:m{2,}|m+h+m+|hm+|h?uh|huh|u+m+|u+h+|a+h+|o+h+|ah?a|aha|ajá|ага|угу)$/u;
 const PHRASES = [
   ..."i see|got it|of course|makes sense|fair enough|ach so|très bien|ah bon|je vois|d accord|va bene|tá bom".split(
     "|",

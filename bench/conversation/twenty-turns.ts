@@ -25,8 +25,10 @@ import { percentile, start } from "../machine.ts";
 import { print } from "../progress.ts";
 
 const FRAME_SAMPLES = 960;
+/** For the transcript of a turn. */
+const MAX_WAIT_MS = 20_000;
 /** A text, or a pause in milliseconds. `during`: what the person says while the avatar speaks. */
-type Turn = { says: readonly (string | number)[]; answer: string; during?: string };
+type Turn = { says: readonly (string | number)[]; answer: string; during?: string; interrupts?: true };
 const SCRIPT: readonly Turn[] = [
   { says: ["Hello, who are you?"], answer: "I am the avatar of the library. How can I help you?" },
   { says: ["When do you open", 600, "on Saturday?"], answer: "On Saturday we open at ten in the morning." },
@@ -41,6 +43,7 @@ const SCRIPT: readonly Turn[] = [
     answer:
       "There are many good ones. The first one is about whales, the second one is about ships, and the third is long.",
     during: "Wait, stop please.",
+    interrupts: true,
   },
   { says: ["Tell me about the whales."], answer: "It is a short book with many pictures." },
   { says: ["How many pages", 900, "does it have?"], answer: "It has one hundred and twenty pages." },
@@ -51,6 +54,7 @@ const SCRIPT: readonly Turn[] = [
     says: ["Is there a place to read?"],
     answer: "Yes, there is a quiet room on the second floor. It has forty seats, and large windows to the garden.",
     during: "No, I mean for children.",
+    interrupts: true,
   },
   { says: ["Can they make some noise?"], answer: "Of course. That is what the room is for." },
   { says: ["Where can I", 1300, "park my car?"], answer: "Behind the house. The first hour is free." },
@@ -121,29 +125,36 @@ await control.untilReported(call.session, "started");
 await Bun.sleep(3000);
 const load = loadavg()[0] ?? 0;
 const waits: number[] = [];
-for (const [index, { says, answer, during }] of SCRIPT.entries()) {
+/** What the stages say, less what the page has recorded. */
+const differences: number[] = [];
+let texts = 0;
+for (const [index, { says, answer, during, interrupts = false }] of SCRIPT.entries()) {
   providers.setAnswer(() => answer);
   const before = await readStages();
   const { waitedMs } = await recordAnswer(page, await speech(says));
   waits.push(waitedMs);
   const after = await readStages();
+  differences.push((after.get("total") ?? 0) - (before.get("total") ?? 0) - waitedMs);
   const stages = [...after].map(([stage, ms]) => `${stage} ${Math.round(ms - (before.get(stage) ?? 0))}`);
   print(`turn ${index + 1}: recorded ${waitedMs} ms; ${stages.join(", ")}`);
-  if (during) {
-    const words = await speech([during]);
+  if (during !== undefined) {
     await Bun.sleep(1500);
-    if (during.length < 9) await page.say(words);
+    const words = await speech([during]);
+    if (!interrupts) await page.say(words);
     else {
       providers.setAnswer(() => "All right.");
       print(`  interrupted: silent after ${(await recordInterruption(page, words)).silentMs} ms`);
-      await Bun.sleep(3000);
     }
   }
+  texts += interrupts ? 4 : 2;
+  for (const end = Date.now() + MAX_WAIT_MS; (await page.said()).length < texts && Date.now() < end; )
+    await Bun.sleep(200);
   await untilSilent(page);
 }
 for (const { who, text } of await page.said()) print(`${who}: ${text}`);
 const [p50, p95] = [0.5, 0.95].map((part) => percentile(waits, part));
 print(`end of speech to first sound, recorded: p50 ${p50} ms, p95 ${p95} ms; load of the machine: ${load.toFixed(1)}`);
+print(`stages less recording: ${differences.map(Math.round).join(", ")} ms`);
 if (values.picture) {
   const { person, avatar } = await page.recording(0);
   const shown = await (await browser.newContext({ viewport: { width: 1500, height: 900 } })).newPage();

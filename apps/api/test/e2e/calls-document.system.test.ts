@@ -159,7 +159,7 @@ describe.skipIf(missing !== null)(`docs/calls.md${skipped}`, () => {
   test("the page, compared with examples/page: equal, and at most 20 lines", async () => {
     expect(blockOf("page: call").trim().split("\n").length).toBeLessThanOrEqual(20);
     expect(await readFile(join(EXAMPLE, "call.html"), "utf8")).toBe(blockOf("page: call"));
-    expect((await readFile(join(EXAMPLE, "server.mjs"), "utf8")).trim().split("\n").length).toBeLessThanOrEqual(31);
+    expect((await readFile(join(EXAMPLE, "server.mjs"), "utf8")).trim().split("\n").length).toBeLessThanOrEqual(36);
   });
 
   test("the program and the page, from the photo to the bill: the portrait moves, the sound plays, the end is shown", async () => {
@@ -167,6 +167,8 @@ describe.skipIf(missing !== null)(`docs/calls.md${skipped}`, () => {
     const page = await context.newPage();
     await page.goto(url);
     await page.click("button");
+    await seesAndHears(page);
+    await page.reload();
     await seesAndHears(page);
     await page.click("text=Hang up");
     await untilTrue(page, 'document.querySelector("p").textContent === "The call has ended."');
@@ -177,7 +179,7 @@ describe.skipIf(missing !== null)(`docs/calls.md${skipped}`, () => {
     await page.close();
   });
 
-  test("the example of a page, under Node: the portrait moves, and the call ends; a refusal reaches the page", async () => {
+  test("the example of a page, under Node: the portrait moves, also after a reload, and the call ends; a refusal reaches the page", async () => {
     const serve = async (AVATAR_ID: string): Promise<string> => {
       const program = runIn(EXAMPLE, [node, "server.mjs"], { API_KEY: key, AVATAR_ID, PAGE_PORT: "0" });
       const [, port] = await program.waitFor(/Open http:\/\/localhost:(\d+)/);
@@ -187,6 +189,11 @@ describe.skipIf(missing !== null)(`docs/calls.md${skipped}`, () => {
     await page.goto(await serve(await readyAvatar()));
     await page.click("button");
     await seesAndHears(page);
+    const session = () => page.evaluate("sessionStorage.call");
+    const before = await session();
+    await page.reload();
+    await seesAndHears(page);
+    expect(await session()).toBe(before);
     await page.click("text=Hang up");
     await untilTrue(page, 'document.querySelector("p").textContent === "The call has ended."');
     await page.close();

@@ -34,7 +34,16 @@ const filesOf = (name: string): readonly string[] => {
     return ["webhooks/events", "webhooks/session-events", "webhooks/threshold-events", "webhooks/event-histories"];
   }
   if (name in CALL_MUTATIONS) {
-    const files = ["charged-seconds", "agents", "calls", "conversations", "fleet", "queue", "rooms"];
+    const files = [
+      "charged-seconds",
+      "agents",
+      "calls",
+      "conversations",
+      "conversation-usage",
+      "fleet",
+      "queue",
+      "rooms",
+    ];
     return files.map((file) => `calls/${file}`);
   }
   return [

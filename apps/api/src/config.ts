@@ -74,6 +74,8 @@ export type ApiConfig = CommonConfig & {
   creditPriceMicrosPerSecond: number;
   /** That of a call which is a conversation. */
   conversationPriceMicrosPerSecond: number;
+  /** How many tokens the conversations of a tenant may use on a day, in UTC; null: as many as they want. */
+  dailyTokens: number | null;
   /** How long a session may wait for its start, and how long it lasts after each report, in seconds. */
   sessionStartSeconds: number;
   sessionLeaseSeconds: number;
@@ -93,6 +95,7 @@ const readNumber = (variables: Variables, name: string, minimum: number, maximum
 /** At this price the longest session still costs less than 2^53 credit micros. */
 const MAX_PRICE = 1_000_000_000_000;
 const MAX_LEASE_SECONDS = 86_400;
+const MAX_DAILY_TOKENS = 1_000_000_000_000;
 
 /** The rate limit from `<prefix>_RPS` and `<prefix>_BURST`; null when neither is set. A burst without a rate is an error. */
 const readRateLimit = (variables: Variables, prefix: string): RateLimit | null => {
@@ -172,6 +175,7 @@ const readSettings = (variables: Variables): ApiConfig => {
     creditPriceMicrosPerSecond,
     conversationPriceMicrosPerSecond:
       readNumber(variables, "CONVERSATION_PRICE_MICROS_PER_SECOND", 1, MAX_PRICE) ?? creditPriceMicrosPerSecond,
+    dailyTokens: readNumber(variables, "LLM_DAILY_TOKENS", 1, MAX_DAILY_TOKENS),
     sessionStartSeconds: readNumber(variables, "SESSION_START_SECONDS", 1, MAX_LEASE_SECONDS) ?? 60,
     sessionLeaseSeconds: readNumber(variables, "SESSION_LEASE_SECONDS", 1, MAX_LEASE_SECONDS) ?? 60,
     redisUrl: readVariable<string | null>(variables, "REDIS_URL", null, "a redis:// or rediss:// URL", (text) =>

@@ -33,6 +33,7 @@ export type AppOptions = {
     | "avatarWorkerSecret"
     | "conversationPriceMicrosPerSecond"
     | "creditPriceMicrosPerSecond"
+    | "dailyTokens"
     | "defaultAvatarModelId"
     | "livekit"
     | "maxAssetBytesPerTenant"

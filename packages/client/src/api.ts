@@ -635,7 +635,7 @@ export interface paths {
     };
     /**
      * Sum up usage
-     * @description Returns sums over usage sessions by day and by key or avatar, for charts, newest day first. A session counts for the day of its creation, in UTC. A page adds up at most 5000 sessions: the next page may go on with the day, and its sums are to be added.
+     * @description Returns sums over usage sessions by day and by key or avatar, for charts, newest day first. A session counts for the day of its creation, in UTC. A page adds up at most 5000 sessions: the next page may go on with the day, and its sums are to be added. `conversations` has what conversations have used on each day, on the first page alone.
      *
      *     Requires the scope `usage:read`, or the session of a person with the role `viewer` or a greater one.
      */
@@ -2723,6 +2723,20 @@ export interface components {
       detail: string;
     };
     CompleteUpload: Record<string, never>;
+    ConversationSum: {
+      /** @description The day in UTC on which it was reported. */
+      day: string;
+      /** @description Tokens that language models have read. */
+      inputTokens: number;
+      /** @description Tokens that they have written. */
+      outputTokens: number;
+      /** @description Those of both that a server has not told: they are estimated. */
+      estimatedTokens: number;
+      /** @description Seconds of sound that recognizers have got. */
+      heardSeconds: number;
+      /** @description Characters that voices have got. */
+      spokenCharacters: number;
+    };
     CreateApiKey: {
       /** @description Human-readable name. */
       name: string;
@@ -3781,6 +3795,8 @@ export interface components {
        * @description End of the time window of the list, exclusive.
        */
       to: string;
+      /** @description Of the days of the window, newest first; on the first page alone. */
+      conversations: components["schemas"]["ConversationSum"][];
       data: components["schemas"]["UsageSum"][];
       /** @description The `cursor` for the next page; null on the last page. */
       nextCursor: string | null;

@@ -373,7 +373,12 @@ export type Described = {
   read_instance: { instance: string | null };
   record_api_key_uses: object;
   record_people_seen: object;
-  sum_usage_sessions: { position: number | null; items: string | null; next: string | null };
+  sum_usage_sessions: {
+    position: number | null;
+    items: string | null;
+    next: string | null;
+    conversations: object | null;
+  };
   sweep_challenges: { swept: string | null };
   sweep_credentials: { swept: string | null };
   sweep_idempotency_keys: { swept: string | null };

@@ -491,6 +491,25 @@ export type ReportedTurn = {
 };
 const reportedTurn = composite<ReportedTurn>("sessionId", "generation", "turnId", "status", "heard");
 
+export type ReportedUsage = {
+  sessionId: string | null;
+  generation: number | null;
+  inputTokens: number | null;
+  outputTokens: number | null;
+  estimatedTokens: number | null;
+  heardSeconds: number | null;
+  spokenCharacters: number | null;
+};
+const reportedUsage = composite<ReportedUsage>(
+  "sessionId",
+  "generation",
+  "inputTokens",
+  "outputTokens",
+  "estimatedTokens",
+  "heardSeconds",
+  "spokenCharacters",
+);
+
 export type SessionChange = {
   environment: string | null;
   sessionId: string | null;
@@ -2456,6 +2475,8 @@ export type SyncWorkerInput = {
   voices: readonly string[] | null;
   models: readonly string[] | null;
   calls: readonly (ReportedCall | null)[] | null;
+  usage: readonly (ReportedUsage | null)[] | null;
+  dailyTokens: number | null;
   turns: readonly (ReportedTurn | null)[] | null;
   maxTurns: number | null;
   leaseSeconds: number | null;
@@ -2467,6 +2488,7 @@ export type SyncWorkerRow = {
   result: object | null;
   leaseEnds: Date | null;
   hasVoices: boolean | null;
+  usage: object | null;
 };
 export const syncWorker = databaseFunction<SyncWorkerInput, SyncWorkerRow>(
   "sync_worker",
@@ -2477,6 +2499,8 @@ export const syncWorker = databaseFunction<SyncWorkerInput, SyncWorkerRow>(
     voices: null,
     models: null,
     calls: list(reportedCall),
+    usage: list(reportedUsage),
+    dailyTokens: null,
     turns: list(reportedTurn),
     maxTurns: null,
     leaseSeconds: null,
@@ -2484,7 +2508,7 @@ export const syncWorker = databaseFunction<SyncWorkerInput, SyncWorkerRow>(
     entryIds: null,
     requestId: null,
   },
-  'result as "result", lease_ends as "leaseEnds", has_voices as "hasVoices"',
+  'result as "result", lease_ends as "leaseEnds", has_voices as "hasVoices", usage as "usage"',
 );
 
 export type UpdateApiKeyInput = {

@@ -10014,8 +10014,8 @@ order by tenant_id collate "C", id collate "C"
 on conflict (tenant_id, id) do update set last_seen_at = excluded.last_seen_at
   where people_seen.last_seen_at < excluded.last_seen_at
 
--- sum_usage_sessions. Columns: position integer, items text, next text.
-select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[]) with ordinality inputs ("tenantId", environment, first, before, "groupBy", "maxRead", position) cross join lateral (
+-- sum_usage_sessions. Columns: position integer, items text, next text, conversations json.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[]) with ordinality inputs ("tenantId", environment, first, before, "groupBy", "maxRead", "firstDay", "lastDay", position) cross join lateral (
     select coalesce(string_agg('{day:"' || to_char(day, 'YYYY-MM-DD') || '","apiKeyId":' || coalesce('"' || api_key_id || '"', 'null') || ',"apiKeyName":' || coalesce(to_json((
   select named.name from api_keys named
   where named.tenant_id = inputs."tenantId" and named.id = api_key_id and true
@@ -10023,7 +10023,16 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
   select named.display_name from avatars named
   where named.tenant_id = inputs."tenantId" and named.id = avatar_id and true
 ))::text, 'null') || ',sessions:' || sessions::text || ',"activeSeconds":' || active_seconds::text || ',"billedCreditMicros":' || billed::text || ',"reservedCreditMicros":' || held::text || '}', ',' order by day desc, api_key_id, avatar_id), '') as items,
-      (select usage_sessions.id from usage_sessions where (usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) < (inputs.environment, inputs."tenantId", inputs.before) and (usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) >= (inputs.environment, inputs."tenantId", inputs.first) order by usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc limit 1 offset inputs."maxRead"::bigint - 1) as next
+      (select usage_sessions.id from usage_sessions where (usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) < (inputs.environment, inputs."tenantId", inputs.before) and (usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) >= (inputs.environment, inputs."tenantId", inputs.first) order by usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc limit 1 offset inputs."maxRead"::bigint - 1) as next,
+      (
+        select coalesce(json_agg(json_build_object(
+          'day', used.day, 'inputTokens', used.input_tokens, 'outputTokens', used.output_tokens,
+          'estimatedTokens', used.estimated_tokens, 'heardSeconds', used.heard_seconds, 'spokenCharacters', used.spoken_characters
+        ) order by used.day desc), '[]')
+        from conversation_usage used
+        where used.tenant_id = inputs."tenantId" and used.environment = inputs.environment
+          and used.day between inputs."firstDay"::date and inputs."lastDay"::date
+      ) as conversations
     from (
       select (usage_sessions.created_at at time zone 'UTC')::date as day,
         case when inputs."groupBy" = 'apiKey' then usage_sessions.api_key_id end as api_key_id,

@@ -44,6 +44,10 @@ const RIGHTS = [
     on public.invitations`,
   "select, insert, update (expires_at), delete on public.spent_challenges",
   "select, insert, update (room, room_name, room_number, input, generation, counts_from, gap_count, gap_seconds) on public.calls",
+  // They only grow.
+  "update (input_tokens, output_tokens, estimated_tokens, heard_seconds, spoken_characters) on public.calls",
+  `select, insert, update (input_tokens, output_tokens, estimated_tokens, heard_seconds, spoken_characters)
+    on public.conversation_usage`,
   "select, insert, update (url, token, digest, identity), delete on public.call_agents",
   `select, insert, update (text, instructions, status, heard, generation, version, ended_at), delete
     on public.call_turns`,

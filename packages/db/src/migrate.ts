@@ -50,6 +50,7 @@ import entriesOfOperator from "../migrations/0042_entries_of_operator.sql" with 
 import callTurns from "../migrations/0043_call_turns.sql" with { type: "text" };
 import workerCatalogs from "../migrations/0044_worker_catalogs.sql" with { type: "text" };
 import callTranscripts from "../migrations/0045_call_transcripts.sql" with { type: "text" };
+import conversationUsage from "../migrations/0046_conversation_usage.sql" with { type: "text" };
 import journal from "../migrations/meta/_journal.json";
 import { applyMigrations, type Migration } from "./apply-migrations.ts";
 import type { Db } from "./connection/pool.ts";
@@ -106,6 +107,7 @@ const TEXTS = [
   callTurns,
   workerCatalogs,
   callTranscripts,
+  conversationUsage,
 ];
 
 /** The key of the advisory lock: any number, the same in every replica. */

@@ -59,6 +59,7 @@ describe.skipIf(!IS_ONE_DATABASE)("the catalog of one database", () => {
       "call_transcripts",
       "call_turns",
       "calls",
+      "conversation_usage",
       "credit_accounts",
       "credit_entries",
       "idempotency_keys",

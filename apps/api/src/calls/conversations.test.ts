@@ -1,6 +1,15 @@
 /** Starts that name a voice or a model, at workers with conversations; and what a second of a conversation costs. */
 import { afterEach, expect, test } from "bun:test";
-import { CONVERSATION, MAX_CATALOG, WIRE_2 } from "@realtime-avatar/domain/calls/worker-sync";
+import {
+  CONVERSATION,
+  MAX_CATALOG,
+  type ReportedCall,
+  SyncResponse,
+  WIRE_2,
+} from "@realtime-avatar/domain/calls/worker-sync";
+import { UsageSummaryPage } from "@realtime-avatar/domain/credits/schemas";
+import type { SessionId } from "@realtime-avatar/domain/id";
+import { validate } from "@realtime-avatar/domain/schema";
 import { startCallApi } from "../../test/support/calls/calls.ts";
 import { expectProblem } from "../../test/support/routes.ts";
 
@@ -8,7 +17,7 @@ const PRICE = 1_000_000;
 const CONVERSATION_PRICE = 3_000_000;
 const { api, avatar, start, release, session, tenantWith, ...calls } = await startCallApi(
   {},
-  { creditPriceMicrosPerSecond: PRICE, conversationPriceMicrosPerSecond: CONVERSATION_PRICE },
+  { creditPriceMicrosPerSecond: PRICE, conversationPriceMicrosPerSecond: CONVERSATION_PRICE, dailyTokens: 1000 },
 );
 /** Each test has workers of its own: a worker that repeats its last sync waits for work. */
 let round = 0;
@@ -146,4 +155,66 @@ test("a grant that the release before has stored, without a price: that of a cal
     where idempotency_key = ${header["idempotency-key"]}`;
   const { body } = await start({ avatar_id: ready }, undefined, header);
   expect(body).toMatchObject({ session_id: grant.session_id, price_credit_micros_per_second: PRICE });
+});
+
+const NONE = { input_tokens: 0, output_tokens: 0, estimated_tokens: 0, heard_seconds: 0, spoken_characters: 0 };
+
+test("what conversations use: in the summary of the tenant by day, and what is left of the day in each response", async () => {
+  await speaks("wrk_a", {}, 3);
+  const { root, avatarId, newKey } = await tenantWith(12_000);
+  const other = await tenantWith(2000);
+  const { body: grant } = await start({ avatar_id: avatarId }, root.key);
+  const { body: otherGrant } = await start({ avatar_id: other.avatarId }, other.root.key);
+  const { start: assigned } = await syncOf("wrk_a", { slots: 3, features: FEATURES });
+  expect(assigned).toHaveLength(2);
+  for (const call of assigned) expect(call).toMatchObject({ usage: NONE, tokens_left: 1000 });
+  const used = {
+    input_tokens: 600,
+    output_tokens: 100,
+    estimated_tokens: 50,
+    heard_seconds: 12,
+    spoken_characters: 340,
+  };
+  const report = (session_id: SessionId, usage: typeof NONE): ReportedCall => ({
+    ...{ session_id, generation: 1, state: "started", used_seconds: 1, usage },
+  });
+  const reports = [report(grant.session_id, used), report(otherGrant.session_id, NONE)];
+  const response = await syncOf("wrk_a", { slots: 3, features: FEATURES, calls: reports });
+  expect(validate(SyncResponse, response)).toEqual([]);
+  const bySession = new Map(response.tokens?.map(({ session_id, used, left }) => [session_id, [used, left]]));
+  expect([bySession.get(grant.session_id), bySession.get(otherGrant.session_id)]).toEqual([
+    [700, 300],
+    [0, 1000],
+  ]);
+  await start({ avatar_id: avatarId }, root.key);
+  const { start: next } = await syncOf("wrk_a", { slots: 3, features: FEATURES, calls: reports });
+  expect(next.map(({ tokens_left }) => tokens_left)).toEqual([300]);
+
+  const path = "/api/v1/usage/summary";
+  const { key } = await newKey({ scopes: ["usage:read"] });
+  const { body } = await api.call("GET", path, { key });
+  expect(validate(UsageSummaryPage, body)).toEqual([]);
+  expect(body.conversations).toEqual([
+    {
+      ...{ day: new Date().toISOString().slice(0, 10), inputTokens: 600, outputTokens: 100, estimatedTokens: 50 },
+      ...{ heardSeconds: 12, spokenCharacters: 340 },
+    },
+  ]);
+  const until = (to: string) => api.call("GET", `${path}?to=${to}`, { key });
+  expect((await until(`${new Date().toISOString().slice(0, 10)}T00:00:00Z`)).body.conversations).toEqual([]);
+  expect((await api.call("GET", path, { key: other.root.key })).body.conversations).toEqual([]);
+  const { key: blind } = await newKey({ scopes: ["avatars:read"] });
+  expect((await api.call("GET", path, { key: blind })).status).toBe(403);
+});
+
+test("a worker without conversations, and numbers that no call can have: nothing of usage, and 422", async () => {
+  await syncOf("wrk_a", { slots: 1, features: [WIRE_2, "voice"] });
+  const { body: grant } = await start({ avatar_id: ready });
+  const { start: assigned } = await syncOf("wrk_a", { slots: 1, features: [WIRE_2, "voice"] });
+  expect(assigned.map((call) => "usage" in call || "tokens_left" in call)).toEqual([false]);
+  for (const input_tokens of [-1, 2 ** 31, 1.5]) {
+    const usage = { ...NONE, input_tokens };
+    const calls = [{ session_id: grant.session_id, generation: 1, state: "started", used_seconds: 1, usage } as const];
+    expect((await sync("wrk_a", { features: FEATURES, calls })).status).toBe(422);
+  }
 });

@@ -41,6 +41,7 @@ import { mintToken } from "@realtime-avatar/livekit/tokens";
 import type { Dependencies } from "../dependencies.ts";
 import { runWrite } from "../http/problem.ts";
 import { originOf, type RequestContext } from "../http/request-context.ts";
+import { presentTokens, withUsage } from "./conversation-usage.ts";
 import { createLostWorkers } from "./lost-workers.ts";
 import { createManifests, type Manifest, type ManifestOutcome, type Manifests } from "./manifests.ts";
 import type { Realtime } from "./realtime.ts";
@@ -236,8 +237,8 @@ const createMemory = () => {
       preloads: PresentedPreload[],
     ): boolean => {
       const { slots, calls } = request;
-      const states = calls.map(({ session_id, generation, state, turns = [] }) => [
-        ...[session_id, generation, state],
+      const states = calls.map(({ session_id, generation, state, turns = [], usage }) => [
+        ...[session_id, generation, state, usage && usage.input_tokens + usage.output_tokens],
         turns.map(({ turn_id, status }) => [turn_id, status]),
       ]);
       const ends = end.map(({ sessionId, generation }) => [sessionId, generation]);
@@ -263,7 +264,7 @@ const createMemory = () => {
 export const createWorkerSyncs = (dependencies: Dependencies) => {
   const { config, metrics } = dependencies;
   const sessionLeaseSeconds = Math.max(config.sessionLeaseSeconds, MIN_CALL_LEASE_SECONDS);
-  const leases = { leaseSeconds: LEASE_SECONDS, sessionLeaseSeconds };
+  const terms = { leaseSeconds: LEASE_SECONDS, sessionLeaseSeconds, dailyTokens: config.dailyTokens };
   const lostWorkers = createLostWorkers(dependencies);
   const manifests = createManifests(dependencies.storage);
   const startCalls = createStarting(dependencies, manifests);
@@ -275,28 +276,33 @@ export const createWorkerSyncs = (dependencies: Dependencies) => {
     // Also when the connection has ended meanwhile: otherwise it is not known which lease is to end.
     const { deadline, recordSpan } = context;
     const patient = db.until({ deadline, recordSpan });
-    const result = await runWrite(() => syncWorker(patient, workerId, request, leases, origin));
+    const result = await runWrite(() => syncWorker(patient, workerId, request, terms, origin));
     realtime.rooms.deleteLater(result.rooms.filter((room) => room !== null));
     metrics?.sessionSettled(result.rooms.length);
     return result;
   };
 
   const respond = (
-    { end, turns, hasVoices }: SyncResult,
+    { end, turns, hasVoices, usage }: SyncResult,
     start: AssignedCall[],
     move: Move[],
     preloads: PresentedPreload[],
-    { features }: SyncRequest,
-  ): SyncResponse => ({
-    lease_seconds: LEASE_SECONDS,
-    start,
-    end: end.map(({ sessionId, generation, reason }) => ({ session_id: sessionId, generation, reason })),
-    ...(move.length > 0 && { move }),
-    ...(preloads.length > 0 && { preload: preloads }),
-    ...(turns.length > 0 && { turns: turns.map(presentTurn) }),
-    ...(features.includes(WIRE_2) && { features: [...SERVICE_FEATURES] }),
-    ...(features.includes(CONVERSATION) && !hasVoices && { wants_catalog: true }),
-  });
+    request: SyncRequest,
+  ): SyncResponse => {
+    const { features } = request;
+    const tokens = presentTokens(usage, request);
+    return {
+      lease_seconds: LEASE_SECONDS,
+      start: withUsage(start, { usage }, request),
+      end: end.map(({ sessionId, generation, reason }) => ({ session_id: sessionId, generation, reason })),
+      ...(move.length > 0 && { move }),
+      ...(preloads.length > 0 && { preload: preloads }),
+      ...(turns.length > 0 && { turns: turns.map(presentTurn) }),
+      ...(features.includes(WIRE_2) && { features: [...SERVICE_FEATURES] }),
+      ...(tokens.length > 0 && { tokens }),
+      ...(features.includes(CONVERSATION) && !hasVoices && { wants_catalog: true }),
+    };
+  };
 
   const syncOnce = async (sync: WorkerSync, written: (leaseEnds: Date) => void) => {
     const result = await write(sync);

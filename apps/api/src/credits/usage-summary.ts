@@ -12,7 +12,7 @@ import { readQuery } from "../http/query.ts";
 const OPERATIONS = operations({
   getUsageSummary: {
     summary: "Sum up usage",
-    description: `Returns sums over usage sessions by day and by key or avatar, for charts, newest day first. A session counts for the day of its creation, in UTC. A page adds up at most ${MAX_SESSIONS_OF_SUMMARY} sessions: the next page may go on with the day, and its sums are to be added.`,
+    description: `Returns sums over usage sessions by day and by key or avatar, for charts, newest day first. A session counts for the day of its creation, in UTC. A page adds up at most ${MAX_SESSIONS_OF_SUMMARY} sessions: the next page may go on with the day, and its sums are to be added. \`conversations\` has what conversations have used on each day, on the first page alone.`,
     query: USAGE_SUMMARY.query,
     success: { status: 200, description: "A page of sums.", schema: UsageSummaryPage },
   },
@@ -25,7 +25,8 @@ export const usageSummaryRoutes = (dependencies: Dependencies) => {
     async ({ caller, db, request, set }) => {
       const page = readSummaryPage(readQuery(request, USAGE_SUMMARY.query), clock());
       const { from, to } = page.filters;
-      const text = pageText(USAGE_SUMMARY, page, await sumUsageSessions(db, caller, page), { from, to });
+      const { conversations, ...sums } = await sumUsageSessions(db, caller, page);
+      const text = pageText(USAGE_SUMMARY, page, sums, { from, to, conversations });
       return responseBytes.send(text, caller.tenantId, request, set);
     },
     { scope: "usage:read", detail: OPERATIONS.getUsageSummary },

@@ -211,6 +211,10 @@ const entry: credits.CreditEntry = {
   createdAt: time,
 };
 
+const conversationSum: credits.ConversationSum = {
+  ...{ day: "2026-11-20", inputTokens: 41_200, outputTokens: 5300, estimatedTokens: 0 },
+  ...{ heardSeconds: 380, spokenCharacters: 20_400 },
+};
 const sum: credits.UsageSum = {
   day: "2026-11-20",
   apiKeyId: apiKey.id,
@@ -370,5 +374,5 @@ export const EXAMPLES = {
   UsageSessionPage: { ...window, ...page(sessionWithNames) },
   UsageSessionWithNames: sessionWithNames,
   UsageSum: sum,
-  UsageSummaryPage: { ...window, ...page(sum) },
+  UsageSummaryPage: { ...window, conversations: [conversationSum], ...page(sum) },
 };

@@ -94,6 +94,7 @@ export const TEST_CONFIG: AppOptions["config"] = {
   livekit: null,
   conversationPriceMicrosPerSecond: 1_000_000,
   creditPriceMicrosPerSecond: 1_000_000,
+  dailyTokens: null,
   defaultAvatarModelId: "model-of-the-test",
   maxActiveKeysPerTenant: 10_000,
   maxRunningVideosPerTenant: 1_000_000,

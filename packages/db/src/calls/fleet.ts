@@ -44,6 +44,18 @@ export type Assignment = {
   brought: { url: string; token: Uint8Array; agentIdentity: string } | null;
 };
 
+/** What the conversation of a call has used so far. `tokensLeft`: that its tenant may use today; null: no limit. */
+export type CallUsage = {
+  sessionId: SessionId;
+  generation: number;
+  inputTokens: number;
+  outputTokens: number;
+  estimatedTokens: number;
+  heardSeconds: number;
+  spokenCharacters: number;
+  tokensLeft: number | null;
+};
+
 /** An avatar that a worker is to load before a call. `id`: of the request. */
 export type Preload = { id: string } & Pick<Assignment, "tenantId" | "avatarId" | "manifest">;
 
@@ -81,10 +93,15 @@ export type SyncResult = {
   leaseEnds: Date;
   /** Whether the voices and models of the worker are known. */
   hasVoices: boolean;
+  /** Of each call that it has, if it holds conversations. */
+  usage: CallUsage[];
 };
 
-/** How long a worker has its calls, and how long a session lasts, after a report. */
-export type SyncTerms = { leaseSeconds: number; sessionLeaseSeconds: number };
+/**
+ * How long a worker has its calls, and how long a session lasts, after a report. `dailyTokens`: how many the conversations of a tenant
+ * may use on a day; null: as many as they want.
+ */
+export type SyncTerms = { leaseSeconds: number; sessionLeaseSeconds: number; dailyTokens: number | null };
 
 type EndedRow = { sessionId: SessionId; generation: number; reason: string | null; closedBy: string | null };
 type BroughtRow = Omit<NonNullable<Assignment["brought"]>, "token"> & { token: string };
@@ -109,7 +126,7 @@ export const syncWorker = async (
   db: Runner,
   workerId: string,
   { slots, features, catalog, calls }: SyncRequest,
-  { leaseSeconds, sessionLeaseSeconds }: SyncTerms,
+  { leaseSeconds, sessionLeaseSeconds, dailyTokens }: SyncTerms,
   { now, random, requestId }: Origin,
 ): Promise<SyncResult> => {
   const entryIds = calls
@@ -124,12 +141,22 @@ export const syncWorker = async (
   const turns = calls.flatMap(({ session_id, generation, turns: listed = [] }) =>
     listed.map(({ turn_id, status, heard }) => ({ sessionId: session_id, generation, turnId: turn_id, status, heard })),
   );
+  const usage = calls.flatMap(({ session_id, generation, usage: used }) =>
+    used === undefined
+      ? []
+      : {
+          ...{ sessionId: session_id, generation },
+          ...{ inputTokens: used.input_tokens, outputTokens: used.output_tokens },
+          ...{ estimatedTokens: used.estimated_tokens, heardSeconds: used.heard_seconds },
+          spokenCharacters: used.spoken_characters,
+        },
+  );
   const [row] = await callSync(db, {
     ...{ workerId, slots, features, voices: catalog?.voices ?? null, models: catalog?.models ?? null },
-    ...{ calls: reported, turns, maxTurns: features.includes(TURNS) ? MAX_TURNS : 0 },
+    ...{ calls: reported, usage, dailyTokens, turns, maxTurns: features.includes(TURNS) ? MAX_TURNS : 0 },
     ...{ leaseSeconds, sessionLeaseSeconds, entryIds, requestId },
   });
-  const { result, leaseEnds, hasVoices } = row as SyncWorkerRow;
+  const { result, leaseEnds, hasVoices, usage: counted } = row as SyncWorkerRow;
   const { start, move, end, rooms, preloads, turns: given } = result as SyncRow;
   return {
     start: start.map(({ brought, ...call }) => ({
@@ -143,6 +170,7 @@ export const syncWorker = async (
     turns: given ?? [],
     leaseEnds: leaseEnds as Date,
     hasVoices: hasVoices === true,
+    usage: (counted ?? []) as CallUsage[],
   };
 };
 

@@ -3,7 +3,7 @@ import { expect } from "bun:test";
 import type { CommandKind } from "@realtime-avatar/domain/calls/turns";
 import { TURNS } from "@realtime-avatar/domain/calls/worker-sync";
 import { type ApiKeyId, newId, type SessionId, type TenantId, type TurnId } from "@realtime-avatar/domain/id";
-import { callRequest, readyAvatar, report, sync } from "@realtime-avatar/testing/calls/calls";
+import { callRequest, readyAvatar, report, SYNC_TERMS, sync } from "@realtime-avatar/testing/calls/calls";
 import { seedCaller } from "@realtime-avatar/testing/credits";
 import { fileDatabase } from "@realtime-avatar/testing/fixture";
 import { ofOneDatabase as test } from "@realtime-avatar/testing/postgres/one-database";
@@ -71,6 +71,8 @@ await database.db.client.unsafe(`
   insert into fleet.avatar_slots (worker_id, n, tenant_id, session_id)
     select 'worker ' || i, n, case when n = 1 then '${tenantId}' end, case when n = 1 then ${rowId("ses")} end
     from generate_series(1, ${OPEN}) i, generate_series(1, 4) n;
+  insert into conversation_usage
+    select ${rowId("ten")}, 'live', date '2026-01-01' + i, 1, 1, 0, 1, 1 from generate_series(1, ${ROWS}) i;
   insert into fleet.avatar_preloads
     select ${rowId("ten")}, 'live', ${rowId("aud")}, ${rowId("ava")}, 'worker ' || i % ${OPEN}, now() + interval '1 hour', i % 100 = 0
     from generate_series(1, ${ROWS}) i;
@@ -107,16 +109,20 @@ const started = async (): Promise<SessionId> => {
 /** Whole tables that are small, or that are read whole because all their rows are wanted. */
 const SMALL = /Seq Scan on (avatar_workers|avatar_slots|call_tickets|call_agents agent)\b/;
 
-/** A start that names a voice, which one worker has. */
+/** A start that names a voice, which one worker has. The worker reports usage. */
 const startedWithVoice = async (): Promise<void> => {
-  await sync(db, "worker 7", { slots: 4, features: ["conversation"], catalog: { voices: ["voice"], models: [] } });
+  const catalog = { voices: ["voice"], models: [] };
+  const usage = { input_tokens: 1, output_tokens: 1, estimated_tokens: 0, heard_seconds: 1, spoken_characters: 1 };
+  const calls = [report(session(7), "started", 1, { usage })];
+  const terms = { ...SYNC_TERMS, dailyTokens: 100 };
+  await sync(db, "worker 7", { slots: 4, features: ["conversation"], catalog, calls }, terms);
   const one = { ...request(), conversation: { price: 1, voiceId: "voice", model: null } };
   expect((await openCall(db, one, child, null)).kind).toBe("written");
 };
 
 test.each([
   ["a start", started],
-  ["a start that names a voice", startedWithVoice],
+  ["a report of usage, and a start that names a voice", startedWithVoice],
   ["a replay", async () => void (await openCall(db, request(), child, { ...claimOf("r"), request: "POST /start" }))],
   ["a room that exists", async () => void (await confirmRoom(db, tenantId, await started(), "r"))],
   ["the look-up of a call to resume", async () => findCallToResume(db, child, session(11))],

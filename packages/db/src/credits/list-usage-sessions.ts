@@ -1,6 +1,6 @@
 /** Lists and sums of usage sessions. */
 import type { OpenSessionCounts } from "@realtime-avatar/domain/credits/open";
-import { MAX_SESSIONS_OF_SUMMARY, type UsageSum } from "@realtime-avatar/domain/credits/schemas";
+import { type ConversationSum, MAX_SESSIONS_OF_SUMMARY, type UsageSum } from "@realtime-avatar/domain/credits/schemas";
 import type { SessionPageRequest, SummaryPageRequest } from "@realtime-avatar/domain/credits/session-list";
 import { type ApiKeyId, firstIdAt, type SessionId } from "@realtime-avatar/domain/id";
 import type { Total, WrittenPage } from "@realtime-avatar/domain/page";
@@ -11,7 +11,7 @@ import { nullable, objectJson, plainJson, rawJson, textJson } from "../query/jso
 import { boundedPage, COUNTED, LIMIT, listStatements, MAX_READ, NONE, pageOf, pageReader } from "../query/list.ts";
 import { inputColumn, newestOf } from "../query/statement.ts";
 import { apiKeys } from "../schema/api-keys.ts";
-import { callTickets, isWaiting } from "../schema/calls.ts";
+import { callTickets, conversationUsage, isWaiting } from "../schema/calls.ts";
 import { usageSessions } from "../schema/credits.ts";
 import { apiKeyName, avatarName } from "../schema/names.ts";
 import { type Owner, SESSION } from "./find-usage-session.ts";
@@ -203,7 +203,15 @@ const SUM = objectJson<UsageSum>({
   reservedCreditMicros: rawJson(sql`held`),
 });
 
-type SumsOf = Owner & IdRange & { groupBy: SummaryPageRequest["filters"]["groupBy"]; maxRead: number };
+type SumsOf = Owner &
+  IdRange & {
+    groupBy: SummaryPageRequest["filters"]["groupBy"];
+    maxRead: number;
+    /** Of the conversations that the page adds up; null: none, because it is not the first one. */
+    firstDay: string | null;
+    lastDay: string | null;
+  };
+type SumsPage = WrittenPage & { conversations: ConversationSum[] };
 
 /**
  * Sums over the newest sessions of a window, at most `MAX_SESSIONS_OF_SUMMARY` in one page: 5,000 take some 10 ms. A day
@@ -216,7 +224,16 @@ const selectSums = (): SQL => {
   const seconds = sql`ceil(extract(epoch from ${usageSessions.endedAt} - ${usageSessions.startedAt}))`;
   return sql`
     select coalesce(string_agg(${SUM}, ',' order by day desc, api_key_id, avatar_id), '') as "items",
-      (select ${usageSessions.id} ${inOrder} limit 1 offset ${MAX_READ} - 1) as "next"
+      (select ${usageSessions.id} ${inOrder} limit 1 offset ${MAX_READ} - 1) as "next",
+      (
+        select coalesce(json_agg(json_build_object(
+          'day', used.day, 'inputTokens', used.input_tokens, 'outputTokens', used.output_tokens,
+          'estimatedTokens', used.estimated_tokens, 'heardSeconds', used.heard_seconds, 'spokenCharacters', used.spoken_characters
+        ) order by used.day desc), '[]')
+        from ${conversationUsage} used
+        where used.tenant_id = ${inputColumn("tenantId")} and used.environment = ${inputColumn("environment")}
+          and used.day between ${inputColumn("firstDay")}::date and ${inputColumn("lastDay")}::date
+      ) as "conversations"
     from (
       select (${usageSessions.createdAt} at time zone 'UTC')::date as day,
         case when ${inputColumn("groupBy")} = 'apiKey' then ${usageSessions.apiKeyId} end as api_key_id,
@@ -229,21 +246,30 @@ const selectSums = (): SQL => {
       group by 1, 2, 3
     ) sums`;
 };
-const SUMS = pageReader<SumsOf>("sum_usage_sessions", selectSums(), [
+const SUMS = pageReader<SumsOf, SumsPage>("sum_usage_sessions", selectSums(), [
   "tenantId",
   "environment",
   "first",
   "before",
   "groupBy",
   "maxRead",
+  "firstDay",
+  "lastDay",
 ]);
+
+const dayOf = (time: string): string => time.slice(0, 10);
 
 /** A page of the sums that `page` asks for. One statement, which requests for the same page share. */
 export const sumUsageSessions = (
   db: Db,
   { tenantId, environment }: Owner,
   { filters: { groupBy, ...window }, before }: SummaryPageRequest,
-): Promise<WrittenPage> => {
-  const page = { tenantId, environment, ...idsOf(window, before), groupBy, maxRead: MAX_SESSIONS_OF_SUMMARY };
+): Promise<SumsPage> => {
+  const page = {
+    ...{ tenantId, environment, ...idsOf(window, before), groupBy, maxRead: MAX_SESSIONS_OF_SUMMARY },
+    firstDay: before === null ? dayOf(window.from) : null,
+    // The window ends before its end.
+    lastDay: before === null ? dayOf(new Date(Date.parse(window.to) - 1).toISOString()) : null,
+  };
   return db.batch(SUMS, page, tenantId);
 };

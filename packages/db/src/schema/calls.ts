@@ -10,6 +10,7 @@ import {
   bigint,
   boolean,
   check,
+  date,
   index,
   integer,
   json,
@@ -53,6 +54,12 @@ export const calls = pgTable(
     /** How often the person has left, and for how many seconds that was not charged, as the worker reports it. */
     gapCount: integer("gap_count").notNull().default(0),
     gapSeconds: integer("gap_seconds").notNull().default(0),
+    /** What its conversation has used, as its workers report it. */
+    inputTokens: integer("input_tokens").notNull().default(0),
+    outputTokens: integer("output_tokens").notNull().default(0),
+    estimatedTokens: integer("estimated_tokens").notNull().default(0),
+    heardSeconds: integer("heard_seconds").notNull().default(0),
+    spokenCharacters: integer("spoken_characters").notNull().default(0),
   },
   (table) => [
     primaryKey({ columns: [table.tenantId, table.sessionId] }),
@@ -66,6 +73,27 @@ export const calls = pgTable(
     check("calls_session_id_check", isId(table.sessionId, "ses")),
     check("calls_room_check", oneOf(table.room, ROOM_STATES)),
     check("calls_mode_check", oneOf(table.mode, CALL_MODES)),
+  ],
+);
+
+const sum = (name: string) => bigint(name, { mode: "number" }).notNull();
+
+/** What the conversations of a tenant have used on a day in UTC: the sums of what calls have reported on that day. */
+export const conversationUsage = pgTable(
+  "conversation_usage",
+  {
+    tenantId: bytewise("tenant_id").notNull(),
+    environment: text("environment").notNull(),
+    day: date("day").notNull(),
+    inputTokens: sum("input_tokens"),
+    outputTokens: sum("output_tokens"),
+    estimatedTokens: sum("estimated_tokens"),
+    heardSeconds: sum("heard_seconds"),
+    spokenCharacters: sum("spoken_characters"),
+  },
+  (table) => [
+    primaryKey({ columns: [table.tenantId, table.day, table.environment] }),
+    check("conversation_usage_environment_check", oneOf(table.environment, ENVIRONMENTS)),
   ],
 );
 

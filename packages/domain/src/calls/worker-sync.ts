@@ -81,7 +81,8 @@ export const MAX_TURNS = 32;
 /** Maximum number of turns that a worker lists of a call: those that wait, and those that are over and were not yet reported. */
 export const MAX_LISTED_TURNS = 64;
 /**
- * A worker with this feature holds conversations: it reports its voices and models when the service asks for them (`wants_catalog`).
+ * A worker with this feature holds conversations: it reports their usage, and its voices and models when the service asks for them
+ * (`wants_catalog`).
  * The functions of the database have the same name.
  */
 export const CONVERSATION = "conversation";
@@ -138,6 +139,17 @@ export const AssignedTurn = ClosedObject({
 });
 export type AssignedTurn = Static<typeof AssignedTurn>;
 
+const Used = (description: string) => Count({ maximum: MAX_INTEGER, description });
+/** What a conversation has used since the start of the call: each number only grows. */
+export const ConversationUsage = ClosedObject({
+  input_tokens: Used("Tokens that the language model has read."),
+  output_tokens: Used("Tokens that it has written."),
+  estimated_tokens: Used("Those of both that its server has not told, so that they are estimated."),
+  heard_seconds: Used("Seconds of sound that the recognizer has got, rounded up."),
+  spoken_characters: Used("Characters that the voice has got."),
+});
+export type ConversationUsage = Static<typeof ConversationUsage>;
+
 export const ReportedCall = ClosedObject({
   ...callId,
   state: OneOf(WORKER_CALL_STATES),
@@ -145,6 +157,8 @@ export const ReportedCall = ClosedObject({
     description: "Since both sides were first present, rounded up, those of earlier workers included.",
   }),
   reason: Type.Optional(OneOf(END_REASONS, { description: "Why the call has ended." })),
+  /** What earlier workers have reported included. Only for a service with the feature `conversation`. */
+  usage: Type.Optional(ConversationUsage),
   resume: Type.Optional(
     ClosedObject(
       { room_number: RoomNumber, ...Gaps },
@@ -217,6 +231,13 @@ export const AssignedCall = ClosedObject({
         "Whether the worker sends what is said to `transcriptPath`. Only for a worker with the feature `transcript`.",
     }),
   ),
+  usage: Type.Optional(ConversationUsage),
+  tokens_left: Type.Optional(
+    Count({
+      description:
+        "How many tokens the calls of the tenant may use today. Without it, as many as they want. Both only for a worker with the feature `conversation`.",
+    }),
+  ),
   max_seconds: Count({ minimum: 1, description: "When the call ends, counted like `used_seconds`." }),
   limit: OneOf(["session_cap", "out_of_credits"], { description: "Why it ends then." }),
   used_seconds: Count({ description: "What earlier workers have reported." }),
@@ -286,6 +307,14 @@ export const SyncResponse = ClosedObject({
     }),
   ),
   features: Type.Optional(Features("What the service can do. Only for a worker with the feature `wire-2`.")),
+  tokens: Type.Optional(
+    Type.Array(ClosedObject({ ...callId, used: Count({}), left: Count({}) }), {
+      minItems: 0,
+      maxItems: MAX_CALLS,
+      description:
+        "For each call that the request lists with `usage`, while tokens are limited: those of the call that are counted, and how many the calls of the tenant may use today. Only for a worker with the feature `conversation`.",
+    }),
+  ),
   wants_catalog: Type.Optional(
     Type.Boolean({
       description:

@@ -177,7 +177,29 @@ export const USAGE_SUMMARY = listOf(
   },
   null,
 );
-export const UsageSummaryPage = Page(UsageSum, { maximum: MAX_SESSIONS_OF_SUMMARY, head });
+
+/** What the conversations of a tenant have used on a day. */
+export const ConversationSum = ClosedObject({
+  day: Type.Unsafe<string>({ ...UsageSum.properties.day, description: "The day in UTC on which it was reported." }),
+  inputTokens: Count({ description: "Tokens that language models have read." }),
+  outputTokens: Count({ description: "Tokens that they have written." }),
+  estimatedTokens: Count({ description: "Those of both that a server has not told: they are estimated." }),
+  heardSeconds: Count({ description: "Seconds of sound that recognizers have got." }),
+  spokenCharacters: Count({ description: "Characters that voices have got." }),
+});
+export type ConversationSum = Static<typeof ConversationSum>;
+
+export const UsageSummaryPage = Page(UsageSum, {
+  maximum: MAX_SESSIONS_OF_SUMMARY,
+  head: {
+    ...head,
+    conversations: Type.Array(ConversationSum, {
+      minItems: 0,
+      maxItems: MAX_WINDOW_DAYS + 1,
+      description: "Of the days of the window, newest first; on the first page alone.",
+    }),
+  },
+});
 export type UsageSummaryPage = Static<typeof UsageSummaryPage>;
 
 /** A session, and whether its call must end. */

@@ -1,7 +1,7 @@
 /** Avatar workers and calls for tests of the database. */
 import type { Caller } from "@realtime-avatar/db/callers/callers";
 import { type CallRequest, confirmRoom, openCall } from "@realtime-avatar/db/calls/calls";
-import { type SyncResult, syncWorker } from "@realtime-avatar/db/calls/fleet";
+import { type SyncResult, type SyncTerms, syncWorker } from "@realtime-avatar/db/calls/fleet";
 import type { Db } from "@realtime-avatar/db/connection/pool";
 import { ticketFingerprint } from "@realtime-avatar/domain/calls/queue";
 import { roomName } from "@realtime-avatar/domain/calls/room";
@@ -11,11 +11,16 @@ import type { TestDb } from "../database.ts";
 import { random } from "../random-bytes.ts";
 import { operatorOrigin, seedAvatar } from "../seeds.ts";
 
-export const SYNC_TERMS = { leaseSeconds: 15, sessionLeaseSeconds: 60 };
+export const SYNC_TERMS: SyncTerms = { leaseSeconds: 15, sessionLeaseSeconds: 60, dailyTokens: null };
 
 /** A worker syncs: by default with two slots and no calls. */
-export const sync = (db: Db, worker: string, request: Partial<SyncRequest> = {}): Promise<SyncResult> =>
-  syncWorker(db, worker, { slots: 2, features: ["echo"], calls: [], ...request }, SYNC_TERMS, operatorOrigin());
+export const sync = (
+  db: Db,
+  worker: string,
+  request: Partial<SyncRequest> = {},
+  terms: SyncTerms = SYNC_TERMS,
+): Promise<SyncResult> =>
+  syncWorker(db, worker, { slots: 2, features: ["echo"], calls: [], ...request }, terms, operatorOrigin());
 
 /** What a worker reports of a call. */
 export const report = (

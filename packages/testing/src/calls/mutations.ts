@@ -46,5 +46,17 @@ export const CALL_MUTATIONS = {
     "p_outcomes[ordinality].reserved, request.price, metadata",
   ],
   "a call at a worker that does not have its voice": ["where at <> all (p_taken) and", "where at <> all (p_taken) or"],
+  "usage of another generation": [
+    "call.session_id = used.session_id and call.generation = used.generation",
+    "call.session_id = used.session_id",
+  ],
+  "usage that is added whole with each report": [
+    "greatest(v_used.input_tokens - v_used.input_before, 0)",
+    "v_used.input_tokens",
+  ],
+  "usage of a call that is counted, and not kept": [
+    "input_tokens = call.input_tokens + growth.input_tokens, output",
+    "input_tokens = call.input_tokens, output",
+  ],
   "a slot that two calls of a batch get": ["v_slots := v_slots || v_slot;", ""],
 } as const;

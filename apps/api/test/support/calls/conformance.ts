@@ -122,7 +122,7 @@ export const startConformanceCalls = async (database: TestDatabase) => {
   };
   /** Gives a worker many slots, for an hour. */
   const giveSlots = async (): Promise<void> => {
-    const terms = { leaseSeconds: 3600, sessionLeaseSeconds: 60 };
+    const terms = { leaseSeconds: 3600, sessionLeaseSeconds: 60, dailyTokens: null };
     await syncWorker(database.db, "wrk_1", { slots: 1000, features: [TURNS], calls: [] }, terms, operatorOrigin());
   };
 

@@ -8,7 +8,8 @@
 --   'turns'  those of its started calls that it does not list; null: none
 -- A report of a call is written when it changes the state of the call, and otherwise after ten seconds. A call that it reports as
 -- ended is closed, and charged what it reports. A worker without slots and calls stops: its lease ends now. `lease_ends`: of the
--- worker, for lose_worker. `has_voices`: whether the voices and models of the worker are known.
+-- worker, for lose_worker. `has_voices`: whether the voices and models of the worker are known. `usage`: see usage_of_worker; null of a
+-- worker without conversations.
 --
 -- Lock order: the worker, the sessions by primary key, their calls and counters (lock_counters), calls with turns (skip locked), slots, preloads. Slots and preloads that
 -- others have locked are skipped: they have news for the next sync. While the worker is locked, no other statement moves its calls (expire_workers).
@@ -19,6 +20,8 @@ create function rta.sync_worker(
   p_voices text[],      -- null: the worker does not say them now; what it has said before holds
   p_models text[],      -- the same
   p_calls rta.reported_call[],
+  p_usage rta.reported_usage[],
+  p_daily_tokens bigint, -- the limit of a tenant; null: none
   p_turns rta.reported_turn[],
   p_max_turns integer,  -- that it gets; 0: it takes none
   p_lease_seconds integer,
@@ -27,7 +30,8 @@ create function rta.sync_worker(
   p_request_id text,
   out result json,
   out lease_ends timestamptz,
-  out has_voices boolean
+  out has_voices boolean,
+  out usage json
 )
 language plpgsql as $$
 declare
@@ -46,7 +50,7 @@ begin
       models = coalesce(excluded.models, worker.models), slots = excluded.slots, lease_until = excluded.lease_until,
       synced_at = excluded.synced_at
   returning lease_until, voices is not null and models is not null into lease_ends, has_voices;
-  v_rooms := rta.write_reports(p_worker_id, p_calls, p_turns, p_session_lease_seconds, p_entry_ids, p_request_id);
+  v_rooms := rta.write_reports(p_worker_id, p_calls, p_usage, p_turns, p_session_lease_seconds, p_entry_ids, p_request_id);
   if p_max_turns > 0 then
     v_turns := rta.hand_out_turns(p_worker_id, p_calls, p_turns, p_max_turns);
   end if;
@@ -73,5 +77,10 @@ begin
     where news.worker_id = p_worker_id and news.has_news
     for no key update skip locked
   );
+  if 'conversation' = any (p_features) then
+    usage := rta.usage_of_worker(
+      p_worker_id, p_daily_tokens, (date_trunc('milliseconds', clock_timestamp()) at time zone 'UTC')::date
+    );
+  end if;
   result := rta.work_of_worker(p_worker_id, p_calls, v_rooms, v_turns);
 end $$;

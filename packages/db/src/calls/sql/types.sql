@@ -40,6 +40,18 @@ create type rta.reported_call as (
   room_number integer, gap_count integer, gap_seconds integer
 );
 
+-- What a conversation has used, as its worker reports it.
+create type rta.reported_usage as (
+  session_id text, generation integer, input_tokens integer, output_tokens integer, estimated_tokens integer,
+  heard_seconds integer, spoken_characters integer
+);
+
+-- What a conversation has used in addition since its last report.
+create type rta.usage_growth as (
+  tenant_id text collate "C", session_id text collate "C", environment text collate "C", input_tokens integer, output_tokens integer,
+  estimated_tokens integer, heard_seconds integer, spoken_characters integer
+);
+
 -- A turn as its worker reports it.
 create type rta.reported_turn as (session_id text, generation integer, turn_id text, status text, heard text);
 

@@ -2,12 +2,13 @@
 -- for a brought room. The seconds of a call count (`counts_from`) from its first report in the state `started`, and not earlier than
 -- the worker has seen both sides, as it rounds its seconds up. They stop with a report in an earlier state: its worker joins again, or
 -- the person is away and is not charged. Absences only grow, so a report that is late or repeated changes nothing.
--- Lock order: the sessions by primary key, their calls, those with turns (write_turns), those that end with their counters
+-- Lock order: the sessions by primary key, their calls, the calls with usage and their sums (write_usage), those with turns (write_turns), those that end with their counters
 -- (lock_counters), their slots. The calling
 -- function has locked the worker: nothing else writes `counts_from` meanwhile.
 create function rta.write_reports(
   p_worker_id text,
   p_calls rta.reported_call[],
+  p_usage rta.reported_usage[],
   p_turns rta.reported_turn[],
   p_lease_seconds integer,
   p_entry_ids text[],
@@ -78,6 +79,7 @@ begin
       or call.gap_count < counted.gap_count or call.gap_seconds < counted.gap_seconds
     );
   end if;
+  perform rta.write_usage(p_usage);
   -- Before the end of a call drops its turns.
   perform rta.write_turns(p_worker_id, p_turns);
   if cardinality(v_closings) > 0 then

@@ -1,0 +1,46 @@
+/** What conversations have used, and may use: as an avatar worker is told. */
+import type { CallUsage, SyncResult } from "@realtime-avatar/db/calls/fleet";
+import {
+  type AssignedCall,
+  CONVERSATION,
+  type SyncRequest,
+  type SyncResponse,
+} from "@realtime-avatar/domain/calls/worker-sync";
+
+const keyOf = (session: string, generation: number): string => `${session} ${generation}`;
+
+/** The calls to start, with what their conversations have used before. The room of an agent has no conversation. */
+export const withUsage = (
+  start: readonly AssignedCall[],
+  { usage }: Pick<SyncResult, "usage">,
+  { features }: Pick<SyncRequest, "features">,
+): AssignedCall[] => {
+  const bySession = new Map(usage.map((one) => [one.sessionId, one]));
+  return start.map((call) => {
+    const used = bySession.get(call.session_id);
+    if (!used || !features.includes(CONVERSATION) || call.agent_identity !== null) return call;
+    return {
+      ...call,
+      usage: {
+        ...{ input_tokens: used.inputTokens, output_tokens: used.outputTokens, estimated_tokens: used.estimatedTokens },
+        ...{ heard_seconds: used.heardSeconds, spoken_characters: used.spokenCharacters },
+      },
+      ...(used.tokensLeft !== null && { tokens_left: used.tokensLeft }),
+    };
+  });
+};
+
+/** How many tokens the conversations may use that a request lists; none without a limit. */
+export const presentTokens = (
+  usage: readonly CallUsage[],
+  { calls }: Pick<SyncRequest, "calls">,
+): NonNullable<SyncResponse["tokens"]> => {
+  const listed = new Set(
+    calls.flatMap((call) => (call.usage === undefined ? [] : keyOf(call.session_id, call.generation))),
+  );
+  return usage.flatMap(({ sessionId, generation, inputTokens, outputTokens, tokensLeft: left }) =>
+    left === null || !listed.has(keyOf(sessionId, generation))
+      ? []
+      : { session_id: sessionId, generation, used: inputTokens + outputTokens, left },
+  );
+};

@@ -50,7 +50,7 @@ begin
       end if;
       if v_call.transcript is not null then
         insert into public.call_transcripts (tenant_id, session_id, receiver, due_at)
-        values (v_caller.tenant_id, p_requests[v_at].id, v_call.transcript, clock_timestamp() + interval '10 minutes');
+        values (v_caller.tenant_id, p_requests[v_at].id, v_call.transcript, date_trunc('milliseconds', clock_timestamp()) + interval '10 minutes');
       end if;
       delete from public.call_tickets where tenant_id = v_caller.tenant_id and id = p_queue.ticket_ids[v_at];
       v_outcome.response_fields := json_build_object(

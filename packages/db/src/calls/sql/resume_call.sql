@@ -19,6 +19,8 @@ declare
   v_session public.usage_sessions;
   v_call public.calls;
   v_now timestamptz;
+  v_is_resumable boolean;
+  v_is_ended boolean; -- its key, or an ancestor
   v_kind text;
   v_outcome rta.session_change_outcome;
 begin
@@ -30,6 +32,10 @@ begin
   where call.tenant_id = v_session.tenant_id and call.session_id = v_session.id
   for no key update of call;
   v_now := date_trunc('milliseconds', clock_timestamp());
+  v_is_resumable := v_call.room_number in (p_room_number - 1, p_room_number) and rta.can_resume(v_session, v_now);
+  v_is_ended := exists (
+    select from rta.ended_keys(array[v_session.tenant_id], array[v_session.api_key_id], array[v_session.environment])
+  );
   v_kind := case
     when (v_valid_until > v_now) is not true then 'stale'
     -- See change_outcomes.
@@ -38,10 +44,7 @@ begin
       where claim.tenant_id = p_caller.tenant_id and claim.caller_id = p_caller.id and claim.request = p_claim.request
         and claim.idempotency_key = p_claim.idempotency_key and now() - claim.created_at < interval '24 hours'
     ) then 'replayed'
-    when (v_call.room_number in (p_room_number - 1, p_room_number) and rta.can_resume(v_session, v_now)) is not true
-      or exists (
-        select from rta.ended_keys(array[v_session.tenant_id], array[v_session.api_key_id], array[v_session.environment])
-      ) then 'stale'
+    when v_is_resumable is not true or v_is_ended then 'stale'
     else 'written'
   end;
   if v_kind = 'written' then

@@ -9,6 +9,7 @@ import { shardOptions } from "@realtime-avatar/db/shards/shard";
 import { client } from "@realtime-avatar/testing/database";
 import { CITUS_BIN, type Citus, startNodes } from "@realtime-avatar/testing/postgres/citus";
 import { seedAvatar, seedCaller, seedTenant } from "@realtime-avatar/testing/seeds";
+import { until } from "@realtime-avatar/testing/until";
 import { run, runProcess, UNKNOWN_TENANT } from "../../test/cli.ts";
 
 setDefaultTimeout(600_000);
@@ -55,6 +56,32 @@ describe.skipIf(CITUS_BIN === undefined)("the commands of shards, on Citus", () 
       "4",
     );
     expect([code, stderr]).toEqual([1, "DATABASE_URL must be the coordinator of Citus; it is another node.\n"]);
+  });
+
+  test("verify: names the connections between nodes that a role of the service cannot make", async () => {
+    const admin = client(url);
+    await admin.unsafe("create role service_of_nodes login password 'x'");
+    await json("migrate", "--grant", "service_of_nodes");
+    const found = await cli("verify", "--json");
+    expect(found.code).toBe(1);
+    const { findings } = JSON.parse(found.stdout) as { findings: { place: string; problem: string }[] };
+    const nodes = citus.nodes.map(({ server }) => `127.0.0.1:${server.port}`).sort();
+    expect(findings.map(({ place }) => place).sort()).toEqual(nodes.map((node) => `node ${node}`));
+    for (const { problem } of findings) {
+      expect(problem).toStartWith("it cannot connect as the role service_of_nodes to 127.0.0.1:");
+    }
+    const servers = citus.nodes.map((node) => client(node.url));
+    for (const server of servers)
+      await server`insert into pg_dist_authinfo values (0, 'service_of_nodes', 'password=x')`;
+    expect(await json("verify")).toEqual({ findings: [] });
+    // By the name that a move uses.
+    await admin.unsafe("alter system set citus.local_hostname = 'nowhere.invalid'");
+    await admin.unsafe("select pg_reload_conf()");
+    await until(async () => (await cli("verify")).stdout.includes("as the role service_of_nodes to nowhere.invalid:"));
+    await admin.unsafe("alter system reset citus.local_hostname");
+    await admin.unsafe("select pg_reload_conf()");
+    await admin.unsafe("drop owned by service_of_nodes; drop role service_of_nodes");
+    await Promise.all([admin, ...servers].map((one) => one.end()));
   });
 
   test("tenants: in the shard that is named, or spread; then found by every command", async () => {

@@ -7,6 +7,7 @@ import type { Db } from "../connection/pool.ts";
 import type { Databases } from "../databases/databases.ts";
 import { digestOf } from "../functions/schema.ts";
 import { isMigrated, migrations } from "../migrate.ts";
+import { verifyConnections } from "./connections.ts";
 import { type NodeState, statesOfNodes } from "./node-state.ts";
 import { disagreements, nodesOfShards, placementOf, RESTORED, type RunQuery, viewsOfNodes } from "./placement.ts";
 import { functionsInShard, schemaOf } from "./shard.ts";
@@ -124,5 +125,6 @@ export const verifySchema = async (databases: Databases, server: Db): Promise<Fi
   const differences = disagreements(await nodesOfShards(query), await viewsOfNodes(query));
   if (differences.length > 0) found.push({ place: "coordinator", problem: [...differences, RESTORED].join(" ") });
   found.push(...(await verifyMoves(asking)));
+  if (nodes.every(({ state }) => state !== null)) found.push(...(await verifyConnections(asking)));
   return [...found, ...nodes.flatMap((node) => verifyNode(node, shards.count))];
 };

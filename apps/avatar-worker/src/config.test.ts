@@ -3,6 +3,7 @@ import { MARK_CHARACTERS, MAX_MARK_LENGTH } from "@realtime-avatar/domain/calls/
 import { canDraw } from "@realtime-avatar/face/letters";
 import { MAX_LABEL_LENGTH } from "@realtime-avatar/face/marks";
 import { ConfigError } from "@realtime-avatar/runtime/config";
+import { FLITE_SETTINGS } from "@realtime-avatar/speech/settings";
 import { readConfig } from "./config.ts";
 
 const AVATAR_WORKER_SECRET = "s".repeat(32);
@@ -22,6 +23,7 @@ test("the configuration, with and without variables: values, or defaults", () =>
   expect(defaults).toEqual({
     ...{ serviceUrl: "http://127.0.0.1:3000", slots: 4, renderer: "face", label: "AI", shard: 0, logLevel: "info" },
     ...{ host: "127.0.0.1", port: 3002, metricsPort: null, tracing: null, conversation: null },
+    speech: FLITE_SETTINGS,
   });
   const variables = {
     SERVICE_URL: "https://example.com/",

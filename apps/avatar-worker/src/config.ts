@@ -15,7 +15,9 @@ import {
   refuse,
   type Variables,
 } from "@realtime-avatar/runtime/config";
+import { readSpeechSettings } from "@realtime-avatar/runtime/config/speech";
 import { readTracingConfig, type TracingConfig } from "@realtime-avatar/runtime/tracing-config";
+import type { SpeechSettings } from "@realtime-avatar/speech/settings";
 import { Secret } from "@realtime-avatar/storage/secret";
 import { type ConversationSettings, readConversationSettings } from "./conversation/settings.ts";
 
@@ -28,6 +30,8 @@ export type AvatarWorkerConfig = {
   label: string;
   /** null: without a language model, calls echo. */
   conversation: ConversationSettings | null;
+  /** The voices of calls. */
+  speech: SpeechSettings;
   /** The shard whose calls it takes, in an installation with shards. */
   shard: number;
   host: string;
@@ -51,6 +55,7 @@ const readSettings = (variables: Variables): AvatarWorkerConfig => {
   const name = "AVATAR_WORKER_SECRET";
   if (!variables[name]) refuse(variables, name, "set, to the secret that the API has as well");
   const secret = readAvatarWorkerSecret(variables) ?? new Secret("");
+  const speech = readSpeechSettings(variables);
   const port = readPort(variables, "AVATAR_WORKER_PORT", 3002);
   return {
     serviceUrl: readVariable(
@@ -68,7 +73,8 @@ const readSettings = (variables: Variables): AvatarWorkerConfig => {
       text === "face" || text === "portrait" ? text : undefined,
     ),
     label: readAvatarMark(variables),
-    conversation: readConversationSettings(variables),
+    conversation: readConversationSettings(variables, speech),
+    speech,
     shard: readInteger(variables, "AVATAR_WORKER_SHARD", 0, [0, MAX_SHARDS - 1]),
     host: readHost(variables),
     port,

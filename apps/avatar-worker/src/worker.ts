@@ -6,7 +6,7 @@ import { openTracing } from "@realtime-avatar/runtime/tracing/open";
 import { version } from "../package.json";
 import { type AvatarWorkerConfig, readConfig } from "./config.ts";
 import { watchProviders } from "./conversation/providers/watch.ts";
-import { conversationFeatures, describeProviders } from "./conversation/settings.ts";
+import { conversationFeatures, describeProviders, SPEECH_FEATURES } from "./conversation/settings.ts";
 import { createPreloads } from "./fleet/preloads.ts";
 import { createService } from "./fleet/service.ts";
 import { type Sync, startSync } from "./fleet/sync.ts";
@@ -79,11 +79,12 @@ const start = async (atExit: AtExit): Promise<void> => {
   const preloads = config.renderer === "face" ? createPreloads({ service, processes, pictures }) : null;
   atExit(async () => preloads?.stop());
   const addresses = isChild ? { pid: process.pid } : await serveHealth(config, metrics, health, atExit);
-  const features = conversation ? conversationFeatures(conversation) : [];
+  const features = [...SPEECH_FEATURES, ...(conversation ? conversationFeatures(conversation) : [])];
   if (conversation) log.info(describeProviders(conversation), "calls are conversations: what is said is sent to these");
   else log.info("calls echo what a person says: OPENAI_API_KEY or LLM_URL makes them conversations");
   const running = startSync({
     ...{ service, slots: config.slots, features, processes, preloads, pictures, conversation, log, metrics },
+    speech: config.speech,
     traces: tracing && traceCalls(tracing),
   });
   sync = running;

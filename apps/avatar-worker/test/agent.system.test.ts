@@ -1,8 +1,10 @@
 /** An agent that speaks through the avatar in a room of its owner, and agents and rooms that mean harm: on a real LiveKit server. */
+
 import { afterAll, afterEach, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { personToken } from "@realtime-avatar/domain/calls/room";
 import type { AssignedCall } from "@realtime-avatar/domain/calls/worker-sync";
 import { isLoud } from "@realtime-avatar/face/loudness";
+import { FLITE_SETTINGS } from "@realtime-avatar/speech/settings";
 import { livekitBinary } from "@realtime-avatar/testing/livekit/binary";
 import { type LivekitServer, startLivekit } from "@realtime-avatar/testing/livekit/server";
 import { startNetwork } from "@realtime-avatar/testing/network/network";
@@ -18,7 +20,12 @@ import { joinAsPerson } from "./support/person.ts";
 
 const LONG = process.env["LONG"] === "1";
 setDefaultTimeout(LONG ? 120_000 : 60_000);
-const IGNORED = { conversation: null, onChange: () => {}, onFailure: () => {} };
+const IGNORED = {
+  conversation: null,
+  echo: { speech: FLITE_SETTINGS, onProviderFailure: () => {}, onSegment: null, onTurn: () => {} },
+  onChange: () => {},
+  onFailure: () => {},
+};
 
 /** How far a position may be from what was heard, in seconds. */
 const TOLERANCE = 0.2;

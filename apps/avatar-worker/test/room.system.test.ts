@@ -1,8 +1,10 @@
 /** What a call takes from its room, on a real LiveKit server: in this process, to count what the renderer hears. */
+
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { LocalVideoTrack, RpcError, TrackPublishOptions, TrackSource, VideoSource } from "@livekit/rtc-node";
 import type { AssignedCall } from "@realtime-avatar/domain/calls/worker-sync";
 import { isLoud } from "@realtime-avatar/face/loudness";
+import { FLITE_SETTINGS } from "@realtime-avatar/speech/settings";
 import { livekitBinary } from "@realtime-avatar/testing/livekit/binary";
 import { type LivekitServer, startLivekit } from "@realtime-avatar/testing/livekit/server";
 import { readConfig } from "../src/config.ts";
@@ -56,6 +58,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
       load,
       isRestart: false,
       conversation: null,
+      echo: { speech: FLITE_SETTINGS, onProviderFailure: () => {}, onSegment: null, onTurn: () => {} },
       onChange: () => {},
       onFailure: () => {},
     };

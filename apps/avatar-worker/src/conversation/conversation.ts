@@ -4,7 +4,6 @@
  */
 import type { AgentState } from "@realtime-avatar/domain/calls/lifecycle";
 import type { InputProvenance } from "@realtime-avatar/domain/calls/transcript";
-import { createSentenceSplitter } from "@realtime-avatar/speech/sentences";
 import { FRAME_MS } from "../renderer/renderer.ts";
 import { type Ask, askWithTools, type Tools } from "./ask-with-tools.ts";
 import type { TurnEvent, Verdict } from "./hearing/turn-detector.ts";
@@ -14,8 +13,18 @@ import type { Message } from "./providers/chat.ts";
 import { createEarlyAsk } from "./providers/early-ask.ts";
 import { type Failure, type Provider, ProviderError } from "./providers/errors.ts";
 import { readAhead } from "./read-ahead.ts";
-import { say, type Voice } from "./say.ts";
-import { createSpeechQueue, type Outcome, type SpeechOutput, type SpeechQueue } from "./speech-queue.ts";
+import type { Voice } from "./say.ts";
+import {
+  createSpeaking,
+  cutSentences,
+  type OnProgress,
+  once,
+  type Speaking,
+  sayVerbatim,
+  type Text,
+  type Transcript,
+} from "./speaking/speaking.ts";
+import { createSpeechQueue, type SpeechOutput, type SpeechQueue } from "./speech-queue.ts";
 import { createTurnClock, type TurnClock, type TurnTimings } from "./timings/turn-timings.ts";
 
 /** A turn: spoken or typed by the person, or sent by a program. */
@@ -30,20 +39,8 @@ export type Turn = {
   isClosing?: boolean;
   /** How it came in, of a turn of the person. */
   provenance?: InputProvenance;
-};
-
-/**
- * Something that was said. A later one with the same `id` replaces it. Of a final one of the avatar: `timings`, of the turn that it
- * answers, and `isInterrupted`. `turn`: the person's.
- */
-export type Transcript = {
-  id: number;
-  role: "user" | "assistant";
-  text: string;
-  isFinal: boolean;
-  isInterrupted?: boolean;
-  turn?: Turn;
-  timings?: TurnTimings;
+  /** Of a turn that a program sends. */
+  onProgress?: OnProgress;
 };
 
 /** How long sound is on its way between the person and the avatar, in milliseconds. */
@@ -95,8 +92,6 @@ export const TOO_MANY_TURNS = "One moment, please. I need a short break.";
 const MINUTE_MS = 60_000;
 /** How often the avatar says that there are too many turns. */
 const REFUSAL_MS = 10_000;
-/** Of the last words of the avatar, by which its voice is known when it comes back. In UTF-16 units. */
-const RECENT_LENGTH = 600;
 const MAX_ANSWERED = 64;
 
 /**
@@ -130,62 +125,9 @@ const createAnswered = () => {
   };
 };
 
-async function* once(text: string): AsyncGenerator<string> {
-  yield text;
-}
-
-/** The pieces of a text that are said at once, the first one as short as it can be. */
-async function* cutSentences(text: AsyncGenerator<string>, maxLength: number): AsyncGenerator<string> {
-  const splitter = createSentenceSplitter({ maxLength });
-  for await (const part of text) yield* splitter.push(part);
-  yield* splitter.end();
-}
-
-/** `isOwn`: by the voice of the packages, and the model is not told. `onBegin`: the first sound is handed on. */
-type SayOptions = { isOwn: boolean; onBegin?: () => void; clock?: TurnClock };
-
-/** Says texts, and writes them to the transcript and the history. */
-const createSpeaking = ({ voice, ownVoice, events }: ConversationParts, queue: SpeechQueue, history: History) => {
-  let transcripts = 0;
-  let recentlySaid = "";
-  let state: AgentState = "listening";
-  const setState = (next: AgentState): void => {
-    state = next;
-    events.onState(next);
-  };
-  return {
-    /** The state of the avatar; while it is paused, the state before. */
-    state: () => state,
-    setState,
-    recentlySaid: () => recentlySaid,
-    writePerson: (turn: Turn): void => {
-      const { text } = turn;
-      history.add("user", text);
-      events.onTranscript({ id: ++transcripts, role: "user", text, isFinal: true, turn });
-    },
-    /** Says texts as one segment of the transcript. */
-    say: async (texts: AsyncIterable<string>, signal: AbortSignal, { isOwn, onBegin, clock }: SayOptions) => {
-      const id = ++transcripts;
-      let said = "";
-      const onSaid = (all: string): void => {
-        if (said === "") onBegin?.();
-        recentlySaid = `${recentlySaid} ${all.slice(said.length)}`.slice(-RECENT_LENGTH);
-        said = all;
-        setState("speaking");
-        events.onTranscript({ id, role: "assistant", text: all, isFinal: false });
-      };
-      const onFinished = ({ heard, isInterrupted }: Outcome): void => {
-        if (!isOwn) history.add("assistant", heard);
-        const timings = clock && { timings: clock.timings() };
-        if (said !== "")
-          events.onTranscript({ id, role: "assistant", text: heard, isFinal: true, isInterrupted, ...timings });
-        setState("listening");
-      };
-      await say(texts, { queue, voice: isOwn ? ownVoice : voice, signal, onSaid, onFinished });
-    },
-  };
-};
-type Speaking = ReturnType<typeof createSpeaking>;
+/** Whether a turn repeats the last message. */
+const isRepeated = ({ text, retryOf }: Turn, last: ReturnType<History["last"]>): boolean =>
+  retryOf !== undefined && last?.role === "user" && last.content === text;
 
 /** Answers turns, one at a time. */
 const createAnswering = (parts: ConversationParts, queue: SpeechQueue, history: History, speaking: Speaking) => {
@@ -237,25 +179,26 @@ const createAnswering = (parts: ConversationParts, queue: SpeechQueue, history: 
       events.onTurnTimings(clock.timings());
     };
     try {
-      await speaking.say(answer, signal, { isOwn: false, onBegin, clock });
+      await speaking.say(answer, signal, { isOwn: false, onBegin, onProgress: turn.onProgress, clock });
     } catch (error) {
       await fail(error, signal);
     } finally {
       if (!hasBegun) events.onTurnTimings(clock.timings());
     }
   };
-  const isRepeated = ({ text, retryOf }: Turn): boolean => {
-    const last = history.last();
-    return retryOf !== undefined && last?.role === "user" && last.content === text;
-  };
   return {
     interrupt,
+    say: ({ text, onProgress }: Text): void => {
+      if (isClosing) onProgress("dropped", null);
+      else void sayVerbatim({ text, onProgress }, interrupt(), { ...parts, speaking, onFailure: events.onFailure });
+    },
     /** Says that a provider has failed, in place of an answer. */
     fail: (error: unknown): void => void fail(error, interrupt()),
     take: (turn: Turn, clock: TurnClock): void => {
       const isAnswered = answered.has(turn.retryOf);
       if (isAnswered) answered.add(turn);
       const limit = isAnswered || isClosing ? "dropped" : countTurn();
+      if (limit !== "within") turn.onProgress?.("dropped", null);
       if (limit === "dropped") {
         events.onTurnDone(turn);
         return;
@@ -264,7 +207,7 @@ const createAnswering = (parts: ConversationParts, queue: SpeechQueue, history: 
       isClosing = turn.isClosing === true;
       if (limit === "within" && !isClosing) events.onTurn();
       const signal = interrupt();
-      if (!isClosing && !isRepeated(turn)) speaking.writePerson(turn);
+      if (!isClosing && !isRepeated(turn, history.last())) speaking.writePerson(turn);
       const responding = limit === "within" ? respond(turn, signal, clock) : sayOwn(TOO_MANY_TURNS, signal);
       void responding.finally(() => events.onTurnDone(turn));
     },
@@ -274,11 +217,17 @@ const createAnswering = (parts: ConversationParts, queue: SpeechQueue, history: 
 export type Conversation = {
   /** A turn that was typed. It interrupts the avatar. */
   take(turn: Turn): void;
+  /** Says a text as it is. It interrupts the avatar. */
+  say(text: Text): void;
   /** Takes an event of the turn detector. `heardUntil`: see `HearingOptions`. */
   hear(event: TurnEvent, heardUntil: number): void;
   step(): void;
   /** Whether the avatar speaks, or thinks of what to say. */
   isActive(): boolean;
+  /** Whether nobody speaks, and the person is there. */
+  isFree(): boolean;
+  /** Ends what the avatar is saying. */
+  interrupt(): void;
   /** Whether the person is away: what the avatar says waits until then. */
   setAway(isAway: boolean): void;
   stop(): void;
@@ -338,9 +287,15 @@ export const createConversation = (parts: ConversationParts): Conversation => {
   });
   return {
     take: (turn) => take(turn),
+    say: answering.say,
     hear: listening.hear,
     step: queue.step,
     isActive: queue.isActive,
+    isFree: () => !queue.isActive() && !listening.isInTurn() && !isAway,
+    interrupt: () => {
+      if (speaking.state() === "speaking") events.onInterruption();
+      answering.interrupt();
+    },
     setAway: (isAwayNow) => {
       isAway = isAwayNow;
       if (!isAway) return goOn();

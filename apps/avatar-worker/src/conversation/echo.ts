@@ -10,15 +10,18 @@ export type HeardFrame = { pcm: Int16Array; isLoud: boolean };
 
 /**
  * Passes each frame to `say` when `ECHO_DELAY_MS` more of sound has come. A microphone that is muted sends silence, so that the
- * last words come as well.
+ * last words come as well. `clear` drops what waits.
  */
-export const createEcho = (say: (frame: HeardFrame) => void): { hear(frame: HeardFrame): void } => {
-  const waiting: HeardFrame[] = [];
+export const createEcho = (say: (frame: HeardFrame) => void): { hear(frame: HeardFrame): void; clear(): void } => {
+  let waiting: HeardFrame[] = [];
   return {
     hear: (frame) => {
       waiting.push(frame);
       const due = waiting.length > DELAY_FRAMES ? waiting.shift() : undefined;
       if (due) say(due);
+    },
+    clear: () => {
+      waiting = [];
     },
   };
 };

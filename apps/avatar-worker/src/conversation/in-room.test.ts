@@ -42,7 +42,14 @@ const start = () => {
       published: published as never,
       times: createPresence(assigned, 0),
     },
-    { settings, onProviderFailure: () => {}, onCount: () => {}, onTurnTimings: () => {}, onSegment: null },
+    {
+      settings,
+      onProviderFailure: () => {},
+      onCount: () => {},
+      onTurnTimings: () => {},
+      onSegment: null,
+      onTurn: () => {},
+    },
     (reason) => void ends.push(reason),
   );
   const type = (text: string, attributes = {}): void =>

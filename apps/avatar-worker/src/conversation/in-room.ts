@@ -5,8 +5,9 @@ import { type AgentState, avatarAttributes } from "@realtime-avatar/domain/calls
 import { PERSON_IDENTITY } from "@realtime-avatar/domain/calls/room";
 import type { CallMode } from "@realtime-avatar/domain/calls/schemas";
 import type { TranscriptSegment } from "@realtime-avatar/domain/calls/transcript";
-import type { AssignedCall } from "@realtime-avatar/domain/calls/worker-sync";
+import type { AssignedCall, ReportedTurn } from "@realtime-avatar/domain/calls/worker-sync";
 import { isLoud } from "@realtime-avatar/face/loudness";
+import type { SpeechSettings } from "@realtime-avatar/speech/settings";
 import { speak } from "@realtime-avatar/speech/speak";
 import { FLITE_VOICES, type Voice as SpeechVoice } from "@realtime-avatar/speech/voices";
 import type { Rendering } from "../renderer/renderer.ts";
@@ -25,6 +26,7 @@ import { transcribe } from "./providers/transcribe.ts";
 import type { Voice } from "./say.ts";
 import { createSegments } from "./segments.ts";
 import type { ConversationSettings } from "./settings.ts";
+import { createProgramTurns, type ProgramTurns } from "./speaking/program-turns.ts";
 import type { SpeechOutput } from "./speech-queue.ts";
 import { createPathMeter } from "./timings/path-delays.ts";
 import type { TurnTimings } from "./timings/turn-timings.ts";
@@ -32,7 +34,7 @@ import { createTranscription } from "./transcription.ts";
 import { receiveTurns } from "./typed-turns.ts";
 import { chooseModel, chooseVoice } from "./voice.ts";
 
-const STEP_MS = 10;
+export const STEP_MS = 10;
 /** The person's sound comes in frames of this length: an interruption is not held up by a longer one. */
 const HEARD_FRAME_MS = 10;
 /** `lk.agent.state` changes at most this often. */
@@ -53,10 +55,12 @@ export type CallConversation = {
   onTurnTimings: (timings: TurnTimings) => void;
   /** Takes the segments of the transcript of the call; null when it has none. */
   onSegment: ((segment: TranscriptSegment) => void) | null;
+  /** What becomes of the turns of programs. */
+  onTurn: (turn: ReportedTurn) => void;
 };
 
 /** Returns a function that tells the state of the avatar: the first one at once, and of many in a short time the last one. */
-const createStates = ({ localParticipant }: Room, mode: CallMode): ((state: AgentState) => void) => {
+export const createStates = ({ localParticipant }: Room, mode: CallMode): ((state: AgentState) => void) => {
   let told: AgentState = "listening";
   let next: AgentState = "listening";
   let timer: NodeJS.Timeout | null = null;
@@ -74,7 +78,7 @@ const createStates = ({ localParticipant }: Room, mode: CallMode): ((state: Agen
 };
 
 /** Wraps a voice, so that its errors are errors of providers. */
-const createVoice = (voice: SpeechVoice, { speech }: ConversationSettings): Voice =>
+const createVoice = (voice: SpeechVoice, speech: SpeechSettings): Voice =>
   async function* (text, signal) {
     try {
       yield* speak(text, voice, speech, { signal });
@@ -82,6 +86,17 @@ const createVoice = (voice: SpeechVoice, { speech }: ConversationSettings): Voic
       throw voiceError(error);
     }
   };
+
+/** The voice of a call, and the one that comes with the packages. */
+export const chooseVoices = (assigned: AssignedCall, speech: SpeechSettings) => {
+  const voice = chooseVoice(assigned, speech);
+  const [flite = voice] = FLITE_VOICES;
+  return {
+    voice: createVoice(voice, speech),
+    maxTextLength: MAX_TEXT_LENGTH[voice.provider],
+    ownVoice: createVoice(flite, speech),
+  };
+};
 
 /** The providers of a call, as parts of a conversation. */
 const connectProviders = (
@@ -91,8 +106,6 @@ const connectProviders = (
   const { llm, stt, maxTokens, maxTurnsPerMinute, instructions } = settings;
   const { input } = assigned;
   const model = chooseModel(input, settings);
-  const voice = chooseVoice(assigned, settings.speech);
-  const [flite = voice] = FLITE_VOICES;
   const language = input.transcription?.language_codes?.[0]?.split("-")[0]?.toLowerCase();
   const vocabulary = input.transcription?.custom_vocabulary?.join(", ").slice(0, MAX_VOCABULARY_LENGTH);
   const options = { sampleRate: VAD_RATE, hints: { language, vocabulary } };
@@ -103,16 +116,14 @@ const connectProviders = (
     maxTurnsPerMinute,
     ask: (messages, signal, offer) => askModel({ ...llm, model }, messages, { maxTokens, signal, offer }),
     recognize: async (sound, signal) => (stt ? transcribe(stt, sound, { ...options, signal }) : ""),
-    voice: createVoice(voice, settings),
-    maxTextLength: MAX_TEXT_LENGTH[voice.provider],
-    ownVoice: createVoice(flite, settings),
+    ...chooseVoices(assigned, settings.speech),
   };
 };
 
 /** `hearing`: is told of what the avatar says, to tell it from the person; null when the person is not heard. */
-const createOutput = ({ rendering, published, times }: InRoom, hearing: Hearing | null): SpeechOutput => ({
+export const createOutput = ({ rendering, published, times }: InRoom, hearing: () => Hearing | null): SpeechOutput => ({
   play: (pcm) => {
-    hearing?.play(pcm, published.queuedMs());
+    hearing()?.play(pcm, published.queuedMs());
     published.play(pcm);
     times.otherWasActive(performance.now());
   },
@@ -121,7 +132,7 @@ const createOutput = ({ rendering, published, times }: InRoom, hearing: Hearing 
   clear: () => {
     published.clear();
     rendering.clear();
-    hearing?.clear();
+    hearing()?.clear();
   },
 });
 
@@ -129,6 +140,7 @@ export type HeldConversation = {
   /** What the avatar was saying waits until the person comes back. */
   personLeft(): void;
   personCame(): void;
+  takeTurns: ProgramTurns["take"];
   stop(): void;
 };
 
@@ -137,7 +149,7 @@ export const holdConversation = (
   room: Room,
   assigned: AssignedCall,
   inRoom: InRoom,
-  { settings, onProviderFailure, onCount, onTurnTimings, onSegment }: CallConversation,
+  { settings, onProviderFailure, onCount, onTurnTimings, onSegment, onTurn }: CallConversation,
   onEnd: (reason: EndReason) => void,
 ): HeldConversation => {
   const { times, rendering } = inRoom;
@@ -178,7 +190,7 @@ export const holdConversation = (
   const conversation = createConversation({
     ...connectProviders(assigned, settings),
     tools: assigned.input.capabilities?.includes("client_tools") ? createPageTools(room) : NO_TOOLS,
-    output: createOutput(inRoom, hearing),
+    output: createOutput(inRoom, () => hearing),
     pathDelays: path.delays,
     resolvePause: (pause, verdict) => hearing?.resolvePause(pause, verdict),
     now: () => performance.now(),
@@ -196,12 +208,19 @@ export const holdConversation = (
     };
     listenTo(room, PERSON_IDENTITY, hear, openFrames(HEARD_FRAME_MS));
   }
-  const timer = setInterval(conversation.step, STEP_MS);
+  const turns = createProgramTurns({ ...conversation, onProgress: onTurn });
+  const step = (): void => {
+    conversation.step();
+    turns.step();
+  };
+  const timer = setInterval(step, STEP_MS);
   return {
     personLeft: () => conversation.setAway(true),
     personCame: () => conversation.setAway(false),
+    takeTurns: turns.take,
     stop: () => {
       clearInterval(timer);
+      turns.stop();
       conversation.stop();
       hearing?.close();
     },

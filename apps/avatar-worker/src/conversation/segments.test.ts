@@ -1,8 +1,8 @@
 import { expect, test } from "bun:test";
 import { TranscriptSegment as Segment, type TranscriptSegment } from "@realtime-avatar/domain/calls/transcript";
 import { isValid } from "@realtime-avatar/domain/schema";
-import type { Transcript } from "./conversation.ts";
 import { createSegments } from "./segments.ts";
+import type { Transcript } from "./speaking/speaking.ts";
 
 const segmentsOf = (...transcripts: Transcript[]): TranscriptSegment[] => {
   const segments: TranscriptSegment[] = [];

@@ -1,6 +1,6 @@
 /** What is said in a call, as segments of its transcript. */
 import { MAX_SEGMENT_LENGTH, type TranscriptSegment } from "@realtime-avatar/domain/calls/transcript";
-import type { Transcript } from "./conversation.ts";
+import type { Transcript } from "./speaking/speaking.ts";
 
 /** A text as a segment can have it: what providers send can be anything. */
 const segmentText = (text: string): string =>

@@ -42,7 +42,7 @@ test("a server of the operator's: its own key alone, and typed turns without a r
 
 test("the fields of a start that are used: of speech only with a recognizer", () => {
   expect(conversationFeatures({ stt: null })).toEqual([
-    ...["conversation", "instructions", "initial_context", "voice", "default_voice_id", "llm", "capabilities"],
+    ...["conversation", "instructions", "initial_context", "llm", "capabilities"],
   ]);
   expect(conversationFeatures({ stt: read({ ...LLM, ...STT })?.stt ?? null })).toContain("transcription");
 });

@@ -1,5 +1,11 @@
 /** The operator's settings of conversations: the providers, and the bounds of their cost. */
-import { CONVERSATION, DEFAULT_VOICE, MAX_CATALOG, type SyncRequest } from "@realtime-avatar/domain/calls/worker-sync";
+import {
+  CONVERSATION,
+  DEFAULT_VOICE,
+  MAX_CATALOG,
+  type SyncRequest,
+  TURNS,
+} from "@realtime-avatar/domain/calls/worker-sync";
 import { readInteger, readVariable, refuse, type Variables } from "@realtime-avatar/runtime/config";
 import { readSpeechSettings } from "@realtime-avatar/runtime/config/speech";
 import { type Endpoint, readEndpoint } from "@realtime-avatar/runtime/providers/endpoints";
@@ -40,11 +46,14 @@ const readModels = (variables: Variables): readonly string[] =>
   );
 
 /** The settings of conversations; null without a language model: calls echo then. */
-export const readConversationSettings = (variables: Variables): ConversationSettings | null => {
+export const readConversationSettings = (
+  variables: Variables,
+  speech = readSpeechSettings(variables),
+): ConversationSettings | null => {
   const settings = {
     llm: readEndpoint(variables, "LLM"),
     stt: readEndpoint(variables, "STT"),
-    speech: readSpeechSettings(variables),
+    speech,
     instructions: readVariable(
       variables,
       "LLM_INSTRUCTIONS",
@@ -66,7 +75,7 @@ export const readConversationSettings = (variables: Variables): ConversationSett
 
 /** The fields of the start of a call that a conversation uses, and of the avatar. */
 export const conversationFeatures = ({ stt }: Pick<ConversationSettings, "stt">): readonly string[] => [
-  ...[CONVERSATION, "instructions", "initial_context", "voice", DEFAULT_VOICE, "llm", "capabilities"],
+  ...[CONVERSATION, "instructions", "initial_context", "llm", "capabilities"],
   ...(stt ? ["transcription"] : []),
 ];
 
@@ -78,6 +87,9 @@ export const conversationCatalog = ({
   voices: listVoices(speech).map(({ id }) => id),
   models: [...models],
 });
+
+/** The features of each worker: its avatars speak with a voice. */
+export const SPEECH_FEATURES: readonly string[] = [TURNS, "voice", DEFAULT_VOICE];
 
 /** The providers, for the log: an address can contain a secret. */
 export const describeProviders = ({ llm, stt, speech: { provider } }: ConversationSettings) => {
@@ -105,16 +117,26 @@ const unpackKey = <Server extends { apiKey: string | null }>(server: Server) => 
   apiKey: server.apiKey === null ? null : new Secret(server.apiKey),
 });
 
+export type PackedSpeech = Packed<SpeechSettings>;
+export const packSpeech = ({ provider, ...others }: SpeechSettings): PackedSpeech => ({
+  ...others,
+  provider: provider && packKey(provider),
+});
+export const unpackSpeech = ({ provider, ...others }: PackedSpeech): SpeechSettings => ({
+  ...others,
+  provider: provider && unpackKey(provider),
+});
+
 export const packSettings = ({ llm, stt, speech, ...others }: ConversationSettings): PackedSettings => ({
   ...others,
   llm: packKey(llm),
   stt: stt && packKey(stt),
-  speech: { ...speech, provider: speech.provider && packKey(speech.provider) },
+  speech: packSpeech(speech),
 });
 
 export const unpackSettings = ({ llm, stt, speech, ...others }: PackedSettings): ConversationSettings => ({
   ...others,
   llm: unpackKey(llm),
   stt: stt && unpackKey(stt),
-  speech: { ...speech, provider: speech.provider && unpackKey(speech.provider) },
+  speech: unpackSpeech(speech),
 });

@@ -2,7 +2,7 @@
 import type { Room } from "@livekit/rtc-node";
 import { AVATAR_IDENTITY, PERSON_IDENTITY } from "@realtime-avatar/domain/calls/room";
 import { withTimeout } from "../room/join.ts";
-import type { Transcript } from "./conversation.ts";
+import type { Transcript } from "./speaking/speaking.ts";
 
 const TOPIC = "lk.transcription";
 const SEND_MS = 2000;

@@ -1,8 +1,10 @@
 /** A call whose process is scripted: what the service learns of it. test/processes.system.test.ts has real ones, in a room. */
+
 import { expect, test } from "bun:test";
 import { join } from "node:path";
 import { newId } from "@realtime-avatar/domain/id";
 import { createLog } from "@realtime-avatar/runtime/log";
+import { FLITE_SETTINGS } from "@realtime-avatar/speech/settings";
 import { random } from "@realtime-avatar/testing/random-bytes";
 import { until } from "@realtime-avatar/testing/until";
 import { assigned } from "../../test/support/assigned.ts";
@@ -64,6 +66,7 @@ const start = ({ first, again = [], change = {}, leaseMs = 60_000, deaths = 0, .
       processes: { take, ready: async () => {}, canStart: () => true, stop: async () => {} },
       log: createLog("info", { write: (line: string) => void lines.push(line) }),
       conversation: null,
+      speech: FLITE_SETTINGS,
       pictures: { renderer: "portrait" as const, label: "AI" },
       watcher,
       traces,

@@ -4,9 +4,10 @@ import { FREE_GAP_SECONDS } from "@realtime-avatar/domain/calls/limits";
 import type { AssignedCall, Move, ReportedCall } from "@realtime-avatar/domain/calls/worker-sync";
 import { timeOfId } from "@realtime-avatar/domain/id";
 import type { Logger } from "@realtime-avatar/runtime/log";
+import type { SpeechSettings } from "@realtime-avatar/speech/settings";
 import type { Counted } from "../conversation/counted.ts";
 import type { Failure, Provider } from "../conversation/providers/errors.ts";
-import { type ConversationSettings, packSettings } from "../conversation/settings.ts";
+import { type ConversationSettings, packSettings, packSpeech } from "../conversation/settings.ts";
 import type { TurnTimings } from "../conversation/timings/turn-timings.ts";
 import type { ProcessEnd } from "../process/call-process.ts";
 import { watchLimits } from "../process/limits.ts";
@@ -16,6 +17,7 @@ import type { CallTraces } from "../tracing.ts";
 import type { Preloads } from "./preloads.ts";
 import type { Service } from "./service.ts";
 import { createTranscriptSender, type TranscriptSender } from "./transcript.ts";
+import { createTurns, type Turns } from "./turns.ts";
 
 /** How often the process of a call is replaced. One that ends before its first report does not count, up to this many in all. */
 const MAX_RESTARTS = 1;
@@ -51,6 +53,7 @@ export type CallParts = {
   pictures: PictureSettings;
   /** null: calls echo. */
   conversation: ConversationSettings | null;
+  speech: SpeechSettings;
   log: Logger;
   watcher: CallWatcher | null;
   traces: CallTraces | null;
@@ -63,6 +66,7 @@ export type CallParts = {
 
 export type Call = {
   report(): ReportedCall;
+  turns: Pick<Turns, "take" | "answered">;
   /** Goes on in another room. Returns whether it was sent there now. */
   move(to: Move): boolean;
   /** Tells the person why, and leaves the room. */
@@ -179,6 +183,7 @@ type RunOptions = Pick<CallParts, "processes" | "preloads" | "service" | "watche
   log: Logger;
   transcript: TranscriptSender | null;
   onReport: (report: CallReport) => void;
+  onTurn: Turns["update"];
   onDoubt: () => void;
   onEnd: (end: ProcessEnd) => void;
 };
@@ -186,7 +191,7 @@ type RunOptions = Pick<CallParts, "processes" | "preloads" | "service" | "watche
 /** Runs a call in a process, which `start` describes. */
 const runProcess = (
   start: Start,
-  { processes, preloads, service, watcher, traces, log, transcript, onReport, onDoubt, onEnd }: RunOptions,
+  { processes, preloads, service, watcher, traces, log, transcript, onReport, onTurn, onDoubt, onEnd }: RunOptions,
 ): Running => {
   const process = preloads?.take(start.assigned) ?? processes.take();
   const { pid } = process;
@@ -229,6 +234,9 @@ const runProcess = (
       case "count":
         watcher?.counted(message.counted);
         break;
+      case "turn":
+        onTurn(message.turn);
+        break;
       case "timings":
         watcher?.turnTimed(message.timings);
         traces?.turnTimed(start.assigned, message.timings);
@@ -260,15 +268,24 @@ const runProcess = (
   return { send, hasEnded: () => hasEnded, hasReported: () => hasReported, kill, stop };
 };
 
+/** What the process of a call speaks and answers with. The rooms of agents are of strangers, and have no conversation with us. */
+const providersOf = (
+  { agent_identity }: AssignedCall,
+  { conversation, speech }: CallParts,
+): Pick<Start, "conversation" | "speech"> =>
+  agent_identity === null
+    ? { conversation: conversation && packSettings(conversation), speech: packSpeech(speech) }
+    : { conversation: null, speech: null };
+
 /** Runs a call in a process. A process that ends is replaced once, at once; the call has failed when the second one ends. */
 export const startCall = (assigned: AssignedCall, parts: CallParts): Call => {
   const { session_id, generation, agent_identity } = assigned;
-  const { service, processes, preloads, watcher, traces, pictures, leaseMs } = parts;
-  // The rooms of agents are of strangers, and have no conversation with us.
-  const conversation = parts.conversation && agent_identity === null ? packSettings(parts.conversation) : null;
+  const { pictures, leaseMs } = parts;
+  const providers = providersOf(assigned, parts);
   const log = parts.log.child({ session: session_id, generation });
   const record = createRecord(assigned, log, parts);
-  const transcript = assigned.transcript ? createTranscriptSender(assigned, service) : null;
+  const transcript = assigned.transcript ? createTranscriptSender(assigned, parts.service) : null;
+  const turns = createTurns((fresh) => running.send({ kind: "turns", turns: fresh }), parts.onChange);
   let restarts = 0;
   let started = 0;
   let ending: EndReason | null = null;
@@ -286,6 +303,7 @@ export const startCall = (assigned: AssignedCall, parts: CallParts): Call => {
   const finish = (reason: EndReason): void => update({ ...record.current(), state: "ended", reason });
   const handleEnd = ({ code, signal, isCrash }: ProcessEnd): void => {
     hasLeft();
+    turns.fail();
     if (leaving || isOver || leaseMs() <= 0) return;
     log.warn({ code, signal, usedSeconds: record.current().used_seconds }, "the process of a call has ended");
     // A stranger's room that has ended one process would end the next one as well.
@@ -304,11 +322,8 @@ export const startCall = (assigned: AssignedCall, parts: CallParts): Call => {
     started++;
     const assigned = record.assigned();
     return runProcess(
-      { kind: "start", assigned, isRestart: restarts > 0, leaseMs: leaseMs(), pictures, conversation },
-      {
-        ...{ processes, preloads, service, watcher, traces, log, transcript },
-        ...{ onReport: update, onDoubt: doubt, onEnd: handleEnd },
-      },
+      { kind: "start", assigned, isRestart: restarts > 0, leaseMs: leaseMs(), pictures, ...providers },
+      { ...parts, log, transcript, onReport: update, onTurn: turns.update, onDoubt: doubt, onEnd: handleEnd },
     );
   };
   let running = run();
@@ -325,7 +340,8 @@ export const startCall = (assigned: AssignedCall, parts: CallParts): Call => {
     clearTimeout(timer);
   };
   return {
-    report: record.report,
+    report: () => ({ ...record.report(), ...turns.report() }),
+    turns,
     move: (to) => {
       const isNew = record.move(to);
       if (isNew) running.send({ kind: "move", access: { url: to.url, token: to.token } });

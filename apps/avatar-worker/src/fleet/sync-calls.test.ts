@@ -1,8 +1,10 @@
 /** What a worker says to the processes of its calls, as the service tells it. The processes are scripted. */
+
 import { expect, test } from "bun:test";
 import { join } from "node:path";
 import { RESUME, type SyncRequest, type SyncResponse } from "@realtime-avatar/domain/calls/worker-sync";
 import { createLog } from "@realtime-avatar/runtime/log";
+import { FLITE_SETTINGS } from "@realtime-avatar/speech/settings";
 import { assigned } from "../../test/support/assigned.ts";
 import { startCallProcess } from "../process/call-process.ts";
 import { startSync } from "./sync.ts";
@@ -64,6 +66,7 @@ const start = (steps: Step[], { isHeld = false } = {}) => {
       preloads: null,
       traces: null,
       conversation: null,
+      speech: FLITE_SETTINGS,
       pictures: { renderer: "portrait" as const, label: "AI" },
     },
   });

@@ -1,4 +1,5 @@
 /** What a worker does with the responses of the service, without a room: test/fleet.system.test.ts has both. */
+
 import { expect, test } from "bun:test";
 import {
   CONVERSATION,
@@ -13,6 +14,7 @@ import {
 import type { SessionId } from "@realtime-avatar/domain/id";
 import { validate } from "@realtime-avatar/domain/schema";
 import { createLog } from "@realtime-avatar/runtime/log";
+import { FLITE_SETTINGS } from "@realtime-avatar/speech/settings";
 import { assigned } from "../../test/support/assigned.ts";
 import { type ConversationSettings, readConversationSettings } from "../conversation/settings.ts";
 import type { CallProcesses } from "../process/spare.ts";
@@ -60,6 +62,7 @@ test("a response that comes when its lease has ended: starts no call", async () 
     traces: null,
     pictures,
     conversation: null,
+    speech: FLITE_SETTINGS,
   };
   const sync = startSync(parts);
   await again.promise;
@@ -86,6 +89,7 @@ test("a worker that cannot start processes: offers no slots until it can", async
     preloads: null,
     traces: null,
     conversation: null,
+    speech: FLITE_SETTINGS,
     pictures,
   };
   const worker = startSync({ service: { sync, file, preloadFile: file, transcript: file }, ...parts });
@@ -118,6 +122,7 @@ const workerWith = (
       preloads: null,
       traces: null,
       conversation,
+      speech: FLITE_SETTINGS,
       pictures,
     },
     pause,
@@ -207,6 +212,7 @@ test("syncs that fail: one line in the log for each reason, until the service re
       traces: null,
       pictures,
       conversation: null,
+      speech: FLITE_SETTINGS,
     },
     log: createLog("info", { write: (line) => lines.push(line) }),
   });

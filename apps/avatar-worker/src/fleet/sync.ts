@@ -1,17 +1,21 @@
 /** Keeps the service informed, and does what it says. */
 import {
   type AssignedCall,
+  type AssignedTurn,
   MAX_FIRST_FEATURES,
   type Move,
   PRELOAD,
   RESUME,
   type ReportedCall,
+  type ReportedTurn,
   type SyncRequest,
   type SyncResponse,
   TRANSCRIPT,
+  TURNS,
   WIRE_2,
 } from "@realtime-avatar/domain/calls/worker-sync";
 import type { Logger } from "@realtime-avatar/runtime/log";
+import type { SpeechSettings } from "@realtime-avatar/speech/settings";
 import { type ConversationSettings, conversationCatalog } from "../conversation/settings.ts";
 import type { WorkerMetrics } from "../metrics.ts";
 import type { PictureSettings } from "../process/messages.ts";
@@ -31,6 +35,8 @@ const MAX_QUICK_SYNCS = 4;
 const RETRY_MS = [100, 250, 500];
 /** Changes within this time go into one sync. */
 const GATHER_MS = 20;
+/** What was heard, of all calls in one sync, in UTF-16 units. */
+const MAX_HEARD_LENGTH = 64 * 1024;
 /** The maximum time for the last sync. */
 const GOODBYE_MS = 2000;
 
@@ -44,6 +50,7 @@ export type SyncParts = {
   pictures: PictureSettings;
   /** null: calls echo. */
   conversation: ConversationSettings | null;
+  speech: SpeechSettings;
   log: Logger;
   metrics: Pick<WorkerMetrics, "watcher" | "syncFailed"> | null;
   traces: CallTraces | null;
@@ -110,11 +117,18 @@ const createCalls = ({ metrics, ...parts }: SyncParts, lease: () => Lease, onCha
     return call?.report().generation === to.generation && call.move(to);
   };
 
+  /** Has a call say a turn: returns whether it is new. */
+  const take = ({ session_id, generation, ...turn }: AssignedTurn): boolean => {
+    const call = calls.get(session_id);
+    return call?.report().generation === generation && call.turns.take([turn]);
+  };
+
   return {
     report: () => [...calls.values()].map((call) => call.report()),
     /** Does what the response to `request` says. Returns whether it says anything new. */
     apply: (response: SyncResponse, request: SyncRequest): boolean => {
-      for (const { session_id, state } of request.calls) {
+      for (const { session_id, state, turns = [] } of request.calls) {
+        calls.get(session_id)?.turns.answered(turns);
         if (state !== "ended") continue;
         // It was reported, and that was answered.
         calls.delete(session_id);
@@ -122,7 +136,8 @@ const createCalls = ({ metrics, ...parts }: SyncParts, lease: () => Lease, onCha
       }
       const ended = response.end.filter(end);
       const moved = (response.move ?? []).filter(move);
-      return response.start.filter(start).length + moved.length + ended.length > 0;
+      const spoken = (response.turns ?? []).filter(take);
+      return response.start.filter(start).length + moved.length + ended.length + spoken.length > 0;
     },
     renewLeases: (): void => {
       for (const call of calls.values()) call.renewLease();
@@ -154,7 +169,25 @@ const pauseByClock: Pause = (ms, signal) =>
 
 /** What the service learns of calls at once. */
 const statesOf = (calls: readonly ReportedCall[]): string =>
-  JSON.stringify(calls.map(({ session_id, generation, state }) => [session_id, generation, state]));
+  JSON.stringify(
+    calls.map(({ session_id, generation, state, turns = [] }) => [
+      ...[session_id, generation, state],
+      turns.map(({ turn_id, status }) => [turn_id, status]),
+    ]),
+  );
+
+/**
+ * The reports with at most so much of what was heard: a turn whose words do not fit is not over yet, and is reported by a later sync.
+ * Speech is slow, so that is rare.
+ */
+const boundHeard = (calls: readonly ReportedCall[]): ReportedCall[] => {
+  let left = MAX_HEARD_LENGTH;
+  const bound = (turn: ReportedTurn): ReportedTurn => {
+    left -= turn.heard?.length ?? 0;
+    return left >= 0 ? turn : { ...turn, status: "queued", heard: null };
+  };
+  return calls.map((call) => (call.turns ? { ...call, turns: call.turns.map(bound) } : call));
+};
 
 /**
  * The form of requests: what the service accepts. A worker begins with the form of the release before, and uses what the last
@@ -169,10 +202,14 @@ const createForm = ({ features: rendererFeatures, preloads, conversation }: Sync
     requestOf: (slots: number, calls: ReportedCall[]): SyncRequest => {
       const known = serviceFeatures.includes(WIRE_2) ? features : features.slice(0, MAX_FIRST_FEATURES);
       const catalog = conversation && wantsCatalog && conversationCatalog(conversation);
-      // A replica of the release before refuses a call with `resume`.
-      const canResume = serviceFeatures.includes(RESUME);
-      const reported = canResume ? calls : calls.map(({ resume, ...call }) => call);
-      return { slots, features: [...known], calls: reported, ...(catalog && { catalog }) };
+      // A replica of the release before refuses a call with a field that it does not know.
+      const can = (feature: string): boolean => serviceFeatures.includes(feature);
+      const sent = boundHeard(calls).map(({ resume, turns, ...call }) => ({
+        ...call,
+        ...(resume && can(RESUME) && { resume }),
+        ...(turns && can(TURNS) && { turns }),
+      }));
+      return { slots, features: [...known], calls: sent, ...(catalog && { catalog }) };
     },
     answered: (response: SyncResponse): void => {
       serviceFeatures = response.features ?? [];

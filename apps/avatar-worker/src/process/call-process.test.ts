@@ -1,4 +1,5 @@
 /** The process of a call: what it gets, and how its end is told. */
+
 import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -24,6 +25,7 @@ const run = (first: Step[]) => {
     isRestart: false,
     leaseMs: 1000,
     conversation: null,
+    speech: null,
     pictures: { renderer: "face", label: "AI" },
   });
   return { started, messages, end };

@@ -8,13 +8,15 @@ import {
   type AssignedCall,
   type CallAvatar,
   ReportedCall,
+  ReportedTurn,
   WORKER_CALL_STATES,
 } from "@realtime-avatar/domain/calls/worker-sync";
 import { ClosedObject, Count, isValid, OneOf, Text } from "@realtime-avatar/domain/schema";
 import { type Static, Type } from "@sinclair/typebox";
 import { COUNTED } from "../conversation/counted.ts";
 import { FAILURES, PROVIDERS } from "../conversation/providers/errors.ts";
-import type { PackedSettings } from "../conversation/settings.ts";
+import type { PackedSettings, PackedSpeech } from "../conversation/settings.ts";
+import type { ProgramTurn } from "../conversation/speaking/program-turns.ts";
 import { TurnTimings } from "../conversation/timings/turn-timings.ts";
 import type { Access } from "../room/call.ts";
 
@@ -33,6 +35,8 @@ export type Start = {
   pictures: PictureSettings;
   /** null: the call echoes. It has the keys of the providers: the process of a room that is not ours does not get it. */
   conversation: PackedSettings | null;
+  /** The voices of a call that echoes; null in a room that is not ours. */
+  speech: PackedSpeech | null;
 };
 
 /** Load an avatar: the call of it that follows starts faster. */
@@ -45,6 +49,8 @@ export type ToCallProcess =
   | { kind: "lease"; ms: number }
   /** Go on in another room. */
   | { kind: "move"; access: Access }
+  /** Say the turns of a program, and report each. */
+  | { kind: "turns"; turns: ProgramTurn[] }
   /** Tell the person why, leave, and report `ended`. */
   | { kind: "end"; reason: EndReason }
   /** Leave without a word, and say `left`. */
@@ -77,6 +83,8 @@ const MESSAGES = {
   segment: ClosedObject({ kind: OneOf(["segment"]), segment: TranscriptSegment }),
   /** A provider of the conversation has failed, for the log and for metrics. */
   provider: ClosedObject({ kind: OneOf(["provider"]), provider: OneOf(PROVIDERS), why: OneOf(FAILURES) }),
+  /** What becomes of a turn of a program. */
+  turn: ClosedObject({ kind: OneOf(["turn"]), turn: Type.Unsafe<ReportedTurn>(ReportedTurn) }),
   /** Asks for a prepared file of the avatar. */
   load: ClosedObject({ kind: OneOf(["load"]), id: Count({}), file: Text({ minLength: 1, maxLength: 200 }) }),
   /** The call was left without a word. */

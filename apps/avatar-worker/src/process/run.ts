@@ -1,6 +1,9 @@
 /** The process of a call. It gets the call from the avatar worker, and ends when the worker closes the channel or ends. */
-import type { ReportedCall } from "@realtime-avatar/domain/calls/worker-sync";
-import { unpackSettings } from "../conversation/settings.ts";
+import type { TranscriptSegment } from "@realtime-avatar/domain/calls/transcript";
+import type { ReportedCall, ReportedTurn } from "@realtime-avatar/domain/calls/worker-sync";
+import { FLITE_SETTINGS } from "@realtime-avatar/speech/settings";
+import type { Failure, Provider } from "../conversation/providers/errors.ts";
+import { unpackSettings, unpackSpeech } from "../conversation/settings.ts";
 import { dropLibraryLog } from "../library-log.ts";
 import { createFaceRenderer } from "../renderer/face.ts";
 import { portrait } from "../renderer/portrait.ts";
@@ -71,21 +74,26 @@ const serveCall = (): void => {
     clearTimeout(leaseTimer);
     leaseTimer = setTimeout(leave, ms);
   };
-  const start = ({ assigned, isRestart, leaseMs, pictures, conversation }: Start): void => {
+  const start = ({ assigned, isRestart, leaseMs, pictures, conversation, speech }: Start): void => {
     const onChange = (): void => {
       if (call) report(call.report());
     };
     const onFailure = (cause: string): void => send({ kind: "failure", cause: cause.slice(0, MAX_CAUSE_LENGTH) });
     renderer ??= chooseRenderer(pictures);
     const parts = { renderer, label: pictures.label, load, isRestart, onChange, onFailure };
+    const told = {
+      onProviderFailure: (provider: Provider, why: Failure) => send({ kind: "provider", provider, why }),
+      onSegment: assigned.transcript ? (segment: TranscriptSegment) => send({ kind: "segment", segment }) : null,
+      onTurn: (turn: ReportedTurn) => send({ kind: "turn", turn }),
+    };
     call = startCall(assigned, {
       ...parts,
+      echo: { ...told, speech: speech ? unpackSpeech(speech) : FLITE_SETTINGS },
       conversation: conversation && {
+        ...told,
         settings: unpackSettings(conversation),
-        onProviderFailure: (provider, why) => send({ kind: "provider", provider, why }),
         onCount: (counted) => send({ kind: "count", counted }),
         onTurnTimings: (timings) => send({ kind: "timings", timings }),
-        onSegment: assigned.transcript ? (segment) => send({ kind: "segment", segment }) : null,
       },
     });
     setInterval(onChange, REPORT_INTERVAL_MS);
@@ -113,6 +121,9 @@ const serveCall = (): void => {
         break;
       case "move":
         call?.move(message.access);
+        break;
+      case "turns":
+        call?.takeTurns(message.turns);
         break;
       case "end":
         void call?.end(message.reason);

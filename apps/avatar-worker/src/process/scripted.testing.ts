@@ -2,6 +2,7 @@
  * A call process for tests: it does what the token of its call says, a list of steps as JSON for the first process of the call,
  * and one for the process that replaces it.
  */
+import type { ReportedTurn } from "@realtime-avatar/domain/calls/worker-sync";
 import type { FromCallProcess, ToCallProcess } from "./messages.ts";
 
 export type Step = FromCallProcess | { kind: "invalid" | "flood" } | { kind: "abort" | "exit" | "stay" };
@@ -44,6 +45,14 @@ if (import.meta.main) {
     } else if (message.kind === "preload") {
       const { steps = [] } = (message.avatar.manifest ?? {}) as { steps?: Step[] };
       for (const step of steps) perform(step);
+    } else if (message.kind === "turns") {
+      // It says what its text tells: statuses, and then what it does.
+      for (const { turn_id, text } of message.turns) {
+        for (const step of JSON.parse(text ?? "[]") as (Step | ReportedTurn["status"])[]) {
+          if (typeof step !== "string") perform(step);
+          else send({ kind: "turn", turn: { turn_id, status: step, heard: step === "said" ? "heard" : null } });
+        }
+      }
     } else if (message.kind === "end")
       send({ kind: "report", state: "ended", used_seconds: 9, reason: message.reason });
     else if (message.kind === "leave") send({ kind: "left" });

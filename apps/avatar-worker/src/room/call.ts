@@ -8,6 +8,8 @@ import type { EndReason } from "@realtime-avatar/domain/calls/end-reasons";
 import { AGENT_JOIN_SECONDS } from "@realtime-avatar/domain/calls/limits";
 import type { AssignedCall, Move, ReportedCall } from "@realtime-avatar/domain/calls/worker-sync";
 import type { CallConversation } from "../conversation/in-room.ts";
+import type { EchoParts } from "../conversation/speaking/hold-echo.ts";
+import type { ProgramTurn } from "../conversation/speaking/program-turns.ts";
 import type { Renderer, Rendering } from "../renderer/renderer.ts";
 import { receiveVoice } from "./agent-voice.ts";
 import { watchAudience } from "./audience.ts";
@@ -30,6 +32,7 @@ export type CallParts = {
   label: string;
   /** null: the avatar says what the person says. */
   conversation: CallConversation | null;
+  echo: EchoParts;
   /** Reads a prepared file of the avatar. */
   load: (file: string) => Promise<Uint8Array>;
   /** An earlier process of this worker had the call. */
@@ -44,6 +47,7 @@ export type Access = Pick<Move, "url" | "token">;
 
 export type Call = {
   report(): ReportedCall;
+  takeTurns(turns: readonly ProgramTurn[]): void;
   /** Goes on in another room, of the service. Its person comes back there. */
   move(access: Access): void;
   /** Tells the person why, and leaves the room. */
@@ -253,6 +257,11 @@ export const startCall = (assigned: AssignedCall, parts: CallParts): Call => {
       const gaps = call.inRoom?.presence.gaps(performance.now()) ?? { gap_count, gap_seconds };
       const absences = resume && { resume: { room_number, ...gaps } };
       return { session_id, generation, state: call.phase, used_seconds: usedSeconds(call), ...why, ...absences };
+    },
+    takeTurns: (turns) => {
+      const take = call.leaving ? null : call.inRoom?.sides?.takeTurns;
+      if (take) return take(turns);
+      for (const { turn_id } of turns) parts.echo.onTurn({ turn_id, status: "failed", heard: null });
     },
     move: (access) => goTo(call, access),
     end: (reason) => end(call, reason),

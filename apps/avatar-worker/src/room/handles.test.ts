@@ -2,6 +2,7 @@
  * What a call opens in LiveKit's library is closed when it ends, however it ends: sources, tracks, resamplers and frames. The library
  * is the real one; the room is not connected. test/call.system.test.ts has a real one.
  */
+
 import { afterAll, beforeEach, expect, test } from "bun:test";
 import { EventEmitter } from "node:events";
 import { ReadableStream } from "node:stream/web";
@@ -15,6 +16,7 @@ import {
   RoomEvent,
   TrackKind,
 } from "@livekit/rtc-node";
+import { FLITE_SETTINGS } from "@realtime-avatar/speech/settings";
 import { until } from "@realtime-avatar/testing/until";
 import { assigned } from "../../test/support/assigned.ts";
 import { portrait } from "../renderer/portrait.ts";
@@ -222,6 +224,7 @@ test.each([null, "agent"])(
           load: () => Promise.reject(new Error("no file")),
           isRestart: false,
           conversation: null,
+          echo: { speech: FLITE_SETTINGS, onProviderFailure: () => {}, onSegment: null, onTurn: () => {} },
         },
         onChange: () => {},
         onFailure: (cause) => void failures.push(cause),

@@ -11,14 +11,12 @@ import type { EndReason } from "@realtime-avatar/domain/calls/end-reasons";
 import { LIFECYCLE_TOPIC, readPageMessage } from "@realtime-avatar/domain/calls/lifecycle";
 import { PERSON_IDENTITY, sessionOfRoom } from "@realtime-avatar/domain/calls/room";
 import type { AssignedCall } from "@realtime-avatar/domain/calls/worker-sync";
-import { isLoud } from "@realtime-avatar/face/loudness";
-import { createEcho, ECHO_DELAY_MS } from "../conversation/echo.ts";
 import { type CallConversation, type HeldConversation, holdConversation } from "../conversation/in-room.ts";
+import { type EchoParts, holdEcho } from "../conversation/speaking/hold-echo.ts";
 import type { Rendering } from "../renderer/renderer.ts";
 import type { AgentVoice } from "./agent-voice.ts";
-import { listenTo } from "./audio-in.ts";
 import { LIMITS, watchFlood } from "./flood.ts";
-import { sendMessage, tellSpeech, tellTimes } from "./messages.ts";
+import { sendMessage, tellTimes } from "./messages.ts";
 import type { Presence } from "./presence.ts";
 import type { Published } from "./publish.ts";
 
@@ -35,28 +33,6 @@ export const sideOf = ({ agent_identity }: AssignedCall): "person" | "agent" =>
  */
 export const isOurs = ({ name = "" }: Room, { session_id }: AssignedCall): boolean =>
   sessionOfRoom(name) === session_id;
-
-/** Repeats what the person says, with the voice of the avatar. */
-const startEcho = (
-  room: Room,
-  { mode, input }: AssignedCall,
-  { rendering, published }: JoinedAvatar,
-  times: Presence,
-): void => {
-  if (input.stt_mode === "off") return;
-  const tell = tellSpeech(room, mode);
-  const echo = createEcho((frame) => {
-    published.play(frame.pcm);
-    tell(frame.isLoud);
-  });
-  listenTo(room, PERSON_IDENTITY, (pcm) => {
-    const frame = { pcm, isLoud: isLoud(pcm) };
-    if (frame.isLoud) times.otherWasActive(performance.now());
-    // The delay of the echo is known, so the lips are told at once.
-    rendering.hear(pcm, ECHO_DELAY_MS + published.queuedMs());
-    echo.hear(frame);
-  });
-};
 
 /** Plays the voice of the agent. No other participant is heard. `wasLost`: the call had another process before. */
 const playAgent = ({ rendering, published, voice }: JoinedAvatar, times: Presence, wasLost: boolean): void => {
@@ -138,6 +114,7 @@ export const handlePageMessages = (
 export type SidesOptions = {
   isRestart: boolean;
   conversation: CallConversation | null;
+  echo: EchoParts;
   onArrival: () => void;
   onEnd: (why: EndReason) => void;
 };
@@ -145,23 +122,22 @@ export type SidesOptions = {
 export type Sides = {
   /** To be called often. */
   step(now: number): void;
+  /** In a call with an agent: null. */
+  takeTurns: HeldConversation["takeTurns"] | null;
   stop(): void;
 };
 
-/** Lets the avatar hear the person and speak. Returns the conversation, unless the avatar only repeats what it hears. */
+/** Lets the avatar hear the person and speak. */
 const meetPerson = (
   room: Room,
   assigned: AssignedCall,
   joined: JoinedAvatar,
   times: Presence,
-  { conversation, onEnd }: SidesOptions,
-): HeldConversation | null => {
-  if (conversation && isOurs(room, assigned)) {
-    return holdConversation(room, assigned, { ...joined, times }, conversation, onEnd);
-  }
-  startEcho(room, assigned, joined, times);
-  return null;
-};
+  { conversation, echo, onEnd }: SidesOptions,
+): HeldConversation =>
+  conversation && isOurs(room, assigned)
+    ? holdConversation(room, assigned, { ...joined, times }, conversation, onEnd)
+    : holdEcho(room, assigned, { ...joined, times }, echo);
 
 /** Connects the avatar with the other side. */
 export const connectSides = (
@@ -188,7 +164,8 @@ export const connectSides = (
   const stop = (): void => held?.stop();
   if (isAgent) pauseWhileLost(room, joined.published);
   const checkFlood = watchFlood(room, LIMITS[sideOf(assigned)], () => onEnd("agent_ended"));
-  if (!isOurs(room, assigned)) return { step: checkFlood, stop };
+  const takeTurns = held?.takeTurns ?? null;
+  if (!isOurs(room, assigned)) return { step: checkFlood, takeTurns, stop };
   handlePageMessages(room, { times, gesture: joined.rendering.gesture, onEnd: () => onEnd("user_ended") });
   refuseVideo(room, () => onEnd("agent_ended"));
   const tell = tellTimes(room, assigned, times);
@@ -196,5 +173,5 @@ export const connectSides = (
     tell(now);
     checkFlood(now);
   };
-  return { step, stop };
+  return { step, takeTurns, stop };
 };

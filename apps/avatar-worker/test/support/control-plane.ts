@@ -2,8 +2,10 @@
 import { randomBytes } from "node:crypto";
 import type { EndReason } from "@realtime-avatar/domain/calls/end-reasons";
 import { avatarToken, type CallToken, personToken, roomName } from "@realtime-avatar/domain/calls/room";
+import { isTurnOver } from "@realtime-avatar/domain/calls/turns";
 import {
   type AssignedCall,
+  type AssignedTurn,
   MAX_PRELOADS,
   type Move,
   PRELOAD,
@@ -11,6 +13,7 @@ import {
   SERVICE_FEATURES,
   SyncRequest,
   type SyncResponse,
+  TURNS,
   WIRE_2,
 } from "@realtime-avatar/domain/calls/worker-sync";
 import { newId, type SessionId } from "@realtime-avatar/domain/id";
@@ -52,8 +55,11 @@ const createState = () => {
   const syncs: SyncRequest[] = [];
   const moves = new Map<string, Move>();
   const preload: NonNullable<SyncResponse["preload"]> = [];
+  /** The turns that are not over. */
+  const turns = new Map<string, AssignedTurn>();
   return {
     preload,
+    turns,
     filesSent: [] as string[],
     assigned,
     ending,
@@ -66,6 +72,7 @@ const createState = () => {
         const earlier = reports.get(call.session_id) ?? [];
         if (JSON.stringify(earlier.at(-1)) !== JSON.stringify(call)) reports.set(call.session_id, [...earlier, call]);
         if (call.state === "ended") assigned.delete(call.session_id);
+        for (const { turn_id, status } of call.turns ?? []) if (isTurnOver(status)) turns.delete(turn_id);
       }
     },
     work: ({ calls, slots, features }: SyncRequest): Omit<SyncResponse, "lease_seconds"> => {
@@ -74,6 +81,16 @@ const createState = () => {
       return {
         ...(features.includes(WIRE_2) && { features: [...SERVICE_FEATURES] }),
         ...(features.includes(PRELOAD) && { preload: preload.slice(-MAX_PRELOADS).reverse() }),
+        ...(features.includes(TURNS) && {
+          turns: [...turns.values()].filter(({ session_id, turn_id }) =>
+            open.some(
+              (call) =>
+                call.session_id === session_id &&
+                call.state === "started" &&
+                !call.turns?.some((listed) => listed.turn_id === turn_id),
+            ),
+          ),
+        }),
         start: slots === 0 ? [] : [...assigned.values()].filter(({ session_id }) => !listed.has(session_id)),
         move: open.flatMap(({ session_id, generation, resume }) => {
           const to = moves.get(session_id);
@@ -98,7 +115,7 @@ const respond = async (state: State, request: Request, leaseSeconds: () => numbe
   const end = performance.now() + HOLD_MS;
   for (;;) {
     const work = state.work(body);
-    const hasWork = work.start.length > 0 || work.end.length > 0 || (work.move ?? []).length > 0;
+    const hasWork = [work.start, work.end, work.move, work.turns].some((list) => list && list.length > 0);
     if (hasWork || body.slots === 0 || performance.now() > end) {
       return Response.json({ lease_seconds: leaseSeconds(), ...work });
     }
@@ -165,6 +182,18 @@ const move = async (
   return { session, room, personToken: await sign(livekit, personToken(room)) };
 };
 
+/** Sends a turn into a call. Returns the statuses that were reported, and waits for the last one. */
+const say = ({ turns, reports }: State, session: SessionId, turn: Partial<AssignedTurn>) => {
+  const turn_id = newId("trn", new Date(), random);
+  const rest = { kind: "say", text: "x", instructions: null, interrupt: true, ...turn } as const;
+  turns.set(turn_id, { session_id: session, generation: 1, turn_id, ...rest });
+  const reported = () =>
+    (reports.get(session) ?? []).flatMap((call) => (call.turns ?? []).filter((one) => one.turn_id === turn_id));
+  const statuses = () => [...new Set(reported().map(({ status }) => status))];
+  const untilOver = () => until(() => reported().find(({ status }) => isTurnOver(status)), { state: statuses });
+  return { statuses, untilOver };
+};
+
 const FILE_PATH = /^\/internal\/avatar-workers\/[\w-]+\/(?<kind>calls|preloads)\/\w+\/files\/(?<file>.+)$/;
 const sendFile = ({ filesSent }: State, files: Map<string, Uint8Array>, path: string): Response => {
   const { kind = "", file = "" } = FILE_PATH.exec(path)?.groups ?? {};
@@ -180,6 +209,9 @@ export const startControlPlane = async (livekit: LivekitAddress) => {
   const state = createState();
   let isDown = false;
   let leaseSeconds = LEASE_SECONDS;
+  const setLease = (seconds: number) => {
+    leaseSeconds = seconds;
+  };
 
   const server = Bun.serve({
     hostname: "127.0.0.1",
@@ -195,16 +227,16 @@ export const startControlPlane = async (livekit: LivekitAddress) => {
 
   return {
     variables: { SERVICE_URL: server.url.origin, AVATAR_WORKER_SECRET: secret, AVATAR_WORKER_PORT: "0" },
-    rooms,
-    files,
+    ...{ rooms, files, syncs: state.syncs, setLease },
     /** Each file that was asked for: of a call, or of an avatar that is loaded before one. */
     filesSent: state.filesSent,
     /** Asks each worker to load an avatar before a call. */
     preload: (avatar: AssignedCall["avatar"]) =>
       state.preload.push({ preload_id: newId("aud", new Date(), random), avatar }),
-    syncs: state.syncs,
     /** `isForeign`: in a room that is not of the service. */
     start: (options: Partial<AssignedCall> = {}, isForeign = false) => start(livekit, rooms, state, options, isForeign),
+    /** Sends a turn into a call. */
+    say: (session: SessionId, turn: Partial<AssignedTurn>) => say(state, session, turn),
     move: (session: SessionId) => move(livekit, rooms, state, session),
     /** What a worker is sent of a call. */
     assignedOf: (session: string): AssignedCall => state.assigned.get(session) as AssignedCall,
@@ -223,18 +255,15 @@ export const startControlPlane = async (livekit: LivekitAddress) => {
      */
     goDown: (leaseOfLast: number) => {
       isDown = true;
-      leaseSeconds = leaseOfLast;
+      setLease(leaseOfLast);
     },
     comeBack: () => {
       isDown = false;
-      leaseSeconds = LEASE_SECONDS;
-    },
-    setLease: (seconds: number) => {
-      leaseSeconds = seconds;
+      setLease(LEASE_SECONDS);
     },
     /** As `setLease`, and waits until the worker has that lease. A short one can end while a busy machine starts a call. */
     untilLease: async (seconds: number): Promise<void> => {
-      leaseSeconds = seconds;
+      setLease(seconds);
       const before = state.syncs.length;
       // The response to the first one may still have the lease before.
       await until(() => state.syncs.length >= before + 3);

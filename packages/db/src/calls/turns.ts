@@ -6,7 +6,7 @@ import {
   type TurnRecord,
   type TurnRefusal,
 } from "@realtime-avatar/domain/calls/turns";
-import { ANSWERS, TURNS } from "@realtime-avatar/domain/calls/worker-sync";
+import { CONVERSATION, TURNS } from "@realtime-avatar/domain/calls/worker-sync";
 import { newId, type SessionId, type TurnId } from "@realtime-avatar/domain/id";
 import { sql } from "drizzle-orm";
 import { type CreateTurnRow, createTurn as callCreate } from "../../generated/functions.ts";
@@ -48,7 +48,7 @@ export const createTurn = async (
     turn: { ...turn, interrupts: interrupt, createdAt: now },
     maxWaiting: MAX_WAITING_TURNS,
     feature: TURNS,
-    answerFeature: ANSWERS,
+    answerFeature: CONVERSATION,
     // The claim of a write has the id of an audit event as its attempt.
     attemptId: newId("aud", now, random),
     claim,

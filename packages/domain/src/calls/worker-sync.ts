@@ -71,9 +71,8 @@ export const DEFAULT_VOICE = "default_voice_id";
  * away (`resume` of a start).
  */
 export const RESUME = "resume";
-/** A worker with this feature has the avatar say the turns of programs, and stops it. With the second one, it answers them as well. */
+/** A worker with this feature has the avatar say the turns of programs, and stops it. With `conversation`, it answers them as well. */
 export const TURNS = "turns";
-export const ANSWERS = "turns.answer";
 /** A worker with this feature sends the segments of calls with `transcript`: see transcript.ts. */
 export const TRANSCRIPT = "transcript";
 /** Maximum number of turns that a response brings. */

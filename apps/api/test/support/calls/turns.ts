@@ -2,8 +2,8 @@
 import { afterEach, expect } from "bun:test";
 import { endDueCalls, expireWorkers } from "@realtime-avatar/db/calls/reconcile";
 import {
-  ANSWERS,
   type AssignedTurn,
+  CONVERSATION,
   PRELOAD,
   type ReportedCall,
   type ReportedTurn,
@@ -17,7 +17,7 @@ import { startCallApi } from "./calls.ts";
 
 export const TURNS_PATH = "/api/v1/realtime/turns";
 export const INTERRUPT = "/api/v1/realtime/interrupt";
-const FEATURES: string[] = [WIRE_2, PRELOAD, TURNS, ANSWERS];
+const FEATURES: string[] = [WIRE_2, PRELOAD, TURNS, CONVERSATION];
 
 type Body = Record<string, unknown>;
 
@@ -58,7 +58,7 @@ export const startTurnApi = async () => {
     stored: async (id: string) => (await client`select * from call_turns where id = ${id}`)[0],
     /** A call that its worker has started. `sync` reports it and some of its turns, and returns those that the worker gets. */
     running: async (workerId = "wrk_a", { features = FEATURES, by = key, avatar_id = avatarId } = {}) => {
-      await syncOf(workerId, { slots: 1, features });
+      await syncOf(workerId, { slots: 1, features, catalog: { voices: [], models: [] } });
       const { status, body } = await start({ avatar_id }, by);
       if (status !== 200) throw new Error(JSON.stringify(body));
       const session: string = body.session_id;

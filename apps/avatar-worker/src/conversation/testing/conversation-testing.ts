@@ -1,17 +1,12 @@
 /** A conversation on a simulated clock, with scripted providers. */
 import type { AgentState } from "@realtime-avatar/domain/calls/lifecycle";
-import {
-  type ConversationEvents,
-  type ConversationParts,
-  createConversation,
-  type Transcript,
-  type Turn,
-} from "../conversation.ts";
+import { type ConversationEvents, type ConversationParts, createConversation, type Turn } from "../conversation.ts";
 import type { Counted } from "../counted.ts";
 import type { TurnEvent } from "../hearing/turn-detector.ts";
 import { NO_TOOLS } from "../page-tools.ts";
 import type { Message } from "../providers/chat.ts";
 import type { ProviderError } from "../providers/errors.ts";
+import type { Transcript } from "../speaking/speaking.ts";
 import type { TurnTimings } from "../timings/turn-timings.ts";
 
 const SAMPLES_PER_MS = 48;

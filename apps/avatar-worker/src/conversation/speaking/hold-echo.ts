@@ -1,0 +1,142 @@
+/** A call without a language model: the avatar repeats what the person says, and says what a program sends. */
+import type { Room } from "@livekit/rtc-node";
+import { PERSON_IDENTITY } from "@realtime-avatar/domain/calls/room";
+import type { TranscriptSegment } from "@realtime-avatar/domain/calls/transcript";
+import type { AssignedCall, ReportedTurn } from "@realtime-avatar/domain/calls/worker-sync";
+import { isLoud } from "@realtime-avatar/face/loudness";
+import type { SpeechSettings } from "@realtime-avatar/speech/settings";
+import { listenTo } from "../../room/audio-in.ts";
+import { tellSpeech } from "../../room/messages.ts";
+import { createEcho, ECHO_DELAY_MS } from "../echo.ts";
+import { createHearing, type Hearing } from "../hearing/hearing.ts";
+import { chooseVoices, createOutput, createStates, type HeldConversation, type InRoom, STEP_MS } from "../in-room.ts";
+import type { Failure, Provider } from "../providers/errors.ts";
+import { createSegments } from "../segments.ts";
+import { createSpeechQueue } from "../speech-queue.ts";
+import { createTranscription } from "../transcription.ts";
+import { createProgramTurns } from "./program-turns.ts";
+import { createSpeaking, sayVerbatim, type Transcript } from "./speaking.ts";
+
+export type EchoParts = {
+  speech: SpeechSettings;
+  onProviderFailure: (provider: Provider, why: Failure) => void;
+  /** See `CallConversation`. */
+  onSegment: ((segment: TranscriptSegment) => void) | null;
+  onTurn: (turn: ReportedTurn) => void;
+};
+
+/** Says the turns of a program, one at a time. Any speech of the person ends one: without a recognizer, no text tells whether it is a turn. */
+const createSayings = (room: Room, assigned: AssignedCall, inRoom: InRoom, parts: EchoParts) => {
+  const { voice, ownVoice, maxTextLength } = chooseVoices(assigned, parts.speech);
+  let hearing: Hearing | null = null;
+  let isInTurn = false;
+  let isAway = false;
+  let current = new AbortController();
+  const output = createOutput(inRoom, () => hearing);
+  const queue = createSpeechQueue(output);
+  const tellPage = createTranscription(room);
+  const record = parts.onSegment && createSegments(parts.onSegment);
+  const onTranscript = (transcript: Transcript): void => {
+    tellPage(transcript);
+    record?.(transcript);
+  };
+  const events = { onState: createStates(room, assigned.mode), onTranscript };
+  const speaking = createSpeaking({ voice, ownVoice, events }, queue, { add: () => {} });
+
+  const interrupt = (): void => {
+    current.abort();
+    current = new AbortController();
+    queue.cutOff();
+  };
+  const goOn = (): void => {
+    if (!isInTurn && !isAway) queue.resume();
+  };
+  const openHearing = (): Hearing => {
+    const opened = createHearing({
+      onEvent: (event) => {
+        if (event.kind === "begin") {
+          isInTurn = true;
+          queue.pause();
+        } else if (event.kind === "pause") opened.resolvePause(event.pause, "whole");
+        else if (event.kind === "end") {
+          isInTurn = false;
+          interrupt();
+          goOn();
+        }
+      },
+      isAvatarActive: queue.isActive,
+    });
+    return opened;
+  };
+  const turns = createProgramTurns({
+    take: null,
+    isFree: () => !queue.isActive() && !isInTurn && !isAway,
+    say: (text) => {
+      // What the echo has handed on.
+      output.clear();
+      if (assigned.input.stt_mode !== "off") hearing ??= openHearing();
+      void sayVerbatim(text, current.signal, { speaking, maxTextLength, onFailure: parts.onProviderFailure });
+    },
+    interrupt,
+    onProgress: parts.onTurn,
+  });
+  return {
+    turns,
+    isActive: queue.isActive,
+    hear: (pcm: Int16Array): void => hearing?.hear(pcm),
+    step: (): void => {
+      queue.step();
+      turns.step();
+    },
+    setAway: (isAwayNow: boolean): void => {
+      isAway = isAwayNow;
+      if (isAway) queue.pause();
+      else goOn();
+    },
+    stop: (): void => {
+      turns.stop();
+      interrupt();
+      hearing?.close();
+    },
+  };
+};
+
+/** Repeats what the person says, unless `isSaying`. */
+const startEcho = (
+  room: Room,
+  { mode }: AssignedCall,
+  { rendering, published, times }: InRoom,
+  sayings: Sayings,
+): void => {
+  const tell = tellSpeech(room, mode);
+  const echo = createEcho((frame) => {
+    published.play(frame.pcm);
+    tell(frame.isLoud);
+  });
+  listenTo(room, PERSON_IDENTITY, (pcm) => {
+    const frame = { pcm, isLoud: isLoud(pcm) };
+    if (frame.isLoud) times.otherWasActive(performance.now());
+    sayings.hear(pcm);
+    if (sayings.isActive()) return echo.clear();
+    // The delay of the echo is known, so the lips are told at once.
+    rendering.hear(pcm, ECHO_DELAY_MS + published.queuedMs());
+    echo.hear(frame);
+  });
+};
+type Sayings = ReturnType<typeof createSayings>;
+
+/** Holds a call without a language model until it is stopped. */
+export const holdEcho = (room: Room, assigned: AssignedCall, inRoom: InRoom, parts: EchoParts): HeldConversation => {
+  const sayings = createSayings(room, assigned, inRoom, parts);
+  if (assigned.input.stt_mode !== "off") startEcho(room, assigned, inRoom, sayings);
+  const timer = setInterval(sayings.step, STEP_MS);
+  return {
+    personLeft: () => sayings.setAway(true),
+    personCame: () => sayings.setAway(false),
+    takeTurns: sayings.turns.take,
+    stop: () => {
+      clearInterval(timer);
+      sayings.stop();
+    },
+  };
+};

@@ -1,0 +1,150 @@
+/** What the avatar says, with its transcript. */
+import type { AgentState } from "@realtime-avatar/domain/calls/lifecycle";
+import type { InputProvenance } from "@realtime-avatar/domain/calls/transcript";
+import type { TurnStatus } from "@realtime-avatar/domain/calls/turns";
+import { createSentenceSplitter } from "@realtime-avatar/speech/sentences";
+import type { History } from "../history.ts";
+import { type Failure, type Provider, ProviderError } from "../providers/errors.ts";
+import { say, type Voice } from "../say.ts";
+import type { Outcome, SpeechQueue } from "../speech-queue.ts";
+import type { TurnClock, TurnTimings } from "../timings/turn-timings.ts";
+
+/**
+ * Something that was said. A later one with the same `id` replaces it. Of a final one of the avatar: `timings`, of the turn that it
+ * answers, and `isInterrupted`. `turn`: the person's.
+ */
+export type Transcript = {
+  id: number;
+  role: "user" | "assistant";
+  text: string;
+  isFinal: boolean;
+  isInterrupted?: boolean;
+  turn?: PersonTurn;
+  timings?: TurnTimings;
+};
+
+/** A turn of the person, as far as a transcript has it. */
+export type PersonTurn = {
+  text: string;
+  id?: string | undefined;
+  retryOf?: string | undefined;
+  /** How it came in. */
+  provenance?: InputProvenance;
+};
+
+/** What becomes of a turn. `heard`: the words that were heard; null where it never began, and while it is being said. */
+export type OnProgress = (status: Exclude<TurnStatus, "queued">, heard: string | null) => void;
+
+/** Of the last words of the avatar, by which its voice is known when it comes back. In UTF-16 units. */
+const RECENT_LENGTH = 600;
+
+export async function* once(text: string): AsyncGenerator<string> {
+  yield text;
+}
+
+/** The pieces of a text that are said at once, the first one as short as it can be. */
+export async function* cutSentences(text: AsyncGenerator<string>, maxLength: number): AsyncGenerator<string> {
+  const splitter = createSentenceSplitter({ maxLength });
+  for await (const part of text) yield* splitter.push(part);
+  yield* splitter.end();
+}
+
+/** `isOwn`: by the voice of the packages, and the model is not told. `onBegin`: the first sound is handed on. */
+type SayOptions = {
+  isOwn: boolean;
+  onBegin?: () => void;
+  onProgress?: OnProgress | undefined;
+  clock?: TurnClock;
+};
+type SpeakingParts = {
+  voice: Voice;
+  /** The built-in voice. */
+  ownVoice: Voice;
+  events: { onState(state: AgentState): void; onTranscript(transcript: Transcript): void };
+};
+
+/** Says texts, and writes them to the transcript and the history. */
+export const createSpeaking = (
+  { voice, ownVoice, events }: SpeakingParts,
+  queue: SpeechQueue,
+  history: Pick<History, "add">,
+) => {
+  let transcripts = 0;
+  let recentlySaid = "";
+  let state: AgentState = "listening";
+  const setState = (next: AgentState): void => {
+    state = next;
+    events.onState(next);
+  };
+  return {
+    /** The state of the avatar; while it is paused, the state before. */
+    state: () => state,
+    setState,
+    recentlySaid: () => recentlySaid,
+    writePerson: (turn: PersonTurn): void => {
+      const { text } = turn;
+      history.add("user", text);
+      events.onTranscript({ id: ++transcripts, role: "user", text, isFinal: true, turn });
+    },
+    /** Says texts as one segment of the transcript. */
+    say: async (
+      texts: AsyncIterable<string>,
+      signal: AbortSignal,
+      { isOwn, onBegin, onProgress, clock }: SayOptions,
+    ) => {
+      const id = ++transcripts;
+      let said = "";
+      const onSaid = (all: string): void => {
+        if (said === "") onBegin?.();
+        if (said === "") onProgress?.("speaking", null);
+        recentlySaid = `${recentlySaid} ${all.slice(said.length)}`.slice(-RECENT_LENGTH);
+        said = all;
+        setState("speaking");
+        events.onTranscript({ id, role: "assistant", text: all, isFinal: false });
+      };
+      let outcome: Outcome = { heard: "", isInterrupted: true };
+      const onFinished = (finished: Outcome): void => {
+        outcome = finished;
+        const { heard, isInterrupted } = finished;
+        if (!isOwn) history.add("assistant", heard);
+        const timings = clock && { timings: clock.timings() };
+        if (said !== "")
+          events.onTranscript({ id, role: "assistant", text: heard, isFinal: true, isInterrupted, ...timings });
+        setState("listening");
+      };
+      try {
+        await say(texts, { queue, voice: isOwn ? ownVoice : voice, signal, onSaid, onFinished });
+        // A voice may know none of the letters.
+        const status = outcome.heard === "" ? "failed" : "said";
+        onProgress?.(outcome.isInterrupted ? "interrupted" : status, outcome.heard);
+      } catch (error) {
+        onProgress?.(signal.aborted ? "interrupted" : "failed", outcome.heard);
+        throw error;
+      }
+    },
+  };
+};
+export type Speaking = ReturnType<typeof createSpeaking>;
+
+/** A text that a program has the avatar say. */
+export type Text = { text: string; onProgress: OnProgress };
+
+type VerbatimParts = {
+  speaking: Speaking;
+  /** See `ConversationParts`. */
+  maxTextLength: number;
+  onFailure: (provider: Provider, why: Failure) => void;
+};
+
+/** Says a text as it is. When its voice fails, nothing else is said. */
+export const sayVerbatim = async (
+  { text, onProgress }: Text,
+  signal: AbortSignal,
+  { speaking, maxTextLength, onFailure }: VerbatimParts,
+): Promise<void> => {
+  try {
+    await speaking.say(cutSentences(once(text), maxTextLength), signal, { isOwn: false, onProgress });
+  } catch (error) {
+    if (!signal.aborted && error instanceof ProviderError) onFailure(error.provider, error.why);
+  }
+};

@@ -299,7 +299,7 @@ describe("rooms", () => {
     expect(await one.stateOf(request.id)).toMatchObject({ status: "reserved", room: "create" });
     expect(one.livekit.rooms()).toEqual([]);
     one.livekit.addRoom(own.roomName);
-    expect(await confirmRoom(db, one.tenantId, request.id, request.roomName)).toBe("exists");
+    expect(await confirmRoom(db, one.tenantId, request.id, own.roomName)).toBe("exists");
     await untilCompared(one);
     expect(one.livekit.rooms()).toEqual([own.roomName]);
   });

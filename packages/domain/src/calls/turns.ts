@@ -21,8 +21,6 @@ export const isTurnOver = (status: TurnStatus): boolean => status !== "queued" &
 
 /** How many turns of a call can be `queued`. */
 export const MAX_WAITING_TURNS = 8;
-/** For how long a turn can be read after it is over. */
-export const TURN_KEPT_SECONDS = 3600;
 /** The bounds of what was heard, in code points. */
 export const HEARD = { minLength: 0, maxLength: 4000 } as const;
 

@@ -116,6 +116,25 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     await control.untilReported(call.session, "ended");
   });
 
+  test("a room that another resume deletes before the avatar is there: the call waits for the next room", async () => {
+    providers.setAnswer(() => "Yes.");
+    const call = await control.start({ ...options, mode: "avatar" });
+    await join(call);
+    for (let round = 0; round < 3; round++) {
+      const { room } = await control.move(call.session);
+      await control.rooms.deleteRoom(room);
+      await Bun.sleep(round * 100);
+    }
+    const last = await control.move(call.session);
+    await control.untilInRoom(last.room, "avatar");
+    const { person, type, said } = await join(last);
+    await type("Here?");
+    await person.until(() => said().length === 2);
+    expect(control.reportsOf(call.session).filter(({ state }) => state === "ended")).toEqual([]);
+    control.end(call.session, "user_ended");
+    await control.untilReported(call.session, "ended");
+  });
+
   test("a room that is deleted while no other follows: the call ends, and the seconds without it are free", async () => {
     const call = await control.start({ resume, away_seconds: 3 });
     await join(call);

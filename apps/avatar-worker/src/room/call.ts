@@ -219,6 +219,11 @@ const enter = async (call: CallState, connection: Connection, isNewest: () => bo
   } catch (error) {
     // The person is in the next room already.
     if (!isNewest()) return connection.disconnect();
+    if (call.inRoom !== null) {
+      // Another resume has deleted this room, and the service tells the next one soon.
+      lose(call, call.inRoom.connection, true);
+      return connection.disconnect();
+    }
     if (error instanceof NoAgentError) return void end(call, "disconnected");
     call.parts.onFailure(error instanceof Error ? error.message : "unknown");
     void end(call, "failed");

@@ -36,9 +36,10 @@ describe.skipIf(CITUS_BIN === undefined)("an installation of which servers are r
   });
 
   const config = { dataDirectory: "", deadlineMs: 30_000, connections: 4, prepare: true, isByNode: true };
-  const open = (refreshMs: number | null) => openDatabase({ ...config, databaseUrl: citus.coordinator }, { refreshMs });
-  const verify = async (): Promise<string[]> => {
-    const { databases, server } = await open(null);
+  const open = (refreshMs: number | null, url = citus.coordinator) =>
+    openDatabase({ ...config, databaseUrl: url }, { refreshMs });
+  const verify = async (url = citus.coordinator): Promise<string[]> => {
+    const { databases, server } = await open(null, url);
     const found = await verifySchema(databases, server);
     await databases.close();
     return found.map(({ problem }) => problem);
@@ -105,6 +106,21 @@ describe.skipIf(CITUS_BIN === undefined)("an installation of which servers are r
     await db.close();
     return row?.count ?? 0;
   };
+
+  test("a dump of the coordinator, restored into an empty database: on no node, until migrate places it", async () => {
+    const rows = await write();
+    const url = await citus.database("restored");
+    await Bun.$`${CITUS_BIN}/bin/pg_dump ${citus.coordinator} | ${CITUS_BIN}/bin/psql -q -v ON_ERROR_STOP=1 ${url}`.quiet();
+    expect((await verify(url)).filter((problem) => problem === "it is on no node")).toHaveLength(SHARD + 1);
+    await migrateShards(url, SHARD + 1);
+    expect(await verify(url)).toEqual([]);
+    const { databases } = await open(null, url);
+    const [row] = await databases
+      .ofShard(SHARD)
+      .run<{ count: number }>("select count(*)::integer as count from avatars", []);
+    expect(row?.count).toBe(rows);
+    await databases.close();
+  });
 
   test("the coordinator, from before a move and without its WAL: all refuse, no row is lost, and it can be corrected", async () => {
     const restore = await backUp(citus.nodes[0]);

@@ -9,7 +9,9 @@ test("what happens in conversations: counted, from 0 on", async () => {
       .split("\n")
       .filter(
         (line) =>
-          /^realtime_avatar_(conversation|provider)/.test(line) && !line.endsWith(" 0") && !/_bucket/.test(line),
+          /^realtime_avatar_(conversation|provider|llm|recognized|spoken)/.test(line) &&
+          !line.endsWith(" 0") &&
+          !/_bucket/.test(line),
       );
   };
   expect(await read()).toEqual([]);
@@ -17,6 +19,7 @@ test("what happens in conversations: counted, from 0 on", async () => {
   watcher.counted("turn");
   watcher.counted("interruption");
   watcher.providerFailed("tts", "busy");
+  watcher.used({ input_tokens: 30, output_tokens: 7, estimated_tokens: 7, heard_seconds: 4, spoken_characters: 90 });
   showProviders(() => ({ llm: "ok", stt: "refused" }));
   watcher.turnTimed({ end_of_speech: 40, end_of_turn: 352, text: 0, first_token: 200, first_sound: 120, heard: 70 });
   watcher.turnTimed({ first_token: 200, first_sound: 120, heard: 70 });
@@ -38,6 +41,11 @@ test("what happens in conversations: counted, from 0 on", async () => {
     "realtime_avatar_conversation_response_seconds_sum 0.782",
     "realtime_avatar_conversation_response_seconds_count 1",
     'realtime_avatar_provider_failures_total{provider="tts",why="busy"} 1',
+    'realtime_avatar_llm_tokens_total{kind="input"} 30',
+    'realtime_avatar_llm_tokens_total{kind="output"} 7',
+    "realtime_avatar_llm_tokens_estimated_total 7",
+    "realtime_avatar_recognized_seconds_total 4",
+    "realtime_avatar_spoken_characters_total 90",
     'realtime_avatar_provider_up{provider="llm"} 1',
   ]);
   stop();

@@ -19,6 +19,32 @@ export type WorkerMetrics = ServedMetrics & {
   showProviders(health: () => ProvidersHealth): void;
 };
 
+/** Returns a function that counts what conversations use. */
+const countUsage = ({ counter }: ReturnType<typeof createRegistry>): CallWatcher["used"] => {
+  const tokens = counter("realtime_avatar_llm_tokens_total", "Tokens that the language model has read and written.", [
+    "kind",
+  ]);
+  for (const kind of ["input", "output"]) tokens.inc({ kind }, 0);
+  const estimated = counter(
+    "realtime_avatar_llm_tokens_estimated_total",
+    "Those of the tokens that the language model has not told.",
+    [],
+  );
+  const heard = counter(
+    "realtime_avatar_recognized_seconds_total",
+    "Seconds of sound that the recognizer has got.",
+    [],
+  );
+  const spoken = counter("realtime_avatar_spoken_characters_total", "Characters that the voice has got.", []);
+  return (growth) => {
+    tokens.inc({ kind: "input" }, growth.input_tokens);
+    tokens.inc({ kind: "output" }, growth.output_tokens);
+    estimated.inc({}, growth.estimated_tokens);
+    heard.inc({}, growth.heard_seconds);
+    spoken.inc({}, growth.spoken_characters);
+  };
+};
+
 export const createMetrics = (version: string): WorkerMetrics => {
   const own = createRegistry();
   const { counter, histogram, readGauge, readGauges } = own;
@@ -68,6 +94,7 @@ export const createMetrics = (version: string): WorkerMetrics => {
     watcher: {
       joined: (milliseconds) => joins.observe(milliseconds / 1000),
       ended: (reason, seconds) => lengths.observe({ reason }, seconds),
+      used: countUsage(own),
       counted: (what) => counts[what].inc(),
       turnTimed: (timings) => {
         for (const stage of TURN_STAGES) {

@@ -1,8 +1,9 @@
 import { describe, expect, test } from "bun:test";
-import { APOLOGY, TOO_MANY_TURNS } from "./conversation.ts";
+import { APOLOGY, NO_TOKENS_LEFT, TOO_MANY_TURNS } from "./conversation.ts";
 import type { TurnEvent } from "./hearing/turn-detector.ts";
 import { ProviderError } from "./providers/errors.ts";
 import { LONG, spoken, startConversation as start } from "./testing/conversation-testing.ts";
+import { NoTokensLeft } from "./usage-meter.ts";
 
 describe("typed turns", () => {
   test("a turn: thought about, answered, and remembered for the next one", async () => {
@@ -79,6 +80,31 @@ describe("typed turns", () => {
     await pass(2000);
     expect(asked.length).toBe(3);
     expect(counted).toEqual(["turn", "turn", "turn"]);
+  });
+
+  test("no tokens left: said once by the own voice, and the call goes on; with tokens again: answered", async () => {
+    let isEmpty = true;
+    const { conversation, asked, said, states, done, ends, failures, pass } = start({
+      ask: async function* (messages) {
+        if (isEmpty) throw new NoTokensLeft();
+        asked.push(messages);
+        yield "Here I am.";
+      },
+    });
+    for (const text of ["One.", "Two.", "Three.", "Four."]) {
+      conversation.take({ text });
+      await pass(6000);
+    }
+    expect(said.filter((text) => text.startsWith("assistant"))).toEqual([`assistant: ${NO_TOKENS_LEFT}`]);
+    expect([states.at(-1), done.length, ends, failures]).toEqual(["listening", 4, [], []]);
+    isEmpty = false;
+    conversation.take({ text: "Five." });
+    await pass(3000);
+    expect(said.at(-1)).toBe("assistant: Here I am.");
+    isEmpty = true;
+    conversation.take({ text: "Six." });
+    await pass(6000);
+    expect(said.at(-1)).toBe(`assistant: ${NO_TOKENS_LEFT}`);
   });
 
   test("a turn before the answer to the last one is heard, and the end of the call: no interruptions", async () => {

@@ -26,6 +26,7 @@ import {
 } from "./speaking/speaking.ts";
 import { createSpeechQueue, type SpeechOutput, type SpeechQueue } from "./speech-queue.ts";
 import { createTurnClock, type TurnClock, type TurnTimings } from "./timings/turn-timings.ts";
+import { NoTokensLeft } from "./usage-meter.ts";
 
 /** A turn: spoken or typed by the person, or sent by a program. */
 export type Turn = {
@@ -88,6 +89,7 @@ export type ConversationParts = {
 
 export const MAX_FAILURES = 3;
 export const APOLOGY = "Sorry, I cannot answer right now.";
+export const NO_TOKENS_LEFT = "I have reached my limit for today. Please come back tomorrow.";
 export const TOO_MANY_TURNS = "One moment, please. I need a short break.";
 const MINUTE_MS = 60_000;
 /** How often the avatar says that there are too many turns. */
@@ -129,6 +131,21 @@ const createAnswered = () => {
 const isRepeated = ({ text, retryOf }: Turn, last: ReturnType<History["last"]>): boolean =>
   retryOf !== undefined && last?.role === "user" && last.content === text;
 
+/** Says once that no tokens are left, until the model has answered again. `stay`: called in place of that. */
+const createLimitNotice = (sayOwn: (text: string, signal: AbortSignal) => Promise<void>, stay: () => void) => {
+  let isTold = false;
+  return {
+    tell: async (signal: AbortSignal): Promise<void> => {
+      if (isTold) return stay();
+      isTold = true;
+      await sayOwn(NO_TOKENS_LEFT, signal);
+    },
+    forget: (): void => {
+      isTold = false;
+    },
+  };
+};
+
 /** Answers turns, one at a time. */
 const createAnswering = (parts: ConversationParts, queue: SpeechQueue, history: History, speaking: Speaking) => {
   const { events } = parts;
@@ -151,12 +168,15 @@ const createAnswering = (parts: ConversationParts, queue: SpeechQueue, history: 
       yield token;
     }
     modelFailures = 0;
+    notice.forget();
   }
   /** Says a fixed text of the service. */
   const sayOwn = (text: string, signal: AbortSignal): Promise<void> =>
     speaking.say(once(text), signal, { isOwn: true }).catch(() => {});
+  const notice = createLimitNotice(sayOwn, () => speaking.setState("listening"));
   const fail = async (error: unknown, signal: AbortSignal): Promise<void> => {
     if (signal.aborted) return;
+    if (error instanceof NoTokensLeft) return notice.tell(signal);
     const isModel = error instanceof ProviderError && error.provider === "llm";
     if (error instanceof ProviderError) events.onFailure(error.provider, error.why);
     if (isModel) modelFailures++;
@@ -199,10 +219,7 @@ const createAnswering = (parts: ConversationParts, queue: SpeechQueue, history: 
       if (isAnswered) answered.add(turn);
       const limit = isAnswered || isClosing ? "dropped" : countTurn();
       if (limit !== "within") turn.onProgress?.("dropped", null);
-      if (limit === "dropped") {
-        events.onTurnDone(turn);
-        return;
-      }
+      if (limit === "dropped") return void events.onTurnDone(turn);
       if (speaking.state() === "speaking") events.onInterruption();
       isClosing = turn.isClosing === true;
       if (limit === "within" && !isClosing) events.onTurn();

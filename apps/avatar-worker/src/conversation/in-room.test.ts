@@ -8,6 +8,7 @@ import { createPresence } from "../room/presence.ts";
 import { holdConversation } from "./in-room.ts";
 import { startProviders } from "./providers/providers.testing.ts";
 import { readConversationSettings } from "./settings.ts";
+import { createUsageMeter } from "./usage-meter.ts";
 
 const providers = startProviders({ llmMs: 150 });
 afterAll(() => providers.stop());
@@ -44,6 +45,7 @@ const start = () => {
     },
     {
       settings,
+      meter: createUsageMeter({}),
       onProviderFailure: () => {},
       onCount: () => {},
       onTurnTimings: () => {},

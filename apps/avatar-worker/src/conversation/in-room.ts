@@ -32,6 +32,7 @@ import { createPathMeter } from "./timings/path-delays.ts";
 import type { TurnTimings } from "./timings/turn-timings.ts";
 import { createTranscription } from "./transcription.ts";
 import { receiveTurns } from "./typed-turns.ts";
+import type { UsageMeter } from "./usage-meter.ts";
 import { chooseModel, chooseVoice } from "./voice.ts";
 
 export const STEP_MS = 10;
@@ -49,6 +50,7 @@ export type InRoom = { rendering: Rendering; published: Published; times: Presen
 /** The parts of a call that its conversation uses. */
 export type CallConversation = {
   settings: ConversationSettings;
+  meter: UsageMeter;
   onProviderFailure: (provider: Provider, why: Failure) => void;
   /** See `onTurn` and `onInterruption` of `ConversationEvents`. */
   onCount: (counted: Counted) => void;
@@ -78,8 +80,9 @@ export const createStates = ({ localParticipant }: Room, mode: CallMode): ((stat
 };
 
 /** Wraps a voice, so that its errors are errors of providers. */
-const createVoice = (voice: SpeechVoice, speech: SpeechSettings): Voice =>
+const createVoice = (voice: SpeechVoice, speech: SpeechSettings, onText: (text: string) => void): Voice =>
   async function* (text, signal) {
+    onText(text);
     try {
       yield* speak(text, voice, speech, { signal });
     } catch (error) {
@@ -87,14 +90,14 @@ const createVoice = (voice: SpeechVoice, speech: SpeechSettings): Voice =>
     }
   };
 
-/** The voice of a call, and the one that comes with the packages. */
-export const chooseVoices = (assigned: AssignedCall, speech: SpeechSettings) => {
+/** The voice of a call, and the one that comes with the packages. `onText`: called with each text that one of them gets. */
+export const chooseVoices = (assigned: AssignedCall, speech: SpeechSettings, onText = (_: string): void => {}) => {
   const voice = chooseVoice(assigned, speech);
   const [flite = voice] = FLITE_VOICES;
   return {
-    voice: createVoice(voice, speech),
+    voice: createVoice(voice, speech, onText),
     maxTextLength: MAX_TEXT_LENGTH[voice.provider],
-    ownVoice: createVoice(flite, speech),
+    ownVoice: createVoice(flite, speech, onText),
   };
 };
 
@@ -102,6 +105,7 @@ export const chooseVoices = (assigned: AssignedCall, speech: SpeechSettings) => 
 const connectProviders = (
   assigned: AssignedCall,
   settings: ConversationSettings,
+  meter: UsageMeter,
 ): Omit<ConversationParts, "output" | "pathDelays" | "resolvePause" | "now" | "events" | "tools"> => {
   const { llm, stt, maxTokens, maxTurnsPerMinute, instructions } = settings;
   const { input } = assigned;
@@ -114,9 +118,16 @@ const connectProviders = (
     context: input.initial_context ?? [],
     language,
     maxTurnsPerMinute,
-    ask: (messages, signal, offer) => askModel({ ...llm, model }, messages, { maxTokens, signal, offer }),
-    recognize: async (sound, signal) => (stt ? transcribe(stt, sound, { ...options, signal }) : ""),
-    ...chooseVoices(assigned, settings.speech),
+    ask: async function* (messages, signal, offer) {
+      await meter.waitForTokens(signal);
+      yield* askModel({ ...llm, model }, messages, { maxTokens, signal, offer, onTokens: meter.addTokens });
+    },
+    recognize: async (sound, signal) => {
+      if (!stt) return "";
+      meter.addHeard((1000 * sound.length) / VAD_RATE);
+      return transcribe(stt, sound, { ...options, signal });
+    },
+    ...chooseVoices(assigned, settings.speech, meter.addSpoken),
   };
 };
 
@@ -149,7 +160,7 @@ export const holdConversation = (
   room: Room,
   assigned: AssignedCall,
   inRoom: InRoom,
-  { settings, onProviderFailure, onCount, onTurnTimings, onSegment, onTurn }: CallConversation,
+  { settings, meter, onProviderFailure, onCount, onTurnTimings, onSegment, onTurn }: CallConversation,
   onEnd: (reason: EndReason) => void,
 ): HeldConversation => {
   const { times, rendering } = inRoom;
@@ -188,7 +199,7 @@ export const holdConversation = (
     onGiveUp: () => onEnd("failed"),
   };
   const conversation = createConversation({
-    ...connectProviders(assigned, settings),
+    ...connectProviders(assigned, settings, meter),
     tools: assigned.input.capabilities?.includes("client_tools") ? createPageTools(room) : NO_TOOLS,
     output: createOutput(inRoom, () => hearing),
     pathDelays: path.delays,

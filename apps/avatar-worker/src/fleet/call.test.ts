@@ -2,6 +2,7 @@
 
 import { expect, test } from "bun:test";
 import { join } from "node:path";
+import type { ConversationUsage } from "@realtime-avatar/domain/calls/worker-sync";
 import { newId } from "@realtime-avatar/domain/id";
 import { createLog } from "@realtime-avatar/runtime/log";
 import { FLITE_SETTINGS } from "@realtime-avatar/speech/settings";
@@ -40,6 +41,7 @@ const start = ({ first, again = [], change = {}, leaseMs = 60_000, deaths = 0, .
   const watcher = {
     joined: (milliseconds: number) => void joins.push(milliseconds),
     ended: () => {},
+    used: ({ input_tokens }: ConversationUsage) => void counted.push(`${input_tokens} tokens`),
     counted: (what: string) => void counted.push(what),
     turnTimed: ({ heard }: TurnTimings) => void counted.push(`heard after ${heard} ms`),
     providerFailed: (provider: string, why: string) => void counted.push(`${provider} ${why}`),

@@ -1,7 +1,7 @@
 /** A call as the avatar worker has it: a process that runs it, what that reports, and a new process when that one ends. */
 import type { EndReason } from "@realtime-avatar/domain/calls/end-reasons";
 import { FREE_GAP_SECONDS } from "@realtime-avatar/domain/calls/limits";
-import type { AssignedCall, Move, ReportedCall } from "@realtime-avatar/domain/calls/worker-sync";
+import type { AssignedCall, ConversationUsage, Move, ReportedCall } from "@realtime-avatar/domain/calls/worker-sync";
 import { timeOfId } from "@realtime-avatar/domain/id";
 import type { Logger } from "@realtime-avatar/runtime/log";
 import type { SpeechSettings } from "@realtime-avatar/speech/settings";
@@ -9,6 +9,7 @@ import type { Counted } from "../conversation/counted.ts";
 import type { Failure, Provider } from "../conversation/providers/errors.ts";
 import { type ConversationSettings, packSettings, packSpeech } from "../conversation/settings.ts";
 import type { TurnTimings } from "../conversation/timings/turn-timings.ts";
+import type { Budget } from "../conversation/usage-meter.ts";
 import type { ProcessEnd } from "../process/call-process.ts";
 import { watchLimits } from "../process/limits.ts";
 import type { CallReport, FromCallProcess, PictureSettings, Start, ToCallProcess } from "../process/messages.ts";
@@ -18,6 +19,7 @@ import type { Preloads } from "./preloads.ts";
 import type { Service } from "./service.ts";
 import { createTranscriptSender, type TranscriptSender } from "./transcript.ts";
 import { createTurns, type Turns } from "./turns.ts";
+import { createUsageRecord } from "./usage-record.ts";
 
 /** How often the process of a call is replaced. One that ends before its first report does not count, up to this many in all. */
 const MAX_RESTARTS = 1;
@@ -40,6 +42,8 @@ export type CallWatcher = {
   /** The time from the start of the call until both sides were present. Not called for a call that another worker had before. */
   joined(milliseconds: number): void;
   ended(reason: EndReason, usedSeconds: number): void;
+  /** A conversation has used this in addition. */
+  used(growth: ConversationUsage): void;
   counted(what: Counted): void;
   turnTimed(timings: TurnTimings): void;
   providerFailed(provider: Provider, why: Failure): void;
@@ -74,6 +78,8 @@ export type Call = {
   /** Leaves the room without a word: of a call that is joining, once it has joined. */
   leave(): Promise<void>;
   renewLease(): void;
+  /** The service has counted tokens of the call. */
+  setBudget(budget: Budget): void;
 };
 
 const withoutTimes = ({ room_number, gap_count, gap_seconds }: NonNullable<AssignedCall["resume"]>) => ({
@@ -277,6 +283,14 @@ const providersOf = (
     ? { conversation: conversation && packSettings(conversation), speech: packSpeech(speech) }
     : { conversation: null, speech: null };
 
+/** Has a process end its call. One that does not is killed. */
+const endProcess = ({ send, hasEnded, kill }: Running, reason: EndReason): void => {
+  send({ kind: "end", reason });
+  setTimeout(() => {
+    if (!hasEnded()) kill();
+  }, END_MS);
+};
+
 /** Runs a call in a process. A process that ends is replaced once, at once; the call has failed when the second one ends. */
 export const startCall = (assigned: AssignedCall, parts: CallParts): Call => {
   const { session_id, generation, agent_identity } = assigned;
@@ -284,6 +298,7 @@ export const startCall = (assigned: AssignedCall, parts: CallParts): Call => {
   const providers = providersOf(assigned, parts);
   const log = parts.log.child({ session: session_id, generation });
   const record = createRecord(assigned, log, parts);
+  const usage = createUsageRecord(assigned, parts);
   const transcript = assigned.transcript ? createTranscriptSender(assigned, parts.service) : null;
   const turns = createTurns((fresh) => running.send({ kind: "turns", turns: fresh }), parts.onChange);
   let restarts = 0;
@@ -297,6 +312,7 @@ export const startCall = (assigned: AssignedCall, parts: CallParts): Call => {
   const update = (report: CallReport): void => {
     if (isOver) return;
     isOver = report.state === "ended";
+    if (usage.update(report.usage, isOver)) parts.onChange();
     if (!isOver || transcript === null) record.update(report);
     else void transcript.finish().then(() => record.update(report));
   };
@@ -320,7 +336,7 @@ export const startCall = (assigned: AssignedCall, parts: CallParts): Call => {
   const doubt = (): void => update({ ...record.current(), state: "joining" });
   const run = (): Running => {
     started++;
-    const assigned = record.assigned();
+    const assigned = usage.assigned(record.assigned());
     return runProcess(
       { kind: "start", assigned, isRestart: restarts > 0, leaseMs: leaseMs(), pictures, ...providers },
       { ...parts, log, transcript, onReport: update, onTurn: turns.update, onDoubt: doubt, onEnd: handleEnd },
@@ -340,7 +356,7 @@ export const startCall = (assigned: AssignedCall, parts: CallParts): Call => {
     clearTimeout(timer);
   };
   return {
-    report: () => ({ ...record.report(), ...turns.report() }),
+    report: () => ({ ...record.report(), ...turns.report(), ...usage.report() }),
     turns,
     move: (to) => {
       const isNew = record.move(to);
@@ -350,16 +366,13 @@ export const startCall = (assigned: AssignedCall, parts: CallParts): Call => {
     end: (reason) => {
       if (ending !== null || leaving || isOver) return;
       ending = reason;
-      const ended = running;
-      ended.send({ kind: "end", reason });
-      setTimeout(() => {
-        if (!ended.hasEnded()) ended.kill();
-      }, END_MS);
+      endProcess(running, reason);
     },
     leave: () => {
       leaving ??= isOver ? running.stop() : leave();
       return leaving;
     },
     renewLease: () => running.send({ kind: "lease", ms: leaseMs() }),
+    setBudget: (budget) => running.send({ kind: "tokens", ...usage.setBudget(budget) }),
   };
 };

@@ -2,6 +2,7 @@
 import {
   type AssignedCall,
   type AssignedTurn,
+  CONVERSATION,
   MAX_FIRST_FEATURES,
   type Move,
   PRELOAD,
@@ -17,6 +18,7 @@ import {
 import type { Logger } from "@realtime-avatar/runtime/log";
 import type { SpeechSettings } from "@realtime-avatar/speech/settings";
 import { type ConversationSettings, conversationCatalog } from "../conversation/settings.ts";
+import { tokensOf } from "../conversation/usage-meter.ts";
 import type { WorkerMetrics } from "../metrics.ts";
 import type { PictureSettings } from "../process/messages.ts";
 import type { CallProcesses } from "../process/spare.ts";
@@ -64,6 +66,14 @@ export type Sync = {
   calls(): ReportedCall[];
   /** Leaves all rooms. */
   stop(): Promise<void>;
+};
+
+/** Tells calls what their conversations may still use. */
+const tellTokens = (calls: ReadonlyMap<string, Call>, tokens: SyncResponse["tokens"] = []): void => {
+  for (const { session_id, generation, used, left } of tokens) {
+    const call = calls.get(session_id);
+    if (call?.report().generation === generation) call.setBudget({ used, left });
+  }
 };
 
 /** The calls of the worker, by session. */
@@ -136,6 +146,7 @@ const createCalls = ({ metrics, ...parts }: SyncParts, lease: () => Lease, onCha
       }
       const ended = response.end.filter(end);
       const moved = (response.move ?? []).filter(move);
+      tellTokens(calls, response.tokens);
       const spoken = (response.turns ?? []).filter(take);
       return response.start.filter(start).length + moved.length + ended.length + spoken.length > 0;
     },
@@ -170,8 +181,8 @@ const pauseByClock: Pause = (ms, signal) =>
 /** What the service learns of calls at once. */
 const statesOf = (calls: readonly ReportedCall[]): string =>
   JSON.stringify(
-    calls.map(({ session_id, generation, state, turns = [] }) => [
-      ...[session_id, generation, state],
+    calls.map(({ session_id, generation, state, usage = null, turns = [] }) => [
+      ...[session_id, generation, state, tokensOf(usage)],
       turns.map(({ turn_id, status }) => [turn_id, status]),
     ]),
   );
@@ -204,10 +215,11 @@ const createForm = ({ features: rendererFeatures, preloads, conversation }: Sync
       const catalog = conversation && wantsCatalog && conversationCatalog(conversation);
       // A replica of the release before refuses a call with a field that it does not know.
       const can = (feature: string): boolean => serviceFeatures.includes(feature);
-      const sent = boundHeard(calls).map(({ resume, turns, ...call }) => ({
+      const sent = boundHeard(calls).map(({ resume, turns, usage, ...call }) => ({
         ...call,
         ...(resume && can(RESUME) && { resume }),
         ...(turns && can(TURNS) && { turns }),
+        ...(usage && can(CONVERSATION) && { usage }),
       }));
       return { slots, features: [...known], calls: sent, ...(catalog && { catalog }) };
     },

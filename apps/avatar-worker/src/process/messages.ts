@@ -18,10 +18,11 @@ import { FAILURES, PROVIDERS } from "../conversation/providers/errors.ts";
 import type { PackedSettings, PackedSpeech } from "../conversation/settings.ts";
 import type { ProgramTurn } from "../conversation/speaking/program-turns.ts";
 import { TurnTimings } from "../conversation/timings/turn-timings.ts";
+import type { Budget } from "../conversation/usage-meter.ts";
 import type { Access } from "../room/call.ts";
 
 /** What a worker reports of a call, without the id of the call. */
-export type CallReport = Pick<ReportedCall, "state" | "used_seconds" | "reason" | "resume">;
+export type CallReport = Pick<ReportedCall, "state" | "used_seconds" | "reason" | "resume" | "usage">;
 
 /** What the operator has set for the pictures of calls. `label`: see `createMarks`. */
 export type PictureSettings = { renderer: "face" | "portrait"; label: string };
@@ -55,6 +56,8 @@ export type ToCallProcess =
   | { kind: "end"; reason: EndReason }
   /** Leave without a word, and say `left`. */
   | { kind: "leave" }
+  /** The service has counted tokens of the call. */
+  | ({ kind: "tokens" } & Budget)
   /** The file that `load` has asked for; null when it cannot be read. */
   | { kind: "file"; id: number; bytes: Uint8Array | null };
 
@@ -69,6 +72,7 @@ const MESSAGES = {
     state: OneOf(WORKER_CALL_STATES),
     used_seconds: Count({}),
     reason: Type.Optional(OneOf(END_REASONS)),
+    usage: ReportedCall.properties.usage,
     resume: ReportedCall.properties.resume,
   }),
   /** Why the call has failed, for the log. */

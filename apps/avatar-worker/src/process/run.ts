@@ -1,9 +1,10 @@
 /** The process of a call. It gets the call from the avatar worker, and ends when the worker closes the channel or ends. */
 import type { TranscriptSegment } from "@realtime-avatar/domain/calls/transcript";
-import type { ReportedCall, ReportedTurn } from "@realtime-avatar/domain/calls/worker-sync";
+import type { AssignedCall, ReportedCall, ReportedTurn } from "@realtime-avatar/domain/calls/worker-sync";
 import { FLITE_SETTINGS } from "@realtime-avatar/speech/settings";
 import type { Failure, Provider } from "../conversation/providers/errors.ts";
 import { unpackSettings, unpackSpeech } from "../conversation/settings.ts";
+import { createUsageMeter } from "../conversation/usage-meter.ts";
 import { dropLibraryLog } from "../library-log.ts";
 import { createFaceRenderer } from "../renderer/face.ts";
 import { portrait } from "../renderer/portrait.ts";
@@ -24,13 +25,14 @@ const send = (message: FromCallProcess): void => {
 const createReporter = () => {
   let last = "";
   let sentAt = Number.NEGATIVE_INFINITY;
-  return ({ state, used_seconds, reason, resume }: ReportedCall): void => {
+  return ({ state, used_seconds, reason, resume, usage }: ReportedCall): void => {
     const now = performance.now();
-    const content = JSON.stringify([state, used_seconds, reason, resume]);
+    const content = JSON.stringify([state, used_seconds, reason, resume, usage]);
     if (content === last && now - sentAt < ALIVE_MS) return;
     last = content;
     sentAt = now;
-    send({ kind: "report", state, used_seconds, ...(reason && { reason }), ...(resume && { resume }) });
+    const rest = { ...(reason && { reason }), ...(resume && { resume }), ...(usage && { usage }) };
+    send({ kind: "report", state, used_seconds, ...rest });
   };
 };
 
@@ -57,12 +59,20 @@ const chooseRenderer = ({ renderer }: PictureSettings): Renderer =>
     ? portrait
     : createFaceRenderer((cause) => send({ kind: "portrait", cause: cause.slice(0, MAX_CAUSE_LENGTH) }));
 
+/** What the avatar of a call tells the worker while it speaks, with a conversation and without. */
+const createListeners = ({ transcript }: AssignedCall) => ({
+  onProviderFailure: (provider: Provider, why: Failure) => send({ kind: "provider", provider, why }),
+  onSegment: transcript ? (segment: TranscriptSegment) => send({ kind: "segment", segment }) : null,
+  onTurn: (turn: ReportedTurn) => send({ kind: "turn", turn }),
+});
+
 /** Takes a call, and does what the worker says. */
 const serveCall = (): void => {
   const { load, receive } = createLoader();
   const report = createReporter();
   let renderer: Renderer | null = null;
   let call: Call | null = null;
+  let meter = createUsageMeter({});
   let leaseTimer: NodeJS.Timeout | undefined;
 
   const leave = async (): Promise<void> => {
@@ -75,23 +85,21 @@ const serveCall = (): void => {
     leaseTimer = setTimeout(leave, ms);
   };
   const start = ({ assigned, isRestart, leaseMs, pictures, conversation, speech }: Start): void => {
+    meter = createUsageMeter(assigned);
     const onChange = (): void => {
-      if (call) report(call.report());
+      if (call) report({ ...call.report(), ...(conversation && { usage: meter.usage() }) });
     };
     const onFailure = (cause: string): void => send({ kind: "failure", cause: cause.slice(0, MAX_CAUSE_LENGTH) });
     renderer ??= chooseRenderer(pictures);
     const parts = { renderer, label: pictures.label, load, isRestart, onChange, onFailure };
-    const told = {
-      onProviderFailure: (provider: Provider, why: Failure) => send({ kind: "provider", provider, why }),
-      onSegment: assigned.transcript ? (segment: TranscriptSegment) => send({ kind: "segment", segment }) : null,
-      onTurn: (turn: ReportedTurn) => send({ kind: "turn", turn }),
-    };
+    const told = createListeners(assigned);
     call = startCall(assigned, {
       ...parts,
       echo: { ...told, speech: speech ? unpackSpeech(speech) : FLITE_SETTINGS },
       conversation: conversation && {
         ...told,
         settings: unpackSettings(conversation),
+        meter,
         onCount: (counted) => send({ kind: "count", counted }),
         onTurnTimings: (timings) => send({ kind: "timings", timings }),
       },
@@ -127,6 +135,9 @@ const serveCall = (): void => {
         break;
       case "end":
         void call?.end(message.reason);
+        break;
+      case "tokens":
+        meter.setBudget(message);
         break;
       case "leave":
         void leave();

@@ -44,9 +44,30 @@ async function* readLines(body: AsyncIterable<Uint8Array>): AsyncGenerator<strin
 
 type Choice = { delta?: { content?: unknown; tool_calls?: unknown } | null; finish_reason?: unknown };
 
-/** The first choice of an event; null for an event without one, such as that with the usage. */
-const readChoice = (data: string): Choice | null => {
-  let event: { choices?: unknown } | null;
+/** `isEstimated`: the server has not told them. */
+export type Tokens = { input: number; output: number; isEstimated: boolean };
+
+const MAX_TOKENS_OF_REQUEST = 10_000_000;
+const CHARACTERS_OF_TOKEN = 4;
+const isTokens = (value: unknown): value is number =>
+  Number.isInteger(value) && (value as number) >= 0 && (value as number) <= MAX_TOKENS_OF_REQUEST;
+
+/** The tokens of an event that has them, else null. */
+const readTokens = (usage: unknown): Tokens | null => {
+  const { prompt_tokens: input, completion_tokens: output } = (usage ?? {}) as Record<string, unknown>;
+  return isTokens(input) && isTokens(output) ? { input, output, isEstimated: false } : null;
+};
+
+/** The tokens of texts of these lengths, in UTF-16 units. */
+const estimateTokens = (inputLength: number, outputLength: number): Tokens => ({
+  input: Math.ceil(inputLength / CHARACTERS_OF_TOKEN),
+  output: Math.ceil(outputLength / CHARACTERS_OF_TOKEN),
+  isEstimated: true,
+});
+
+/** The first choice of an event, null for an event without one; and its usage, which is often in an event of its own. */
+const readEvent = (data: string): { choice: Choice | null; tokens: Tokens | null } => {
+  let event: { choices?: unknown; usage?: unknown } | null;
   try {
     event = JSON.parse(data);
   } catch {
@@ -55,7 +76,7 @@ const readChoice = (data: string): Choice | null => {
   // An error that the model sends in place of an event has no choices.
   if (!Array.isArray(event?.choices)) throw malformed();
   const [choice = null] = event.choices;
-  return choice;
+  return { choice, tokens: readTokens(event.usage) };
 };
 
 const NO_OFFER: ToolOffer = { tools: [], onCalls: () => {} };
@@ -64,11 +85,13 @@ const requestBody = (
   { url, model }: Endpoint,
   messages: readonly Message[],
   { maxTokens, offer: { tools } = NO_OFFER }: ChatOptions,
+  includesUsage: boolean,
 ): string =>
   JSON.stringify({
     model,
     messages,
     stream: true,
+    ...(includesUsage && { stream_options: { include_usage: true } }),
     // Some servers refuse an empty list.
     ...(tools.length > 0 && { tools: tools.map((tool) => ({ type: "function", function: tool })) }),
     // OpenAI's newest models know only the new name, and most other servers only the old one.
@@ -80,8 +103,74 @@ export type ChatOptions = {
   signal: AbortSignal;
   /** The tools that the model may call. */
   offer?: ToolOffer;
+  /** Called once at the end of a request that the server has taken, also when it breaks off or is aborted. */
+  onTokens?: (tokens: Tokens) => void;
   limits?: RequestLimits;
 };
+
+/** The addresses of servers that refuse a request which asks for the usage. */
+const withoutUsage = new Set<string>();
+
+/** The response to a request that asks for the usage. A server that refuses it is asked again without. */
+async function* requestAnswer(
+  endpoint: Endpoint,
+  messages: readonly Message[],
+  options: ChatOptions,
+): AsyncGenerator<Uint8Array> {
+  const { signal, limits = CHAT_LIMITS } = options;
+  const request = (includesUsage: boolean): AsyncGenerator<Uint8Array> => {
+    const body = requestBody(endpoint, messages, options, includesUsage);
+    return requestBytes({ provider: "llm", endpoint, path: "/chat/completions", body, limits, signal });
+  };
+  const { url } = endpoint;
+  if (withoutUsage.has(url)) return yield* request(false);
+  try {
+    yield* request(true);
+  } catch (error) {
+    // A refusal comes before the first byte.
+    if (!(error instanceof ProviderError && error.isBadRequest)) throw error;
+    for await (const bytes of request(false)) {
+      withoutUsage.add(url);
+      yield bytes;
+    }
+  }
+}
+
+/** What a request has used so far. `hasBegun`: the server has responded. */
+type Used = { tokens: Tokens | null; outputLength: number; hasBegun: boolean };
+
+/** Reads the answer of a response, and notes in `used` what it says of tokens. */
+async function* readAnswer(
+  bytes: AsyncIterable<Uint8Array>,
+  { onCalls }: ToolOffer,
+  used: Used,
+): AsyncGenerator<string> {
+  const calls = createToolCalls();
+  let lengthLeft = MAX_ANSWER_LENGTH;
+  let isFinished = false;
+  for await (const line of readLines(bytes)) {
+    used.hasBegun = true;
+    if (!line.startsWith("data:")) continue;
+    const data = line.slice("data:".length).trim();
+    if (data === "[DONE]") {
+      isFinished = true;
+      break;
+    }
+    const { choice, tokens } = readEvent(data);
+    used.tokens = tokens ?? used.tokens;
+    if (choice?.finish_reason) isFinished = true;
+    calls.push(choice?.delta?.tool_calls);
+    const content = choice?.delta?.content;
+    if (typeof content !== "string" || content === "") continue;
+    used.outputLength += content.length;
+    yield content.slice(0, lengthLeft).toWellFormed();
+    lengthLeft -= content.length;
+    if (lengthLeft <= 0) return;
+  }
+  if (!isFinished) throw malformed();
+  const asked = calls.read();
+  if (asked.length > 0) onCalls(asked);
+}
 
 /**
  * The answer to `messages`, piece by piece, at most `MAX_ANSWER_LENGTH` UTF-16 units. Throws a `ProviderError`, also when the answer
@@ -92,29 +181,13 @@ export async function* askModel(
   messages: readonly Message[],
   options: ChatOptions,
 ): AsyncGenerator<string> {
-  const { signal, offer = NO_OFFER, limits = CHAT_LIMITS } = options;
-  const body = requestBody(endpoint, messages, options);
-  const bytes = requestBytes({ provider: "llm", endpoint, path: "/chat/completions", body, limits, signal });
-  const calls = createToolCalls();
-  let lengthLeft = MAX_ANSWER_LENGTH;
-  let isFinished = false;
-  for await (const line of readLines(bytes)) {
-    if (!line.startsWith("data:")) continue;
-    const data = line.slice("data:".length).trim();
-    if (data === "[DONE]") {
-      isFinished = true;
-      break;
+  const used: Used = { tokens: null, outputLength: 0, hasBegun: false };
+  try {
+    yield* readAnswer(requestAnswer(endpoint, messages, options), options.offer ?? NO_OFFER, used);
+  } finally {
+    // A server that was not heard out has read the request all the same.
+    if (used.hasBegun || options.signal.aborted) {
+      options.onTokens?.(used.tokens ?? estimateTokens(JSON.stringify(messages).length, used.outputLength));
     }
-    const choice = readChoice(data);
-    if (choice?.finish_reason) isFinished = true;
-    calls.push(choice?.delta?.tool_calls);
-    const content = choice?.delta?.content;
-    if (typeof content !== "string" || content === "") continue;
-    yield content.slice(0, lengthLeft).toWellFormed();
-    lengthLeft -= content.length;
-    if (lengthLeft <= 0) return;
   }
-  if (!isFinished) throw malformed();
-  const asked = calls.read();
-  if (asked.length > 0) offer.onCalls(asked);
 }

@@ -22,6 +22,8 @@ export class ProviderError extends Error {
   constructor(
     readonly provider: Provider,
     readonly why: Failure,
+    /** The server does not take a request of this form. */
+    readonly isBadRequest = false,
   ) {
     super(`${provider}: ${why}`);
   }

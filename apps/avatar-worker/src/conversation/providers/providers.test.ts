@@ -52,7 +52,7 @@ describe("a language model", () => {
     const { body, key } = providers.of("llm").at(-1) ?? {};
     expect(key).toBe(`Bearer ${KEY}`);
     expect(body).toEqual({
-      ...{ model: "model", stream: true, max_tokens: 100 },
+      ...{ model: "model", stream: true, max_tokens: 100, stream_options: { include_usage: true } },
       messages: [{ role: "user", content: "Hi" }],
     });
   });

@@ -21,6 +21,7 @@ type ChatBody = {
   model: string;
   messages: { role: string; content: string; tool_call_id?: string }[];
   max_tokens?: number;
+  stream_options?: { include_usage: boolean };
   tools?: { type: string; function: { name: string; description: string; parameters: object } }[];
 };
 /** A text, or a text and calls of tools after it. `args`: as the model writes them. */
@@ -74,6 +75,9 @@ type Script = {
   faults: Map<Kind, Fault>;
   answer: (body: ChatBody) => Answer;
   refusesTools: boolean;
+  refusesUsage: boolean;
+  /** Of each request that asks for it. */
+  usage: unknown;
   text: (request: number) => string;
   transcriptions: number;
 };
@@ -109,6 +113,8 @@ const write = async (
         if (tokenMs > 0) await Bun.sleep(tokenMs);
       }
       for (const part of callParts(calls)) send(event(part));
+      const usage = (body as ChatBody).stream_options && script.usage;
+      if (usage) send(encode(`data: ${JSON.stringify({ choices: [], usage })}\n\n`));
     }
   }
 };
@@ -148,6 +154,8 @@ export const startProviders = (delays: Partial<Delays> = {}) => {
     faults: new Map(),
     answer: () => "Hello there.",
     refusesTools: false,
+    refusesUsage: false,
+    usage: null,
     text: () => "Hello.",
     transcriptions: 0,
   };
@@ -170,6 +178,7 @@ export const startProviders = (delays: Partial<Delays> = {}) => {
       if (fault === "redirect") return Response.redirect(`${server.url.origin}/stolen`, 302);
       if (typeof fault === "number") return new Response(`The key ${KEY} is wrong.`, { status: fault });
       if (script.refusesTools && kind === "llm" && (body as ChatBody).tools) return new Response(null, { status: 400 });
+      if (script.refusesUsage && (body as ChatBody).stream_options) return new Response(null, { status: 422 });
       return respond(entry, script, request.signal);
     },
   });
@@ -194,6 +203,11 @@ export const startProviders = (delays: Partial<Delays> = {}) => {
     /** Like a server that knows no tools: 400 for a request with them. */
     refuseTools: (refuses: boolean) => {
       script.refusesTools = refuses;
+    },
+    /** `refuses`: like a server that does not know `stream_options`. */
+    setUsage: (usage: unknown, refuses = false) => {
+      script.usage = usage;
+      script.refusesUsage = refuses;
     },
     setText: (text: Script["text"]) => {
       script.transcriptions = 0;

@@ -43,7 +43,8 @@ const send = async ({ provider, endpoint, path, body }: ProviderRequest, signal:
     decompress: false,
     signal,
   } as RequestInit);
-  if (response.status !== 200) throw new ProviderError(provider, statusFailure(response.status));
+  const { status } = response;
+  if (status !== 200) throw new ProviderError(provider, statusFailure(status), status === 400 || status === 422);
   if (response.headers.get("content-encoding")) throw new ProviderError(provider, "malformed");
   return response;
 };

@@ -1,0 +1,66 @@
+/** The tokens of a language model: as its server tells them, or estimated. */
+import { afterAll, afterEach, beforeEach, expect, test } from "bun:test";
+import { askModel, type Tokens } from "./chat.ts";
+import { type ScriptedProviders, startProviders } from "./providers.testing.ts";
+
+let providers: ScriptedProviders;
+beforeEach(() => {
+  providers = startProviders();
+});
+afterEach(() => void providers.stop());
+afterAll(() => void providers.stop());
+
+const messages = [{ role: "user", content: "How are you today?" }] as const;
+const ESTIMATE = Math.ceil(JSON.stringify(messages).length / 4);
+
+/** What a request has used. `isCut`: the answer is interrupted after its first piece. */
+const tokensOf = async ({ isCut = false } = {}): Promise<Tokens[]> => {
+  const all: Tokens[] = [];
+  const stop = new AbortController();
+  const onTokens = (tokens: Tokens): void => void all.push(tokens);
+  const answer = askModel(providers.endpoint("m"), messages, { maxTokens: 50, signal: stop.signal, onTokens });
+  try {
+    for await (const _ of answer) if (isCut) stop.abort(new Error("interrupted"));
+  } catch {}
+  return all;
+};
+
+test("a server that tells the usage: its numbers, once", async () => {
+  providers.setUsage({ prompt_tokens: 31, completion_tokens: 7, total_tokens: 38 });
+  expect(await tokensOf()).toEqual([{ input: 31, output: 7, isEstimated: false }]);
+});
+
+test.each([
+  null,
+  {},
+  { prompt_tokens: -1, completion_tokens: 2 },
+  { prompt_tokens: "9", completion_tokens: 2 },
+  { prompt_tokens: 1e12, completion_tokens: 0 },
+])("a server that tells %j: an estimate of four characters a token", async (usage) => {
+  providers.setUsage(usage);
+  providers.setAnswer(() => "Fine, thanks.");
+  expect(await tokensOf()).toEqual([{ input: ESTIMATE, output: 4, isEstimated: true }]);
+});
+
+test("a server that refuses the option: asked again without it, and from then on without", async () => {
+  providers.setUsage({ prompt_tokens: 1, completion_tokens: 1 }, true);
+  providers.setAnswer(() => "Fine, thanks.");
+  const estimate = { input: ESTIMATE, output: 4, isEstimated: true };
+  expect([await tokensOf(), await tokensOf()]).toEqual([[estimate], [estimate]]);
+  expect(providers.of("llm").map(({ body }) => "stream_options" in (body as object))).toEqual([true, false, false]);
+});
+
+test("an answer that is interrupted: estimated, as far as it came", async () => {
+  providers.setUsage({ prompt_tokens: 31, completion_tokens: 7 });
+  providers.setAnswer(() => "word ".repeat(500));
+  const [tokens, ...others] = await tokensOf({ isCut: true });
+  expect([tokens?.input, tokens?.isEstimated, others]).toEqual([ESTIMATE, true, []]);
+  expect(tokens?.output).toBeGreaterThan(0);
+});
+
+test("a server that refuses the key, or is busy: no tokens", async () => {
+  for (const fault of [401, 500] as const) {
+    providers.faults.set("llm", fault);
+    expect(await tokensOf()).toEqual([]);
+  }
+});

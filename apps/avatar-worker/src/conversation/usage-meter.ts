@@ -1,0 +1,81 @@
+/** What a conversation uses, and whether it may ask the language model. */
+import type { AssignedCall, ConversationUsage } from "@realtime-avatar/domain/calls/worker-sync";
+import type { Tokens } from "./providers/chat.ts";
+
+const NOTHING: ConversationUsage = {
+  ...{ input_tokens: 0, output_tokens: 0, estimated_tokens: 0 },
+  ...{ heard_seconds: 0, spoken_characters: 0 },
+};
+
+/** Of a call: the tokens that the service has counted, and those that its tenant may still use today. */
+export type Budget = { used: number; left: number };
+
+/** The tenant of the call has used its tokens of the day. */
+export class NoTokensLeft extends Error {
+  override readonly name = "NoTokensLeft";
+}
+
+export type UsageMeter = {
+  /** Since the start of the call, that of earlier workers and processes included. */
+  usage(): ConversationUsage;
+  addTokens(tokens: Tokens): void;
+  addHeard(milliseconds: number): void;
+  addSpoken(text: string): void;
+  /**
+   * Waits until the service has counted what the call has used: so calls that run at once exceed the limit of the day by one request
+   * each. Throws `NoTokensLeft`, or the reason of `signal`. Without a limit, it returns at once.
+   */
+  waitForTokens(signal: AbortSignal): Promise<void>;
+  /** What the service says now. */
+  setBudget(budget: Budget): void;
+};
+
+export const tokensOf = (usage: ConversationUsage | null): number =>
+  usage === null ? 0 : usage.input_tokens + usage.output_tokens;
+
+/** The meter of a call, whose conversation goes on from `usage`. */
+export const createUsageMeter = ({
+  usage: before = NOTHING,
+  tokens_left,
+}: Pick<AssignedCall, "usage" | "tokens_left">): UsageMeter => {
+  let usage = before;
+  let heardMs = 0;
+  let budget: Budget | null = tokens_left === undefined ? null : { used: tokensOf(before), left: tokens_left };
+  let changed = Promise.withResolvers<void>();
+  return {
+    usage: () => usage,
+    addTokens: ({ input, output, isEstimated }) => {
+      usage = {
+        ...usage,
+        input_tokens: usage.input_tokens + input,
+        output_tokens: usage.output_tokens + output,
+        estimated_tokens: usage.estimated_tokens + (isEstimated ? input + output : 0),
+      };
+    },
+    addHeard: (milliseconds) => {
+      heardMs += milliseconds;
+      usage = { ...usage, heard_seconds: before.heard_seconds + Math.ceil(heardMs / 1000) };
+    },
+    addSpoken: (text) => {
+      usage = { ...usage, spoken_characters: usage.spoken_characters + [...text].length };
+    },
+    waitForTokens: async (signal) => {
+      if (budget === null) return;
+      const aborted = new Promise<never>((_, reject) => {
+        signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+      });
+      aborted.catch(() => {});
+      while (budget.used < tokensOf(usage)) {
+        signal.throwIfAborted();
+        await Promise.race([changed.promise, aborted]);
+      }
+      if (budget.left <= 0) throw new NoTokensLeft();
+    },
+    setBudget: (next) => {
+      if (budget === null) return;
+      budget = next;
+      changed.resolve();
+      changed = Promise.withResolvers<void>();
+    },
+  };
+};

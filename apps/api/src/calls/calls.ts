@@ -48,7 +48,7 @@ import { operations } from "../http/operation.ts";
 import { keyOf } from "../http/person.ts";
 import type { RequestContext } from "../http/request-context.ts";
 import { type Attempt, execute, type OutcomeOf, type Settled } from "../http/write.ts";
-import { dispatchOf } from "./agent.ts";
+import { dispatchOf } from "./agents/agent.ts";
 import { realtimeOf, requireAvatarWorker } from "./realtime.ts";
 import { canResume, RESUME_CALL, resumeOperation, resumeStarted } from "./resume.ts";
 import { createRoom, livekitUnavailable, patientDb } from "./rooms.ts";

@@ -3,11 +3,11 @@ import { describe, expect, test } from "bun:test";
 import { newCallKey } from "@realtime-avatar/domain/calls/call-key";
 import type { ReportedCall } from "@realtime-avatar/domain/calls/worker-sync";
 import { until } from "@realtime-avatar/testing/until";
-import { callAnew } from "../../test/support/api.ts";
-import { bringTo, roomClaims, roomToken } from "../../test/support/calls/brought.ts";
-import { callOptions, START, startCallApi } from "../../test/support/calls/calls.ts";
-import { dump } from "../../test/support/dump.ts";
-import { expectProblem } from "../../test/support/routes.ts";
+import { callAnew } from "../../../test/support/api.ts";
+import { bringTo, roomClaims, roomToken } from "../../../test/support/calls/brought.ts";
+import { callOptions, START, startCallApi } from "../../../test/support/calls/calls.ts";
+import { dump } from "../../../test/support/dump.ts";
+import { expectProblem } from "../../../test/support/routes.ts";
 
 const agents = { livekitHosts: ["*.livekit.cloud"], name: "my-agent" };
 const { api, livekit, key, avatar, start, release, session, tenantWith, syncOf, giveSlots } = await startCallApi(

@@ -3,10 +3,10 @@ import { expect, test } from "bun:test";
 import { personToken } from "@realtime-avatar/domain/calls/room";
 import { mintToken } from "@realtime-avatar/livekit/tokens";
 import { Secret } from "@realtime-avatar/storage/secret";
-import { callAnew } from "../../test/support/api.ts";
-import { BRING, bringTo, roomClaims, roomToken } from "../../test/support/calls/brought.ts";
-import { callOptions, startCallApi } from "../../test/support/calls/calls.ts";
-import { expectProblem } from "../../test/support/routes.ts";
+import { callAnew } from "../../../test/support/api.ts";
+import { BRING, bringTo, roomClaims, roomToken } from "../../../test/support/calls/brought.ts";
+import { callOptions, startCallApi } from "../../../test/support/calls/calls.ts";
+import { expectProblem } from "../../../test/support/routes.ts";
 
 const { api, livekit, avatar, tenantWith, release, giveSlots, takeSlots } = await startCallApi();
 const { db } = api.database;

@@ -9,11 +9,11 @@ import { Secret } from "@realtime-avatar/storage/secret";
 import { random } from "@realtime-avatar/testing/random-bytes";
 import { operatorOrigin } from "@realtime-avatar/testing/seeds";
 import { until } from "@realtime-avatar/testing/until";
-import { callAnew } from "../../test/support/api.ts";
-import { bringTo, ROOM_URL, roomToken } from "../../test/support/calls/brought.ts";
-import { callOptions, startCallApi } from "../../test/support/calls/calls.ts";
-import { dump } from "../../test/support/dump.ts";
-import { expectProblem } from "../../test/support/routes.ts";
+import { callAnew } from "../../../test/support/api.ts";
+import { bringTo, ROOM_URL, roomToken } from "../../../test/support/calls/brought.ts";
+import { callOptions, startCallApi } from "../../../test/support/calls/calls.ts";
+import { dump } from "../../../test/support/dump.ts";
+import { expectProblem } from "../../../test/support/routes.ts";
 
 const { api, livekit, rooms, tenantWith, release, session, syncOf, giveSlots, takeSlots } = await startCallApi();
 const { db } = api.database;

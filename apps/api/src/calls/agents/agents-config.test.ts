@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { readConfig } from "../config.ts";
+import { readConfig } from "../../config.ts";
 
 const read = (variables: Record<string, string>) => readConfig(variables).agents;
 

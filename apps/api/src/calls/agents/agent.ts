@@ -3,8 +3,8 @@ import { newCallKey } from "@realtime-avatar/domain/calls/call-key";
 import { agentMetadata } from "@realtime-avatar/domain/calls/start";
 import type { SessionId, TenantId } from "@realtime-avatar/domain/id";
 import type { AgentDispatch } from "@realtime-avatar/livekit/rooms";
-import type { Dependencies } from "../dependencies.ts";
-import type { Realtime } from "./realtime.ts";
+import type { Dependencies } from "../../dependencies.ts";
+import type { Realtime } from "../realtime.ts";
 
 type AgentCall = { tenantId: TenantId } & Parameters<typeof agentMetadata>[0] & { sessionId: SessionId };
 

@@ -6,9 +6,9 @@ import {
   bringTo,
   ROOM_URL,
   roomToken,
-} from "../../test/support/calls/brought.ts";
-import { startCallApi } from "../../test/support/calls/calls.ts";
-import { expectProblem } from "../../test/support/routes.ts";
+} from "../../../test/support/calls/brought.ts";
+import { startCallApi } from "../../../test/support/calls/calls.ts";
+import { expectProblem } from "../../../test/support/routes.ts";
 
 const { api, livekit, start, avatar, tenantWith, release, session, syncOf, giveSlots, key } = await startCallApi(
   {},

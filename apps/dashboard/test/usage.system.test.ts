@@ -48,6 +48,23 @@ describe.skipIf(!BROWSER)("the usage page in Chromium", () => {
     expectQuiet(owner);
   });
 
+  test("conversations, by day: a table of what they have used, which is not there before the first one", async () => {
+    await owner.open("/usage?days=7");
+    await page.getByRole("figure", { name: "Credits charged, by day" }).waitFor();
+    expect(await page.getByText("Conversations by day").count()).toBe(0);
+    await service.database.db.client`
+      insert into conversation_usage
+      select distinct tenant_id, 'live', (now() at time zone 'UTC')::date, 41200, 5300, 120, 380, 20400 from usage_sessions`;
+    await page.reload();
+    const row = page.getByRole("region", { name: "Conversations by day" }).getByRole("row").nth(1);
+    await row.waitFor();
+    expect((await row.getByRole("cell").allTextContents()).slice(1)).toEqual([
+      ...["41,200", "5,300", "6 min 20 s", "20,400"],
+    ]);
+    await page.getByText("120 tokens of these days are estimated.").waitFor();
+    expectQuiet(owner);
+  });
+
   test("an entry, followed: leads to its call and to its key", async () => {
     await owner.open("/usage?tab=ledger");
     const entries = page.getByRole("list", { name: "History of the credits" }).getByRole("listitem");
@@ -57,6 +74,7 @@ describe.skipIf(!BROWSER)("the usage page in Chromium", () => {
     const dialog = page.getByRole("dialog");
     await dialog.getByText(sessionId).first().waitFor();
     await dialog.getByText("1,000 of 1,000 credits that it held").waitFor();
+    expect(await dialog.getByText("Price of a second").locator("..").textContent()).toBe("Price of a second1 credit");
     expect(page.url()).toContain(`session=${sessionId}`);
     await dialog.getByRole("link", { name: "Phone app" }).first().click();
     await page.getByRole("dialog", { name: "Phone app" }).waitFor();

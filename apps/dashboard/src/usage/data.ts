@@ -77,6 +77,18 @@ export const useUsage = (days: number) => {
   });
 };
 
+/** What conversations have used on each of the days, newest first. */
+export const useConversations = (days: number) => {
+  const { client, environment } = useAccount();
+  return useQuery({
+    queryKey: ["usage", environment, days, "conversations"],
+    queryFn: async () => {
+      const query = { from: `${lastDays(days, new Date())[0]}T00:00:00.000Z` };
+      return (await client.GET("/api/v1/usage/summary", { params: { query } })).data.conversations;
+    },
+  });
+};
+
 export type Bar = { id: string; label: string; billed: number; sessions: number; seconds: number };
 
 const EMPTY = { billed: 0, sessions: 0, seconds: 0 };

@@ -8,6 +8,7 @@ import { creditAmount } from "../format.ts";
 import { PageLink, useNavigation, useParameters } from "../layout/navigation.tsx";
 import { Calls } from "./calls.tsx";
 import { barsOfDays, DayChart, RankChart } from "./charts.tsx";
+import { Conversations } from "./conversations.tsx";
 import { addUp, largest, namesOf, type Usage, useBalance, usePrice, useUsage, useUsageRefresh } from "./data.ts";
 import { Entries } from "./entries.tsx";
 import { SessionDialog } from "./session.tsx";
@@ -161,6 +162,7 @@ const Overview = ({ days }: { days: number }) => (
     <Loaded query={useUsage(days)} skeleton={<ChartSkeletons />}>
       {(usage) => <Charts usage={usage} />}
     </Loaded>
+    <Conversations days={days} />
   </>
 );
 

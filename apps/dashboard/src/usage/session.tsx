@@ -47,6 +47,7 @@ const Facts = ({ session }: { session: UsageSessionWithNames }) => {
           ? `nothing yet; holds ${creditAmount(session.reservedCreditMicros)}`
           : `${credits(session.billedCreditMicros)} of ${creditAmount(session.reservedCreditMicros)} that it held`}
       </Item>
+      <Item name="Price of a second">{creditAmount(session.priceCreditMicrosPerSecond)}</Item>
       {!videoId && (
         <Item name="Usage reported by">
           <By id={session.reportedBy} name={session.reportedByName} none="no report yet" />

@@ -1,7 +1,7 @@
 /** Conversations on a real LiveKit server, with an avatar worker as a process and scripted providers. */
 import { afterAll, afterEach, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { livekitBinary } from "@realtime-avatar/testing/livekit/binary";
-import { APOLOGY } from "../src/conversation/conversation.ts";
+import { APOLOGY, NO_TOKENS_LEFT } from "../src/conversation/conversation.ts";
 import { KEY, type ScriptedProviders, startProviders } from "../src/conversation/providers/providers.testing.ts";
 import type { ControlPlane } from "./support/control-plane.ts";
 import { preparedFace } from "./support/faces.ts";
@@ -160,6 +160,28 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     const [, url = ""] = await world.worker.waitFor(/"url":"(http:[^"]+)"/);
     const ready = await (await fetch(`${url}readyz`)).json();
     expect(ready).toEqual({ status: "ok", providers: { llm: "ok", stt: "ok", tts: "ok" } });
+  });
+
+  test("a limit of tokens: answers while some are left, then a sentence once; what was used is reported", async () => {
+    providers.setUsage({ prompt_tokens: 31, completion_tokens: 7 });
+    providers.setAnswer(() => "Here I am.");
+    const before = providers.of("llm").length;
+    const { session, person, said, type } = await startCall({ tokens_left: 70 });
+    for (const [index, text] of ["One?", "Two?", "Three?"].entries()) {
+      await type(text);
+      await person.until(() => said().length === 2 * (index + 1));
+    }
+    await type("Four?");
+    await person.until(() => said().length === 7);
+    expect(said().map(({ text }) => text)).toEqual([
+      ...["One?", "Here I am.", "Two?", "Here I am.", "Three?", NO_TOKENS_LEFT, "Four?"],
+    ]);
+    expect(providers.of("llm").length - before).toBe(2);
+    control.end(session, "user_ended");
+    const { usage } = await control.untilReported(session, "ended");
+    expect(usage).toMatchObject({ input_tokens: 62, output_tokens: 14, estimated_tokens: 0, heard_seconds: 0 });
+    expect(usage?.spoken_characters).toBe("Here I am.".length * 2 + NO_TOKENS_LEFT.length);
+    providers.setUsage(null);
   });
 
   test("a model that fails three times in a row: the call ends as failed", async () => {

@@ -96,6 +96,12 @@ const createState = () => {
           const to = moves.get(session_id);
           return to && resume && to.room_number !== resume.room_number ? [{ ...to, generation }] : [];
         }),
+        tokens: open.flatMap(({ session_id, generation, usage }) => {
+          const limit = assigned.get(session_id)?.tokens_left;
+          if (usage === undefined || limit === undefined) return [];
+          const used = usage.input_tokens + usage.output_tokens;
+          return [{ session_id, generation, used, left: Math.max(0, limit - used) }];
+        }),
         end: open.flatMap(({ session_id, generation }) => {
           const reason = ending.get(session_id);
           return reason === undefined ? [] : [{ session_id, generation, reason }];

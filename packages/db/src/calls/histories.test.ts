@@ -7,7 +7,7 @@ import { expect, setDefaultTimeout, test } from "bun:test";
 import { createHash } from "node:crypto";
 import { roomToResumeIn } from "@realtime-avatar/domain/calls/resume";
 import { roomName, sessionOfRoom } from "@realtime-avatar/domain/calls/room";
-import { RESUME, type ReportedCall } from "@realtime-avatar/domain/calls/worker-sync";
+import { CONVERSATION, RESUME, type ReportedCall } from "@realtime-avatar/domain/calls/worker-sync";
 import type { SessionId, TenantId } from "@realtime-avatar/domain/id";
 import { Problem } from "@realtime-avatar/domain/problem";
 import { callRequest, readyAvatar, report, sync } from "@realtime-avatar/testing/calls/calls";
@@ -60,7 +60,7 @@ const SLOTS = 4;
 const seedTenants = () =>
   Promise.all(
     LIMITS.map(async (limit, at) => {
-      const tenantId = await seedTenant(database.db, { live: 2_000 });
+      const tenantId = await seedTenant(database.db, { live: 6_000 });
       await client`update credit_accounts set max_concurrent_sessions = ${limit} where tenant_id = ${tenantId}`;
       const root = await seedCaller(database.db, tenantId);
       const keyLimit = at === 1 ? { maxConcurrentSessions: KEY_LIMIT } : {};
@@ -91,6 +91,7 @@ const note = (round: Round, name: string): void => {
 const REQUIRED = [
   "written",
   "agent attached",
+  "a conversation",
   "queued",
   "concurrency_limit_reached of self",
   "concurrency_limit_reached of tenant",
@@ -144,12 +145,15 @@ const runProgram = async (db: Db, round: Round, below: Numbers): Promise<void> =
       const agent = (["none", "none", "in its own room", "awaited"] as const)[below(4)];
       const request = callRequest(caller, tenant.avatarId, {
         ...{ metadata: { user: `${below(3)}` }, awaitsAgent: agent === "awaited" },
+        // At one of the workers, such a call costs three times as much.
+        conversation: agent === "none" ? { price: 3, voiceId: below(6) === 0 ? "a-voice" : null, model: null } : null,
         brought: agent === "in its own room" ? broughtBy(caller.id, below(3)) : null,
       });
       const claim = below(2) === 0 ? { ...claimOf(`${below(1000)}`), request: "POST /start" } : null;
       const outcome = await openCall(db, request, caller, claim);
       note(round, "limitedBy" in outcome ? `${outcome.kind} of ${outcome.limitedBy}` : outcome.kind);
       if (outcome.kind !== "written") continue;
+      if (outcome.responseFields.priceCreditMicrosPerSecond !== 1) note(round, "a conversation");
       round.sessions.push({ tenant, id: request.id });
       if (agent === "awaited" && below(4) > 0) {
         const call = { tenantId: tenant.tenantId, sessionId: request.id };
@@ -173,6 +177,9 @@ const runProgram = async (db: Db, round: Round, below: Numbers): Promise<void> =
   }
 };
 
+/** The worker that holds conversations. */
+const TALKER = "worker-10";
+
 /** A worker: has the calls that the service gives it, uses a few seconds between two syncs, and is lost now and then. */
 const runWorker = async (db: Db, id: string, round: Round, below: Numbers): Promise<void> => {
   let calls = new Map<string, ReportedCall>();
@@ -186,11 +193,15 @@ const runWorker = async (db: Db, id: string, round: Round, below: Numbers): Prom
       const ends = below(8) === 0 || used_seconds === 100;
       const { room_number = 1, gap_count = 0, gap_seconds = 0 } = call.resume ?? {};
       const gaps = { gap_count: gap_count + (isAway ? 1 : 0), gap_seconds: gap_seconds + (state === "joined" ? 1 : 0) };
-      const resumed = { ...call, used_seconds, resume: { room_number, ...gaps } };
+      const tokens = { input_tokens: 7 * used_seconds, output_tokens: used_seconds, estimated_tokens: 0 };
+      const usage = { ...tokens, heard_seconds: used_seconds, spoken_characters: used_seconds };
+      const resumed = { ...call, used_seconds, usage, resume: { room_number, ...gaps } };
       calls.set(key, { ...resumed, ...(ends ? { state: "ended", reason: "idle" } : { state }) });
     }
     const listed = [...calls.values()];
-    const answer = await sync(db, id, { slots: SLOTS, features: ["echo", RESUME], calls: listed });
+    const talks =
+      id === TALKER ? { features: [CONVERSATION, RESUME], catalog: { voices: ["a-voice"], models: [] } } : {};
+    const answer = await sync(db, id, { slots: SLOTS, features: ["echo", RESUME], calls: listed, ...talks });
     for (const name of answer.rooms) {
       const session = sessionOfRoom(String(name));
       round.charged.set(session, calls.get(session)?.used_seconds ?? -1);
@@ -267,9 +278,24 @@ const runReconciler = async (db: Db, round: Round, below: Numbers): Promise<void
   }
 };
 
-type Ended = { id: SessionId; held: number; used: number; clock: number; reported: number; reason: string; by: string };
+type Ended = {
+  id: SessionId;
+  held: number;
+  used: number;
+  clock: number;
+  reported: number;
+  reason: string;
+  by: string;
+  price: number;
+};
 const check = async (round: Round, tenantId: TenantId): Promise<void> => {
   expect(await findCreditDrift(database.db, tenantId, 10)).toEqual([]);
+  // The sums of the tenant are those of its calls.
+  const [used] = await client`
+    select (select coalesce(sum(input_tokens + output_tokens), 0)::integer from calls where tenant_id = ${tenantId}) as calls,
+      (select coalesce(sum(input_tokens + output_tokens), 0)::integer from conversation_usage where tenant_id = ${tenantId}) as sums`;
+  expect(used?.["sums"]).toBe(used?.["calls"]);
+  expect(used?.["calls"]).toBeGreaterThan(0);
   // Each transition of each call has sent one event, in their order.
   const untold = await client`
     select session.id, session.status, array_agg(type order by sequence) as types
@@ -280,17 +306,17 @@ const check = async (round: Round, tenantId: TenantId): Promise<void> => {
         case when ended_at is not null then 'ended' end], null)`;
   expect([...untold]).toEqual([]);
   const ended = await client<Ended[]>`
-    select id, session.reserved::integer as held, used::integer, reported::integer, session.reason, closed_by as by,
-      coalesce(ceil(extract(epoch from ended_at - counts_from)), 0)::integer as clock
+    select id, price::integer, session.reserved::integer as held, used::integer, reported::integer, session.reason, closed_by as by,
+      (price * coalesce(ceil(extract(epoch from ended_at - counts_from)), 0))::integer as clock
     from usage_sessions session join calls on calls.tenant_id = session.tenant_id and session_id = id
     where session.tenant_id = ${tenantId} and ended_at is not null`;
-  for (const { id, held, used, clock, reported, by, reason } of ended) {
+  for (const { id, held, used, clock, reported, by, reason, price } of ended) {
     const byWorker = round.charged.get(id);
-    if (byWorker !== undefined) expect([id, used]).toEqual([id, Math.min(held, byWorker)]);
+    if (byWorker !== undefined) expect([id, used]).toEqual([id, Math.min(held, price * byWorker)]);
     // A lost worker: what was reported, or the seconds until its last sync.
     else if (by === "sweep" && reason === "failed") {
       expect([id, used]).toEqual([id, Math.max(reported, used)]);
-      expect(used).toBeLessThanOrEqual(Math.min(held, Math.max(reported, clock + 1)));
+      expect(used).toBeLessThanOrEqual(Math.min(held, Math.max(reported, clock + price)));
     }
     // A lease that was over, a lost room: what was reported.
     else if (by === "sweep" && reason !== "user_ended" && reason !== "key_ended")
@@ -298,7 +324,7 @@ const check = async (round: Round, tenantId: TenantId): Promise<void> => {
     else
       expect([
         Math.min(held, Math.max(reported, clock)),
-        Math.min(held, Math.max(reported, clock + 1)),
+        Math.min(held, Math.max(reported, clock + price)),
         reported,
       ]).toContain(used);
   }

@@ -24,7 +24,14 @@ const IDS: Record<string, string> = {
   ...{ users: "a@example.com", webhooks: UNKNOWN.replace("key", "whe") },
 };
 /** Options whose values are names of the system, and those of a command that waits for events or of one for shards alone. */
-const UNCHECKED = ["verify --metrics-file", "migrate --grant", "migrate --shards", "listen --url", "listen --events"];
+const UNCHECKED = [
+  "verify --metrics-file",
+  "abandon --confirm",
+  "migrate --grant",
+  "migrate --shards",
+  "listen --url",
+  "listen --events",
+];
 /** No value of an option is that long. */
 const INVALID = "x".repeat(3000);
 

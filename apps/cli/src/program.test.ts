@@ -31,7 +31,15 @@ describe("a folder without a database", async () => {
   const move = `${tenant} --amount 1 --reference x`;
   const endpoint = UNKNOWN.replace("key", "whe");
   const LINES = [
-    ...["shards list", "shards move 0 host:1", "shards rebalance", "shards add 1", "verify", "tenants list"],
+    ...[
+      "shards list",
+      "shards move 0 host:1",
+      "shards rebalance",
+      "shards abandon 0 --confirm x",
+      "shards add 1",
+      "verify",
+      "tenants list",
+    ],
     ...[`users invite ${tenant} --email a@example.com`, `users list ${tenant}`, `users remove a@example.com ${tenant}`],
     ...[`keys create ${tenant} --name x`, `keys list ${tenant}`, `keys show ${UNKNOWN} ${tenant}`],
     ...[`keys revoke ${UNKNOWN} ${tenant}`, `keys rotate ${UNKNOWN} ${tenant}`, `avatars list ${tenant}`],

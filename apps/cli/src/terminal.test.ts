@@ -49,6 +49,7 @@ const COMMANDS: Record<string, ((ids: Ids) => string[]) | null> = {
   "shards list": null,
   "shards move": null,
   "shards rebalance": null,
+  "shards abandon": null,
   "shards add": null,
   verify: null,
   health: null,

@@ -286,8 +286,12 @@ describe("the configuration", () => {
     const others = ["apps/worker", "apps/avatar-worker", "packages/livekit"].map((name) => `${name}/src/config.ts`);
     const conversation = "apps/avatar-worker/src/conversation/settings.ts";
     const sources = (await Promise.all([...runtime, ...api, ...others, conversation].map(read))).join("\n");
+    const suffixes: Record<string, string[]> = {
+      readRateLimit: ["_RPS", "_BURST"],
+      readProviderEndpoint: ["_URL", "_API_KEY", "_MODEL"],
+    };
     const inCode = [...sources.matchAll(/(read\w+)(?:<[^>]+>)?\(\s*(?:variables|env),\s+"([A-Z0-9_]+)"/g)].flatMap(
-      ([, reader, name]) => (reader === "readRateLimit" ? [`${name}_RPS`, `${name}_BURST`] : [name]),
+      ([, reader = "", name]) => (suffixes[reader] ?? [""]).map((suffix) => `${name}${suffix}`),
     );
     expect(inDocument.sort()).toEqual(inExample.sort());
     // The API and an avatar worker both read the secret that they share.

@@ -8,7 +8,7 @@ import {
 } from "@realtime-avatar/domain/calls/worker-sync";
 import { readInteger, readVariable, refuse, type Variables } from "@realtime-avatar/runtime/config";
 import { readSpeechSettings } from "@realtime-avatar/runtime/config/speech";
-import { type Endpoint, readEndpoint } from "@realtime-avatar/runtime/providers/endpoints";
+import { type Endpoint, readProviderEndpoint } from "@realtime-avatar/runtime/providers/endpoints";
 import { OPENAI, type SpeechSettings } from "@realtime-avatar/speech/settings";
 import { listVoices } from "@realtime-avatar/speech/voices";
 import { Secret } from "@realtime-avatar/storage/secret";
@@ -51,8 +51,8 @@ export const readConversationSettings = (
   speech = readSpeechSettings(variables),
 ): ConversationSettings | null => {
   const settings = {
-    llm: readEndpoint(variables, "LLM"),
-    stt: readEndpoint(variables, "STT"),
+    llm: readProviderEndpoint(variables, "LLM"),
+    stt: readProviderEndpoint(variables, "STT"),
     speech,
     instructions: readVariable(
       variables,

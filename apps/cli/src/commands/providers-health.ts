@@ -7,7 +7,7 @@ import {
   type Provider,
   type ProvidersHealth,
 } from "@realtime-avatar/runtime/providers/check";
-import { readEndpoint } from "@realtime-avatar/runtime/providers/endpoints";
+import { readProviderEndpoint } from "@realtime-avatar/runtime/providers/endpoints";
 
 /**
  * Tries the providers of this environment, where the API has its own database: it starts an avatar worker then, which has no health
@@ -17,8 +17,8 @@ export const checkOwnProviders = async (timeoutMs: number): Promise<ProvidersHea
   const { database } = readVariables(process.env, readCommonConfig);
   if (database.databaseUrl !== null) return {};
   const endpoints = readVariables(process.env, (variables) => ({
-    llm: readEndpoint(variables, "LLM"),
-    stt: readEndpoint(variables, "STT"),
+    llm: readProviderEndpoint(variables, "LLM"),
+    stt: readProviderEndpoint(variables, "STT"),
     tts: readSpeechSettings(variables).provider,
   }));
   return checkProviders(endpoints, timeoutMs);

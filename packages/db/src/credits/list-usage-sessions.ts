@@ -257,7 +257,12 @@ const SUMS = pageReader<SumsOf, SumsPage>("sum_usage_sessions", selectSums(), [
   "lastDay",
 ]);
 
-const dayOf = (time: string): string => time.slice(0, 10);
+/** The date of a time, within the years that PostgreSQL reads in this form. */
+const dayOf = (time: Date): string => {
+  const year = time.getUTCFullYear();
+  if (year < 1) return "0001-01-01";
+  return year > 9999 ? "9999-12-31" : time.toISOString().slice(0, 10);
+};
 
 /** A page of the sums that `page` asks for. One statement, which requests for the same page share. */
 export const sumUsageSessions = (
@@ -267,9 +272,9 @@ export const sumUsageSessions = (
 ): Promise<SumsPage> => {
   const page = {
     ...{ tenantId, environment, ...idsOf(window, before), groupBy, maxRead: MAX_SESSIONS_OF_SUMMARY },
-    firstDay: before === null ? dayOf(window.from) : null,
+    firstDay: before === null ? dayOf(new Date(window.from)) : null,
     // The window ends before its end.
-    lastDay: before === null ? dayOf(new Date(Date.parse(window.to) - 1).toISOString()) : null,
+    lastDay: before === null ? dayOf(new Date(Date.parse(window.to) - 1)) : null,
   };
   return db.batch(SUMS, page, tenantId);
 };

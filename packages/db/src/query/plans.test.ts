@@ -83,6 +83,8 @@ await db.client.unsafe(`
   insert into audit_events (tenant_id, id, environment, actor_id, actor_key_id, action, target_id, request_id, created_at)
     select '${tenantId}', ${rowId("aud")}, 'live', '${parent.record.id}', '${parent.record.keyId}', 'avatar.created',
     case when i % 2 = 0 then '${parent.record.id}' else '${target.id}' end, 'r', now() from generate_series(1, ${ROWS}) i;
+  insert into conversation_usage
+    select ${rowId("ten")}, 'live', date '2026-01-01' + i, 1, 1, 0, 1, 1 from generate_series(1, ${ROWS}) i;
   ${insertNamedRows(tenantId, ROWS)}
   ${insertEndpointRows(ROWS)}
   analyze`);

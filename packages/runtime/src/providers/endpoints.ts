@@ -11,7 +11,7 @@ export type Endpoint = { url: string; apiKey: Secret | null; model: string };
 const OPENAI_MODELS = { LLM: "gpt-4.1-mini", STT: "gpt-4o-mini-transcribe" } as const;
 
 /** With `<prefix>_URL` the server there, else with `OPENAI_API_KEY` OpenAI, else null. */
-export const readEndpoint = (variables: Variables, prefix: keyof typeof OPENAI_MODELS): Endpoint | null => {
+export const readProviderEndpoint = (variables: Variables, prefix: keyof typeof OPENAI_MODELS): Endpoint | null => {
   const [urlName, keyName, modelName] = [`${prefix}_URL`, `${prefix}_API_KEY`, `${prefix}_MODEL`];
   const url = readProviderUrl(variables, urlName);
   const apiKey = readProviderKey(variables, keyName);

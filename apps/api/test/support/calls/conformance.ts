@@ -2,6 +2,7 @@
 import { expect } from "bun:test";
 import { syncWorker } from "@realtime-avatar/db/calls/fleet";
 import type { CreateApiKey } from "@realtime-avatar/domain/api-keys/schemas";
+import { MAX_WAITING_TRANSCRIPTS } from "@realtime-avatar/domain/calls/transcript";
 import { MAX_WAITING_TURNS } from "@realtime-avatar/domain/calls/turns";
 import { RESUME, TURNS } from "@realtime-avatar/domain/calls/worker-sync";
 import type { TestDatabase } from "@realtime-avatar/testing/database";
@@ -110,6 +111,17 @@ const createCall = async ({ client }: TestDatabase["db"], send: Send): Promise<v
       expires_at = now() + interval '1 hour' where id = ${session_id}`;
 };
 
+/** Expects that a call whose transcript would wait behind too many others is refused. */
+const expectManyTranscripts = async ({ client }: TestDatabase["db"], { send }: Callers): Promise<void> => {
+  await client`
+    insert into call_transcripts (tenant_id, session_id, receiver, due_at, attempt_count)
+    select tenant_id, 'ses_' || lpad(n::text, 26, '0'), 'x', now(), 1
+    from avatars, generate_series(1, ${MAX_WAITING_TRANSCRIPTS}) n where avatars.id = ${START.avatar_id}`;
+  const transcript_webhook = { url: "https://example.com/", secret: "a secret of the receiver" };
+  expect((await send(one("startCall"), { body: { ...START, transcript_webhook } })).code).toBe("quota_exceeded");
+  await client`delete from call_transcripts`;
+};
+
 export const startConformanceCalls = async (database: TestDatabase) => {
   const { client } = database.db;
   const livekit = await startLivekitStandIn();
@@ -182,6 +194,7 @@ export const startConformanceCalls = async (database: TestDatabase) => {
       await expectPrepared(callers);
       await expectTurns(callers, database.db);
       await expectResumed(database.db, callers);
+      await expectManyTranscripts(database.db, callers);
       await expectQueued(callers);
     },
     stop: livekit.stop,

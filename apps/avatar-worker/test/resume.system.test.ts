@@ -120,10 +120,12 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     providers.setAnswer(() => "Yes.");
     const call = await control.start({ ...options, mode: "avatar" });
     await join(call);
-    for (let round = 0; round < 3; round++) {
+    for (let round = 0; round < 6; round++) {
       const { room } = await control.move(call.session);
+      // Before the avatar joins, while it joins, and while it publishes.
+      await Bun.sleep(round * 50);
       await control.rooms.deleteRoom(room);
-      await Bun.sleep(round * 100);
+      await Bun.sleep(50);
     }
     const last = await control.move(call.session);
     await control.untilInRoom(last.room, "avatar");

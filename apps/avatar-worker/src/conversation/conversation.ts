@@ -13,7 +13,7 @@ import type { Message } from "./providers/chat.ts";
 import { createEarlyAsk } from "./providers/early-ask.ts";
 import { type Failure, type Provider, ProviderError } from "./providers/errors.ts";
 import { readAhead } from "./read-ahead.ts";
-import type { Voice } from "./say.ts";
+import type { Voice } from "./speaking/say.ts";
 import {
   createSpeaking,
   cutSentences,
@@ -24,7 +24,7 @@ import {
   type Text,
   type Transcript,
 } from "./speaking/speaking.ts";
-import { createSpeechQueue, type SpeechOutput, type SpeechQueue } from "./speech-queue.ts";
+import { createSpeechQueue, type SpeechOutput, type SpeechQueue } from "./speaking/speech-queue.ts";
 import { createTurnClock, type TurnClock, type TurnTimings } from "./timings/turn-timings.ts";
 import { NoTokensLeft } from "./usage-meter.ts";
 

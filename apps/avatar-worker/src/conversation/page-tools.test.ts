@@ -65,6 +65,7 @@ describe("the tools that a page registers", () => {
       [{ name: "" }, /name must match/],
       [{ name: "n".repeat(65) }, /name must match/],
       [{ name: 7 }, /name must match/],
+      [{ name: { toString: 1 } }, /name must match/],
       [{ description: " " }, /description is required/],
       [{ description: { text: "x" } }, /description is required/],
       [{ description: "x".repeat(1025) }, /description has more than 1024/],

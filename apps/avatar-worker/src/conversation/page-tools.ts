@@ -65,7 +65,10 @@ export const readManifest = (payload: string): Registration | null => {
   for (const item of items) {
     const tool = readTool(item, registration.tools);
     if (typeof tool !== "string") registration.tools.push(tool);
-    else registration.rejected.push({ name: String(item?.name ?? "").slice(0, 64), reason: tool });
+    else {
+      const name = isObject(item) && typeof item["name"] === "string" ? item["name"] : "";
+      registration.rejected.push({ name: name.slice(0, 64), reason: tool });
+    }
   }
   return registration;
 };

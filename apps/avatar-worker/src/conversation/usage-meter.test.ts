@@ -48,6 +48,19 @@ test("with a limit: the next request waits until the last one is counted, and fo
   expect(await ask(meter)).toBe("asks");
 });
 
+test("tokens that the service does not count: the wait ends with an error, and not with a request", async () => {
+  const meter = createUsageMeter({ tokens_left: 100 }, 5);
+  meter.addTokens({ input: 1, output: 1, isEstimated: false });
+  await expect(meter.waitForTokens(signal)).rejects.toThrow("timed out");
+});
+
+test("tokens beyond the largest number of the wire: the sum stays there", () => {
+  const meter = createUsageMeter({});
+  for (let turn = 0; turn < 3; turn++) meter.addTokens({ input: 2 ** 30, output: 2 ** 31, isEstimated: true });
+  const most = 2 ** 31 - 1;
+  expect(meter.usage()).toMatchObject({ input_tokens: most, output_tokens: most, estimated_tokens: most });
+});
+
 test("a turn that ends while it waits: asks nothing", async () => {
   const meter = createUsageMeter({ tokens_left: 1 });
   meter.addTokens({ input: 1, output: 1, isEstimated: false });

@@ -1,5 +1,5 @@
 /** What a conversation uses, and whether it may ask the language model. */
-import type { AssignedCall, ConversationUsage } from "@realtime-avatar/domain/calls/worker-sync";
+import { type AssignedCall, type ConversationUsage, MAX_INTEGER } from "@realtime-avatar/domain/calls/worker-sync";
 import type { Tokens } from "./providers/chat.ts";
 
 const NOTHING: ConversationUsage = {
@@ -23,7 +23,7 @@ export type UsageMeter = {
   addSpoken(text: string): void;
   /**
    * Waits until the service has counted what the call has used: so calls that run at once exceed the limit of the day by one request
-   * each. Throws `NoTokensLeft`, or the reason of `signal`. Without a limit, it returns at once.
+   * each. Throws `NoTokensLeft`, the reason of `signal`, or a `TimeoutError` after five seconds. Without a limit, it returns at once.
    */
   waitForTokens(signal: AbortSignal): Promise<void>;
   /** What the service says now. */
@@ -33,11 +33,16 @@ export type UsageMeter = {
 export const tokensOf = (usage: ConversationUsage | null): number =>
   usage === null ? 0 : usage.input_tokens + usage.output_tokens;
 
-/** The meter of a call, whose conversation goes on from `usage`. */
-export const createUsageMeter = ({
-  usage: before = NOTHING,
-  tokens_left,
-}: Pick<AssignedCall, "usage" | "tokens_left">): UsageMeter => {
+/** How long a request to the language model waits until the service has counted the ones before. */
+const WAIT_MS = 5000;
+
+const add = (sum: number, more: number): number => Math.min(sum + more, MAX_INTEGER);
+
+/** The meter of a call, whose conversation goes on from `usage`. `waitMs`: for tests. */
+export const createUsageMeter = (
+  { usage: before = NOTHING, tokens_left }: Pick<AssignedCall, "usage" | "tokens_left">,
+  waitMs = WAIT_MS,
+): UsageMeter => {
   let usage = before;
   let heardMs = 0;
   let budget: Budget | null = tokens_left === undefined ? null : { used: tokensOf(before), left: tokens_left };
@@ -47,9 +52,9 @@ export const createUsageMeter = ({
     addTokens: ({ input, output, isEstimated }) => {
       usage = {
         ...usage,
-        input_tokens: usage.input_tokens + input,
-        output_tokens: usage.output_tokens + output,
-        estimated_tokens: usage.estimated_tokens + (isEstimated ? input + output : 0),
+        input_tokens: add(usage.input_tokens, input),
+        output_tokens: add(usage.output_tokens, output),
+        estimated_tokens: add(usage.estimated_tokens, isEstimated ? input + output : 0),
       };
     },
     addHeard: (milliseconds) => {
@@ -61,12 +66,13 @@ export const createUsageMeter = ({
     },
     waitForTokens: async (signal) => {
       if (budget === null) return;
+      const ended = AbortSignal.any([signal, AbortSignal.timeout(waitMs)]);
       const aborted = new Promise<never>((_, reject) => {
-        signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+        ended.addEventListener("abort", () => reject(ended.reason), { once: true });
       });
       aborted.catch(() => {});
       while (budget.used < tokensOf(usage)) {
-        signal.throwIfAborted();
+        ended.throwIfAborted();
         await Promise.race([changed.promise, aborted]);
       }
       if (budget.left <= 0) throw new NoTokensLeft();

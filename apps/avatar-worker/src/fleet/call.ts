@@ -78,8 +78,8 @@ export type Call = {
   /** Leaves the room without a word: of a call that is joining, once it has joined. */
   leave(): Promise<void>;
   renewLease(): void;
-  /** The service has counted tokens of the call. */
-  setBudget(budget: Budget): void;
+  /** The service has counted tokens of the call. null: it does not limit them. */
+  setBudget(budget: Budget | null): void;
 };
 
 const withoutTimes = ({ room_number, gap_count, gap_seconds }: NonNullable<AssignedCall["resume"]>) => ({
@@ -373,6 +373,6 @@ export const startCall = (assigned: AssignedCall, parts: CallParts): Call => {
       return leaving;
     },
     renewLease: () => running.send({ kind: "lease", ms: leaseMs() }),
-    setBudget: (budget) => running.send({ kind: "tokens", ...usage.setBudget(budget) }),
+    setBudget: (budget) => usage.setBudget(budget, (next) => running.send({ kind: "tokens", ...next })),
   };
 };

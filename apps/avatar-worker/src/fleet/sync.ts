@@ -68,11 +68,18 @@ export type Sync = {
   stop(): Promise<void>;
 };
 
-/** Tells calls what their conversations may still use. */
-const tellTokens = (calls: ReadonlyMap<string, Call>, tokens: SyncResponse["tokens"] = []): void => {
-  for (const { session_id, generation, used, left } of tokens) {
+/** Tells the calls of a request what their conversations may still use. Without a word of the service, there is no limit. */
+const tellTokens = (
+  calls: ReadonlyMap<string, Call>,
+  listed: readonly ReportedCall[],
+  { tokens = [], features = [] }: SyncResponse,
+): void => {
+  if (!features.includes(CONVERSATION)) return;
+  for (const { session_id, generation, usage } of listed) {
     const call = calls.get(session_id);
-    if (call?.report().generation === generation) call.setBudget({ used, left });
+    if (usage === undefined || call?.report().generation !== generation) continue;
+    const budget = tokens.find((one) => one.session_id === session_id && one.generation === generation);
+    call.setBudget(budget ? { used: budget.used, left: budget.left } : null);
   }
 };
 
@@ -146,7 +153,7 @@ const createCalls = ({ metrics, ...parts }: SyncParts, lease: () => Lease, onCha
       }
       const ended = response.end.filter(end);
       const moved = (response.move ?? []).filter(move);
-      tellTokens(calls, response.tokens);
+      tellTokens(calls, request.calls, response);
       const spoken = (response.turns ?? []).filter(take);
       return response.start.filter(start).length + moved.length + ended.length + spoken.length > 0;
     },

@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
 import type { AssignedCall, ConversationUsage } from "@realtime-avatar/domain/calls/worker-sync";
 import { assigned } from "../../test/support/assigned.ts";
+import type { Budget } from "../conversation/usage-meter.ts";
 import { createUsageRecord } from "./usage-record.ts";
 
 const used = (input_tokens: number, spoken_characters = 0): ConversationUsage => ({
@@ -39,11 +40,20 @@ test("usage with a limit: tokens are told at once, because the conversation wait
   expect(record.report().usage).toEqual(used(7, 20));
 });
 
+test("a service that limits tokens no more: the conversation is told once more, and a call without a limit never", () => {
+  const { record } = start({ tokens_left: 100 });
+  record.update(used(5), false);
+  const told: Budget[] = [];
+  record.setBudget(null, (budget) => told.push(budget));
+  start({}).record.setBudget(null, (budget) => told.push(budget));
+  expect(told).toEqual([{ used: 5, left: Number.MAX_SAFE_INTEGER }]);
+});
+
 test("a process that tells less than before: changes nothing; the next one goes on from there, with what is left now", () => {
   const { growths, record } = start({ usage: used(50), tokens_left: 100 });
   record.update(used(60), false);
   record.update(used(2), false);
   expect(growths).toEqual([10]);
-  record.setBudget({ used: 60, left: 30 });
+  record.setBudget({ used: 60, left: 30 }, () => {});
   expect(record.assigned(assigned)).toMatchObject({ usage: used(60), tokens_left: 30 });
 });

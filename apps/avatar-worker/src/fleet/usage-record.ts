@@ -29,10 +29,12 @@ export const createUsageRecord = (
       ...(current && { usage: current }),
       ...(left !== undefined && { tokens_left: left }),
     }),
-    /** Returns `budget`. */
-    setBudget: (budget: Budget): Budget => {
-      left = budget.left;
-      return budget;
+    /** Takes what the service says of the tokens; null: there is no limit. `tell`: tells the conversation, unless it has had no limit. */
+    setBudget: (budget: Budget | null, tell: (budget: Budget) => void): void => {
+      if (budget === null && left === undefined) return;
+      const next = budget ?? { used: tokensOf(current), left: Number.MAX_SAFE_INTEGER };
+      left = next.left;
+      tell(next);
     },
     /**
      * Takes what the process has told: it cannot lower it. Returns whether the service is to learn of it at once, because the

@@ -56,8 +56,8 @@ export type Call = {
   leave(): Promise<void>;
 };
 
-/** A room of a call that is being joined or was joined. */
-type Connection = { room: Room; joining: Promise<void>; disconnect(): Promise<void> };
+/** A room of a call that is being joined or was joined. `gone` rejects when the room is left, or deleted. */
+type Connection = { room: Room; joining: Promise<void>; gone: Promise<never>; disconnect(): Promise<void> };
 
 /** Joins a room of a call. The server of an agent's owner is a stranger: `onFlood` is called when it sends too much. */
 const connect = (assigned: AssignedCall, { url, token }: Access, onFlood: () => void): Connection => {
@@ -71,7 +71,11 @@ const connect = (assigned: AssignedCall, { url, token }: Access, onFlood: () => 
     await leaveRoom(room);
     relay?.close();
   };
-  return { room, joining: join(), disconnect };
+  const gone = new Promise<never>((_, reject) => {
+    room.once(RoomEvent.Disconnected, () => reject(new Error("the room is gone")));
+  });
+  gone.catch(() => {});
+  return { room, joining: join(), gone, disconnect };
 };
 
 /** Publishes the avatar of a call in a room. */
@@ -89,6 +93,27 @@ const publish = async (call: CallState, { room, joining }: Connection): Promise<
   }
   const shown = mode === "avatar" ? { rendering, isWatched: watchAudience(room, assigned) } : null;
   return { rendering, published: await publishAvatar(room, shown), voice };
+};
+
+/**
+ * Publishes the avatar of a call in a room. Rejects as soon as the room is gone, or `newer` rejects: the library may take ten seconds to
+ * give up.
+ */
+const publishUnlessGone = async (
+  call: CallState,
+  connection: Connection,
+  newer: Promise<never>,
+): Promise<JoinedAvatar> => {
+  const publishing = publish(call, connection);
+  try {
+    return await Promise.race([publishing, connection.gone, newer]);
+  } catch (error) {
+    publishing.then(
+      ({ published }) => published.close(),
+      () => {},
+    );
+    throw error;
+  }
 };
 
 /** The agent has not joined. Without it, nothing is published, so that no picture is free. */
@@ -117,6 +142,8 @@ type CallState = {
   entering: Promise<void>;
   /** Counts the rooms that the call was sent to. */
   rooms: number;
+  /** Gives up the room that is being entered, because the call was sent to another one. */
+  giveUpEntering: () => void;
   phase: ReportedCall["state"];
   /** Null until the avatar has joined. */
   inRoom: InRoom | null;
@@ -208,21 +235,27 @@ const goOn = async (call: CallState, inRoom: InRoom, connection: Connection, pub
   await before.published.close();
 };
 
-/** Joins a room, and publishes the avatar there. */
-const enter = async (call: CallState, connection: Connection, isNewest: () => boolean): Promise<void> => {
+/** Joins a room, and publishes the avatar there. `newer` rejects when the call is sent to another one. */
+const enter = async (
+  call: CallState,
+  connection: Connection,
+  newer: Promise<never>,
+  isNewest: () => boolean,
+): Promise<void> => {
   try {
-    const avatar = await publish(call, connection);
+    const avatar = await publishUnlessGone(call, connection, newer);
     // The room cannot be left while it is being joined.
     if (call.leaving) await call.leaving.then(connection.disconnect).then(avatar.published.close);
     else if (call.inRoom === null) begin(call, connection, avatar);
     else await goOn(call, call.inRoom, connection, avatar.published);
   } catch (error) {
-    // The person is in the next room already.
-    if (!isNewest()) return connection.disconnect();
-    if (call.inRoom !== null) {
-      // Another resume has deleted this room, and the service tells the next one soon.
-      lose(call, call.inRoom.connection, true);
-      return connection.disconnect();
+    if (call.reason !== null || call.leaving) return;
+    // The person is in the next room already, or another resume has deleted this one, and the service tells the next one soon.
+    if (!isNewest() || call.inRoom !== null) {
+      if (call.inRoom !== null) lose(call, call.inRoom.connection, true);
+      // A room that is being joined is left after that.
+      void connection.joining.catch(() => {}).then(connection.disconnect);
+      return;
     }
     if (error instanceof NoAgentError) return void end(call, "disconnected");
     call.parts.onFailure(error instanceof Error ? error.message : "unknown");
@@ -234,12 +267,16 @@ const enter = async (call: CallState, connection: Connection, isNewest: () => bo
 const goTo = (call: CallState, access: Access): void => {
   const number = ++call.rooms;
   const isNewest = (): boolean => call.rooms === number;
+  call.giveUpEntering();
+  const { promise: newer, reject } = Promise.withResolvers<never>();
+  newer.catch(() => {});
+  call.giveUpEntering = () => reject(new Error("another room follows"));
   const join = async (): Promise<void> => {
     if (call.reason !== null || call.leaving || !isNewest()) return;
     const connection = connect(call.assigned, access, () => void end(call, "agent_ended"));
     call.connections.push(connection);
     connection.room.on(RoomEvent.Disconnected, () => lose(call, connection, isNewest()));
-    await enter(call, connection, isNewest);
+    await enter(call, connection, newer, isNewest);
   };
   call.entering = (number === 1 ? join() : call.entering.then(join)).catch(() => {});
 };
@@ -250,7 +287,7 @@ export const startCall = (assigned: AssignedCall, parts: CallParts): Call => {
   // It is awaited in the room. If joining fails first, its failure must not be unhandled.
   opening.catch(() => {});
   const call: CallState = {
-    ...{ assigned, parts, opening, connections: [], entering: Promise.resolve(), rooms: 0 },
+    ...{ assigned, parts, opening, connections: [], entering: Promise.resolve(), rooms: 0, giveUpEntering: () => {} },
     ...{ phase: "joining", inRoom: null, reason: null, usedAtEnd: null, leaving: null },
   };
   goTo(call, assigned);

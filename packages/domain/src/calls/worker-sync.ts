@@ -98,7 +98,7 @@ const Features = (description: string) =>
   Type.Array(Text({ minLength: 1, maxLength: 40 }), { minItems: 0, maxItems: 64, description });
 
 /** The largest `integer` of PostgreSQL. */
-const MAX_INTEGER = 2 ** 31 - 1;
+export const MAX_INTEGER = 2 ** 31 - 1;
 
 const callId = {
   session_id: Type.Unsafe<SessionId>(Text({ minLength: 1, maxLength: 64 })),

@@ -12,10 +12,10 @@ import { createHearing, type Hearing } from "../hearing/hearing.ts";
 import { chooseVoices, createOutput, createStates, type HeldConversation, type InRoom, STEP_MS } from "../in-room.ts";
 import type { Failure, Provider } from "../providers/errors.ts";
 import { createSegments } from "../segments.ts";
-import { createSpeechQueue } from "../speech-queue.ts";
 import { createTranscription } from "../transcription.ts";
 import { createProgramTurns } from "./program-turns.ts";
 import { createSpeaking, sayVerbatim, type Transcript } from "./speaking.ts";
+import { createSpeechQueue } from "./speech-queue.ts";
 
 export type EchoParts = {
   speech: SpeechSettings;

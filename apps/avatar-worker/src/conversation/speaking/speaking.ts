@@ -5,9 +5,9 @@ import type { TurnStatus } from "@realtime-avatar/domain/calls/turns";
 import { createSentenceSplitter } from "@realtime-avatar/speech/sentences";
 import type { History } from "../history.ts";
 import { type Failure, type Provider, ProviderError } from "../providers/errors.ts";
-import { say, type Voice } from "../say.ts";
-import type { Outcome, SpeechQueue } from "../speech-queue.ts";
 import type { TurnClock, TurnTimings } from "../timings/turn-timings.ts";
+import { say, type Voice } from "./say.ts";
+import type { Outcome, SpeechQueue } from "./speech-queue.ts";
 
 /**
  * Something that was said. A later one with the same `id` replaces it. Of a final one of the avatar: `timings`, of the turn that it

@@ -2,7 +2,7 @@
  * The queue of the avatar's speech, sent as fast as it is heard: pieces of text with their sound. It can pause, go on and be cut off, and tells which
  * words were heard. Knows no clock: `step` is to be called often.
  */
-import { FRAME_MS, SAMPLE_RATE } from "../renderer/renderer.ts";
+import { FRAME_MS, SAMPLE_RATE } from "../../renderer/renderer.ts";
 
 const FRAME_SAMPLES = (SAMPLE_RATE * FRAME_MS) / 1000;
 /** How much sound is handed on before it is heard: enough for a timer that is late. */

@@ -1,8 +1,13 @@
 /** Limits of open sessions: a batch is decided as its requests would be one by one, and each counter changes once. */
 import { expect, test } from "bun:test";
+import { newId, type TenantId } from "@realtime-avatar/domain/id";
 import { mutate } from "@realtime-avatar/testing/credits/mutations";
 import { CreditWorld, type NewKey, type SessionToOpen } from "@realtime-avatar/testing/credits/world";
 import { fileDatabase } from "@realtime-avatar/testing/fixture";
+import { random } from "@realtime-avatar/testing/random-bytes";
+import { operatorOrigin, seedTenant } from "@realtime-avatar/testing/seeds";
+import { auditEvent } from "../audit/audit-events.ts";
+import { changeSessionLimit } from "./credits.ts";
 
 const database = await fileDatabase();
 await mutate(database.db);
@@ -78,4 +83,22 @@ test("a limit that was lowered below what is open: nothing ends, and nothing is 
   expect(await kindsOf(world, [0])).toEqual(["concurrency_limit_reached self"]);
   await world.setMaxSessions(0, 4);
   expect(await kindsOf(world, [0, 0])).toEqual(["written", "concurrency_limit_reached self"]);
+});
+
+test("the limit of a tenant, changed by the operator: stored, with its audit event; of an unknown tenant: nothing", async () => {
+  const { db } = database;
+  const tenantId = await seedTenant(db);
+  const origin = operatorOrigin();
+  const change = async (id: TenantId) => {
+    const event = auditEvent("credits.limit_changed", { tenantId: id, id, environment: "live" }, origin, []);
+    return changeSessionLimit(db, { tenantId: id, environment: "live", sessionLimit: 3 }, event);
+  };
+  expect(await change(tenantId)).toBe(true);
+  expect(await change(newId("ten", origin.now, random))).toBe(false);
+  const [account] = await db.run<{ limit: number }>(
+    `select max_concurrent_sessions::integer as "limit" from credit_accounts where tenant_id = $1 and environment = 'live'`,
+    [tenantId],
+  );
+  expect(account?.limit).toBe(3);
+  expect(await db.run("select 1 from audit_events where action = 'credits.limit_changed'", [])).toHaveLength(1);
 });

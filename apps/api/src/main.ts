@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { recordUses } from "@realtime-avatar/db/api-keys/usage";
 import { sweepCredentials } from "@realtime-avatar/db/callers/callers";
 import { sweepPendingChanges } from "@realtime-avatar/db/callers/pending-changes";
+import { transcriptStats } from "@realtime-avatar/db/calls/transcripts";
 import { requireEmbedded } from "@realtime-avatar/db/connection/embedded";
 import { describeError } from "@realtime-avatar/db/connection/errors";
 import { startSweeper } from "@realtime-avatar/db/credits/sweeper";
@@ -211,6 +212,7 @@ const openDatabaseOf = async ({ database }: ApiConfig, log: Logger, metrics: Met
   metrics?.show(databases);
   metrics?.showQueue(() => readAll(databases, jobStats, QUEUE_STATS_MS));
   metrics?.showWebhooks(() => readAll(databases, webhookStats, QUEUE_STATS_MS));
+  metrics?.showTranscripts(() => readAll(databases, transcriptStats, QUEUE_STATS_MS));
   return { databases, isEmbedded };
 };
 

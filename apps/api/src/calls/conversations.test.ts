@@ -19,7 +19,7 @@ const { api, avatar, start, release, session, tenantWith, ...calls } = await sta
   {},
   { creditPriceMicrosPerSecond: PRICE, conversationPriceMicrosPerSecond: CONVERSATION_PRICE, dailyTokens: 1000 },
 );
-/** Each test has workers of its own: a worker that repeats its last sync waits for work. */
+/** Each test has its own workers: a worker that repeats its last sync waits for work. */
 let round = 0;
 const sync: typeof calls.sync = (worker, request) => calls.sync(`${worker}_${round}`, request);
 const syncOf: typeof calls.syncOf = (worker, request) => calls.syncOf(`${worker}_${round}`, request);

@@ -271,8 +271,8 @@ test("docs/keys.md, its vectors: hold for the code", () => {
 
 describe("the configuration", () => {
   test("the variables, in docs, .env.example and code: the same names", async () => {
-    const inDocument = [...(configuration ?? "").matchAll(/^\| `([A-Z0-9_]+)` \|/gm)].map(([, name]) => name);
-    const inExample = [...(await read(".env.example")).matchAll(/^([A-Z0-9_]+)=/gm)].map(([, name]) => name);
+    const inDocument = [...(configuration ?? "").matchAll(/^\| `([A-Z0-9_]+)` \|/gm)].map(([, name = ""]) => name);
+    const inExample = [...(await read(".env.example")).matchAll(/^([A-Z0-9_]+)=/gm)].map(([, name = ""]) => name);
     const runtime = [
       "config",
       "config/asset-quota",
@@ -291,7 +291,7 @@ describe("the configuration", () => {
       readProviderEndpoint: ["_URL", "_API_KEY", "_MODEL"],
     };
     const inCode = [...sources.matchAll(/(read\w+)(?:<[^>]+>)?\(\s*(?:variables|env),\s+"([A-Z0-9_]+)"/g)].flatMap(
-      ([, reader = "", name]) => (suffixes[reader] ?? [""]).map((suffix) => `${name}${suffix}`),
+      ([, reader = "", name = ""]) => (suffixes[reader] ?? [""]).map((suffix) => `${name}${suffix}`),
     );
     expect(inDocument.sort()).toEqual(inExample.sort());
     // The API and an avatar worker both read the secret that they share.

@@ -38,7 +38,7 @@ const settledText = (json: string): string =>
     .replace(/"durationSeconds": ?[\d.]+/g, '"durationSeconds":"<number>"')
     .replace(/http:\/\/localhost:\d+\/api\//g, "http://<origin>/api/")
     // Of a call.
-    .replace(/"rta-[0-9a-z]+-ses_[0-9a-z]{26}"/g, '"<room>"')
+    .replace(/"rta-[0-9a-z]+(?:-\d+)?-ses_[0-9a-z]{26}"/g, '"<room>"')
     .replace(/"participant_token": ?"[^"]+"/g, '"participant_token":"<token>"')
     .replace(/"livekit_url": ?"[^"]+"/g, '"livekit_url":"<url>"')
     .replace(/"reservation_expires_at": ?"[^"]+"/g, '"reservation_expires_at":"<time>"')

@@ -46,7 +46,8 @@ export const createUsageMeter = (
   let usage = before;
   let heardMs = 0;
   let budget: Budget | null = tokens_left === undefined ? null : { used: tokensOf(before), left: tokens_left };
-  let changed = Promise.withResolvers<void>();
+  /** Those that wait for the next word of the service. */
+  let waiting: (() => void)[] = [];
   return {
     usage: () => usage,
     addTokens: ({ input, output, isEstimated }) => {
@@ -73,15 +74,16 @@ export const createUsageMeter = (
       aborted.catch(() => {});
       while (budget.used < tokensOf(usage)) {
         ended.throwIfAborted();
-        await Promise.race([changed.promise, aborted]);
+        await Promise.race([new Promise<void>((resolve) => waiting.push(resolve)), aborted]);
       }
       if (budget.left <= 0) throw new NoTokensLeft();
     },
     setBudget: (next) => {
       if (budget === null) return;
       budget = next;
-      changed.resolve();
-      changed = Promise.withResolvers<void>();
+      const told = waiting;
+      waiting = [];
+      for (const tell of told) tell();
     },
   };
 };

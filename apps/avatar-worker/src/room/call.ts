@@ -268,9 +268,10 @@ const goTo = (call: CallState, access: Access): void => {
   const number = ++call.rooms;
   const isNewest = (): boolean => call.rooms === number;
   call.giveUpEntering();
-  const { promise: newer, reject } = Promise.withResolvers<never>();
+  const newer = new Promise<never>((_, reject) => {
+    call.giveUpEntering = () => reject(new Error("another room follows"));
+  });
   newer.catch(() => {});
-  call.giveUpEntering = () => reject(new Error("another room follows"));
   const join = async (): Promise<void> => {
     if (call.reason !== null || call.leaving || !isNewest()) return;
     const connection = connect(call.assigned, access, () => void end(call, "agent_ended"));

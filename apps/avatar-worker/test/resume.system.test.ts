@@ -45,7 +45,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     return { person, said, type, started };
   };
 
-  test("a person who comes back in the next room: the model knows what was said, and the seconds between are free", async () => {
+  test("a person, back in the next room: the model has the history, and the absence is free", async () => {
     providers.setAnswer(({ messages }) => `I know ${messages.length} messages.`);
     const call = await control.start({ ...options, mode: "avatar" });
     const first = await join(call);
@@ -100,7 +100,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     control.end(call.session, "user_ended");
   });
 
-  test("a person who is there when the call moves, and moves twice: is heard in the last room alone", async () => {
+  test("a call, moved twice while the person is present: the person is heard in the last room only", async () => {
     providers.setAnswer(() => "Yes.");
     const call = await control.start(options);
     const first = await join(call);

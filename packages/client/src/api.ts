@@ -747,7 +747,7 @@ export interface paths {
     put?: never;
     /**
      * Have the avatar say a text
-     * @description The avatar of a running call of the calling key, or of a descendant, says a text (`say`), or answers it as if the person had said it (`answer`). A turn of a call that nobody has joined waits until somebody does. At most 8 turns of a call wait. A turn is said at most once: when its avatar worker is lost, it has failed.
+     * @description The call belongs to the calling key or to a descendant, and is running. With `say`, its avatar says the text. With `answer`, it answers the text as if the person had said it. Before the person joins, turns wait. At most 8 turns of a call wait. A turn is said at most once: when its avatar worker is lost, it has failed.
      *
      *     Requires the scope `realtime:write`.
      */

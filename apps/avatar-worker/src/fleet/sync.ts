@@ -195,8 +195,8 @@ const statesOf = (calls: readonly ReportedCall[]): string =>
   );
 
 /**
- * The reports with at most so much of what was heard: a turn whose words do not fit is not over yet, and is reported by a later sync.
- * Speech is slow, so that is rare.
+ * Limits the heard words of a request to `MAX_HEARD_LENGTH`. A turn whose words do not fit stays `queued`, and a later sync reports its
+ * end. Speech is slow, so that is rare.
  */
 const boundHeard = (calls: readonly ReportedCall[]): ReportedCall[] => {
   let left = MAX_HEARD_LENGTH;

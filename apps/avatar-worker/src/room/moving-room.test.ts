@@ -55,7 +55,7 @@ describe("the room of a call that moves", () => {
     const { room, moveTo } = createMovingRoom(fakeRoom("one", ["person"]).room);
     const seen: string[] = [];
     room.on(RoomEvent.ParticipantDisconnected, ({ identity }) => {
-      // Not mistaken for one who has joined again.
+      // The room has no participants then, so a leave is not taken for a rejoin.
       seen.push(`${identity} left, ${room.remoteParticipants.size} here`);
     });
     room.on(RoomEvent.ParticipantConnected, ({ identity }) => void seen.push(`${identity} came to ${room.name}`));

@@ -155,7 +155,7 @@ const findStep = async (page: RecordingPage, from: number, find: (recording: Rec
 
 const isSpoken = (level: number): boolean => level > SPEECH_LEVEL;
 const isHeard = (level: number): boolean => level > HEARD_LEVEL;
-/** The first step that is silent for `silentMs`, behind one that is not; -1 while there is none. */
+/** The first step of a silence of `silentMs` after a sound; -1 when it is not found. */
 const findSilence = (levels: readonly number[], isSound: (level: number) => boolean, silentMs: number): number => {
   let last = -1;
   for (const [step, level] of levels.entries()) {

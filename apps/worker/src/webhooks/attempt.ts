@@ -111,7 +111,7 @@ export type AttemptOptions = {
   userAgent: string;
 };
 
-/** What became of a message. `response`: the first bytes of the body; null when there is none, or it is encoded. */
+/** The result of sending a message. `response`: the first bytes of the body; null when it is empty or encoded. */
 export type PostResult = Pick<AttemptResult, "outcome" | "delayMs" | "slowMs"> & {
   class: AttemptClass;
   status: number | null;

@@ -65,7 +65,7 @@ const estimateTokens = (inputLength: number, outputLength: number): Tokens => ({
   isEstimated: true,
 });
 
-/** The first choice of an event, null for an event without one; and its usage, which is often in an event of its own. */
+/** Reads an event: its first choice and its usage, each null when it is missing. Usage often comes in a separate event. */
 const readEvent = (data: string): { choice: Choice | null; tokens: Tokens | null } => {
   let event: { choices?: unknown; usage?: unknown } | null;
   try {

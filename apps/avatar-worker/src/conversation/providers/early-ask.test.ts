@@ -44,7 +44,7 @@ test("the person goes on, or ends with another text: the request is aborted, and
   expect(signals.map(({ aborted }) => aborted)).toEqual([true, true, false]);
 });
 
-test("a turn with tools: what was asked without them is not its answer", async () => {
+test("an early request without tools, the turn has tools: the model is asked again", async () => {
   const { begin, early } = start();
   begin(says("Open the door."));
   const tool = { name: "open", description: "", parameters: {} };

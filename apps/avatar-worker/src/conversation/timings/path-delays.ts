@@ -1,6 +1,6 @@
 /**
  * How long sound is on its way between a person and the avatar. The time of the network is half a round trip to the page. Our buffer
- * against jitter is measured. The page reports nothing of its own buffer: it is taken to be that of Chromium for even packets.
+ * against jitter is measured. The page does not report its buffer: the value of Chromium for even packets is assumed.
  */
 import type { Room } from "@livekit/rtc-node";
 import { PERSON_IDENTITY } from "@realtime-avatar/domain/calls/room";

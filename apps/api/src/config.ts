@@ -20,6 +20,7 @@ import {
   type Variables,
 } from "@realtime-avatar/runtime/config";
 import { readAssetQuota } from "@realtime-avatar/runtime/config/asset-quota";
+import { readCallRetentionDays } from "@realtime-avatar/runtime/config/call-retention";
 import { readSpeechSettings } from "@realtime-avatar/runtime/config/speech";
 import { readPublicAssetOrigin, readPublicUrl } from "@realtime-avatar/runtime/public-url";
 import { readStorageConfig } from "@realtime-avatar/runtime/storage-config";
@@ -67,6 +68,8 @@ export type ApiConfig = CommonConfig & {
   storage: StorageConfig;
   /** How many videos of a tenant, in each environment, may be queued or rendered. */
   maxRunningVideosPerTenant: number;
+  /** After how many days what is kept of a call is deleted. */
+  callRetentionDays: number;
   webhooks: WebhookConfig;
   /** The voices of avatars. */
   speech: SpeechSettings;
@@ -166,6 +169,7 @@ const readSettings = (variables: Variables): ApiConfig => {
     ),
     storage: readStorageConfig(variables, common.database.dataDirectory),
     maxRunningVideosPerTenant: readNumber(variables, "MAX_RUNNING_VIDEOS_PER_TENANT", 1) ?? DEFAULT_MAX_RUNNING_VIDEOS,
+    callRetentionDays: readCallRetentionDays(variables),
     webhooks: readWebhookConfig(variables),
     speech: readSpeechSettings(variables),
     metricsPort: readMetricsPort(variables, "METRICS_PORT", "PORT", port),

@@ -11,6 +11,7 @@ import {
   type Variables,
 } from "@realtime-avatar/runtime/config";
 import { type AssetQuota, readAssetQuota } from "@realtime-avatar/runtime/config/asset-quota";
+import { readCallRetentionDays } from "@realtime-avatar/runtime/config/call-retention";
 import { readSpeechSettings } from "@realtime-avatar/runtime/config/speech";
 import { readVideoSignerConfig, type VideoSignerConfig } from "@realtime-avatar/runtime/config/video-signer";
 import { readPublicAssetOrigin } from "@realtime-avatar/runtime/public-url";
@@ -33,6 +34,8 @@ export type WorkerConfig = CommonConfig & {
   quota: AssetQuota;
   /** After how many days the files of videos are deleted; null: never. */
   generatedMaxAgeDays: number | null;
+  /** After how many days what is kept of a call is deleted. */
+  callRetentionDays: number;
   /** The voices of videos. */
   speech: SpeechSettings;
   /** Scheme, host and port of the public URLs in the bodies of webhooks: those of the API. */
@@ -68,6 +71,7 @@ const readSettings = (variables: Variables): WorkerConfig => {
     storage: readStorageConfig(variables, common.database.dataDirectory),
     quota: readAssetQuota(variables),
     generatedMaxAgeDays: readInteger(variables, "GENERATED_FILES_MAX_AGE_DAYS", null, [1, 36_500]),
+    callRetentionDays: readCallRetentionDays(variables),
     speech: readSpeechSettings(variables),
     // Without the variable, where an API on this machine listens.
     assetOrigin: readPublicAssetOrigin(variables) ?? `http://${common.host}:${readPort(variables, "PORT", 3000)}`,

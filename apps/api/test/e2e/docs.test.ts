@@ -276,6 +276,7 @@ describe("the configuration", () => {
     const runtime = [
       "config",
       "config/asset-quota",
+      "config/call-retention",
       "config/speech",
       "config/video-signer",
       "public-url",

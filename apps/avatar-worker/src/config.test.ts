@@ -21,20 +21,25 @@ test("the configuration, with and without variables: values, or defaults", () =>
   const { secret, ...defaults } = readConfig({ AVATAR_WORKER_SECRET });
   expect(secret.reveal()).toBe(AVATAR_WORKER_SECRET);
   expect(defaults).toEqual({
-    ...{ serviceUrl: "http://127.0.0.1:3000", slots: 4, renderer: "face", label: "AI", shard: 0, logLevel: "info" },
+    ...{ serviceUrl: "http://127.0.0.1:3000", slots: 4, renderer: "face", label: "AI", shards: [0], logLevel: "info" },
     ...{ host: "127.0.0.1", port: 3002, metricsPort: null, tracing: null, conversation: null },
     speech: FLITE_SETTINGS,
   });
   const variables = {
     SERVICE_URL: "https://example.com/",
     AVATAR_SLOTS: "1000",
-    AVATAR_WORKER_SHARD: "12",
+    AVATAR_WORKER_SHARD: "3-5,12",
     RENDERER: "portrait",
     AVATAR_MARK: "AI-GENERATED",
     LOG_LEVEL: "debug",
   };
   const read = readConfig({ AVATAR_WORKER_SECRET, ...variables });
-  expect(read).toMatchObject({ serviceUrl: "https://example.com", slots: 1000, shard: 12, logLevel: "debug" });
+  expect(read).toMatchObject({
+    serviceUrl: "https://example.com",
+    slots: 1000,
+    shards: [3, 4, 5, 12],
+    logLevel: "debug",
+  });
   expect(read).toMatchObject({ renderer: "portrait", label: "AI-GENERATED" });
   expect(readConfig({ AVATAR_WORKER_SECRET, AVATAR_MARK: "none" }).label).toBe("");
 });
@@ -69,6 +74,11 @@ test.each([
   ["AVATAR_MARK", "HUNTER2 HUNTER2 HUNTER2"],
   ["AVATAR_SLOTS", "0"],
   ["AVATAR_SLOTS", "1001"],
+  ["AVATAR_WORKER_SHARD", "1024"],
+  ["AVATAR_WORKER_SHARD", "5-3"],
+  ["AVATAR_WORKER_SHARD", "1,0-2"],
+  ["AVATAR_WORKER_SHARD", "1, 2"],
+  ["AVATAR_WORKER_SHARD", "-s3"],
   ["LOG_LEVEL", "loud"],
 ])("a bad %s, %j: refused by its name, without the value", (name, value) => {
   const refused = expect(() => readConfig({ AVATAR_WORKER_SECRET, [name]: value }));

@@ -6,7 +6,6 @@ import {
   readAvatarMark,
   readAvatarWorkerSecret,
   readHost,
-  readInteger,
   readLogLevel,
   readMetricsPort,
   readPort,
@@ -32,8 +31,8 @@ export type AvatarWorkerConfig = {
   conversation: ConversationSettings | null;
   /** The voices of calls. */
   speech: SpeechSettings;
-  /** The shard whose calls it takes, in an installation with shards. */
-  shard: number;
+  /** The shards whose calls it takes, in an installation with shards. */
+  shards: readonly number[];
   host: string;
   /** Port of the health checks. */
   port: number;
@@ -49,6 +48,18 @@ const readUrl = (text: string): string | undefined => {
   const { protocol, username, password, origin, pathname } = new URL(text);
   const isPlain = ["http:", "https:"].includes(protocol) && username === "" && password === "" && pathname === "/";
   return isPlain ? origin : undefined;
+};
+
+/** Numbers and ranges of shards, without spaces: `0-7,12`. */
+const readShards = (text: string): number[] | undefined => {
+  const shards: number[] = [];
+  for (const part of text.split(",")) {
+    const [, start, end = start] = /^(\d{1,4})(?:-(\d{1,4}))?$/.exec(part) ?? [];
+    const [from, to] = [Number(start), Number(end)];
+    if (start === undefined || from > to || to >= MAX_SHARDS) return undefined;
+    for (let shard = from; shard <= to; shard++) shards.push(shard);
+  }
+  return new Set(shards).size === shards.length ? shards : undefined;
 };
 
 const readSettings = (variables: Variables): AvatarWorkerConfig => {
@@ -75,7 +86,13 @@ const readSettings = (variables: Variables): AvatarWorkerConfig => {
     label: readAvatarMark(variables),
     conversation: readConversationSettings(variables, speech),
     speech,
-    shard: readInteger(variables, "AVATAR_WORKER_SHARD", 0, [0, MAX_SHARDS - 1]),
+    shards: readVariable(
+      variables,
+      "AVATAR_WORKER_SHARD",
+      [0],
+      `numbers of shards from 0 to ${MAX_SHARDS - 1}, each once, such as 3 or 0-7,12`,
+      readShards,
+    ),
     host: readHost(variables),
     port,
     metricsPort: readMetricsPort(variables, "AVATAR_WORKER_METRICS_PORT", "AVATAR_WORKER_PORT", port),

@@ -13,6 +13,7 @@ Usage: bun run avatar-worker [--help | --version]
   SERVICE_URL           address of the API (http://127.0.0.1:3000)
   AVATAR_WORKER_SECRET  the secret that the API has as well
   AVATAR_SLOTS          how many calls it can have at once, 1 to 1000 (4)
+  AVATAR_WORKER_SHARD   the shards whose calls it takes, with shards on Citus, such as 3 or 0-7,12 (0)
   AVATAR_MARK           drawn into each picture: up to 16 capital letters and digits, or none (AI)
   RENDERER              face, or portrait for still pictures (face)
   AVATAR_WORKER_PORT    port of the health checks (3002)

@@ -1,5 +1,5 @@
 /** The avatar worker: asks the service for calls, and has them until they end. It stops on a signal. */
-import { randomBytes } from "node:crypto";
+import { randomBytes, randomInt } from "node:crypto";
 import { type AtExit, runProcess } from "@realtime-avatar/runtime/lifecycle";
 import { createLog, inTurns } from "@realtime-avatar/runtime/log";
 import { openTracing } from "@realtime-avatar/runtime/tracing/open";
@@ -9,7 +9,8 @@ import { watchProviders } from "./conversation/providers/watch.ts";
 import { conversationFeatures, describeProviders, SPEECH_FEATURES } from "./conversation/settings.ts";
 import { createPreloads } from "./fleet/preloads.ts";
 import { createService } from "./fleet/service.ts";
-import { type Sync, startSync } from "./fleet/sync.ts";
+import { ownSlots, shareSlots } from "./fleet/slots.ts";
+import { combinedSyncs, type Sync, type SyncParts, startSync } from "./fleet/sync.ts";
 import { reasonOf, respondHealth, serveHttp, type WorkerHealth } from "./health.ts";
 import type { WorkerMetrics } from "./metrics.ts";
 import { protectProcess } from "./process/protect.ts";
@@ -35,6 +36,30 @@ const serveHealth = async (
   return { url: checks.url, metrics: `${served.url}metrics` };
 };
 
+/** The ids of the worker in its shards. One database does not look at the shard. */
+const idsIn = (workerId: string, shards: readonly number[]): string[] =>
+  shards.map((shard) => (shard === 0 ? workerId : `${workerId}-s${shard}`));
+
+/** Starts a sync for each shard. */
+const startSyncs = (
+  workerId: string,
+  config: AvatarWorkerConfig,
+  parts: Omit<SyncParts, "service" | "slots" | "isShared">,
+): Sync => {
+  const { shards, slots: total } = config;
+  const isShared = shards.length > 1;
+  // A call that cannot start here starts at another worker.
+  const usable = (): number => (parts.processes.canStart() ? total : 0);
+  const slots = isShared ? shareSlots(usable, shards.length, randomInt(shards.length)) : [ownSlots(usable)];
+  return combinedSyncs(
+    idsIn(workerId, shards).map((id, at) => {
+      const log = isShared ? parts.log.child({ shard: shards[at] }) : parts.log;
+      const service = createService({ ...config, workerId: id });
+      return startSync({ ...parts, log, service, slots: slots[at] as (typeof slots)[number], isShared });
+    }),
+  );
+};
+
 const start = async (atExit: AtExit): Promise<void> => {
   // Before anything else: its environment contains the secret.
   await protectProcess();
@@ -51,8 +76,7 @@ const start = async (atExit: AtExit): Promise<void> => {
   atExit(async () => metrics?.stop());
   const tracing = await openTracing(config.tracing, version, log, atExit);
   // A new one for each process: a process that starts again has none of the calls of the one before it.
-  const workerId = `wrk_${randomBytes(12).toString("hex")}${config.shard === 0 ? "" : `-s${config.shard}`}`;
-  const service = createService({ ...config, workerId });
+  const workerId = `wrk_${randomBytes(12).toString("hex")}`;
   let isStopping = false;
   const health = (): WorkerHealth => {
     if (isStopping) return { status: "unavailable", reason: "shutting_down" };
@@ -76,14 +100,14 @@ const start = async (atExit: AtExit): Promise<void> => {
     throw new Error("The process of a call does not start: LiveKit's library needs glibc, macOS or Windows.");
   });
   const pictures = { renderer: config.renderer, label: config.label };
-  const preloads = config.renderer === "face" ? createPreloads({ service, processes, pictures }) : null;
+  const preloads = config.renderer === "face" ? createPreloads({ processes, pictures }) : null;
   atExit(async () => preloads?.stop());
   const addresses = isChild ? { pid: process.pid } : await serveHealth(config, metrics, health, atExit);
   const features = [...SPEECH_FEATURES, ...(conversation ? conversationFeatures(conversation) : [])];
   if (conversation) log.info(describeProviders(conversation), "calls are conversations: what is said is sent to these");
   else log.info("calls echo what a person says: OPENAI_API_KEY or LLM_URL makes them conversations");
-  const running = startSync({
-    ...{ service, slots: config.slots, features, processes, preloads, pictures, conversation, log, metrics },
+  const running = startSyncs(workerId, config, {
+    ...{ features, processes, preloads, pictures, conversation, log, metrics },
     speech: config.speech,
     traces: tracing && traceCalls(tracing),
   });
@@ -95,7 +119,8 @@ const start = async (atExit: AtExit): Promise<void> => {
     await running.stop();
     log.info("stopped");
   });
-  log.info({ ...addresses, workerId, slots: config.slots, service: config.serviceUrl }, "started");
+  const { slots, shards, serviceUrl } = config;
+  log.info({ ...addresses, workerId: idsIn(workerId, shards)[0], slots, shards, service: serviceUrl }, "started");
 };
 
 runProcess(start, { endsWithStdin: isChild });

@@ -2489,6 +2489,7 @@ export type SyncWorkerRow = {
   leaseEnds: Date | null;
   hasVoices: boolean | null;
   usage: object | null;
+  shared: object | null;
 };
 export const syncWorker = databaseFunction<SyncWorkerInput, SyncWorkerRow>(
   "sync_worker",
@@ -2508,7 +2509,7 @@ export const syncWorker = databaseFunction<SyncWorkerInput, SyncWorkerRow>(
     entryIds: null,
     requestId: null,
   },
-  'result as "result", lease_ends as "leaseEnds", has_voices as "hasVoices", usage as "usage"',
+  'result as "result", lease_ends as "leaseEnds", has_voices as "hasVoices", usage as "usage", shared as "shared"',
 );
 
 export type UpdateApiKeyInput = {

@@ -32,6 +32,7 @@ import {
   PRELOAD,
   RESUME,
   SERVICE_FEATURES,
+  SHARED_SLOTS,
   type SyncRequest,
   type SyncResponse,
   TRANSCRIPT,
@@ -221,6 +222,12 @@ const createPreloading = (manifests: Manifests) => {
   };
 };
 
+/** A worker without slots has nothing to wait for: it stops, unless it can have slots here again. */
+const isStopping = ({ slots, features }: SyncRequest): boolean => slots === 0 && !features.includes(SHARED_SLOTS);
+
+/** What of a shard is news to a worker that shares its slots: each further call that waits is none. */
+const wanted = (shared: SyncResult["shared"]) => shared && [shared.slots, shared.waiting > 0];
+
 /**
  * Remembers what each worker has said and was told. Only news ends a wait: a call that ends is listed, and told again, until its
  * worker has left. As a digest, because the calls of a worker can be 400 kB. A sync with a change does not wait: a worker aborts its
@@ -233,7 +240,7 @@ const createMemory = () => {
     isNews: (
       workerId: string,
       request: SyncRequest,
-      { end, move }: SyncResult,
+      { end, move, shared }: SyncResult,
       preloads: PresentedPreload[],
     ): boolean => {
       const { slots, calls } = request;
@@ -244,12 +251,13 @@ const createMemory = () => {
       const ends = end.map(({ sessionId, generation }) => [sessionId, generation]);
       const moves = move.map(({ sessionId, roomNumber }) => [sessionId, roomNumber]);
       const digest = createHash("sha256")
-        .update(JSON.stringify([slots, states, ends, moves, preloads.map(({ preload_id }) => preload_id)]))
+        .update(
+          JSON.stringify([slots, states, ends, moves, preloads.map(({ preload_id }) => preload_id), wanted(shared)]),
+        )
         .digest("base64");
       const isSame = last.get(workerId)?.digest === digest;
       if (last.size >= MAX_WORKERS) last.clear();
-      // A worker without slots stops.
-      if (slots === 0) last.delete(workerId);
+      if (isStopping(request)) last.delete(workerId);
       else last.set(workerId, { digest, request: new WeakRef(request) });
       return !isSame;
     },
@@ -283,7 +291,7 @@ export const createWorkerSyncs = (dependencies: Dependencies) => {
   };
 
   const respond = (
-    { end, turns, hasVoices, usage }: SyncResult,
+    { end, turns, hasVoices, usage, shared }: SyncResult,
     start: AssignedCall[],
     move: Move[],
     preloads: PresentedPreload[],
@@ -298,6 +306,7 @@ export const createWorkerSyncs = (dependencies: Dependencies) => {
       ...(move.length > 0 && { move }),
       ...(preloads.length > 0 && { preload: preloads }),
       ...(turns.length > 0 && { turns: turns.map(presentTurn) }),
+      ...(shared && { shared }),
       ...(features.includes(WIRE_2) && { features: [...SERVICE_FEATURES] }),
       ...(tokens.length > 0 && { tokens }),
       ...(features.includes(CONVERSATION) && !hasVoices && { wants_catalog: true }),
@@ -324,8 +333,7 @@ export const createWorkerSyncs = (dependencies: Dependencies) => {
     const watched = lostWorkers.watch(workerId, request.features, signal);
     try {
       const first = await syncOnce(sync, watched.written);
-      // A worker without slots has nothing to wait for.
-      if (first.isNews || request.slots === 0) return first.response;
+      if (first.isNews || isStopping(request)) return first.response;
       const waiting = realtime.waitingWorkers(db);
       const waited = waiting.wait(workerId);
       for (const part of first.missing) void part.then(() => waiting.wake(workerId));

@@ -3,6 +3,7 @@ import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { readFile } from "node:fs/promises";
 import { grantService } from "@realtime-avatar/db/grant";
 import { rebalanceShards } from "@realtime-avatar/db/shards/manage";
+import { migrateShards } from "@realtime-avatar/db/shards/split";
 import { client } from "@realtime-avatar/testing/database";
 import { portraitPath } from "@realtime-avatar/testing/photos";
 import { CITUS_BIN } from "@realtime-avatar/testing/postgres/citus";
@@ -10,6 +11,7 @@ import { bun, startProcess } from "@realtime-avatar/testing/processes";
 import { until } from "@realtime-avatar/testing/until";
 import { callAnew } from "../support/api.ts";
 import { assetCalls } from "../support/assets.ts";
+import { WORKER_SECRET } from "../support/calls/calls.ts";
 import { seedPerson, signInAgain } from "../support/people/people.ts";
 import { type Installation, startInstallation } from "../support/shards/installation.ts";
 import { startLoad } from "../support/shards/load.ts";
@@ -107,6 +109,46 @@ describe.skipIf(installation === null)("the API on shards", () => {
     await calls.syncOf("wrk_own-s3", { features: ["voice"], calls: [ended as never] });
     expect(await calls.session(session_id)).toMatchObject({ status: "released" });
     expect((await calls.sync("wrk_far-s9", {})).status).toBe(503);
+  });
+
+  test("one avatar worker with one slot for all shards: calls of two of them, one after the other", async () => {
+    const server = Bun.serve({ port: 0, fetch: (request) => api.app.handle(request) });
+    const worker = startProcess(bun("apps/avatar-worker/src/main.ts"), {
+      ...{ SERVICE_URL: `http://127.0.0.1:${server.port}`, AVATAR_WORKER_SECRET: WORKER_SECRET },
+      ...{ AVATAR_WORKER_SHARD: `0-${SHARDS - 1}`, AVATAR_SLOTS: "1", AVATAR_WORKER_PORT: "0", RENDERER: "portrait" },
+    });
+    const [, id] = await worker.waitFor(/"workerId":"(wrk_\w+)"/);
+    const slots = async () => {
+      const rows = await Promise.all(
+        Array.from({ length: SHARDS }, (_, shard) =>
+          databases
+            .ofShard(shard)
+            .run<{ taken: boolean }>("select session_id is not null as taken from avatar_slots where worker_id = $1", [
+              shard === 0 ? id : `${id}-s${shard}`,
+            ]),
+        ),
+      );
+      return rows.flatMap((taken, shard) => taken.map((row) => ({ ...row, shard })));
+    };
+    const databases = await openDatabases(coordinator);
+    for (const shard of [2, 1]) {
+      const key = await keyIn(shard);
+      const { id: avatarId } = (await create(key)).body;
+      await databases.ofShard(shard).run("update avatars set status = 'ready' where id = $1", [avatarId]);
+      // Until the worker has moved its slot there, the call waits.
+      const started = await until(async () => {
+        expect((await slots()).length).toBeLessThanOrEqual(1);
+        const answer = await calls.start({ avatar_id: avatarId }, key);
+        expect([200, 429, 501]).toContain(answer.status);
+        return answer.status === 200 && answer;
+      });
+      expect(await slots()).toEqual([{ taken: true, shard }]);
+      const { session_id } = (started as { body: { session_id: string } }).body;
+      expect((await calls.release({ session_id }, key)).status).toBe(200);
+    }
+    worker.kill("SIGTERM");
+    expect(await worker.exited).toBe(0);
+    await Promise.all([databases.close(), server.stop(true)]);
   });
 
   test("the last uses of keys of several shards: each is written in its own", async () => {
@@ -218,6 +260,26 @@ describe.skipIf(installation === null)("moves under load", () => {
     await admin.end();
     await move(2, (await outcome) === "moved" ? from : otherPort(from));
     expect(await load.stop()).toEqual(NOTHING_WRONG);
+  });
+
+  test("a shard that is added: its new keys are valid at once in a process that has not seen it; without the coordinator 503, not 401", async () => {
+    const [seeing, blind] = [await openDatabases(coordinator), await openDatabases(coordinator, { deadlineMs: 5000 })];
+    await migrateShards(coordinator, SHARDS + 1);
+    const key = await keyIn(SHARDS);
+    const call = callAnew(seeing.ofShard(0), { databases: seeing });
+    expect((await create(key, call)).status).toBe(201);
+    const callBlind = callAnew(blind.ofShard(0), { databases: blind });
+    await nodes[0].server.freeze();
+    try {
+      const refused = await create(key, callBlind);
+      expect([refused.status, refused.body.code]).toEqual([503, "unavailable"]);
+    } finally {
+      await nodes[0].server.thaw();
+    }
+    expect(await until(async () => ((await create(key, callBlind)).status === 201 ? 201 : 0))).toBe(201);
+    const invalid = key.replace(/^rta_live_../, "rta_live_0z");
+    expect((await create(invalid, callBlind)).body.code).toBe("invalid_api_key");
+    await Promise.all([seeing.close(), blind.close()]);
   });
 
   test("a placement that is never read again: requests go on at the old node, with a hop", async () => {

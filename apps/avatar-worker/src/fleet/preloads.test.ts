@@ -58,7 +58,8 @@ const create = (times: Partial<PreloadTimes> = {}) => {
     },
   };
   const pictures = { renderer: "face" as const, label: "AI" };
-  const preloads = createPreloads({ service, processes: { take }, pictures }, { ...TIMES, ...times }, () => now);
+  const created = createPreloads({ processes: { take }, pictures }, { ...TIMES, ...times }, () => now);
+  const preloads = { ...created, apply: (list: ReturnType<typeof preload>[]) => created.apply(list, service) };
   const untilLoaded = (index: number) => until(() => started[index]?.received.includes("preloaded"), { pollMs: 5 });
   const pass = (ms: number): void => {
     now += ms;

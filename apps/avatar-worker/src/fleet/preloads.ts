@@ -18,11 +18,12 @@ const MAX_KNOWN = 1000;
 export type PreloadTimes = { keepMs: number; pauseMs: number };
 const TIMES: PreloadTimes = { keepMs: 60_000, pauseMs: PAUSE_MS };
 
+type FileService = Pick<Service, "preloadFile">;
 type Preload = NonNullable<SyncResponse["preload"]>[number];
 
 export type Preloads = {
-  /** Loads what a response asks for, unless it has been or another one is being loaded. */
-  apply(preloads: readonly Preload[]): void;
+  /** Loads what a response of `service` asks for, unless it has been or another one is being loaded. */
+  apply(preloads: readonly Preload[], service: FileService): void;
   /** Returns the process that has loaded the avatar of a call, or is loading it, or null. The caller owns the process from then on. */
   take(call: Pick<AssignedCall, "avatar" | "mode">): CallProcess | null;
   stop(): Promise<void>;
@@ -39,7 +40,6 @@ type Waiting = {
 };
 
 export type PreloadParts = {
-  service: Pick<Service, "preloadFile">;
   processes: Pick<CallProcesses, "take">;
   pictures: PictureSettings;
 };
@@ -49,7 +49,8 @@ const keyOf = ({ avatar_id, manifest }: AssignedCall["avatar"]): string => JSON.
 /** Has a process load an avatar. `onGone` is called once, when it ends before it is released. */
 const startLoading = (
   { avatar }: Preload,
-  { service, processes, pictures }: PreloadParts,
+  service: FileService,
+  { processes, pictures }: PreloadParts,
   keepMs: number,
   onGone: () => void,
 ): Waiting => {
@@ -105,7 +106,7 @@ export const createPreloads = (
   let startedAt = Number.NEGATIVE_INFINITY;
   let isStopped = false;
 
-  const start = (preload: Preload): void => {
+  const start = (preload: Preload, service: FileService): void => {
     const key = keyOf(preload.avatar);
     const before = waiting.get(key);
     if (before) {
@@ -115,20 +116,20 @@ export const createPreloads = (
     const [oldest] = waiting.values();
     if (waiting.size >= MAX_WAITING) void oldest?.end();
     startedAt = now();
-    const started = startLoading(preload, parts, keepMs, () => {
+    const started = startLoading(preload, service, parts, keepMs, () => {
       if (waiting.get(key) === started) waiting.delete(key);
     });
     waiting.set(key, started);
   };
 
   return {
-    apply: (preloads) => {
+    apply: (preloads, service) => {
       for (const preload of preloads) {
         const isBusy = now() - startedAt < pauseMs || [...waiting.values()].some(({ isLoading }) => isLoading);
         if (isStopped || isBusy || known.has(preload.preload_id)) continue;
         if (known.size >= MAX_KNOWN) known.clear();
         known.add(preload.preload_id);
-        start(preload);
+        start(preload, service);
       }
     },
     take: ({ avatar, mode }) => {

@@ -7,6 +7,7 @@ import { createLog } from "@realtime-avatar/runtime/log";
 import { FLITE_SETTINGS } from "@realtime-avatar/speech/settings";
 import { assigned } from "../../test/support/assigned.ts";
 import { startCallProcess } from "../process/call-process.ts";
+import { ownSlots } from "./slots.ts";
 import { startSync } from "./sync.ts";
 
 const noFile = () => Promise.reject(new Error("no file"));
@@ -58,7 +59,11 @@ const start = (steps: Step[], { isHeld = false } = {}) => {
     return { ...started, send, listen };
   };
   const { stop, calls } = startSync({
-    ...{ service: { sync, file: noFile, preloadFile: noFile, transcript: noFile }, slots: 1, features: [] },
+    ...{
+      service: { sync, file: noFile, preloadFile: noFile, transcript: noFile },
+      slots: ownSlots(() => 1),
+      features: [],
+    },
     ...{ processes: { take, ready: async () => {}, canStart: () => true, stop: async () => {} } },
     ...{ log: createLog("warn", { write: (line) => line.includes("the lease has ended") && lost.resolve() }) },
     ...{

@@ -19,6 +19,7 @@ import { assigned } from "../../test/support/assigned.ts";
 import { type ConversationSettings, readConversationSettings } from "../conversation/settings.ts";
 import type { CallProcesses } from "../process/spare.ts";
 import { RefusedRequest } from "./service.ts";
+import { ownSlots } from "./slots.ts";
 import { type Pause, startSync } from "./sync.ts";
 
 const pictures = { renderer: "portrait", label: "AI" } as const;
@@ -53,7 +54,7 @@ test("a response that comes when its lease has ended: starts no call", async () 
   const processes = { ...noProcesses, take };
   const parts = {
     service,
-    slots: 1,
+    slots: ownSlots(() => 1),
     features: [],
     processes,
     log: createLog("silent"),
@@ -81,7 +82,7 @@ test("a worker that cannot start processes: offers no slots until it can", async
   };
   const processes = { ...noProcesses, canStart: () => canStart };
   const parts = {
-    slots: 3,
+    slots: ownSlots(() => (canStart ? 3 : 0)),
     features: [],
     processes,
     log: createLog("silent"),
@@ -114,7 +115,7 @@ const workerWith = (
   const { stop } = startSync(
     {
       service,
-      slots: 1,
+      slots: ownSlots(() => 1),
       features,
       processes: noProcesses,
       log,
@@ -204,7 +205,7 @@ test("syncs that fail: one line in the log for each reason, until the service re
   const worker = startSync({
     ...{
       service: { sync, file, preloadFile: file, transcript: file },
-      slots: 1,
+      slots: ownSlots(() => 1),
       features: [],
       processes: noProcesses,
       metrics: null,

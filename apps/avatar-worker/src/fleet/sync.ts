@@ -9,6 +9,7 @@ import {
   RESUME,
   type ReportedCall,
   type ReportedTurn,
+  SHARED_SLOTS,
   type SyncRequest,
   type SyncResponse,
   TRANSCRIPT,
@@ -27,6 +28,7 @@ import { type Call, startCall } from "./call.ts";
 import { createLease, type Lease } from "./lease.ts";
 import type { Preloads } from "./preloads.ts";
 import { RefusedRequest, type Service } from "./service.ts";
+import type { ShardSlots } from "./slots.ts";
 
 /** A sync waits for work at the service. One that brings nothing new before this time has not waited. */
 const MIN_WAIT_MS = 500;
@@ -44,7 +46,9 @@ const GOODBYE_MS = 2000;
 
 export type SyncParts = {
   service: Service;
-  slots: number;
+  slots: ShardSlots;
+  /** Whether other shards have slots of the worker as well. */
+  isShared?: boolean;
   /** The fields of the start of a call that its renderer can use. */
   features: readonly string[];
   processes: CallProcesses;
@@ -211,11 +215,14 @@ const boundHeard = (calls: readonly ReportedCall[]): ReportedCall[] => {
  * The form of requests: what the service accepts. A worker begins with the form of the release before, and uses what the last
  * response has named. A replica of the release before names nothing, and refuses what it does not know.
  */
-const createForm = ({ features: rendererFeatures, preloads, conversation }: SyncParts) => {
-  const features = [WIRE_2, TRANSCRIPT, RESUME, ...(preloads === null ? [] : [PRELOAD]), ...rendererFeatures];
+const createForm = ({ features: rendererFeatures, preloads, conversation, isShared = false }: SyncParts) => {
+  const own = [WIRE_2, TRANSCRIPT, RESUME, ...(preloads === null ? [] : [PRELOAD]), ...rendererFeatures];
+  const features = isShared ? [SHARED_SLOTS, ...own] : own;
   let serviceFeatures: readonly string[] = [];
   let wantsCatalog = false;
   return {
+    /** The last request: the worker stops. */
+    goodbye: (): SyncRequest => ({ slots: 0, features: own.slice(0, MAX_FIRST_FEATURES), calls: [] }),
     /** Fields of later forms are sent while `serviceFeatures` has their names. */
     requestOf: (slots: number, calls: ReportedCall[]): SyncRequest => {
       const known = serviceFeatures.includes(WIRE_2) ? features : features.slice(0, MAX_FIRST_FEATURES);
@@ -267,6 +274,16 @@ const createFailures = ({ log, metrics }: Pick<SyncParts, "log" | "metrics">) =>
   };
 };
 
+/** The syncs of all shards as one. `isConnected`: with one shard at least. */
+export const combinedSyncs = (syncs: readonly Sync[]): Sync => ({
+  isConnected: () => syncs.some((sync) => sync.isConnected()),
+  failure: () => syncs.map((sync) => sync.failure()).find((failure) => failure !== undefined),
+  calls: () => syncs.flatMap((sync) => sync.calls()),
+  stop: async () => {
+    await Promise.all(syncs.map((sync) => sync.stop()));
+  },
+});
+
 /** Syncs until `stop`. One sync is at the service at all times, and waits there for work. `pause`: between two syncs. */
 export const startSync = (parts: SyncParts, pause: Pause = pauseByClock): Sync => {
   const { service, slots, log, traces } = parts;
@@ -285,14 +302,16 @@ export const startSync = (parts: SyncParts, pause: Pause = pauseByClock): Sync =
   const lease = createLease(() => {
     log.warn("the lease has ended: the worker leaves its rooms");
     void calls.leaveAll();
+    slots.lost();
   });
+  slots.onChange(() => change.abort());
 
   /** Does a sync. Returns for how many milliseconds to wait before the next one. */
   const syncOnce = async (signal: AbortSignal): Promise<number> => {
     const sentAt = performance.now();
     const sentTime = Date.now();
-    // A call that cannot start here starts at another worker.
-    const request = form.requestOf(parts.processes.canStart() ? slots : 0, calls.report());
+    const listed = calls.report();
+    const request = form.requestOf(slots.offer(listed), listed);
     const states = statesOf(request.calls);
     const isSame = states === lastStates;
     lastStates = states;
@@ -304,9 +323,10 @@ export const startSync = (parts: SyncParts, pause: Pause = pauseByClock): Sync =
       calls.renewLeases();
       failures.end();
       form.answered(response);
+      slots.answered(request, response);
       // A worker that was stopped reads it too late: the calls may be at another worker.
       const isNews = lease.isHeld() && calls.apply(response, request);
-      parts.preloads?.apply(response.preload ?? []);
+      parts.preloads?.apply(response.preload ?? [], service);
       const elapsed = performance.now() - sentAt;
       quickSyncs = isSame && !isNews && elapsed < MIN_WAIT_MS ? quickSyncs + 1 : 0;
       return quickSyncs > MAX_QUICK_SYNCS ? SYNC_INTERVAL_MS - elapsed : 0;
@@ -339,7 +359,7 @@ export const startSync = (parts: SyncParts, pause: Pause = pauseByClock): Sync =
       lease.stop();
       await calls.leaveAll();
       // Without it, the service would wait until the lease ends.
-      await service.sync(form.requestOf(0, []), AbortSignal.timeout(GOODBYE_MS)).catch(() => {});
+      await service.sync(form.goodbye(), AbortSignal.timeout(GOODBYE_MS)).catch(() => {});
     },
   };
 };

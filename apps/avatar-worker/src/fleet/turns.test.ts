@@ -9,6 +9,7 @@ import { until } from "@realtime-avatar/testing/until";
 import { assigned } from "../../test/support/assigned.ts";
 import { startCallProcess } from "../process/call-process.ts";
 import type { ToCallProcess } from "../process/messages.ts";
+import { ownSlots } from "./slots.ts";
 import { startSync } from "./sync.ts";
 import { createTurns } from "./turns.ts";
 
@@ -64,7 +65,7 @@ const start = ({ isLost = (_: SyncRequest): boolean => false, features = [...SER
   const worker = startSync({
     ...{
       service: { sync, file: noFile, preloadFile: noFile, transcript: noFile },
-      slots: 1,
+      slots: ownSlots(() => 1),
       features: [],
       speech: FLITE_SETTINGS,
     },

@@ -95,6 +95,8 @@ export type SyncResult = {
   hasVoices: boolean;
   /** Of each call that it has, if it holds conversations. */
   usage: CallUsage[];
+  /** How many slots it has in this shard, and how many calls wait there; null of a worker of one shard. */
+  shared: { slots: number; waiting: number } | null;
 };
 
 /**
@@ -156,7 +158,7 @@ export const syncWorker = async (
     ...{ calls: reported, usage, dailyTokens, turns, maxTurns: features.includes(TURNS) ? MAX_TURNS : 0 },
     ...{ leaseSeconds, sessionLeaseSeconds, entryIds, requestId },
   });
-  const { result, leaseEnds, hasVoices, usage: counted } = row as SyncWorkerRow;
+  const { result, leaseEnds, hasVoices, usage: counted, shared } = row as SyncWorkerRow;
   const { start, move, end, rooms, preloads, turns: given } = result as SyncRow;
   return {
     start: start.map(({ brought, ...call }) => ({
@@ -171,6 +173,7 @@ export const syncWorker = async (
     leaseEnds: leaseEnds as Date,
     hasVoices: hasVoices === true,
     usage: (counted ?? []) as CallUsage[],
+    shared: shared as SyncResult["shared"],
   };
 };
 

@@ -85,8 +85,13 @@ export const MAX_LISTED_TURNS = 64;
  * The functions of the database have the same name.
  */
 export const CONVERSATION = "conversation";
+/**
+ * A worker with this feature takes the calls of several shards with the same slots. In each shard, `slots` is how many it has there now,
+ * with and without a call. It can be 0: the worker then waits for calls, and does not stop. A last sync does not name this feature.
+ */
+export const SHARED_SLOTS = "shared_slots";
 /** What the service can do beyond the form of the release before. */
-export const SERVICE_FEATURES: readonly string[] = [WIRE_2, PRELOAD, RESUME, TURNS, CONVERSATION];
+export const SERVICE_FEATURES: readonly string[] = [WIRE_2, PRELOAD, RESUME, TURNS, CONVERSATION, SHARED_SLOTS];
 /** Maximum number of avatars that a response asks a worker to load. */
 export const MAX_PRELOADS = 4;
 /** Maximum numbers of voices and models that a worker reports. */
@@ -304,6 +309,18 @@ export const SyncResponse = ClosedObject({
       description:
         "Turns of calls that the request lists as `started`, which it does not list, in their order. One comes again until it is listed. Only for a worker with the feature `turns`.",
     }),
+  ),
+  shared: Type.Optional(
+    ClosedObject(
+      {
+        slots: Count({
+          maximum: MAX_INTEGER,
+          description: "How many slots the worker has in this shard. More than it has named while calls take them.",
+        }),
+        waiting: Count({ maximum: MAX_INTEGER, description: "How many calls of this shard wait for a slot." }),
+      },
+      { description: "Only for a worker with the feature `shared_slots`." },
+    ),
   ),
   features: Type.Optional(Features("What the service can do. Only for a worker with the feature `wire-2`.")),
   tokens: Type.Optional(

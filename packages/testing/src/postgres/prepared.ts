@@ -28,7 +28,7 @@ export const createDatabase = (name: string, source: string): string =>
 /** Everything that the schema of a database is made from. The lock file tells the version of PostgreSQL. */
 const SCHEMA_SOURCES = [
   ...["bun.lock", "patches/*", "packages/testing/src/postgres/*"],
-  ...["packages/db/{src,migrations}/**", "packages/domain/src/**"],
+  ...["packages/db/{src,migrations,generated}/**", "packages/domain/src/**"],
 ];
 
 /** Creates the prepared data directory in the cache. The test processes run at once: the first that is ready wins. */

@@ -9,7 +9,8 @@
 -- A report of a call is written when it changes the state of the call, and otherwise after ten seconds. A call that it reports as
 -- ended is closed, and charged what it reports. A worker without slots and calls stops: its lease ends now. `lease_ends`: of the
 -- worker, for lose_worker. `has_voices`: whether the voices and models of the worker are known. `usage`: see usage_of_worker; null of a
--- worker without conversations.
+-- worker without conversations. `shared`: the slots of a worker of several shards here (share_slots), and the calls that wait; null of
+-- others. Such a worker does not stop when it has no slots and calls here.
 --
 -- Lock order: the worker, the sessions by primary key, their calls and counters (lock_counters), calls with turns (skip locked), slots, preloads. Slots and preloads that
 -- others have locked are skipped: they have news for the next sync. While the worker is locked, no other statement moves its calls (expire_workers).
@@ -31,18 +32,21 @@ create function rta.sync_worker(
   out result json,
   out lease_ends timestamptz,
   out has_voices boolean,
-  out usage json
+  out usage json,
+  out shared json
 )
 language plpgsql as $$
 declare
   v_now timestamptz := date_trunc('milliseconds', clock_timestamp());
   v_rooms text[];
   v_turns json;
+  v_is_shared boolean := 'shared_slots' = any (p_features);
+  v_stops boolean := p_slots = 0 and cardinality(p_calls) = 0 and not v_is_shared;
 begin
   insert into fleet.avatar_workers as worker (id, features, voices, models, slots, lease_until, synced_at)
   values (
     p_worker_id, p_features, p_voices, p_models, p_slots,
-    v_now + case when p_slots = 0 and cardinality(p_calls) = 0 then interval '0' else make_interval(secs => p_lease_seconds) end,
+    v_now + case when v_stops then interval '0' else make_interval(secs => p_lease_seconds) end,
     v_now
   )
   on conflict (id) do update
@@ -55,7 +59,9 @@ begin
     v_turns := rta.hand_out_turns(p_worker_id, p_calls, p_turns, p_max_turns);
   end if;
   -- After the counters: see expire_workers.
-  if (select count(*) from fleet.avatar_slots where worker_id = p_worker_id) <> p_slots then
+  if v_is_shared then
+    shared := rta.share_slots(p_worker_id, p_slots);
+  elsif (select count(*) from fleet.avatar_slots where worker_id = p_worker_id) <> p_slots then
     insert into fleet.avatar_slots (worker_id, n) select p_worker_id, n from generate_series(1, p_slots) n
     on conflict do nothing;
     delete from fleet.avatar_slots slot

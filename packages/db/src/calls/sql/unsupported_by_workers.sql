@@ -11,6 +11,6 @@ language sql stable as $$
     from fleet.avatar_workers worker
     cross join lateral (select p_voice_id is null or coalesce(p_voice_id = any (worker.voices), true) as is_known) voice
     cross join lateral (select p_model is null or coalesce(p_model = any (worker.models), true) as is_known) model
-    where worker.lease_until > clock_timestamp() and worker.slots > 0
+    where worker.lease_until > clock_timestamp() and (worker.slots > 0 or 'shared_slots' = any (worker.features))
   ) known
 $$;

@@ -1,4 +1,4 @@
-/** What a migration may contain, so that the service works while it runs: "Write a migration" in CONTRIBUTING.md. */
+/** What a migration may contain, so that the service works while it runs: "Write a migration" in docs/development/migrations.md. */
 import { describe, expect, test } from "bun:test";
 import { type Migration, NO_TRANSACTION, statementsOf } from "./apply-migrations.ts";
 import { migrations } from "./migrate.ts";
@@ -6,7 +6,7 @@ import { migrations } from "./migrate.ts";
 /** Released before these rules. A database that has not got them yet is empty, or is stopped for them. */
 const BEFORE_THE_RULES = 18;
 
-/** The tables in the order in which writes lock them: see "Lock order" in docs/architecture.md. */
+/** The tables in the order in which writes lock them: see "Lock order" in docs/architecture/writes.md. */
 const LOCK_ORDER = [
   ...["tenants", "api_key_pending_changes", "api_keys", "api_key_credentials", "api_key_usage", "users"],
   ...["user_sessions", "people_seen", "idempotency_keys", "passkeys", "user_identities", "invitations"],

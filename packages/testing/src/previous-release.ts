@@ -6,7 +6,7 @@ import { $ } from "bun";
 import { CACHE, REPOSITORY } from "./bundles.ts";
 import { source } from "./processes.ts";
 
-/** Its commit. A release sets this to the release before: see "Make a release" in CONTRIBUTING.md. */
+/** Its commit. A release sets this to the release before: see "Make a release" in docs/development/migrations.md. */
 export const PREVIOUS_RELEASE = "041c18776959a6fd2d32e16cb0ac84591e517e7e";
 /** How many migrations it has. */
 export const PREVIOUS_MIGRATIONS = 18;

@@ -167,6 +167,11 @@ export const NOT_MEASURED: Record<string, string> = {
   "GET /videos": "as GET /assets: a list of rows of the tenant",
   "GET /videos/{id}": "as GET /assets/{id}",
   "DELETE /videos/{id}": "as DELETE /assets/{id}, and the release of a session",
+  "GET /usage/sessions/{id}/transcript":
+    "needs a call with words; as GET /usage/sessions/{id}, with the rows of what was said",
+  "DELETE /usage/sessions/{id}/transcript": "needs a call with words",
+  "GET /settings": "one row by its primary key, as GET /credits/balance",
+  "PATCH /settings": "as PATCH /credits/balance",
   "POST /webhook-endpoints": "a tenant has at most 16",
   "POST /realtime/turns": "needs a call, of which at most 8 turns wait: bench/turns measures the way into the room",
   "GET /realtime/turns/{id}": "needs a call: one row by its primary key, as GET /usage/sessions/{id}",

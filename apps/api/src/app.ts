@@ -20,6 +20,7 @@ import { preparationRoutes } from "./avatars/preparations.ts";
 import { broughtRoomRoutes } from "./calls/agents/brought-rooms.ts";
 import { avatarWorkerRoutes } from "./calls/avatar-workers.ts";
 import { callRoutes } from "./calls/calls.ts";
+import { transcriptRoutes } from "./calls/kept/transcripts.ts";
 import { livekitEventRoutes } from "./calls/livekit-events.ts";
 import { preloadRoutes } from "./calls/preloads.ts";
 import { createRealtime } from "./calls/realtime.ts";
@@ -50,6 +51,7 @@ import { passkeyRoutes } from "./people/passkeys.ts";
 import { signInRoutes, userSessionRoutes } from "./people/user-sessions.ts";
 import { userRoutes } from "./people/users.ts";
 import { createPasskeyCeremonies } from "./people/webauthn.ts";
+import { settingsRoutes } from "./tenants/settings.ts";
 import { videoRoutes } from "./videos/videos.ts";
 import { voiceRoutes } from "./voices/voices.ts";
 import { webhookDeliveryRoutes, webhookTestRoutes } from "./webhooks/deliveries.ts";
@@ -234,12 +236,20 @@ const webhookRoutes = (dependencies: Dependencies) =>
     .use(webhookTestRoutes(dependencies))
     .use(webhookDeliveryRoutes(dependencies));
 
+/** Credits, and what is charged to them. */
+const usageRoutes = (dependencies: Dependencies) =>
+  new Elysia({ name: "usage" })
+    .use(creditRoutes(dependencies))
+    .use(usageSessionRoutes(dependencies))
+    .use(usageSummaryRoutes(dependencies));
+
 /** Calls, and what prepares them. */
 const realtimeRoutes = (dependencies: Dependencies) =>
   new Elysia({ name: "realtime" })
     .use(callRoutes(dependencies))
     .use(preloadRoutes(dependencies))
-    .use(turnRoutes(dependencies));
+    .use(turnRoutes(dependencies))
+    .use(transcriptRoutes(dependencies));
 
 /** Speech outside of calls: voices and videos. */
 const speechRoutes = (dependencies: Dependencies) =>
@@ -321,9 +331,8 @@ export const createApp = (options: AppOptions) => {
     .use(preparationRoutes(dependencies))
     .use(modelRoutes(dependencies))
     .use(speechRoutes(dependencies))
-    .use(creditRoutes(dependencies))
-    .use(usageSessionRoutes(dependencies))
-    .use(usageSummaryRoutes(dependencies))
+    .use(usageRoutes(dependencies))
+    .use(settingsRoutes(dependencies))
     .use(realtimeRoutes(dependencies))
     .use(avatarWorkerRoutes(dependencies))
     .use(livekitEventRoutes(dependencies))

@@ -31,6 +31,7 @@ export type AppOptions = {
     ApiConfig,
     | "agents"
     | "avatarWorkerSecret"
+    | "callRetentionDays"
     | "conversationPriceMicrosPerSecond"
     | "creditPriceMicrosPerSecond"
     | "dailyTokens"

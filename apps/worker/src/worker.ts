@@ -98,7 +98,7 @@ const startJobs = async (config: WorkerConfig, shared: Shared, atExit: AtExit): 
   const parts = { ...shared, storage, temporary, random: secureRandom };
   const sweeps = [
     startSweeps(fileSweeps(parts), log),
-    startInEach(databases, (db) => startSweeps(rowSweeps(db, secureRandom, config.generatedMaxAgeDays), log)),
+    startInEach(databases, (db) => startSweeps(rowSweeps(db, secureRandom, config), log)),
   ];
   for (const { stop } of sweeps) atExit(() => stop());
   metrics?.showQueue(() => readAll(databases, jobStats, QUEUE_STATS_MS));

@@ -648,6 +648,34 @@ export interface paths {
     patch?: never;
     trace?: never;
   };
+  "/api/v1/settings": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * Read the settings
+     * @description Returns the settings of the tenant in the environment of the calling key.
+     *
+     *     Requires the scope `usage:read`, or the session of a person with the role `viewer` or a greater one.
+     */
+    get: operations["getSettings"];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    /**
+     * Change the settings
+     * @description Changes the settings of the tenant in the environment of the calling key. Calls that are open, and what is kept of earlier ones, stay as they are.
+     *
+     *     Requires the scope `*`, or the session of a person with the role `owner` or a greater one.
+     */
+    patch: operations["updateSettings"];
+    trace?: never;
+  };
   "/api/v1/realtime/livekit/session": {
     parameters: {
       query?: never;
@@ -797,6 +825,34 @@ export interface paths {
      */
     post: operations["interruptCall"];
     delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/api/v1/usage/sessions/{id}/transcript": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * Read the transcript of a call
+     * @description Returns what both sides have said, if the tenant kept transcripts when the call began (`PATCH /settings`). While the call is open, what was said so far.
+     *
+     *     Requires the scope `usage:read`, or the session of a person with the role `viewer` or a greater one.
+     */
+    get: operations["getTranscript"];
+    put?: never;
+    post?: never;
+    /**
+     * Delete the transcript of a call
+     * @description Deletes the kept transcript, also of a call that is open: what is said later is not kept either. The delivery to a `transcript_webhook` goes on.
+     *
+     *     Requires the scope `usage:write`, or the session of a person with the role `owner` or a greater one.
+     */
+    delete: operations["deleteTranscript"];
     options?: never;
     head?: never;
     patch?: never;
@@ -2555,7 +2611,9 @@ export interface components {
         | "webhook_endpoint.deleted"
         | "webhook_endpoint.secret_rotated"
         | "webhook_endpoint.disabled"
-        | "usage_session.ended";
+        | "usage_session.ended"
+        | "settings.updated"
+        | "transcript.deleted";
       targetId: string;
       /** @description The name that the target has now; null without one, or when the name cannot be shown. */
       targetName: string | null;
@@ -3192,6 +3250,7 @@ export interface components {
         | "passkey_required"
         | "foreign_origin"
         | "not_found"
+        | "transcript_not_kept"
         | "invalid_invitation"
         | "method_not_allowed"
         | "invalid_transition"
@@ -3471,6 +3530,56 @@ export interface components {
       render_backend?: "off" | false;
       support_edits?: "off" | false;
     };
+    TenantSettings: {
+      tenantId: string;
+      /** @enum {string} */
+      environment: "live" | "test";
+      /** @description Whether the transcripts of calls that begin from now on are kept, to be read by `GET /usage/sessions/{id}/transcript`. */
+      keepTranscripts: boolean;
+      /** @description The last change; null while nothing was ever set. */
+      updatedAt: string | null;
+    };
+    Transcript: {
+      sessionId: string;
+      /**
+       * @description `open`: more may be said, until some seconds after the end of the call.
+       * @enum {string}
+       */
+      status: "open" | "final" | "deleted";
+      /** @description Whether words are missing. */
+      truncated: boolean;
+      /** @description When the transcript is deleted; null while the call is open. */
+      deletesAt: string | null;
+      /** @description What was said, in its order, as `segments` of the transcript that a webhook gets. */
+      segments: {
+        /** @enum {string} */
+        role: "user" | "assistant";
+        text: string;
+        ts: number;
+        interrupted?: boolean;
+        turn_id?: string;
+        retry_of_turn_id?: string;
+        input_provenance?: {
+          version: number;
+          /** @enum {string} */
+          observed_source: "text" | "server_stt";
+          /** @enum {string} */
+          observed_by: "sdk" | "worker";
+          /** @enum {string} */
+          declared_source?: "text" | "client_stt";
+          /** @enum {string} */
+          declaration_scope?: "turn" | "adapter";
+          /** @enum {string} */
+          ingress: "room_text" | "room_audio_stt";
+        };
+        /** @description The stages of the turn, in milliseconds. */
+        timings?: {
+          [key: string]: unknown;
+        };
+        /** @enum {string} */
+        input_source?: "text" | "server_stt" | "client_stt";
+      }[];
+    };
     TranscriptWebhook: {
       /** @description The https URL that receives the transcript, on port 443 or 8443, without credentials, in ASCII. Its host is a public name, not an address. */
       url: string;
@@ -3538,6 +3647,10 @@ export interface components {
     UpdatePasskey: {
       /** @description Human-readable name. */
       name: string;
+    };
+    UpdateTenantSettings: {
+      /** @description Whether the transcripts of calls that begin from now on are kept, to be read by `GET /usage/sessions/{id}/transcript`. */
+      keepTranscripts: boolean;
     };
     UpdateUser: {
       /** @description Human-readable name. */
@@ -4986,6 +5099,26 @@ export interface components {
       /** @description Whether the same request may be sent again without being executed twice. */
       retryable: boolean;
     };
+    /** @description The session exists, and no transcript of it is kept: it is no call, or the tenant did not keep transcripts when the call began, or the transcript was deleted, by a request or because of its age. */
+    TranscriptNotKeptProblem: {
+      /** @constant */
+      type: "/problems/transcript_not_kept";
+      /** @constant */
+      title: "No transcript of the call is kept";
+      /** @constant */
+      status: 404;
+      /** @description What is wrong, for people. */
+      detail: string;
+      /**
+       * @description discriminator enum property added by openapi-typescript
+       * @enum {string}
+       */
+      code: "transcript_not_kept";
+      /** @description As in `X-Request-Id`. */
+      requestId: string;
+      /** @description Whether the same request may be sent again without being executed twice. */
+      retryable: boolean;
+    };
     /** @description The request was not executed, because there were too many requests, or because the database, the store of files or the LiveKit server was unavailable; the `Retry-After` header says when to try again. */
     UnavailableProblem: {
       /** @constant */
@@ -5640,6 +5773,27 @@ export interface components {
         "application/problem+json":
           | components["schemas"]["NotFoundProblem"]
           | components["schemas"]["InvalidInvitationProblem"];
+      };
+    };
+    /**
+     * @description `not_found`: The resource does not exist, or the caller is not allowed to see it.
+     *
+     *     `transcript_not_kept`: The session exists, and no transcript of it is kept: it is no call, or the tenant did not keep transcripts when the call began, or the transcript was deleted, by a request or because of its age.
+     */
+    NotFoundOrTranscriptNotKept: {
+      headers: {
+        "X-Request-Id": components["headers"]["X-Request-Id"];
+        traceparent: components["headers"]["traceparent"];
+        "Cache-Control": components["headers"]["Cache-Control"];
+        "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+        "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+        RateLimit: components["headers"]["RateLimit"];
+        [name: string]: unknown;
+      };
+      content: {
+        "application/problem+json":
+          | components["schemas"]["NotFoundProblem"]
+          | components["schemas"]["TranscriptNotKeptProblem"];
       };
     };
     /** @description `not_found`: The resource does not exist, or the caller is not allowed to see it. */
@@ -8231,6 +8385,92 @@ export interface operations {
       503: components["responses"]["Unavailable"];
     };
   };
+  getSettings: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+        "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
+        /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
+        "X-Request-Id"?: components["parameters"]["RequestId"];
+        /** @description The trace to which the request belongs (W3C Trace Context). A malformed value is ignored. */
+        traceparent?: components["parameters"]["Traceparent"];
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The settings. */
+      200: {
+        headers: {
+          "X-Request-Id": components["headers"]["X-Request-Id"];
+          traceparent: components["headers"]["traceparent"];
+          "Cache-Control": components["headers"]["Cache-Control"];
+          "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+          "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+          RateLimit: components["headers"]["RateLimit"];
+          [name: string]: unknown;
+        };
+        content: {
+          "application/json": components["schemas"]["TenantSettings"];
+        };
+      };
+      400: components["responses"]["MalformedRequest"];
+      401: components["responses"]["MissingApiKeyOrInvalidApiKeyOrRevokedApiKeyOrExpiredApiKeyOrInvalidSession"];
+      403: components["responses"]["InsufficientScopeOrInsufficientRole"];
+      422: components["responses"]["ValidationFailed"];
+      429: components["responses"]["RateLimited"];
+      500: components["responses"]["InternalError"];
+      503: components["responses"]["Unavailable"];
+    };
+  };
+  updateSettings: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+        "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
+        /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
+        "X-Request-Id"?: components["parameters"]["RequestId"];
+        /** @description The trace to which the request belongs (W3C Trace Context). A malformed value is ignored. */
+        traceparent?: components["parameters"]["Traceparent"];
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        "application/json": components["schemas"]["UpdateTenantSettings"];
+      };
+    };
+    responses: {
+      /** @description The settings after the change. */
+      200: {
+        headers: {
+          "X-Request-Id": components["headers"]["X-Request-Id"];
+          traceparent: components["headers"]["traceparent"];
+          "Cache-Control": components["headers"]["Cache-Control"];
+          "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+          "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+          RateLimit: components["headers"]["RateLimit"];
+          [name: string]: unknown;
+        };
+        content: {
+          "application/json": components["schemas"]["TenantSettings"];
+        };
+      };
+      400: components["responses"]["MalformedJsonOrMalformedRequest"];
+      401: components["responses"]["MissingApiKeyOrInvalidApiKeyOrRevokedApiKeyOrExpiredApiKeyOrInvalidSession"];
+      403: components["responses"]["InsufficientScopeOrInsufficientRole"];
+      413: components["responses"]["BodyTooLarge"];
+      415: components["responses"]["UnsupportedMediaType"];
+      422: components["responses"]["ValidationFailed"];
+      429: components["responses"]["RateLimited"];
+      500: components["responses"]["InternalError"];
+      503: components["responses"]["UnavailableOrOutcomeUnknown"];
+    };
+  };
   startCall: {
     parameters: {
       query?: never;
@@ -8570,6 +8810,94 @@ export interface operations {
       429: components["responses"]["RateLimited"];
       500: components["responses"]["InternalError"];
       501: components["responses"]["RealtimeNotConfiguredOrConversationNotConfigured"];
+      503: components["responses"]["UnavailableOrOutcomeUnknown"];
+    };
+  };
+  getTranscript: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+        "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
+        /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
+        "X-Request-Id"?: components["parameters"]["RequestId"];
+        /** @description The trace to which the request belongs (W3C Trace Context). A malformed value is ignored. */
+        traceparent?: components["parameters"]["Traceparent"];
+      };
+      path: {
+        /** @description The id of the resource, such as `ses_01h455vb4pex5vsknk084sn02q`. A malformed id gets 404. */
+        id: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The transcript. */
+      200: {
+        headers: {
+          "X-Request-Id": components["headers"]["X-Request-Id"];
+          traceparent: components["headers"]["traceparent"];
+          "Cache-Control": components["headers"]["Cache-Control"];
+          "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+          "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+          RateLimit: components["headers"]["RateLimit"];
+          [name: string]: unknown;
+        };
+        content: {
+          "application/json": components["schemas"]["Transcript"];
+        };
+      };
+      400: components["responses"]["MalformedRequest"];
+      401: components["responses"]["MissingApiKeyOrInvalidApiKeyOrRevokedApiKeyOrExpiredApiKeyOrInvalidSession"];
+      403: components["responses"]["InsufficientScopeOrInsufficientRole"];
+      404: components["responses"]["NotFoundOrTranscriptNotKept"];
+      422: components["responses"]["ValidationFailed"];
+      429: components["responses"]["RateLimited"];
+      500: components["responses"]["InternalError"];
+      503: components["responses"]["Unavailable"];
+    };
+  };
+  deleteTranscript: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+        "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
+        /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
+        "X-Request-Id"?: components["parameters"]["RequestId"];
+        /** @description The trace to which the request belongs (W3C Trace Context). A malformed value is ignored. */
+        traceparent?: components["parameters"]["Traceparent"];
+      };
+      path: {
+        /** @description The id of the resource, such as `ses_01h455vb4pex5vsknk084sn02q`. A malformed id gets 404. */
+        id: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The transcript, without what was said. */
+      200: {
+        headers: {
+          "X-Request-Id": components["headers"]["X-Request-Id"];
+          traceparent: components["headers"]["traceparent"];
+          "Cache-Control": components["headers"]["Cache-Control"];
+          "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+          "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+          RateLimit: components["headers"]["RateLimit"];
+          [name: string]: unknown;
+        };
+        content: {
+          "application/json": components["schemas"]["Transcript"];
+        };
+      };
+      400: components["responses"]["MalformedRequest"];
+      401: components["responses"]["MissingApiKeyOrInvalidApiKeyOrRevokedApiKeyOrExpiredApiKeyOrInvalidSession"];
+      403: components["responses"]["InsufficientScopeOrInsufficientRole"];
+      404: components["responses"]["NotFoundOrTranscriptNotKept"];
+      422: components["responses"]["ValidationFailed"];
+      429: components["responses"]["RateLimited"];
+      500: components["responses"]["InternalError"];
       503: components["responses"]["UnavailableOrOutcomeUnknown"];
     };
   };
@@ -9204,7 +9532,9 @@ export interface operations {
           | "webhook_endpoint.deleted"
           | "webhook_endpoint.secret_rotated"
           | "webhook_endpoint.disabled"
-          | "usage_session.ended";
+          | "usage_session.ended"
+          | "settings.updated"
+          | "transcript.deleted";
         /** @description Include only items with this targetId. */
         targetId?: string;
         /** @description Include only events of this key or person. */
@@ -9301,7 +9631,9 @@ export interface operations {
           | "webhook_endpoint.deleted"
           | "webhook_endpoint.secret_rotated"
           | "webhook_endpoint.disabled"
-          | "usage_session.ended";
+          | "usage_session.ended"
+          | "settings.updated"
+          | "transcript.deleted";
         /** @description Include only items with this targetId. */
         targetId?: string;
         /** @description Include only events of this key or person. */
@@ -10844,6 +11176,7 @@ export interface operations {
           | "passkey_required"
           | "foreign_origin"
           | "not_found"
+          | "transcript_not_kept"
           | "invalid_invitation"
           | "method_not_allowed"
           | "invalid_transition"

@@ -206,6 +206,13 @@ export type Described = {
     createdAt: Date | null;
     lastUsedAt: Date | null;
   };
+  find_kept_transcript: {
+    isKept: boolean | null;
+    endedAt: Date | null;
+    isTruncated: boolean | null;
+    isOpen: boolean | null;
+    segments: object | null;
+  };
   find_passkey: {
     tenantId: string | null;
     id: string | null;
@@ -260,6 +267,7 @@ export type Described = {
     sealedFor: string | null;
     responseFields: object | null;
   };
+  find_tenant_settings: { keepsTranscripts: boolean | null; updatedAt: Date | null };
   find_turn: {
     id: string | null;
     sessionId: string | null;

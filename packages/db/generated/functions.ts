@@ -806,6 +806,22 @@ export const changeSessionLimit = databaseFunction<ChangeSessionLimitInput, Chan
   'change_session_limit as "result"',
 );
 
+export type ChangeTenantSettingsInput = {
+  caller: Caller | null;
+  tenantId: string | null;
+  environment: string | null;
+  keepsTranscripts: boolean | null;
+  auditEvent: AuditEvent | null;
+};
+export type ChangeTenantSettingsRow = {
+  result: string | null;
+};
+export const changeTenantSettings = databaseFunction<ChangeTenantSettingsInput, ChangeTenantSettingsRow>(
+  "change_tenant_settings",
+  { caller: caller, tenantId: null, environment: null, keepsTranscripts: null, auditEvent: auditEvent },
+  'change_tenant_settings as "result"',
+);
+
 export type ClaimDeliveriesInput = {
   lease: string | null;
   leaseSeconds: number | null;
@@ -1440,6 +1456,21 @@ export const deleteInvitation = databaseFunction<DeleteInvitationInput, DeleteIn
   "delete_invitation",
   { caller: caller, id: null, auditEvent: auditEvent },
   'outcome as "outcome", (invitation).tenant_id as "tenantId", (invitation).id as "id", (invitation).digest as "digest", (invitation).email as "email", (invitation).role as "role", (invitation).user_id as "userId", (invitation).created_by as "createdBy", (invitation).created_at as "createdAt", (invitation).expires_at as "expiresAt"',
+);
+
+export type DeleteKeptTranscriptInput = {
+  caller: Caller | null;
+  environment: string | null;
+  sessionId: string | null;
+  auditEvent: AuditEvent | null;
+};
+export type DeleteKeptTranscriptRow = {
+  result: string | null;
+};
+export const deleteKeptTranscript = databaseFunction<DeleteKeptTranscriptInput, DeleteKeptTranscriptRow>(
+  "delete_kept_transcript",
+  { caller: caller, environment: null, sessionId: null, auditEvent: auditEvent },
+  'delete_kept_transcript as "result"',
 );
 
 export type DeletePasskeyInput = {
@@ -2451,6 +2482,19 @@ export const sweepDeliveries = databaseFunction<SweepDeliveriesInput, SweepDeliv
   "sweep_deliveries",
   { limit: null, firstKeptId: null },
   'sweep_deliveries as "result"',
+);
+
+export type SweepKeptTranscriptsInput = {
+  before: Date | null;
+  limit: number | null;
+};
+export type SweepKeptTranscriptsRow = {
+  result: number | null;
+};
+export const sweepKeptTranscripts = databaseFunction<SweepKeptTranscriptsInput, SweepKeptTranscriptsRow>(
+  "sweep_kept_transcripts",
+  { before: null, limit: null },
+  'sweep_kept_transcripts as "result"',
 );
 
 export type SweepSessionsInput = {

@@ -2688,6 +2688,29 @@ where user_identities.tenant_id = $1
   and user_identities.issuer = $2
   and user_identities.subject = $3
 
+-- find_kept_transcript. Columns: isKept boolean, endedAt timestamptz, isTruncated boolean, isOpen boolean, segments json.
+select coalesce(call_transcripts.is_kept, false) as "isKept", usage_sessions.ended_at as "endedAt",
+      (coalesce(call_transcripts.is_truncated, false)
+        -- As in claim_transcripts.
+        or usage_sessions.ended_at is not null and usage_sessions.started_at is not null and (calls.generation > 1 or not call_transcripts.is_complete)
+      ) as "isTruncated",
+      (
+  usage_sessions.ended_at is null
+  or not coalesce(call_transcripts.is_complete, true) and usage_sessions.ended_at + interval '8 seconds' > now()
+) as "isOpen",
+      (
+        select coalesce(json_agg(encode(call_segments.segment, 'hex') order by call_segments.generation, call_segments.n), '[]')
+        from call_segments
+        where call_transcripts.is_kept and call_segments.tenant_id = call_transcripts.tenant_id
+          and call_segments.session_id = call_transcripts.session_id
+      ) as segments
+    from usage_sessions
+    left join calls on calls.tenant_id = usage_sessions.tenant_id and calls.session_id = usage_sessions.id
+    left join call_transcripts on call_transcripts.tenant_id = usage_sessions.tenant_id
+      and call_transcripts.session_id = usage_sessions.id
+    where usage_sessions.tenant_id = $1 and usage_sessions.id = $2
+      and usage_sessions.environment = $3
+
 -- find_passkey. Columns: tenantId text, id text, userId text, credentialId bytea, publicKey bytea, counter bigint, transports text[], isBackedUp boolean, name text, version integer, createdAt timestamptz, lastUsedAt timestamptz.
 select passkeys.tenant_id as "tenantId", passkeys.id as id, passkeys.user_id as "userId", passkeys.credential_id as "credentialId", passkeys.public_key as "publicKey", passkeys.counter as counter, passkeys.transports as transports, passkeys.is_backed_up as "isBackedUp", passkeys.name as name, passkeys.version as version, passkeys.created_at as "createdAt", passkeys.last_used_at as "lastUsedAt" from passkeys
 where passkeys.tenant_id = $1 and passkeys.credential_id = $2
@@ -2734,6 +2757,12 @@ where now() - idempotency_claims.created_at < interval '24 hours'
   and idempotency_claims.caller_id = $2
   and idempotency_claims.request = $3
   and idempotency_claims.idempotency_key = $4
+
+-- find_tenant_settings. Columns: keepsTranscripts boolean, updatedAt timestamptz.
+select tenant_settings.keeps_transcripts as "keepsTranscripts", tenant_settings.updated_at as "updatedAt"
+from tenant_settings
+where tenant_settings.tenant_id = $1
+  and tenant_settings.environment = $2
 
 -- find_turn. Columns: id text, sessionId text, kind text, status text, heard text, createdAt timestamptz, version integer.
 select call_turns.id as id, call_turns.session_id as "sessionId", call_turns.kind as kind,

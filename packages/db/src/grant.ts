@@ -52,8 +52,8 @@ const RIGHTS = [
   `select, insert, update (text, instructions, status, heard, generation, version, ended_at), delete
     on public.call_turns`,
   "select, insert, update (polled_at, test_polls), delete on public.call_tickets",
-  `select, insert, update (size_bytes, is_truncated, is_complete, worker_id, due_at, lease, leased_until, attempt_count), delete
-    on public.call_transcripts`,
+  `select, insert, update (receiver, is_kept, ended_at, size_bytes, is_truncated, is_complete, worker_id, due_at, lease, leased_until,
+    attempt_count), delete on public.call_transcripts`,
   "select, insert, delete on public.call_segments",
   "select, insert, update (features, voices, models, slots, lease_until, synced_at), delete on fleet.avatar_workers",
   "select, insert, update (tenant_id, session_id, has_news), delete on fleet.avatar_slots",
@@ -68,6 +68,7 @@ const RIGHTS = [
     on public.webhook_deliveries`,
   "select on fleet.service",
   "select (tenant_id, name) on public.tenants",
+  "select, insert, update (keeps_transcripts, updated_at) on public.tenant_settings",
   `execute on all functions in schema ${FUNCTIONS_SCHEMA}`,
   // `isMigrated` asks for this right alone.
   `usage on schema ${FUNCTIONS_SCHEMA}`,

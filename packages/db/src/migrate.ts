@@ -51,6 +51,8 @@ import callTurns from "../migrations/0043_call_turns.sql" with { type: "text" };
 import workerCatalogs from "../migrations/0044_worker_catalogs.sql" with { type: "text" };
 import callTranscripts from "../migrations/0045_call_transcripts.sql" with { type: "text" };
 import conversationUsage from "../migrations/0046_conversation_usage.sql" with { type: "text" };
+import keptTranscripts from "../migrations/0047_kept_transcripts.sql" with { type: "text" };
+import keptTranscriptIndexes from "../migrations/0048_kept_transcript_indexes.sql" with { type: "text" };
 import journal from "../migrations/meta/_journal.json";
 import { applyMigrations, type Migration } from "./apply-migrations.ts";
 import type { Db } from "./connection/pool.ts";
@@ -108,6 +110,8 @@ const TEXTS = [
   workerCatalogs,
   callTranscripts,
   conversationUsage,
+  keptTranscripts,
+  keptTranscriptIndexes,
 ];
 
 /** The key of the advisory lock: any number, the same in every replica. */

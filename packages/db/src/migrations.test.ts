@@ -11,7 +11,16 @@ const LOCK_ORDER = [
   ...["tenants", "api_key_pending_changes", "api_keys", "api_key_credentials", "api_key_usage", "users"],
   ...["user_sessions", "people_seen", "idempotency_keys", "passkeys", "user_identities", "invitations"],
   ...["spent_challenges", "videos", "assets", "avatars", "jobs", "job_slots", "avatar_workers", "usage_sessions"],
-  ...["calls", "asset_meters", "api_key_meters", "credit_accounts", "credit_entries", "avatar_slots", "call_tickets"],
+  ...[
+    "calls",
+    "call_transcripts",
+    "asset_meters",
+    "api_key_meters",
+    "credit_accounts",
+    "credit_entries",
+    "avatar_slots",
+    "call_tickets",
+  ],
   ...["webhook_turns", "webhook_endpoints", "webhook_deliveries", "audit_events", "webhook_events"],
 ];
 

@@ -69,6 +69,7 @@ describe.skipIf(!IS_ONE_DATABASE)("the catalog of one database", () => {
       "passkeys",
       "people_seen",
       "spent_challenges",
+      "tenant_settings",
       "tenants",
       "usage_sessions",
       "user_identities",

@@ -47,6 +47,8 @@ export const AUDIT_ACTIONS = [
   "webhook_endpoint.secret_rotated",
   "webhook_endpoint.disabled",
   "usage_session.ended",
+  "settings.updated",
+  "transcript.deleted",
 ] as const;
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 

@@ -34,3 +34,16 @@ export const FIELD_ERROR_CODES = {
   grant: ["exceeds_caller", "lineage_too_deep", "is_ancestor", "not_descendant"],
 } as const;
 export type FieldErrorCode = (typeof FIELD_ERROR_CODES)[keyof typeof FIELD_ERROR_CODES][number];
+
+/** One validation error and its location. On a refused grant, `allowed` is what the caller may grant. */
+export type FieldError = {
+  /** JSON Pointer into the body, in fragment form (RFC 6901 §6), for example `#/scopes/2`. */
+  pointer?: string;
+  /** Name of a query parameter. */
+  parameter?: string;
+  /** Name of a header. */
+  header?: string;
+  code: FieldErrorCode;
+  detail: string;
+  allowed?: unknown;
+};

@@ -1,5 +1,7 @@
 /** The errors of the API, by code (RFC 9457: `type` is `/problems/<code>`). */
-import type { FieldErrorCode } from "./field-error-codes.ts";
+import type { FieldError } from "./field-error-codes.ts";
+
+export type { FieldError };
 
 /** For each code: HTTP status, title, when the error occurs (`meaning`) and what the caller can do (`remedy`). */
 export const PROBLEMS = {
@@ -110,6 +112,13 @@ export const PROBLEMS = {
     meaning: "The resource does not exist, or the caller is not allowed to see it.",
     remedy:
       "Check the address and the id. A test key sees only the test environment. No key sees resources of another tenant.",
+  },
+  transcript_not_kept: {
+    status: 404,
+    title: "No transcript of the call is kept",
+    meaning:
+      "The session exists, and no transcript of it is kept: it is no call, or the tenant did not keep transcripts when the call began, or the transcript was deleted, by a request or because of its age.",
+    remedy: "Turn on `keepTranscripts` (`PATCH /api/v1/settings`) before the calls whose transcripts you want to read.",
   },
   invalid_invitation: {
     status: 404,
@@ -317,19 +326,6 @@ export const PROBLEMS = {
   },
 } as const satisfies Record<string, { status: number; title: string; meaning: string; remedy: string }>;
 export type ProblemCode = keyof typeof PROBLEMS;
-
-/** One validation error and its location. On a refused grant, `allowed` is what the caller may grant. */
-export type FieldError = {
-  /** JSON Pointer into the body, in fragment form (RFC 6901 §6), for example `#/scopes/2`. */
-  pointer?: string;
-  /** Name of a query parameter. */
-  parameter?: string;
-  /** Name of a header. */
-  header?: string;
-  code: FieldErrorCode;
-  detail: string;
-  allowed?: unknown;
-};
 
 export const LIMITED_BY = ["self", "ancestor"] as const;
 /** Whose limit of open sessions refuses a session. */

@@ -5,11 +5,13 @@ import * as audit from "@realtime-avatar/domain/audit";
 import * as checks from "@realtime-avatar/domain/avatars/checks";
 import * as models from "@realtime-avatar/domain/avatars/models";
 import * as avatars from "@realtime-avatar/domain/avatars/schemas";
+import * as transcripts from "@realtime-avatar/domain/calls/kept-transcript";
 import * as calls from "@realtime-avatar/domain/calls/schemas";
 import * as turns from "@realtime-avatar/domain/calls/turns";
 import * as credits from "@realtime-avatar/domain/credits/schemas";
 import { CLAIM_HOURS } from "@realtime-avatar/domain/idempotency";
 import * as people from "@realtime-avatar/domain/people/schemas";
+import * as settings from "@realtime-avatar/domain/people/tenant-settings";
 import { PROBLEMS, Problem, type ProblemCode } from "@realtime-avatar/domain/problem";
 import * as videos from "@realtime-avatar/domain/videos/schemas";
 import * as voices from "@realtime-avatar/domain/voices/schemas";
@@ -36,8 +38,10 @@ const EXPORTS = {
   ...avatars,
   ...calls,
   ...turns,
+  ...transcripts,
   ...credits,
   ...people,
+  ...settings,
   ...videos,
   ...voices,
   ...webhooks,

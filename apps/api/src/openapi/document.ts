@@ -171,6 +171,7 @@ const TAGS: Record<string, { name: string; description: string }> = {
     name: "Usage",
     description: "Usage sessions hold credits for a call while it is open, and are charged once when it ends.",
   },
+  "/api/v1/settings": { name: "Settings", description: "What a tenant sets for itself, in each environment." },
   "/api/v1/videos": { name: "Videos", description: "Have an avatar say a text or a recording, as a file." },
   "/api/v1/realtime": { name: "Calls", description: "Talk to an avatar. LiveKit carries picture and sound." },
   "/api/v1/webhook-endpoints": {

@@ -10,6 +10,7 @@ import type * as credits from "@realtime-avatar/domain/credits/schemas";
 import { PROBLEMS } from "@realtime-avatar/domain/problem";
 import type { CreateVideo, Video } from "@realtime-avatar/domain/videos/schemas";
 import type { Voice } from "@realtime-avatar/domain/voices/schemas";
+import { KEPT_EXAMPLES } from "./kept-examples.ts";
 import { PEOPLE_EXAMPLES } from "./people-examples.ts";
 import { WEBHOOK_EXAMPLES } from "./webhook-examples.ts";
 
@@ -232,6 +233,7 @@ const page = <Item>(item: Item) => ({ data: [item], nextCursor: null });
 
 /** By the name of the schema in the document. */
 export const EXAMPLES = {
+  ...KEPT_EXAMPLES,
   ...PEOPLE_EXAMPLES,
   ...WEBHOOK_EXAMPLES,
   ApiKey: apiKey,

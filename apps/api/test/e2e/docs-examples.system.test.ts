@@ -8,6 +8,7 @@ import { preparedDataDirectory } from "@realtime-avatar/testing/database";
 import { fileFolder, fixture } from "@realtime-avatar/testing/fixture";
 import { startLivekitStandIn } from "@realtime-avatar/testing/livekit/stand-in";
 import { bun, REPOSITORY, release, runToEnd } from "@realtime-avatar/testing/processes";
+import { EXAMPLES } from "../../src/openapi/examples.ts";
 import { WORKER_SECRET } from "../support/calls/calls.ts";
 import { examplesOf, PHOTO, settled, shortened, untilPrepared, untilSettled } from "../support/examples.ts";
 import { fileService } from "../support/process.ts";
@@ -51,6 +52,14 @@ const syncWorker = async (): Promise<void> => {
   const body = JSON.stringify({ slots: 1, features: [RESUME, TURNS], calls });
   const headers = { authorization: `Bearer ${WORKER_SECRET}`, "content-type": "application/json" };
   await fetch(`${url}/internal/avatar-workers/wrk_docs/sync`, { method: "POST", headers, body }).catch(() => {});
+};
+/** Sends what was said in the call that has ended last. */
+const sendTranscript = async (): Promise<void> => {
+  const segments = EXAMPLES.Transcript.segments.map(({ input_source: _, ...segment }) => segment);
+  const path = `/internal/avatar-workers/wrk_docs/calls/${variables["SESSION_ID"]}/transcript`;
+  const body = JSON.stringify({ generation: 1, first: 0, segments, is_complete: true });
+  const headers = { authorization: `Bearer ${WORKER_SECRET}`, "content-type": "application/json" };
+  await fetch(url + path, { method: "PUT", headers, body });
 };
 /** The call that the worker reports: the example that resumes a call needs a person in it. */
 let called: string | null = null;
@@ -116,6 +125,7 @@ describe.each([
     const ofCall = isOfCall ? { AVATAR_ID: variables["CALLED_ID"] ?? "" } : {};
     called = command.includes("/session/resume") ? (variables["SESSION_ID"] ?? "") : null;
     if (called !== null) await syncWorker();
+    if (command.includes("/transcript")) await sendTranscript();
     if (/\/avatars|\/videos/.test(command)) await untilSettled(url, variables["API_KEY"] ?? "");
     const { code, stdout } = await runToEnd(
       [

@@ -98,6 +98,7 @@ export const TEST_CONFIG: AppOptions["config"] = {
   defaultAvatarModelId: "model-of-the-test",
   maxActiveKeysPerTenant: 10_000,
   maxRunningVideosPerTenant: 1_000_000,
+  callRetentionDays: 30,
   maxAssetBytesPerTenant: 10 ** 15,
   maxAssetsPerTenant: 10_000,
   oidc: null,

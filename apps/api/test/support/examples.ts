@@ -23,7 +23,7 @@ const settledText = (json: string): string =>
     .replace(/"(keyId|actorKeyId)": ?"[0-9A-Za-z]{16}"/g, '"$1":"<keyId>"')
     .replace(/"(ten|key|ava|aud|ses|ent|ast|whe|whd|evt|vid|trn)_[0-9a-z]{26}"/g, '"$1_<id>"')
     .replace(/"requestId": ?"[-0-9a-f]{36}"/g, '"requestId":"<uuid>"')
-    .replace(/"(createdAt|updatedAt|startedAt|endedAt|from|to)": ?"[-0-9T:.Z]+"/g, '"$1":"<time>"')
+    .replace(/"(createdAt|updatedAt|startedAt|endedAt|deletesAt|from|to)": ?"[-0-9T:.Z]+"/g, '"$1":"<time>"')
     .replace(/"activeSeconds": ?\d+/g, '"activeSeconds":"<number>"')
     // Of a file.
     .replace(/"sizeBytes": ?\d+/g, '"sizeBytes":"<number>"')

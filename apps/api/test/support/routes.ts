@@ -61,6 +61,10 @@ export const ROUTES: Record<string, RouteFacts> = {
   "POST /api/v1/usage/sessions/:id/usage": { scope: "usage:write", body: { usedCreditMicros: 0 } },
   // With `usage:write` as well.
   "POST /api/v1/usage/sessions/:id/release": { scope: "realtime:write", body: {}, isBodyOptional: true },
+  "GET /api/v1/usage/sessions/:id/transcript": { scope: "usage:read" },
+  "DELETE /api/v1/usage/sessions/:id/transcript": { scope: "usage:write" },
+  "GET /api/v1/settings": { scope: "usage:read" },
+  "PATCH /api/v1/settings": { scope: "*", body: { keepTranscripts: false } },
   "POST /api/v1/realtime/livekit/session": { scope: "realtime:write", body: { avatar_id: "x" } },
   "POST /api/v1/realtime/livekit/session/resume": { scope: "realtime:write", body: { session_id: "x" } },
   "POST /api/v1/realtime/livekit/session/release": { scope: "realtime:write", body: { session_id: "x" } },

@@ -27,6 +27,22 @@ describe("the tenants commands", () => {
     expect(stdout).not.toContain("\u001b");
   });
 
+  test("settings, changed: in one environment, in the audit trail without an actor; malformed or of no tenant: refused", async () => {
+    const { id } = await json("tenants", "create", "--name", "Keeps");
+    const settings = (...args: string[]) => ["tenants", "settings", "--tenant", id, ...args];
+    const on = await json(...settings("--keep-transcripts", "on", "--environment", "live"));
+    expect(on).toEqual({ tenantId: id, environment: "live", keepTranscripts: true });
+    const { stdout } = await cli(...settings("--keep-transcripts", "off"));
+    expect(stdout).toBe("The transcripts of calls that begin from now on are not kept (test).\n");
+    const events = await json("audit", "tail", "--tenant", id, "--action", "settings.updated");
+    expect(events).toMatchObject([{ actorId: null, environment: "live", changedFields: ["keepTranscripts"] }]);
+    for (const bad of [["yes"], ["on", "--environment", "both"]]) {
+      expect((await cli(...settings("--keep-transcripts", ...bad))).code).toBe(2);
+    }
+    const none = ["tenants", "settings", "--tenant", "ten_01h455vb4pex5vsknk084sn02q", "--keep-transcripts", "on"];
+    expect((await cli(...none)).stderr).toContain("No tenant has this id.");
+  });
+
   test("tenants, none: says so in text and JSON", async () => {
     const empty = await testDatabase({ isServed: true });
     const list = (...args: string[]) => run(empty.variables, "tenants", "list", ...args);

@@ -1,16 +1,25 @@
 /** `tenants`: the owners of keys and avatars. */
+import { auditEvent } from "@realtime-avatar/db/audit/audit-events";
 import type { Db } from "@realtime-avatar/db/connection/pool";
 import type { Databases } from "@realtime-avatar/db/databases/databases";
+import { changeTenantSettings } from "@realtime-avatar/db/tenants/settings";
 import { emptierOfTwo, insertTenant, listTenants } from "@realtime-avatar/db/tenants/tenants";
 import { initialGrants } from "@realtime-avatar/domain/credits/grants";
+import { ENVIRONMENTS, type Environment } from "@realtime-avatar/domain/environment";
 import { newId, newRequestId } from "@realtime-avatar/domain/id";
 import { CreateTenant, type TenantRecord } from "@realtime-avatar/domain/people/tenant";
 import { validate } from "@realtime-avatar/domain/schema";
 import { newTenantId } from "@realtime-avatar/domain/shards";
 import { secureRandom as random } from "@realtime-avatar/runtime/random";
 import type { Command } from "commander";
-import { withDatabases } from "../database.ts";
-import { type OutputOptions, shardParser, withOutputOptions } from "../options.ts";
+import { operatorOrigin, withDatabase, withDatabases } from "../database.ts";
+import {
+  type OutputOptions,
+  shardParser,
+  type TenantOptions,
+  withOutputOptions,
+  withTenantOptions,
+} from "../options.ts";
 import { type Columns, print, printable, table, UsageError, usageError } from "../terminal.ts";
 
 const presentTenant = ({ tenantId, name, createdAt }: TenantRecord) => ({
@@ -64,6 +73,24 @@ const list = (options: OutputOptions): Promise<void> =>
     print(options, all, all.length > 0 ? table(COLUMNS, all) : "No tenants.");
   });
 
+type SettingsOptions = TenantOptions & { environment?: string; keepTranscripts: string };
+
+const change = async ({ tenant: tenantId, environment = "test", keepTranscripts, ...options }: SettingsOptions) => {
+  if (!["on", "off"].includes(keepTranscripts)) throw new UsageError("--keep-transcripts: Must be on or off.");
+  if (!(ENVIRONMENTS as readonly string[]).includes(environment)) {
+    throw new UsageError("--environment: Must be live or test.");
+  }
+  const owner = { tenantId, environment: environment as Environment };
+  const keepsTranscripts = keepTranscripts === "on";
+  await withDatabase(tenantId, async (db) => {
+    const event = auditEvent("settings.updated", { ...owner, id: tenantId }, operatorOrigin(), ["keepTranscripts"]);
+    const { kind } = await changeTenantSettings(db, { ...owner, keepsTranscripts }, null, event);
+    if (kind !== "written") throw new Error("No tenant has this id.");
+    const text = `The transcripts of calls that begin from now on are ${keepsTranscripts ? "" : "not "}kept (${environment}).`;
+    print(options, { ...owner, keepTranscripts: keepsTranscripts }, text);
+  });
+};
+
 export const addTenants = (program: Command): void => {
   const tenants = program.command("tenants").description("manage tenants, the owners of keys and avatars");
 
@@ -75,6 +102,12 @@ export const addTenants = (program: Command): void => {
       shardParser("--shard"),
     )
     .action(create);
+
+  withTenantOptions(tenants.command("settings"))
+    .description("change what a tenant has set for itself")
+    .requiredOption("--keep-transcripts <on|off>", "whether the transcripts of calls are kept")
+    .option("--environment <environment>", "live or test (default: test)")
+    .action(change);
 
   withOutputOptions(tenants.command("list")).description("list every tenant, oldest first").action(list);
 };

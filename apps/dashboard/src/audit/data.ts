@@ -30,6 +30,8 @@ export const ACTION_TEXTS: Record<AuditEvent["action"], string> = {
   "credits.adjusted": "Credits refunded",
   "credits.limit_changed": "Limit of open calls changed",
   "usage_session.ended": "Call ended",
+  "transcript.deleted": "Transcript deleted",
+  "settings.updated": "Settings changed",
   "user.created": "Member joined",
   "user.updated": "Member changed",
   "user.deleted": "Member removed",

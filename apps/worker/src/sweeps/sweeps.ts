@@ -1,6 +1,7 @@
 /** The sweeps of assets, of videos and of webhooks: what they remove or announce, and how often. */
 
 import { deleteGeneratedFiles, failAbandonedUploads } from "@realtime-avatar/db/assets/processing";
+import { sweepKeptTranscripts } from "@realtime-avatar/db/calls/transcripts";
 import type { Runner } from "@realtime-avatar/db/connection/batch";
 import type { Databases } from "@realtime-avatar/db/databases/databases";
 import { failWaitingVideos } from "@realtime-avatar/db/videos/rendering";
@@ -10,6 +11,7 @@ import { newRequestId, type RandomBytes } from "@realtime-avatar/domain/id";
 import type { Logger } from "@realtime-avatar/runtime/log";
 import type { Metrics } from "@realtime-avatar/runtime/metrics";
 import type { Storage } from "@realtime-avatar/storage/storage";
+import type { WorkerConfig } from "../config.ts";
 import type { TemporaryFolders } from "../jobs/temporary-folders.ts";
 import { createObjectSweep } from "./objects.ts";
 import type { Sweep } from "./schedule.ts";
@@ -27,6 +29,8 @@ const WEBHOOKS = 500;
 const DAY_MS = 24 * HOUR_MS;
 /** Videos that one statement ends at most, and generated files that one deletes. */
 const VIDEOS = 100;
+/** Kept transcripts that one statement deletes at most: each has up to 2,000 rows. */
+const TRANSCRIPTS = 100;
 
 const originNow = (random: RandomBytes) => {
   const now = new Date();
@@ -62,9 +66,20 @@ const videoSweeps = (db: Runner, random: RandomBytes, maxAgeDays: number | null)
       ]),
 ];
 
-/** The sweeps of each database. `generatedMaxAgeDays`: how long generated files are kept; null: until they are deleted. */
-export const rowSweeps = (db: Runner, random: RandomBytes, generatedMaxAgeDays: number | null): Sweep[] => [
-  ...videoSweeps(db, random, generatedMaxAgeDays),
+/** For how many days what calls and videos leave is kept. `generatedMaxAgeDays`: null until it is deleted by a request. */
+export type Retention = Pick<WorkerConfig, "callRetentionDays" | "generatedMaxAgeDays">;
+
+/** The sweeps of each database. */
+export const rowSweeps = (db: Runner, random: RandomBytes, retention: Retention): Sweep[] => [
+  ...videoSweeps(db, random, retention.generatedMaxAgeDays),
+  {
+    name: "kept transcripts that are too old",
+    intervalMs: HOUR_MS,
+    run: (signal) => {
+      const endedBefore = new Date(Date.now() - retention.callRetentionDays * DAY_MS);
+      return untilFewer(TRANSCRIPTS, signal, () => sweepKeptTranscripts(db, endedBefore, TRANSCRIPTS));
+    },
+  },
   {
     name: "abandoned uploads",
     intervalMs: 10 * MINUTE_MS,

@@ -15,6 +15,8 @@ import {
   rowId,
 } from "@realtime-avatar/testing/postgres/plans";
 import { claimOf, operatorOrigin, seedTenant } from "@realtime-avatar/testing/seeds";
+import { auditEvent } from "../audit/audit-events.ts";
+import { changeTenantSettings } from "../tenants/settings.ts";
 import { attachAgent, confirmRoom, failCall, openCall, releaseCall } from "./calls.ts";
 import { findCallFile, listWorkersWithWork } from "./fleet.ts";
 import { findPreloadOwner, preloadAvatar } from "./preloads.ts";
@@ -27,7 +29,14 @@ import {
   markRoomsGone,
 } from "./reconcile.ts";
 import { findCallToResume, resumeCall } from "./resume.ts";
-import { claimTranscripts, finishTranscript, writeTranscript } from "./transcripts.ts";
+import {
+  claimTranscripts,
+  deleteKeptTranscript,
+  findKeptTranscript,
+  finishTranscript,
+  sweepKeptTranscripts,
+  writeTranscript,
+} from "./transcripts.ts";
 import { createTurn, findTurn } from "./turns.ts";
 
 const ROWS = 3000;
@@ -71,6 +80,8 @@ await database.db.client.unsafe(`
   insert into fleet.avatar_slots (worker_id, n, tenant_id, session_id)
     select 'worker ' || i, n, case when n = 1 then '${tenantId}' end, case when n = 1 then ${rowId("ses")} end
     from generate_series(1, ${OPEN}) i, generate_series(1, 4) n;
+  insert into tenant_settings
+    select ${rowId("ten")}, 'live', i % 2 = 0, now() from generate_series(1, ${ROWS}) i;
   insert into conversation_usage
     select ${rowId("ten")}, 'live', date '2026-01-01' + i, 1, 1, 0, 1, 1 from generate_series(1, ${ROWS}) i;
   insert into fleet.avatar_preloads
@@ -201,6 +212,36 @@ test.each([
       expect(await finishTranscript(db, claimed as NonNullable<typeof claimed>, ended)).toBe(true);
     },
   ],
+  [
+    "the deletion of a kept transcript",
+    async () => {
+      await database.db.client`update call_transcripts set is_kept = true where session_id = ${session(12)}`;
+      expect(await deleteKeptTranscript(db, session(12), child, { ...operatorOrigin(), actor: child })).toEqual({
+        kind: "written",
+      });
+    },
+  ],
+  [
+    "kept transcripts that are too old",
+    async () => {
+      await database.db.client`
+        update call_transcripts set is_kept = true, receiver = null, ended_at = now() - interval '1 day' where session_id = ${session(13)}`;
+      expect(await sweepKeptTranscripts(db, new Date(Date.now() - 3600_000), 100)).toBe(1);
+    },
+  ],
+  ["a kept transcript", async () => expect(await findKeptTranscript(db, child, session(14))).not.toBeNull()],
+  [
+    "a change of the settings",
+    async () => {
+      const change = { tenantId: child.tenantId, environment: child.environment, keepsTranscripts: true };
+      const event = auditEvent(
+        "settings.updated",
+        { ...change, id: child.tenantId },
+        { ...operatorOrigin(), actor: child },
+      );
+      expect(await changeTenantSettings(db, change, child, event)).toEqual({ kind: "written" });
+    },
+  ],
   ["a lost call", async () => endLostCall(db, tenantId, session(8), "failed", operatorOrigin())],
   ["the rooms to delete", async () => listRoomsToDelete(db, 10)],
   ["rooms that are gone", async () => markRoomsGone(db, [{ tenantId: tenantId as TenantId, sessionId: session(8) }])],
@@ -218,9 +259,11 @@ test.each([
   expect(plans.length).toBeGreaterThan(0);
   expect(plans.filter((plan) => plan.replaceAll(new RegExp(SMALL, "g"), "").includes("Seq Scan"))).toEqual([]);
   for (const [, index = "", condition] of plans.join("\n").matchAll(/using (\w+) on .*\n +Index Cond: (.*)/g)) {
-    // Each index is entered by the tenant, but for the look-up of a credential, of what the fleet names by its session, and of old turns.
+    // Each index is entered by the tenant, but for the look-up of a credential, of what the fleet names by its session, and of what is old.
     const isBefore =
-      /^(api_key_credentials_pkey|avatar_\w+|calls_session_index|call_turns_(open|ended)_index|pg_\w+)$/.test(index);
+      /^(api_key_credentials_pkey|avatar_\w+|calls_session_index|call_turns_(open|ended)_index|call_transcripts_kept_index|pg_\w+)$/.test(
+        index,
+      );
     if (!isBefore) expect(`${index} ${condition}`).toContain("tenant_id");
   }
 });

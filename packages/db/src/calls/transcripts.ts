@@ -1,15 +1,22 @@
-/** Transcripts of calls: what workers report of them, and how they are delivered. All parts are sealed: the domain's calls/transcript.ts. */
+/** Transcripts of calls: what workers report of them, how they are delivered, and how they are kept. All parts are sealed: the domain's calls/transcript.ts. */
 import type { CallMode } from "@realtime-avatar/domain/calls/schemas";
+import type { Environment } from "@realtime-avatar/domain/environment";
 import type { SessionId, TenantId } from "@realtime-avatar/domain/id";
 import { sql } from "drizzle-orm";
 import {
   claimTranscripts as callClaim,
+  deleteKeptTranscript as callDelete,
   finishTranscript as callFinish,
+  sweepKeptTranscripts as callSweep,
   writeTranscript as callWrite,
 } from "../../generated/functions.ts";
+import { auditEvent, type Origin } from "../audit/audit-events.ts";
+import type { AnyCaller } from "../callers/callers.ts";
 import type { Runner } from "../connection/batch.ts";
+import { kindOf } from "../idempotency/idempotency-keys.ts";
 import { statement } from "../query/statement.ts";
-import { callTranscripts } from "../schema/calls.ts";
+import { callSegments, calls, callTranscripts } from "../schema/calls.ts";
+import { usageSessions } from "../schema/credits.ts";
 
 /** Segments that a worker reports of a call that it has at this generation. */
 export type ReportedSegments = {
@@ -66,8 +73,8 @@ export const claimTranscripts = async (db: Runner, claim: TranscriptClaim): Prom
   }));
 
 /**
- * Ends an attempt to send a transcript. `delayMs`: until the next one; null: it was delivered, or is given up, and is deleted. Returns whether
- * its lease was still held. One statement.
+ * Ends an attempt to send a transcript. `delayMs`: until the next one; null: it was delivered, or is given up, and is deleted unless it is
+ * kept. Returns whether its lease was still held. One statement.
  */
 export const finishTranscript = async (
   db: Runner,
@@ -95,3 +102,73 @@ export const transcriptStats = async (db: Runner): Promise<TranscriptStats> => {
   const [row] = await selectOldest(db, {});
   return { oldestDueSeconds: Math.max(0, row?.seconds ?? 0) };
 };
+
+/** The transcript of a session, with its sealed segments. */
+export type FoundTranscript = {
+  isKept: boolean;
+  endedAt: Date | null;
+  /** Whether words are missing. */
+  isTruncated: boolean;
+  /** Whether more may come: the call is open, or its worker can still send its last words. */
+  isOpen: boolean;
+  segments: readonly Uint8Array[];
+};
+
+type TranscriptRow = Omit<FoundTranscript, "segments"> & { segments: readonly string[] };
+
+const HAS_ENDED = sql`${usageSessions.endedAt} is not null`;
+/** As long as end_calls waits for the last words. */
+const IS_OPEN = sql`(
+  ${usageSessions.endedAt} is null
+  or not coalesce(${callTranscripts.isComplete}, true) and ${usageSessions.endedAt} + interval '8 seconds' > now()
+)`;
+
+const selectKept = statement<TranscriptRow>(
+  "find_kept_transcript",
+  sql`
+    select coalesce(${callTranscripts.isKept}, false) as "isKept", ${usageSessions.endedAt} as "endedAt",
+      (coalesce(${callTranscripts.isTruncated}, false)
+        -- As in claim_transcripts.
+        or ${HAS_ENDED} and ${usageSessions.startedAt} is not null and (${calls.generation} > 1 or not ${callTranscripts.isComplete})
+      ) as "isTruncated",
+      ${IS_OPEN} as "isOpen",
+      (
+        select coalesce(json_agg(encode(${callSegments.segment}, 'hex') order by ${callSegments.generation}, ${callSegments.n}), '[]')
+        from ${callSegments}
+        where ${callTranscripts.isKept} and ${callSegments.tenantId} = ${callTranscripts.tenantId}
+          and ${callSegments.sessionId} = ${callTranscripts.sessionId}
+      ) as "segments"
+    from ${usageSessions}
+    left join ${calls} on ${calls.tenantId} = ${usageSessions.tenantId} and ${calls.sessionId} = ${usageSessions.id}
+    left join ${callTranscripts} on ${callTranscripts.tenantId} = ${usageSessions.tenantId}
+      and ${callTranscripts.sessionId} = ${usageSessions.id}
+    where ${usageSessions.tenantId} = ${sql.placeholder("tenantId")} and ${usageSessions.id} = ${sql.placeholder("id")}
+      and ${usageSessions.environment} = ${sql.placeholder("environment")}`,
+);
+
+/** The transcript of a session of the owner, without segments when it is not kept; null when the owner has no such session. One statement. */
+export const findKeptTranscript = async (
+  db: Runner,
+  { tenantId, environment }: { tenantId: TenantId; environment: Environment },
+  id: SessionId,
+): Promise<FoundTranscript | null> => {
+  const [row] = await selectKept(db, { tenantId, environment, id });
+  return row ? { ...row, segments: row.segments.map((segment) => Buffer.from(segment, "hex")) } : null;
+};
+
+/** Deletes the kept transcript of a call, with an audit event. A delivery that waits goes on. One statement. */
+export const deleteKeptTranscript = async (
+  db: Runner,
+  sessionId: SessionId,
+  caller: AnyCaller,
+  origin: Origin,
+): Promise<{ kind: "written" | "not_kept" | "not_found" | "stale" }> => {
+  const { tenantId, environment } = caller;
+  const event = auditEvent("transcript.deleted", { tenantId, environment, id: sessionId }, origin);
+  const [row] = await callDelete(db, { caller, environment, sessionId, auditEvent: event });
+  return { kind: kindOf(row?.result ?? null, ["written", "not_kept", "not_found", "stale"]) };
+};
+
+/** Deletes up to `limit` kept transcripts of calls that ended before `before`, and returns their number. One statement. */
+export const sweepKeptTranscripts = async (db: Runner, before: Date, limit: number): Promise<number> =>
+  (await callSweep(db, { before, limit }))[0]?.result ?? 0;

@@ -198,16 +198,21 @@ export const callTurns = pgTable(
 export const isWaiting = sql`${callTickets.polledAt} > now() - interval '6 seconds'`;
 
 /**
- * Transcripts of calls, from the start of the call until they are delivered or given up: then a row is deleted, with its segments. The
- * parts are sealed: the domain's calls/transcript.ts. A call without `transcript_webhook` has no row.
+ * Transcripts of calls, for two purposes: a delivery (`receiver`) and reading (`is_kept`). A purpose ends with the delivery, or with the
+ * deletion and the retention. A row with neither is deleted, with its segments, at the end of its call. The parts are sealed: the
+ * domain's calls/transcript.ts.
  */
 export const callTranscripts = pgTable(
   "call_transcripts",
   {
     tenantId: bytewise("tenant_id").notNull(),
     sessionId: bytewise("session_id").notNull(),
-    /** The URL, and the secret that signs. */
-    receiver: bytes("receiver").notNull(),
+    /** The URL, and the secret that signs. Null: nothing is to be sent. */
+    receiver: bytes("receiver"),
+    /** Whether the tenant kept transcripts when the call began, and has not deleted this one. */
+    isKept: boolean("is_kept").notNull().default(false),
+    /** The end of the call, from which the retention counts. */
+    endedAt: time("ended_at"),
     /** Of the segments, with what seals them. */
     sizeBytes: integer("size_bytes").notNull().default(0),
     /** Whether segments were left out. */
@@ -216,8 +221,8 @@ export const callTranscripts = pgTable(
     isComplete: boolean("is_complete").notNull().default(false),
     /** The worker that had the call at its end. Null while the call is open. */
     workerId: bytewise("worker_id"),
-    /** From when it may be sent. Of an open call: when its end is looked for again. */
-    dueAt: time("due_at").notNull(),
+    /** From when it may be sent. Of an open call: when its end is looked for again. Null: the call has ended, and nothing is to be sent. */
+    dueAt: time("due_at"),
     /** The claim of the worker that sends it, and until when it holds. */
     lease: text("lease"),
     leasedUntil: time("leased_until"),
@@ -225,11 +230,13 @@ export const callTranscripts = pgTable(
   },
   (table) => [
     primaryKey({ columns: [table.tenantId, table.sessionId] }),
-    // The next one of all, and of each tenant. All rows meet the condition of the latter: see jobs_tenant_due_index.
+    // The next one of all, and of each tenant.
     index("call_transcripts_due_index").on(sql`coalesce(leased_until, due_at)`),
-    index("call_transcripts_tenant_due_index")
+    index("call_transcripts_queue_index")
       .on(table.tenantId, sql`coalesce(leased_until, due_at)`)
-      .where(sql`${table.attemptCount} >= 0`),
+      .where(sql`${table.dueAt} is not null`),
+    // The oldest that are kept.
+    index("call_transcripts_kept_index").on(table.endedAt).where(sql`${table.isKept} and ${table.endedAt} is not null`),
     // Those that wait for another attempt.
     index("call_transcripts_waiting_index").on(table.tenantId).where(sql`${table.attemptCount} > 0`),
     check("call_transcripts_session_id_check", isId(table.sessionId, "ses")),

@@ -1,6 +1,7 @@
+import { ENVIRONMENTS } from "@realtime-avatar/domain/environment";
 import { CreateTenant } from "@realtime-avatar/domain/people/tenant";
-import { boolean, check, pgTable, text } from "drizzle-orm/pg-core";
-import { bytewise, isId, length, time } from "./columns.ts";
+import { boolean, check, pgTable, primaryKey, text } from "drizzle-orm/pg-core";
+import { bytewise, isId, length, oneOf, time } from "./columns.ts";
 
 export const tenants = pgTable(
   "tenants",
@@ -14,5 +15,22 @@ export const tenants = pgTable(
   (table) => [
     check("tenants_tenant_id_check", isId(table.tenantId, "ten")),
     check("tenants_name_check", length(table.name, CreateTenant.properties.name)),
+  ],
+);
+
+/** What a tenant has set in an environment. Without a row, everything is off. */
+export const tenantSettings = pgTable(
+  "tenant_settings",
+  {
+    tenantId: bytewise("tenant_id").notNull(),
+    environment: text("environment").notNull(),
+    /** Whether the transcripts of calls that begin are kept. */
+    keepsTranscripts: boolean("keeps_transcripts").notNull(),
+    updatedAt: time("updated_at").notNull(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.tenantId, table.environment] }),
+    check("tenant_settings_tenant_id_check", isId(table.tenantId, "ten")),
+    check("tenant_settings_environment_check", oneOf(table.environment, ENVIRONMENTS)),
   ],
 );

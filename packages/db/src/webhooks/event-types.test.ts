@@ -71,6 +71,9 @@ describe("the list of events", () => {
     "webhook_endpoint.disabled": false,
     // By the operator. The end itself sends the event of this name (TRANSITIONS).
     "usage_session.ended": false,
+    // What the tenant has decided about its own data.
+    "settings.updated": false,
+    "transcript.deleted": false,
   };
   /** What the transition to each status of a session sends. */
   const TRANSITIONS: Record<SessionStatus, WebhookEventType> = {
@@ -104,6 +107,8 @@ describe("the list of events", () => {
       api_key: "api-keys",
       avatar: "avatars",
       asset: "assets",
+      settings: "tenants",
+      transcript: "calls",
       usage_session: "calls",
       webhook_endpoint: "webhooks",
     };

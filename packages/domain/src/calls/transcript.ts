@@ -102,7 +102,7 @@ export type TranscribedCall = {
 };
 
 /** A segment as it is sent, with the source of the person's words: as the client declares it, else as it was observed. */
-const presentSegment = (segment: TranscriptSegment) => {
+export const presentSegment = (segment: TranscriptSegment) => {
   const { input_provenance: provenance } = segment;
   if (provenance === undefined) return segment;
   return { ...segment, input_source: provenance.declared_source ?? provenance.observed_source };

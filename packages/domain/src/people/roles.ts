@@ -45,6 +45,10 @@ export const MINIMUM_ROLES: Readonly<Record<string, Role | null>> = {
   exportUsageSessions: "viewer",
   getUsageSession: "viewer",
   getUsageSummary: "viewer",
+  getTranscript: "viewer",
+  deleteTranscript: "owner",
+  getSettings: "viewer",
+  updateSettings: "owner",
   // Calls are the business of keys: each is charged to one, under its cap.
   openUsageSession: null,
   reportUsage: null,

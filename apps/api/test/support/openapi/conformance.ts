@@ -240,6 +240,10 @@ export const freshIdOf = async (
   if (!path.includes("{id}")) return "";
   if (path.startsWith("/api/v1/voices")) return "flite-slt";
   if (path.startsWith("/api/v1/api-keys")) return newKey();
+  if (path.endsWith("/transcript")) {
+    await send(one("updateSettings"), { body: { keepTranscripts: true } });
+    return JSON.parse((await send(one("startCall"), { body: EXAMPLES.StartCall })).text).session_id;
+  }
   if (path.startsWith("/api/v1/usage/sessions")) {
     return JSON.parse((await send(one("openUsageSession"), { body: { maxSessionSeconds: 1800 } })).text).sessionId;
   }
@@ -281,6 +285,9 @@ export const expectSessionProblems = async (
   expect((await send(open, { body: { ...body, avatarId } })).code).toBe("avatar_not_ready");
   expect((await send(open, { body: { ...body, avatarId: "ava_x" } })).code).toBe("not_found");
   const id = await openSession();
+  for (const operationId of ["getTranscript", "deleteTranscript"]) {
+    expect((await send(one(operationId), { id })).code).toBe("transcript_not_kept");
+  }
   await send(one("releaseSession"), { id, body: { usedCreditMicros: 1 } });
   expect((await send(one("releaseSession"), { id, body: { usedCreditMicros: 2 } })).code).toBe("session_closed");
   expect((await send(one("reportUsage"), { id, body: { usedCreditMicros: 2 } })).code).toBe("session_closed");

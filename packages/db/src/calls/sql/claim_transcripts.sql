@@ -2,6 +2,7 @@
 -- sent: at most `p_per_tenant` of each tenant, and none of those in `p_busy_tenants`. Fair between tenants: those behind `p_after` come
 -- first in the order of their ids, so a worker that goes on from the last one, and from '' after the end, serves each.
 -- A call that is open is looked at again after ten minutes: a function of an earlier version may end it, which does not know transcripts.
+-- A transcript that has no receiver is not returned: it leaves the queue when it is kept, and is deleted otherwise.
 -- While nothing is due, one entry of an index is read; otherwise one for each tenant with a transcript on the way.
 --
 -- Lock order: the transcripts. A row that is locked is skipped, not waited for.
@@ -32,13 +33,13 @@ begin
     with recursive tenant (id, due_at) as (
       (
         select first.tenant_id, coalesce(first.leased_until, first.due_at) from public.call_transcripts first
-        where first.tenant_id > p_after and first.attempt_count >= 0
+        where first.tenant_id > p_after and first.due_at is not null
         order by first.tenant_id, coalesce(first.leased_until, first.due_at) limit 1
       )
       union all
       select next.* from tenant cross join lateral (
         select one.tenant_id, coalesce(one.leased_until, one.due_at) from public.call_transcripts one
-        where one.tenant_id > tenant.id and one.attempt_count >= 0
+        where one.tenant_id > tenant.id and one.due_at is not null
         order by one.tenant_id, coalesce(one.leased_until, one.due_at) limit 1
       ) next
     ), served as (
@@ -46,7 +47,7 @@ begin
     )
     select transcript.* from served cross join lateral (
       select * from public.call_transcripts due
-      where due.tenant_id = served.id and due.attempt_count >= 0
+      where due.tenant_id = served.id and due.due_at is not null
       order by due.tenant_id, coalesce(due.leased_until, due.due_at) limit p_per_tenant
       for no key update skip locked
     ) transcript
@@ -60,9 +61,16 @@ begin
       update public.call_transcripts set due_at = v_later
       where tenant_id = v_due.tenant_id and session_id = v_due.session_id;
       continue;
+    elsif v_due.receiver is null then
+      update public.call_transcripts set due_at = null, ended_at = v_session.ended_at
+      where tenant_id = v_due.tenant_id and session_id = v_due.session_id;
+      if not v_due.is_kept then
+        perform rta.forget_transcript(v_due.tenant_id, v_due.session_id);
+      end if;
+      continue;
     end if;
     update public.call_transcripts
-    set lease = p_lease, leased_until = v_until
+    set ended_at = v_session.ended_at, lease = p_lease, leased_until = v_until
     where tenant_id = v_due.tenant_id and session_id = v_due.session_id;
     select * into v_call from public.calls where tenant_id = v_due.tenant_id and session_id = v_due.session_id;
     return next row(

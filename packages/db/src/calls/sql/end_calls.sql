@@ -1,15 +1,16 @@
 -- Marks the rooms of sessions that end for deletion, those of others as gone, and frees their slots. What the renderer got of the
 -- request is forgotten, because it can be about a person, and so is the agent, with the token that it has brought. Turns that wait are dropped, and one that is being said is interrupted. Most sessions are
 -- no calls: then nothing is written.
--- A transcript becomes due: at once, or after eight seconds in which its worker can still send what was said before the end (it takes
--- six seconds at most to leave the room).
--- Lock order: the agents and the turns, which only a function writes that has locked the call; the transcripts by primary key; the slots by primary key. The calling function has locked the calls (lock_counters).
+-- A transcript that is to be sent becomes due: at once, or after eight seconds in which its worker can still send what was said before the
+-- end (it takes six seconds at most to leave the room). One that is only kept is not due, and one for which there is no purpose is deleted.
+-- Lock order: the agents and the turns, which only a function writes that has locked the call; the transcripts by primary key, with their segments; the slots by primary key. The calling function has locked the calls (lock_counters).
 create function rta.end_calls(p_tenant_ids text[], p_session_ids text[]) returns void
 language plpgsql as $$
 declare
   v_now timestamptz := date_trunc('milliseconds', clock_timestamp());
   v_late timestamptz := v_now + interval '8 seconds';
   v_calls text[];
+  v_forgotten text[]; -- the calls whose transcripts have no purpose
 begin
   with ended as (
     update public.calls call set
@@ -30,12 +31,23 @@ begin
     perform from public.call_transcripts
     where (tenant_id, session_id) in (select * from unnest(p_tenant_ids, p_session_ids))
     order by tenant_id, session_id for no key update;
-    update public.call_transcripts transcript set
-      due_at = case when transcript.is_complete then v_now else v_late end,
-      worker_id = (select slot.worker_id from fleet.avatar_slots slot where slot.session_id = transcript.session_id)
-    from unnest(p_tenant_ids, p_session_ids) session (tenant_id, id)
-    where transcript.tenant_id = session.tenant_id and transcript.session_id = session.id
-      and transcript.session_id = any (v_calls);
+    with transcribed as (
+      update public.call_transcripts transcript set
+        ended_at = v_now,
+        due_at = case when transcript.receiver is null then null when transcript.is_complete then v_now else v_late end,
+        worker_id = (select slot.worker_id from fleet.avatar_slots slot where slot.session_id = transcript.session_id)
+      from unnest(p_tenant_ids, p_session_ids) session (tenant_id, id)
+      where transcript.tenant_id = session.tenant_id and transcript.session_id = session.id
+        and transcript.session_id = any (v_calls)
+      returning transcript.session_id, transcript.receiver, transcript.is_kept
+    )
+    select array_agg(session_id) into v_forgotten from transcribed where receiver is null and not is_kept;
+    if v_forgotten is not null then
+      delete from public.call_segments segment using unnest(p_tenant_ids, p_session_ids) session (tenant_id, id)
+      where segment.tenant_id = session.tenant_id and segment.session_id = session.id and session.id = any (v_forgotten);
+      delete from public.call_transcripts transcript using unnest(p_tenant_ids, p_session_ids) session (tenant_id, id)
+      where transcript.tenant_id = session.tenant_id and transcript.session_id = session.id and session.id = any (v_forgotten);
+    end if;
     perform from fleet.avatar_slots where session_id = any (v_calls) order by worker_id, n for no key update;
     update fleet.avatar_slots set tenant_id = null, session_id = null, has_news = true where session_id = any (v_calls);
   end if;

@@ -1,5 +1,5 @@
 -- Ends an attempt to send a transcript whose lease is still held, and returns whether it was. With `p_delay_ms`, it is sent again after
--- that time. Without, it was delivered or is given up: it is deleted, with its segments and the secret.
+-- that time. Without, it was delivered or is given up: the receiver is deleted, and unless the transcript is kept, all of it.
 -- Lock order: the transcript, its segments, which only a function writes that has locked it.
 create function rta.finish_transcript(
   p_tenant_id text,
@@ -19,6 +19,11 @@ begin
       attempt_count = attempt_count + case when p_is_attempt then 1 else 0 end
     where tenant_id = p_tenant_id and session_id = p_session_id and lease = p_lease;
     return found;
+  end if;
+  update public.call_transcripts set receiver = null, due_at = null, lease = null, leased_until = null, attempt_count = 0
+  where tenant_id = p_tenant_id and session_id = p_session_id and lease = p_lease and is_kept;
+  if found then
+    return true;
   end if;
   delete from public.call_transcripts where tenant_id = p_tenant_id and session_id = p_session_id and lease = p_lease;
   if not found then

@@ -20,6 +20,7 @@ declare
   v_call rta.call_request;
   v_slot rta.free_slot;
   v_outcome rta.session_outcome;
+  v_is_kept boolean;
 begin
   if p_calls is null then
     return p_outcomes;
@@ -48,9 +49,16 @@ begin
           v_call.join_url, v_call.join_token, v_call.token_digest, v_call.agent_identity
         );
       end if;
-      if v_call.transcript is not null then
-        insert into public.call_transcripts (tenant_id, session_id, receiver, due_at)
-        values (v_caller.tenant_id, p_requests[v_at].id, v_call.transcript, date_trunc('milliseconds', clock_timestamp()) + interval '10 minutes');
+      v_is_kept := exists (
+        select from public.tenant_settings settings
+        where settings.tenant_id = v_caller.tenant_id and settings.environment = v_caller.environment and settings.keeps_transcripts
+      );
+      if v_call.transcript is not null or v_is_kept then
+        insert into public.call_transcripts (tenant_id, session_id, receiver, is_kept, due_at)
+        values (
+          v_caller.tenant_id, p_requests[v_at].id, v_call.transcript, v_is_kept,
+          date_trunc('milliseconds', clock_timestamp()) + interval '10 minutes'
+        );
       end if;
       delete from public.call_tickets where tenant_id = v_caller.tenant_id and id = p_queue.ticket_ids[v_at];
       v_outcome.response_fields := json_build_object(

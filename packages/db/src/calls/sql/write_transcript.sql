@@ -1,6 +1,7 @@
 -- Adds segments to the transcript of a call, from its place `p_first` on, and returns the place that is expected next: those that are
 -- there already are left, and after a gap nothing is written. Null: the worker does not have the call at this generation, the call has no
--- transcript, or its transcript is being sent. The last worker of a call can add what was said until its end.
+-- transcript, or its transcript is being sent. The last worker of a call can add what was said until its end,
+-- for eight seconds after it (see end_calls).
 -- With 2,000 segments or 256 KiB, what follows is left out: the worker is told that it was written. `p_is_complete`: nothing more comes.
 -- Lock order: the transcript.
 create function rta.write_transcript(
@@ -27,6 +28,7 @@ begin
   where call.session_id = p_session_id and call.generation = p_generation
   for no key update of transcript;
   if v_transcript.session_id is null or v_transcript.lease is not null or v_transcript.attempt_count > 0
+    or v_transcript.due_at is null and v_transcript.ended_at + interval '8 seconds' < v_now
     or p_worker_id is distinct from coalesce(v_transcript.worker_id, (
       select slot.worker_id from fleet.avatar_slots slot
       where slot.session_id = p_session_id and slot.tenant_id = v_transcript.tenant_id

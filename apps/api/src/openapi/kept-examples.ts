@@ -1,0 +1,43 @@
+/** The examples of what is kept of calls, and of the settings that say so. */
+import type { Transcript } from "@realtime-avatar/domain/calls/kept-transcript";
+import type { TenantSettings } from "@realtime-avatar/domain/people/tenant-settings";
+
+const suffix = "01h455vb4pex5vsknk084sn02q";
+const time = "2026-11-20T12:00:00.000Z";
+
+const settings: TenantSettings = {
+  tenantId: `ten_${suffix}`,
+  environment: "live",
+  keepTranscripts: true,
+  updatedAt: time,
+};
+
+const transcript: Transcript = {
+  sessionId: `ses_${suffix}`,
+  status: "final",
+  truncated: false,
+  deletesAt: "2026-12-20T12:00:00.000Z",
+  segments: [
+    {
+      role: "user",
+      text: "When do you open?",
+      ts: 1_795_176_000_000,
+      turn_id: "turn-1",
+      input_provenance: { version: 1, observed_source: "server_stt", observed_by: "worker", ingress: "room_audio_stt" },
+      input_source: "server_stt",
+    },
+    {
+      role: "assistant",
+      text: "At nine.",
+      ts: 1_795_176_001_200,
+      turn_id: "turn-1",
+      timings: { end_of_speech: 40, end_of_turn: 352, text: 0, first_token: 210, first_sound: 130, heard: 240 },
+    },
+  ],
+};
+
+export const KEPT_EXAMPLES = {
+  TenantSettings: settings,
+  UpdateTenantSettings: { keepTranscripts: true },
+  Transcript: transcript,
+};

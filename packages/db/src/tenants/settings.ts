@@ -1,0 +1,40 @@
+/** The settings of a tenant in an environment. */
+import type { AuditEventRecord } from "@realtime-avatar/domain/audit";
+import type { Environment } from "@realtime-avatar/domain/environment";
+import type { TenantId } from "@realtime-avatar/domain/id";
+import type { SettingsRecord } from "@realtime-avatar/domain/people/tenant-settings";
+import { sql } from "drizzle-orm";
+import { changeTenantSettings as callChange } from "../../generated/functions.ts";
+import type { AnyCaller } from "../callers/callers.ts";
+import type { Runner } from "../connection/batch.ts";
+import { kindOf } from "../idempotency/idempotency-keys.ts";
+import { statement } from "../query/statement.ts";
+import { tenantSettings } from "../schema/tenants.ts";
+
+type Owner = { tenantId: TenantId; environment: Environment };
+
+const select = statement<SettingsRecord>(
+  "find_tenant_settings",
+  sql`
+    select ${tenantSettings.keepsTranscripts} as "keepsTranscripts", ${tenantSettings.updatedAt} as "updatedAt"
+    from ${tenantSettings}
+    where ${tenantSettings.tenantId} = ${sql.placeholder("tenantId")}
+      and ${tenantSettings.environment} = ${sql.placeholder("environment")}`,
+);
+
+/** Null: nothing was ever set. One statement. */
+export const findTenantSettings = async (
+  db: Runner,
+  { tenantId, environment }: Owner,
+): Promise<SettingsRecord | null> => (await select(db, { tenantId, environment }))[0] ?? null;
+
+/** Changes the settings, and writes the audit event when one has another value then. The operator acts when `caller` is null. One statement. */
+export const changeTenantSettings = async (
+  db: Runner,
+  change: Owner & { keepsTranscripts: boolean },
+  caller: AnyCaller | null,
+  auditEvent: AuditEventRecord,
+): Promise<{ kind: "written" | "stale" | "not_found" }> => {
+  const [row] = await callChange(db, { ...change, caller, auditEvent });
+  return { kind: kindOf(row?.result ?? null, ["written", "stale", "not_found"]) };
+};

@@ -53,6 +53,7 @@ const EACH: Required<Search> = {
     avatar: ID,
     video: ID,
     session: ID,
+    call: ID,
     endpoint: ID,
     delivery: ID,
     tab: "calls",

@@ -11,6 +11,8 @@ export type Search = {
   avatar?: string;
   video?: string;
   session?: string;
+  /** The call that the page of usage shows in place of its parts. */
+  call?: string;
   endpoint?: string;
   delivery?: string;
   /** The part of the page of usage that is open; without it, the overview. */
@@ -63,6 +65,7 @@ export const validateSearch = (search: Record<string, unknown>): Search => {
     avatar: id(search["avatar"]),
     video: id(search["video"]),
     session: id(search["session"]),
+    call: id(search["call"]),
     endpoint: id(search["endpoint"]),
     delivery: id(search["delivery"]),
     tab: tab === "calls" || tab === "ledger" ? (tab as "calls" | "ledger") : undefined,

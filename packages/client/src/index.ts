@@ -18,6 +18,7 @@ export type Asset = Schemas["Asset"];
 export type AuditEvent = Schemas["AuditEvent"];
 export type Avatar = Schemas["Avatar"];
 export type CreditBalance = Schemas["CreditBalance"];
+export type Transcript = Schemas["Transcript"];
 export type CreditEntry = Schemas["CreditEntry"];
 export type UsageSession = Schemas["UsageSession"];
 export type UsageSessionWithNames = Schemas["UsageSessionWithNames"];

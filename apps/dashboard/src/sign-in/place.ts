@@ -11,6 +11,7 @@ const KEPT = [
   "avatar",
   "video",
   "session",
+  "call",
   "endpoint",
   "delivery",
   "tab",

@@ -11,6 +11,7 @@ import { useAccount } from "../layout/context.tsx";
 import { LINK, PageLink, useNavigation, useParameters } from "../layout/navigation.tsx";
 import { ObjectName, useNameText } from "../layout/object-name.tsx";
 import { type CallFilters, type CallStatus, callsQuery, useCalls } from "./data.ts";
+import { KeepTranscripts } from "./keep-transcripts.tsx";
 import { outcomeOf } from "./outcome.ts";
 import { lengthOf, SessionDetails } from "./session.tsx";
 
@@ -80,6 +81,9 @@ const CallRow = ({ call, isOpen, onToggle }: RowProps) => {
             <div className="grid gap-4 rounded-xl border border-line bg-page p-4">
               <SessionDetails session={call} />
               <p className="flex flex-wrap gap-x-4 text-sm">
+                <PageLink to="/usage" search={{ call: sessionId }} className={LINK}>
+                  Transcript and details
+                </PageLink>
                 <PageLink to="/usage" search={{ tab: "calls", key: apiKeyId }} className={LINK}>
                   All calls of this key
                 </PageLink>
@@ -194,6 +198,7 @@ export const Calls = ({ days }: { days: number }) => {
   const query = useCalls(filters);
   return (
     <>
+      <KeepTranscripts />
       <FilterBar filters={filters} call={query.data?.pages[0]?.data[0]} />
       <Loaded query={query} skeleton={<Skeleton label="calls" height="h-9" rows={10} />}>
         {({ pages }) => {

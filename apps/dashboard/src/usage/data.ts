@@ -151,6 +151,27 @@ export const useUsageSession = (id: string) => {
   });
 };
 
+/** A call that is open says more. */
+const TRANSCRIPT_REFRESH_MS = 3000;
+
+export const useTranscript = (id: string) => {
+  const { client, environment } = useAccount();
+  return useQuery({
+    queryKey: ["transcript", environment, id],
+    queryFn: async () =>
+      (await client.GET("/api/v1/usage/sessions/{id}/transcript", { params: { path: { id } } })).data,
+    refetchInterval: ({ state }) => state.data?.status === "open" && state.error === null && TRANSCRIPT_REFRESH_MS,
+  });
+};
+
+export const useSettings = () => {
+  const { client, environment } = useAccount();
+  return useQuery({
+    queryKey: ["settings", environment],
+    queryFn: async () => (await client.GET("/api/v1/settings")).data,
+  });
+};
+
 export type CallStatus = UsageSession["status"];
 export type CallFilters = { days: number; status?: CallStatus; apiKeyId?: string; avatarId?: string };
 

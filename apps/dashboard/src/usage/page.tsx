@@ -6,6 +6,7 @@ import { Loaded, Skeleton } from "../components/state.tsx";
 import { Amount, Card, PageHead } from "../components/text.tsx";
 import { creditAmount } from "../format.ts";
 import { PageLink, useNavigation, useParameters } from "../layout/navigation.tsx";
+import { CallPage } from "./call-page.tsx";
 import { Calls } from "./calls.tsx";
 import { barsOfDays, DayChart, RankChart } from "./charts.tsx";
 import { Conversations } from "./conversations.tsx";
@@ -166,7 +167,7 @@ const Overview = ({ days }: { days: number }) => (
   </>
 );
 
-export const UsagePage = () => {
+const UsageParts = () => {
   const { days = DEFAULT_DAYS, session, tab } = useParameters();
   const { change } = useNavigation();
   useUsageRefresh();
@@ -195,4 +196,9 @@ export const UsagePage = () => {
       {session && <SessionDialog id={session} onClose={() => change({ session: undefined })} />}
     </>
   );
+};
+
+export const UsagePage = () => {
+  const { call } = useParameters();
+  return call === undefined ? <UsageParts /> : <CallPage id={call} />;
 };

@@ -1,0 +1,50 @@
+/** Whether the transcripts of calls are kept: an owner turns it on and off, for each environment. */
+import { useState } from "react";
+import { FormDialog } from "../components/action-dialog.tsx";
+import { Button } from "../components/button.tsx";
+import { useAccount, useHasRole } from "../layout/context.tsx";
+import { useAction } from "../layout/use-action.ts";
+import { useSettings } from "./data.ts";
+
+const SettingDialog = ({ isKept, onClose }: { isKept: boolean; onClose: () => void }) => {
+  const { client, environment } = useAccount();
+  const save = useAction(
+    () => client.PATCH("/api/v1/settings", { body: { keepTranscripts: !isKept } }),
+    ["settings", "audit"],
+    onClose,
+  );
+  return (
+    <FormDialog
+      title={isKept ? "Keep transcripts no more" : "Keep transcripts"}
+      action={save}
+      submit={isKept ? "Keep no more" : "Keep them"}
+      onSubmit={() => save.run()}
+      onClose={onClose}
+    >
+      <p>
+        {isKept
+          ? `Calls of the ${environment} environment that begin from now on leave no transcript. Those that are kept stay until they are deleted.`
+          : `What people and avatars say in calls of the ${environment} environment is kept encrypted, from calls that begin now on: for 30 days, unless the operator has set another time. Tell the people who call.`}
+      </p>
+    </FormDialog>
+  );
+};
+
+export const KeepTranscripts = () => {
+  const { data } = useSettings();
+  const isOwner = useHasRole("owner");
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <div className="mb-3 flex min-h-9 flex-wrap items-center gap-x-3 gap-y-1 text-sm text-muted">
+      {data && (
+        <>
+          <p>{data.keepTranscripts ? "Transcripts of calls are kept." : "Transcripts of calls are not kept."}</p>
+          {isOwner && (
+            <Button onClick={() => setOpen(true)}>{data.keepTranscripts ? "Keep no more" : "Keep them"}</Button>
+          )}
+        </>
+      )}
+      {isOpen && data && <SettingDialog isKept={data.keepTranscripts} onClose={() => setOpen(false)} />}
+    </div>
+  );
+};

@@ -3,6 +3,11 @@
  * `bun run test:mutations`. Fails when a fault is not found. `--sample`: one fault of each kind. Another argument: the faults
  * whose names contain it.
  */
+import {
+  RESUME_MUTATIONS,
+  TRANSCRIPT_MUTATIONS,
+  TURN_MUTATIONS,
+} from "@realtime-avatar/testing/calls/conversation-mutations";
 import { CALL_MUTATIONS } from "@realtime-avatar/testing/calls/mutations";
 import { MUTATIONS } from "@realtime-avatar/testing/credits/mutations";
 import { PEOPLE_MUTATIONS } from "@realtime-avatar/testing/people/mutations";
@@ -19,6 +24,7 @@ const SAMPLE = [
   "a session that is changed twice in one call",
   "a release that trusts the caller's figure",
   "a call that ends keeps its slot",
+  "one turn too many",
   "a write of a person that does not look at its session again",
 ];
 const only = process.argv[2] ?? "";
@@ -26,7 +32,11 @@ const names = Object.keys(MUTATIONS).filter((name) =>
   only === "--sample" ? SAMPLE.includes(name) : name.includes(only),
 );
 if (names.length === 0 || (only === "--sample" && names.length < SAMPLE.length)) throw new Error("no such fault");
+/** The tests that must find a fault, without their folder when it is that of `packages/db`. */
 const filesOf = (name: string): readonly string[] => {
+  if (name in TURN_MUTATIONS) return ["apps/api/src/calls/turns", "apps/api/src/calls/turns-refused"];
+  if (name in RESUME_MUTATIONS) return ["calls/resume"];
+  if (name in TRANSCRIPT_MUTATIONS) return ["calls/transcripts"];
   if (name in PEOPLE_MUTATIONS) return ["people/rechecks"];
   if (name in DELIVERY_MUTATIONS)
     return ["webhooks/sending", "webhooks/sending-waits", "webhooks/failing-endpoints", "webhooks/histories"];
@@ -62,12 +72,15 @@ for (const name of names) {
   let found: string | undefined;
   const files = filesOf(name);
   for (const file of files) {
-    const child = Bun.spawn([process.execPath, "test", "--bail", `./packages/db/src/${file}.test.ts`], {
-      cwd: new URL("..", import.meta.url).pathname,
-      env: { ...process.env, MUTATION: name, OPERATIONS: "6000" },
-      stdout: "ignore",
-      stderr: "pipe",
-    });
+    const child = Bun.spawn(
+      [process.execPath, "test", "--bail", `./${file.startsWith("apps/") ? "" : "packages/db/src/"}${file}.test.ts`],
+      {
+        cwd: new URL("..", import.meta.url).pathname,
+        env: { ...process.env, MUTATION: name, OPERATIONS: "6000" },
+        stdout: "ignore",
+        stderr: "pipe",
+      },
+    );
     const text = await new Response(child.stderr).text();
     if ((await child.exited) === 0) continue;
     const test = /^\(fail\) (.*?)( \[[\d.]+m?s\])?$/m.exec(text)?.[1] ?? "";

@@ -2,6 +2,7 @@
 import { describe, expect, test } from "bun:test";
 import { CreateTurn } from "@realtime-avatar/domain/calls/turns";
 import { PRELOAD, TURNS, WIRE_2 } from "@realtime-avatar/domain/calls/worker-sync";
+import { untilBlocked } from "@realtime-avatar/testing/postgres/waits";
 import { startApi } from "../../test/support/api.ts";
 import { INTERRUPT, startTurnApi, TURNS_PATH } from "../../test/support/calls/turns.ts";
 import { expectProblem } from "../../test/support/routes.ts";
@@ -87,6 +88,22 @@ describe("a turn that is refused", () => {
     await release({ session_id: session });
     expectProblem(await post({ session_id: session }), "call_not_running");
     expectProblem(await interrupt(session), "call_not_running");
+  });
+
+  test("a call whose end is not committed yet: waits for it, then 409", async () => {
+    const { session } = await running();
+    const posted = await client.begin(async (transaction) => {
+      await transaction`select from calls where session_id = ${session} for no key update`;
+      const response = post({ session_id: session });
+      let isOver = false;
+      response.finally(() => {
+        isOver = true;
+      });
+      await untilBlocked(api.database.db, () => isOver);
+      await transaction`update usage_sessions set must_end = true where id = ${session}`;
+      return { response };
+    });
+    expectProblem(await posted.response, "call_not_running");
   });
 
   test("a worker without a language model: answers are 501, and words are said", async () => {

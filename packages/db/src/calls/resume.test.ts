@@ -87,6 +87,9 @@ describe("a call that is resumed", () => {
     // The start of the call has created its first room late.
     expect(await confirmRoom(db, tenantId, id, room(1).roomName)).toBe("ended");
     expect(await confirmRoom(db, tenantId, id, room(2).roomName)).toBe("exists");
+    // A second request for the same room does not create it again.
+    expect(await resumeCall(db, room(2), caller, null)).toEqual({ kind: "written" });
+    expect((await findCallToResume(db, caller, id))?.isRoomPending).toBe(false);
     const [move, ...others] = (await syncOne("started", 3)).move;
     expect([move, others]).toMatchObject([{ ...room(2), generation: 1, mode: "avatar", maxSeconds: 100 }, []]);
     const moved = { room_number: 2, gap_count: 1, gap_seconds: 0 };
@@ -137,8 +140,8 @@ describe("a call that is resumed", () => {
   });
 
   test("of another key, tenant or environment: not found, and not written", async () => {
+    const stranger = (await seedCaller(db, await seedTenant(db))).caller;
     const { other, caller, id, room, state } = await started();
-    const stranger = (await world()).caller;
     const inTest = { ...caller, environment: "test" } as const;
     for (const one of [other, stranger, inTest]) {
       expect(await findCallToResume(db, one, id)).toBeNull();
@@ -146,6 +149,7 @@ describe("a call that is resumed", () => {
     }
     expect(await findCallToResume(db, caller, newId("ses", new Date(), random))).toBeNull();
     expect(await state()).toMatchObject({ room: "exists", roomNumber: 1 });
+    expect((await resumeCall(db, room(2), caller, null)).kind).toBe("written");
   });
 
   test("ended, not started, with a revoked key, or at a worker that cannot move it: not written", async () => {

@@ -11,6 +11,7 @@ import {
   sync,
 } from "@realtime-avatar/testing/calls/calls";
 import { seedCaller } from "@realtime-avatar/testing/credits";
+import { mutate } from "@realtime-avatar/testing/credits/mutations";
 import { serviceDatabase } from "@realtime-avatar/testing/fixture";
 import { operatorOrigin, seedTenant } from "@realtime-avatar/testing/seeds";
 import { sweepSessions } from "../credits/usage-sessions.ts";
@@ -20,6 +21,7 @@ import { claimTranscripts, finishTranscript, transcriptStats, writeTranscript } 
 
 const database = await serviceDatabase();
 const { db } = database;
+await mutate(db);
 const { client } = db;
 const RECEIVER = Buffer.from("sealed receiver");
 const CLAIM = { lease: "one", leaseSeconds: 60, after: "", limit: 16, perTenant: 4, busyTenants: [] };

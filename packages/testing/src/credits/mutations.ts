@@ -3,6 +3,7 @@
  * of calls or people: then the tests run on functions with this fault.
  */
 import { CREATE_FUNCTIONS, FUNCTIONS_SCHEMA } from "@realtime-avatar/db/functions/schema";
+import { RESUME_MUTATIONS, TRANSCRIPT_MUTATIONS, TURN_MUTATIONS } from "../calls/conversation-mutations.ts";
 import { CALL_MUTATIONS } from "../calls/mutations.ts";
 import type { TestDb } from "../database.ts";
 import { PEOPLE_MUTATIONS } from "../people/mutations.ts";
@@ -213,6 +214,9 @@ const CREDIT_MUTATIONS: Mutations = {
 export const MUTATIONS: Mutations = {
   ...CREDIT_MUTATIONS,
   ...CALL_MUTATIONS,
+  ...RESUME_MUTATIONS,
+  ...TRANSCRIPT_MUTATIONS,
+  ...TURN_MUTATIONS,
   ...PEOPLE_MUTATIONS,
   ...EVENT_MUTATIONS,
   ...DELIVERY_MUTATIONS,

@@ -12,6 +12,7 @@ import {
   WIRE_2,
 } from "@realtime-avatar/domain/calls/worker-sync";
 import { validate } from "@realtime-avatar/domain/schema";
+import { mutate } from "@realtime-avatar/testing/credits/mutations";
 import { operatorOrigin } from "@realtime-avatar/testing/seeds";
 import { startCallApi } from "./calls.ts";
 
@@ -33,6 +34,7 @@ export const startTurnApi = async () => {
   const calls = await startCallApi();
   const { api, key, avatar, start, syncOf, takeSlots } = calls;
   const { db } = api.database;
+  await mutate(db);
   const { client } = db;
   const avatarId = await avatar();
   afterEach(async () => {

@@ -4,7 +4,7 @@ import { createRegistry, type ServedMetrics, served } from "@realtime-avatar/run
 import type { ProvidersHealth } from "@realtime-avatar/runtime/providers/check";
 import { FAILURES, PROVIDERS } from "./conversation/providers/errors.ts";
 import { TURN_STAGES, totalOf } from "./conversation/timings/turn-timings.ts";
-import type { CallWatcher } from "./fleet/call.ts";
+import type { CallWatcher } from "./fleet/call-parts.ts";
 
 const JOIN_SECONDS = [0.25, 0.5, 1, 2, 5, 10, 20, 30, 60, 120];
 const STAGE_SECONDS = [0.01, 0.025, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.6, 0.8, 1, 1.5, 2, 3, 5, 10];

@@ -22,7 +22,7 @@ const LONG = process.env["LONG"] === "1";
 setDefaultTimeout(LONG ? 120_000 : 60_000);
 const IGNORED = {
   conversation: null,
-  echo: { speech: FLITE_SETTINGS, onProviderFailure: () => {}, onSegment: null, onTurn: () => {} },
+  echo: { speech: FLITE_SETTINGS, onProviderFailure: () => {}, segments: null, onTurn: () => {} },
   onChange: () => {},
   onFailure: () => {},
 };

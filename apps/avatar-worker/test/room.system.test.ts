@@ -58,7 +58,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
       load,
       isRestart: false,
       conversation: null,
-      echo: { speech: FLITE_SETTINGS, onProviderFailure: () => {}, onSegment: null, onTurn: () => {} },
+      echo: { speech: FLITE_SETTINGS, onProviderFailure: () => {}, segments: null, onTurn: () => {} },
       onChange: () => {},
       onFailure: () => {},
     };

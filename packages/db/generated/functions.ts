@@ -2756,12 +2756,21 @@ export type WriteTranscriptInput = {
   first: number | null;
   segments: readonly Uint8Array[] | null;
   isComplete: boolean | null;
+  speaking: Uint8Array | null;
 };
 export type WriteTranscriptRow = {
   result: number | null;
 };
 export const writeTranscript = databaseFunction<WriteTranscriptInput, WriteTranscriptRow>(
   "write_transcript",
-  { workerId: null, sessionId: null, generation: null, first: null, segments: list(), isComplete: null },
+  {
+    workerId: null,
+    sessionId: null,
+    generation: null,
+    first: null,
+    segments: list(),
+    isComplete: null,
+    speaking: null,
+  },
   'write_transcript as "result"',
 );

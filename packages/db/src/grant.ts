@@ -44,6 +44,7 @@ const RIGHTS = [
     on public.invitations`,
   "select, insert, update (expires_at), delete on public.spent_challenges",
   "select, insert, update (room, room_name, room_number, input, generation, counts_from, gap_count, gap_seconds) on public.calls",
+  "update (has_history, speaking, handovers, lost_processes) on public.calls",
   // They only grow.
   "update (input_tokens, output_tokens, estimated_tokens, heard_seconds, spoken_characters) on public.calls",
   `select, insert, update (input_tokens, output_tokens, estimated_tokens, heard_seconds, spoken_characters)

@@ -53,6 +53,8 @@ import callTranscripts from "../migrations/0045_call_transcripts.sql" with { typ
 import conversationUsage from "../migrations/0046_conversation_usage.sql" with { type: "text" };
 import keptTranscripts from "../migrations/0047_kept_transcripts.sql" with { type: "text" };
 import keptTranscriptIndexes from "../migrations/0048_kept_transcript_indexes.sql" with { type: "text" };
+import recovery from "../migrations/0049_recovery.sql" with { type: "text" };
+import callHistoryIndex from "../migrations/0050_call_history_index.sql" with { type: "text" };
 import journal from "../migrations/meta/_journal.json";
 import { applyMigrations, type Migration } from "./apply-migrations.ts";
 import type { Db } from "./connection/pool.ts";
@@ -112,6 +114,8 @@ const TEXTS = [
   conversationUsage,
   keptTranscripts,
   keptTranscriptIndexes,
+  recovery,
+  callHistoryIndex,
 ];
 
 /** The key of the advisory lock: any number, the same in every replica. */

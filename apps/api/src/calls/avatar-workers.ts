@@ -96,6 +96,7 @@ export const avatarWorkerRoutes = (dependencies: Dependencies) => {
           first: body.first,
           segments: body.segments.map((segment) => sealSegment(segment, random)),
           isComplete: body.is_complete,
+          speaking: body.speaking ? sealSegment(body.speaking, random) : null,
         });
         if (next === null) throw notFound();
         return sendJson(TRANSCRIPT, { next }, set);

@@ -139,7 +139,7 @@ describe("a report of a worker", () => {
     expect(api.log.join("")).not.toContain("tulip");
   });
 
-  test("of a call of another worker, another generation, another call, or one that has no transcript: 404", async () => {
+  test("of a call of another worker, another generation, or another call: 404", async () => {
     const { id } = await callAt("wrk_own");
     const segments = [segment("no")];
     expectProblem(await put("wrk_other", id, { segments }), "not_found");
@@ -147,9 +147,6 @@ describe("a report of a worker", () => {
     expectProblem(await put("wrk_own", "ses_01h455vb4pex5vsknk084sn02q", { segments }), "not_found");
     expectProblem(await put("wrk_own", "ses_1", { segments }), "not_found");
     expectProblem(await put("a.b", id, { segments }), "not_found");
-    const plain = await callAt("wrk_plain", { transcript_webhook: "off" });
-    expect("transcript" in plain.call).toBe(false);
-    expectProblem(await put("wrk_plain", plain.id, { segments }), "not_found");
     expect(await segmentsOf(id)).toEqual([]);
   });
 

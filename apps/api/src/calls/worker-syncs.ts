@@ -22,6 +22,7 @@ import {
 } from "@realtime-avatar/domain/calls/limits";
 import { avatarToken } from "@realtime-avatar/domain/calls/room";
 import { usableInput } from "@realtime-avatar/domain/calls/start";
+import { transcriptSeals } from "@realtime-avatar/domain/calls/transcript";
 import {
   type AssignedCall,
   type AssignedTurn,
@@ -30,6 +31,7 @@ import {
   MAX_PRELOADS,
   type Move,
   PRELOAD,
+  RECOVERY,
   RESUME,
   SERVICE_FEATURES,
   SHARED_SLOTS,
@@ -97,10 +99,23 @@ const presentResume = (
   return { resume: { room_number: roomNumber, ...gaps, return_seconds: RETURN_SECONDS } };
 };
 
+/** What was said in a call until now, for a worker that goes on with it. What was sealed with another WEBHOOK_SECRET_KEY is left out. */
+const presentHistory = (
+  { brought, sessionId, history }: Assignment,
+  features: readonly string[],
+  { webhooks }: Dependencies,
+): Pick<AssignedCall, "history"> => {
+  if (brought !== null || !features.includes(RECOVERY)) return {};
+  if (history.length === 0) return { history: { segments: [] } };
+  const { openSegment } = transcriptSeals(webhooks.sealingKey, sessionId);
+  return { history: { segments: history.map(openSegment).filter((segment) => segment !== null) } };
+};
+
 const presentAssigned = async (
   assignment: Assignment,
   manifest: Manifest | null,
   { realtime, request: { features } }: WorkerSync,
+  dependencies: Dependencies,
 ): Promise<AssignedCall> => ({
   session_id: assignment.sessionId,
   generation: assignment.generation,
@@ -113,6 +128,7 @@ const presentAssigned = async (
   ...presentVoice(assignment, features),
   ...(assignment.hasTranscript && features.includes(TRANSCRIPT) && { transcript: true }),
   ...presentResume(assignment, features),
+  ...presentHistory(assignment, features, dependencies),
   max_seconds: assignment.maxSeconds,
   limit: assignment.limit,
   used_seconds: assignment.usedSeconds,
@@ -173,7 +189,7 @@ const createStarting = (dependencies: Dependencies, manifests: Manifests) => {
     if (outcome.kind === "unusable") return null;
     try {
       if (outcome.kind === "failed") throw outcome.error;
-      return await presentAssigned(assignment, outcome.manifest, sync);
+      return await presentAssigned(assignment, outcome.manifest, sync, dependencies);
     } catch (error) {
       log.warn({ error: describeError(error) }, "failed to read what an avatar worker needs of a call");
       return null;

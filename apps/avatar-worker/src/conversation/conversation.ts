@@ -3,7 +3,7 @@
  * room nor a clock: turns, speech and sound are passed in, and `step` is to be called every 10 ms.
  */
 import type { AgentState } from "@realtime-avatar/domain/calls/lifecycle";
-import type { InputProvenance } from "@realtime-avatar/domain/calls/transcript";
+import type { InputProvenance, TranscriptSegment } from "@realtime-avatar/domain/calls/transcript";
 import { FRAME_MS } from "../renderer/renderer.ts";
 import { type Ask, askWithTools, type Tools } from "./ask-with-tools.ts";
 import type { TurnEvent, Verdict } from "./hearing/turn-detector.ts";
@@ -40,6 +40,8 @@ export type Turn = {
   isClosing?: boolean;
   /** How it came in, of a turn of the person. */
   provenance?: InputProvenance;
+  /** It is in the history: an earlier process has heard it. */
+  isHeard?: boolean;
   /** Of a turn that a program sends. */
   onProgress?: OnProgress;
 };
@@ -67,6 +69,8 @@ export type ConversationParts = {
   /** The operator's, and then those of the call. */
   instructions: string;
   context: readonly Message[];
+  /** What earlier processes of the call have said and heard. */
+  before?: readonly TranscriptSegment[];
   /** An ISO 639-1 code. */
   language?: string | undefined;
   maxTurnsPerMinute: number;
@@ -115,16 +119,26 @@ const createTurnLimit = (perMinute: number, now: () => number): (() => "within" 
   };
 };
 
-/** The newest ids of turns that were answered. */
-const createAnswered = () => {
+/** The newest ids of turns that were answered, those in `before` included. */
+const createAnswered = (before: readonly TranscriptSegment[] = []) => {
   const ids = new Set<string>();
-  return {
-    has: (id: string | undefined): boolean => id !== undefined && ids.has(id),
-    add: ({ id, retryOf }: Turn): void => {
-      for (const each of [id, retryOf]) if (each !== undefined) ids.add(each);
-      for (const oldest of [...ids].slice(0, Math.max(0, ids.size - MAX_ANSWERED))) ids.delete(oldest);
-    },
+  const add = ({ id, retryOf }: Pick<Turn, "id" | "retryOf">): void => {
+    for (const each of [id, retryOf]) if (each !== undefined) ids.add(each);
+    for (const oldest of [...ids].slice(0, Math.max(0, ids.size - MAX_ANSWERED))) ids.delete(oldest);
   };
+  for (const [at, { role, turn_id, retry_of_turn_id }] of before.entries()) {
+    const next = before[at + 1];
+    if (role === "user" && next?.role === "assistant" && !next.own) add({ id: turn_id, retryOf: retry_of_turn_id });
+  }
+  return { has: (id: string | undefined): boolean => id !== undefined && ids.has(id), add };
+};
+
+/** The last turn of the person, when nothing was said after it. Those of programs have failed with their process. */
+const unansweredTurn = (before: readonly TranscriptSegment[] = []): Turn | null => {
+  const last = before.at(-1);
+  if (last?.role !== "user" || !last.input_provenance) return null;
+  const { text, turn_id: id, retry_of_turn_id: retryOf, input_provenance: provenance } = last;
+  return { text, id, retryOf, provenance, isHeard: true };
 };
 
 /** Whether a turn repeats the last message. */
@@ -150,7 +164,7 @@ const createLimitNotice = (sayOwn: (text: string, signal: AbortSignal) => Promis
 const createAnswering = (parts: ConversationParts, queue: SpeechQueue, history: History, speaking: Speaking) => {
   const { events } = parts;
   const countTurn = createTurnLimit(parts.maxTurnsPerMinute, parts.now);
-  const answered = createAnswered();
+  const answered = createAnswered(parts.before);
   let modelFailures = 0;
   let isClosing = false;
   let current = new AbortController();
@@ -224,7 +238,7 @@ const createAnswering = (parts: ConversationParts, queue: SpeechQueue, history: 
       isClosing = turn.isClosing === true;
       if (limit === "within" && !isClosing) events.onTurn();
       const signal = interrupt();
-      if (!isClosing && !isRepeated(turn, history.last())) speaking.writePerson(turn);
+      if (!isClosing && !turn.isHeard && !isRepeated(turn, history.last())) speaking.writePerson(turn);
       const responding = limit === "within" ? respond(turn, signal, clock) : sayOwn(TOO_MANY_TURNS, signal);
       void responding.finally(() => events.onTurnDone(turn));
     },
@@ -243,6 +257,8 @@ export type Conversation = {
   isActive(): boolean;
   /** Whether nobody speaks, and the person is there. */
   isFree(): boolean;
+  /** The words that were heard of what the avatar is saying; null while it says nothing. */
+  heard(): string | null;
   /** Ends what the avatar is saying. */
   interrupt(): void;
   /** Whether the person is away: what the avatar says waits until then. */
@@ -253,7 +269,7 @@ export type Conversation = {
 export const createConversation = (parts: ConversationParts): Conversation => {
   const { recognize, language, resolvePause, events, now, pathDelays } = parts;
   const queue = createSpeechQueue(parts.output);
-  const history = createHistory(parts.context);
+  const history = createHistory(parts.context, parts.before);
   const speaking = createSpeaking(parts, queue, history);
   const early = createEarlyAsk(parts.ask);
   const answering = createAnswering({ ...parts, ask: early.ask }, queue, history, speaking);
@@ -302,8 +318,11 @@ export const createConversation = (parts: ConversationParts): Conversation => {
       else if (error instanceof ProviderError) events.onFailure(error.provider, error.why);
     },
   });
+  const unanswered = unansweredTurn(parts.before);
+  if (unanswered) take(unanswered);
   return {
     take: (turn) => take(turn),
+    heard: queue.heard,
     say: answering.say,
     hear: listening.hear,
     step: queue.step,

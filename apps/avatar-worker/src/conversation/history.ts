@@ -1,4 +1,5 @@
 /** The messages of both sides that are sent to the language model. */
+import type { TranscriptSegment } from "@realtime-avatar/domain/calls/transcript";
 import type { Message } from "./providers/chat.ts";
 import { type ToolCall, toolError } from "./providers/tool-calls.ts";
 
@@ -65,14 +66,18 @@ const callEntry = (text: string, calls: readonly ToolCall[]): Entry => ({
   ],
 });
 
-/** `context`: the `initial_context` of the start. Its system messages are not forgotten. */
-export const createHistory = (context: readonly Message[] = []): History => {
+/**
+ * `context`: the `initial_context` of the start. Its system messages are not forgotten. `before`: what earlier processes of the call have
+ * said and heard.
+ */
+export const createHistory = (context: readonly Message[] = [], before: readonly TranscriptSegment[] = []): History => {
   const system = newest(context.filter(({ role }) => role === "system").map(toEntry));
   const said = context.filter(({ role }) => role !== "system").map(toEntry);
   const push = (entry: Entry): void => {
     said.push(entry);
     if (said.length > MAX_MESSAGES) said.splice(0, said.length - MAX_MESSAGES);
   };
+  for (const { role, text, own } of before) if (!own) push(toEntry({ role, content: text }));
   return {
     add: (role, content) => {
       // The answer contains what was said before its calls.

@@ -49,7 +49,7 @@ const start = () => {
       onProviderFailure: () => {},
       onCount: () => {},
       onTurnTimings: () => {},
-      onSegment: null,
+      segments: null,
       onTurn: () => {},
     },
     (reason) => void ends.push(reason),

@@ -4,7 +4,6 @@ import type { EndReason } from "@realtime-avatar/domain/calls/end-reasons";
 import { type AgentState, avatarAttributes } from "@realtime-avatar/domain/calls/lifecycle";
 import { PERSON_IDENTITY } from "@realtime-avatar/domain/calls/room";
 import type { CallMode } from "@realtime-avatar/domain/calls/schemas";
-import type { TranscriptSegment } from "@realtime-avatar/domain/calls/transcript";
 import type { AssignedCall, ReportedTurn } from "@realtime-avatar/domain/calls/worker-sync";
 import { isLoud } from "@realtime-avatar/face/loudness";
 import type { SpeechSettings } from "@realtime-avatar/speech/settings";
@@ -23,7 +22,7 @@ import { createPageTools, NO_TOOLS } from "./page-tools.ts";
 import { askModel } from "./providers/chat.ts";
 import { type Failure, type Provider, voiceError } from "./providers/errors.ts";
 import { transcribe } from "./providers/transcribe.ts";
-import { createSegments } from "./segments.ts";
+import { createSegments, type SegmentTaker } from "./segments.ts";
 import type { ConversationSettings } from "./settings.ts";
 import { createProgramTurns, type ProgramTurns } from "./speaking/program-turns.ts";
 import type { Voice } from "./speaking/say.ts";
@@ -42,6 +41,8 @@ const HEARD_FRAME_MS = 10;
 const STATE_MS = 100;
 /** Flite takes 20 ms for a second of speech, in which nothing else is done: 8 seconds for this length. In UTF-16 units. */
 const MAX_TEXT_LENGTH = { flite: 120, openai: 240 } as const;
+/** In how many steps it is told what was heard: it is what a process that is killed takes with it. */
+const HEARD_STEPS = 20;
 const MAX_VOCABULARY_LENGTH = 1000;
 /** From the end of the last line of a call to the end of the call. A page of the SDK hears it half a second later. */
 const CLOSING_MS = 1500;
@@ -55,8 +56,8 @@ export type CallConversation = {
   /** See `onTurn` and `onInterruption` of `ConversationEvents`. */
   onCount: (counted: Counted) => void;
   onTurnTimings: (timings: TurnTimings) => void;
-  /** Takes the segments of the transcript of the call; null when it has none. */
-  onSegment: ((segment: TranscriptSegment) => void) | null;
+  /** Takes what is said; null when the service does not want it. */
+  segments: SegmentTaker | null;
   /** What becomes of the turns of programs. */
   onTurn: (turn: ReportedTurn) => void;
 };
@@ -116,6 +117,7 @@ const connectProviders = (
   return {
     instructions: [instructions, input.instructions ?? ""].filter((text) => text !== "").join("\n\n"),
     context: input.initial_context ?? [],
+    before: assigned.history?.segments ?? [],
     language,
     maxTurnsPerMinute,
     ask: async function* (messages, signal, offer) {
@@ -160,7 +162,7 @@ export const holdConversation = (
   room: Room,
   assigned: AssignedCall,
   inRoom: InRoom,
-  { settings, meter, onProviderFailure, onCount, onTurnTimings, onSegment, onTurn }: CallConversation,
+  { settings, meter, onProviderFailure, onCount, onTurnTimings, segments, onTurn }: CallConversation,
   onEnd: (reason: EndReason) => void,
 ): HeldConversation => {
   const { times, rendering } = inRoom;
@@ -177,7 +179,7 @@ export const holdConversation = (
       })
     : null;
   const tellPage = createTranscription(room);
-  const record = onSegment && createSegments(onSegment);
+  const record = segments && createSegments(segments);
   const events: ConversationEvents = {
     onTurn: () => onCount("turn"),
     onInterruption: () => onCount("interruption"),
@@ -188,7 +190,7 @@ export const holdConversation = (
     },
     onTranscript: (transcript) => {
       tellPage(transcript);
-      record?.(transcript);
+      record?.add(transcript);
     },
     onTurnDone: ({ id, isClosing }) => {
       if (!isClosing) return;
@@ -220,9 +222,11 @@ export const holdConversation = (
     listenTo(room, PERSON_IDENTITY, hear, openFrames(HEARD_FRAME_MS));
   }
   const turns = createProgramTurns({ ...conversation, onProgress: onTurn });
+  let steps = 0;
   const step = (): void => {
     conversation.step();
     turns.step();
+    if (++steps % HEARD_STEPS === 0) record?.heard(conversation.heard());
   };
   const timer = setInterval(step, STEP_MS);
   return {

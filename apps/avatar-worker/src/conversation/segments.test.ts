@@ -7,11 +7,8 @@ import type { Transcript } from "./speaking/speaking.ts";
 const segmentsOf = (...transcripts: Transcript[]): TranscriptSegment[] => {
   const segments: TranscriptSegment[] = [];
   let ts = 0;
-  const take = createSegments(
-    (segment) => segments.push(segment),
-    () => ++ts,
-  );
-  for (const transcript of transcripts) take(transcript);
+  const { add } = createSegments({ onSegment: (segment) => segments.push(segment), onSpeaking: () => {} }, () => ++ts);
+  for (const transcript of transcripts) add(transcript);
   for (const segment of segments) expect(isValid(Segment, segment)).toBe(true);
   return segments;
 };
@@ -51,4 +48,24 @@ test("a text of a provider with U+0000, a lone surrogate, or 9,000 characters: a
     ...["a\0b", "a\ud800", "\u{1f600}".repeat(4500), " \0 "].map((text, at) => avatar(at + 1, text, true)),
   ).map(({ text }) => text);
   expect(texts).toEqual(["a b", "a\ufffd", "\u{1f600}".repeat(4000)]);
+});
+
+test("what the avatar is saying: told from its first word on, as far as it was heard, and not after its end", () => {
+  const told: (string | null)[] = [];
+  const onSpeaking = (segment: TranscriptSegment | null): void => {
+    if (segment) expect(isValid(Segment, segment)).toBe(true);
+    told.push(segment && `${segment.text}${segment.own ? " (own)" : ""}`);
+  };
+  const { add, heard } = createSegments({ onSegment: () => {}, onSpeaking });
+  heard(null);
+  add(avatar(1, "Mild today, with sun.", false));
+  for (const words of ["", "Mild", "Mild today,", "Mild today,"]) heard(words);
+  add(avatar(1, "Mild today, with", true, true));
+  heard("Mild today, with sun.");
+  expect(told).toEqual(["Mild", "Mild today,"]);
+  add(avatar(2, "Sorry.", false));
+  add(avatar(2, "", true, true));
+  expect(told.slice(2)).toEqual(["Sorry.", null]);
+  add({ ...avatar(3, "Sorry.", false), isOwn: true });
+  expect(told.slice(4)).toEqual(["Sorry. (own)"]);
 });

@@ -1,4 +1,5 @@
 /** Tells the page what both sides say: text streams on `lk.transcription`, as LiveKit's agents and the hooks of its pages have them. */
+import { randomBytes } from "node:crypto";
 import type { Room } from "@livekit/rtc-node";
 import { AVATAR_IDENTITY, PERSON_IDENTITY } from "@realtime-avatar/domain/calls/room";
 import { withTimeout } from "../room/join.ts";
@@ -11,10 +12,12 @@ const MAX_WAITING = 32;
 
 /** Returns a function that sends what was said. A later text with the same id replaces the one before. */
 export const createTranscription = ({ localParticipant }: Room): ((transcript: Transcript) => void) => {
+  // Another process of the call counts from 1 as well, and replaces nothing of this one.
+  const prefix = `SG_${randomBytes(4).toString("hex")}_`;
   let last = Promise.resolve();
   let waiting = 0;
   const send = async ({ id, role, text, isFinal }: Transcript): Promise<void> => {
-    const attributes = { "lk.segment_id": `SG_${id}`, "lk.transcription_final": String(isFinal) };
+    const attributes = { "lk.segment_id": `${prefix}${id}`, "lk.transcription_final": String(isFinal) };
     const senderIdentity = role === "user" ? PERSON_IDENTITY : AVATAR_IDENTITY;
     const writer = await localParticipant?.streamText({ topic: TOPIC, attributes, senderIdentity });
     await writer?.write(text);

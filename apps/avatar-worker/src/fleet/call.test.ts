@@ -2,6 +2,7 @@
 
 import { expect, test } from "bun:test";
 import { join } from "node:path";
+import type { TranscriptReport, TranscriptSegment } from "@realtime-avatar/domain/calls/transcript";
 import type { ConversationUsage } from "@realtime-avatar/domain/calls/worker-sync";
 import { newId } from "@realtime-avatar/domain/id";
 import { createLog } from "@realtime-avatar/runtime/log";
@@ -275,3 +276,37 @@ test.each([
     await call.leave();
   },
 );
+
+test("a conversation whose process ends: the next one gets what was said, up to what was heard", async () => {
+  const reports: TranscriptReport[] = [];
+  const transcript = async (_: string, report: TranscriptReport) => {
+    reports.push(report);
+    return { next: report.first + report.segments.length };
+  };
+  const segment = (role: "user" | "assistant", text: string): TranscriptSegment => ({ role, text, ts: 1 });
+  const first: Step[] = [
+    STARTED,
+    { kind: "segment", segment: segment("user", "Hi.") },
+    { kind: "speaking", segment: segment("assistant", "One") },
+    { kind: "segment", segment: segment("assistant", "One two.") },
+    { kind: "segment", segment: segment("user", "Go on.") },
+    { kind: "speaking", segment: segment("assistant", "Three") },
+    { kind: "speaking", segment: segment("assistant", "Three four") },
+    { kind: "abort" },
+  ];
+  const change = { history: { segments: [segment("user", "Before.")] } };
+  const { call, lines, untilState } = start({ first, again: [{ kind: "tell history" }], change, transcript });
+  await untilState("joined");
+  await until(() => lines.some((line) => line.includes("Before.|Hi.|One two.|Go on.|Three four")), {
+    state: () => lines,
+  });
+  const sent = () => reports.flatMap((report) => report.segments.map(({ text }, at) => [report.first + at, text]));
+  await until(() => sent().length === 4);
+  expect(sent()).toEqual([
+    [0, "Hi."],
+    [1, "One two."],
+    [2, "Go on."],
+    [3, "Three four"],
+  ]);
+  await call.leave();
+});

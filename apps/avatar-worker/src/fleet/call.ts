@@ -1,72 +1,24 @@
 /** A call as the avatar worker has it: a process that runs it, what that reports, and a new process when that one ends. */
 import type { EndReason } from "@realtime-avatar/domain/calls/end-reasons";
 import { FREE_GAP_SECONDS } from "@realtime-avatar/domain/calls/limits";
-import type { AssignedCall, ConversationUsage, Move, ReportedCall } from "@realtime-avatar/domain/calls/worker-sync";
+import type { AssignedCall, Move, ReportedCall } from "@realtime-avatar/domain/calls/worker-sync";
 import { timeOfId } from "@realtime-avatar/domain/id";
 import type { Logger } from "@realtime-avatar/runtime/log";
-import type { SpeechSettings } from "@realtime-avatar/speech/settings";
-import type { Counted } from "../conversation/counted.ts";
-import type { Failure, Provider } from "../conversation/providers/errors.ts";
-import { type ConversationSettings, packSettings, packSpeech } from "../conversation/settings.ts";
-import type { TurnTimings } from "../conversation/timings/turn-timings.ts";
+import { packSettings, packSpeech } from "../conversation/settings.ts";
 import type { Budget } from "../conversation/usage-meter.ts";
 import type { ProcessEnd } from "../process/call-process.ts";
-import { watchLimits } from "../process/limits.ts";
-import type { CallReport, FromCallProcess, PictureSettings, Start, ToCallProcess } from "../process/messages.ts";
-import type { CallProcesses } from "../process/spare.ts";
-import type { CallTraces } from "../tracing.ts";
-import type { Preloads } from "./preloads.ts";
-import type { Service } from "./service.ts";
-import { createTranscriptSender, type TranscriptSender } from "./transcript.ts";
+import type { CallReport, Start } from "../process/messages.ts";
+import type { CallParts } from "./call-parts.ts";
+import { endProcess, leaveProcess, type Running, runProcess } from "./running.ts";
+import { createSaid } from "./said.ts";
 import { createTurns, type Turns } from "./turns.ts";
 import { createUsageRecord } from "./usage-record.ts";
 
 /** How often the process of a call is replaced. One that ends before its first report does not count, up to this many in all. */
 const MAX_RESTARTS = 1;
 const MAX_PROCESSES = 5;
-/** A process reports once a second. After this long without a report, its call is not counted as started. */
-const DOUBTFUL_SECONDS = 3;
-/** A process that reports nothing for this long has stopped working. */
-const MAX_SILENT_SECONDS = 10;
-/** How long a process may take for the last message and to leave the room. */
-const END_MS = 6000;
-/** A room that is being joined is left afterwards. Joining takes ten seconds at most. */
-const LEAVE_MS = 13_000;
 /** A process that replaces another one rounds up a second time. */
 const ROUNDING_SECONDS = 1;
-/** Maximum number of files that the process of a call may ask for. */
-const MAX_FILES = 64;
-
-/** Receives what happens to calls, for metrics. */
-export type CallWatcher = {
-  /** The time from the start of the call until both sides were present. Not called for a call that another worker had before. */
-  joined(milliseconds: number): void;
-  ended(reason: EndReason, usedSeconds: number): void;
-  /** A conversation has used this in addition. */
-  used(growth: ConversationUsage): void;
-  counted(what: Counted): void;
-  turnTimed(timings: TurnTimings): void;
-  providerFailed(provider: Provider, why: Failure): void;
-};
-
-export type CallParts = {
-  service: Service;
-  processes: CallProcesses;
-  /** The processes that have loaded an avatar before its call; null: none. */
-  preloads: Pick<Preloads, "take"> | null;
-  pictures: PictureSettings;
-  /** null: calls echo. */
-  conversation: ConversationSettings | null;
-  speech: SpeechSettings;
-  log: Logger;
-  watcher: CallWatcher | null;
-  traces: CallTraces | null;
-  /** The time for which the worker may still be in its rooms. */
-  leaseMs: () => number;
-  onChange: () => void;
-  /** In milliseconds; that of the worker when it is not given. */
-  now?: () => number;
-};
 
 export type Call = {
   report(): ReportedCall;
@@ -151,129 +103,6 @@ const createRecord = (assigned: AssignedCall, log: Logger, parts: CallParts) => 
   };
 };
 
-/**
- * Watches that a process is alive and within its limits. `onDoubt` is called when it has been silent for some seconds; `onFault` is
- * called once: kill the process then.
- */
-const watchProcess = (pid: number | null, onDoubt: () => void, onFault: (fault: object) => void) => {
-  let silentSeconds = 0;
-  // Counted, not measured: a worker that was stopped has not heard its processes, which are alive.
-  const timer = setInterval(() => {
-    silentSeconds++;
-    if (silentSeconds === DOUBTFUL_SECONDS) onDoubt();
-    if (silentSeconds === MAX_SILENT_SECONDS) onFault({ silentSeconds });
-  }, 1000);
-  const stopLimits = pid === null ? () => {} : watchLimits(pid, (limit) => onFault({ limit }));
-  return {
-    heard: () => {
-      silentSeconds = 0;
-    },
-    stop: () => {
-      clearInterval(timer);
-      stopLimits();
-    },
-  };
-};
-
-/** A process that has the call. */
-type Running = {
-  send(message: ToCallProcess): void;
-  hasEnded(): boolean;
-  /** Whether the process has had the call. */
-  hasReported(): boolean;
-  kill(): void;
-  stop(): Promise<void>;
-};
-
-type RunOptions = Pick<CallParts, "processes" | "preloads" | "service" | "watcher" | "traces"> & {
-  log: Logger;
-  transcript: TranscriptSender | null;
-  onReport: (report: CallReport) => void;
-  onTurn: Turns["update"];
-  onDoubt: () => void;
-  onEnd: (end: ProcessEnd) => void;
-};
-
-/** Runs a call in a process, which `start` describes. */
-const runProcess = (
-  start: Start,
-  { processes, preloads, service, watcher, traces, log, transcript, onReport, onTurn, onDoubt, onEnd }: RunOptions,
-): Running => {
-  const process = preloads?.take(start.assigned) ?? processes.take();
-  const { pid } = process;
-  const { session_id, mode } = start.assigned;
-  log.info({ pid, mode }, start.isRestart ? "a call was started again" : "a call was assigned");
-  const watch = watchProcess(pid, onDoubt, (fault) => {
-    log.warn(fault, "the process of a call is killed");
-    process.kill();
-  });
-  let hasEnded = false;
-  let hasReported = false;
-  let files = 0;
-  const stop = (): Promise<void> => {
-    watch.stop();
-    return process.stop();
-  };
-  const sendFile = async (id: number, file: string): Promise<void> => {
-    const isAllowed = ++files <= MAX_FILES;
-    const bytes = isAllowed ? await service.file(session_id, file).catch(() => null) : null;
-    process.send({ kind: "file", id, bytes });
-  };
-  const receive = (message: FromCallProcess): void => {
-    watch.heard();
-    switch (message.kind) {
-      case "report":
-        hasReported = true;
-        onReport(message);
-        if (message.state === "ended") void stop();
-        break;
-      case "failure":
-        log.warn({ cause: message.cause }, "a call has failed");
-        break;
-      case "portrait":
-        log.info({ cause: message.cause }, "a call shows a portrait instead of a face");
-        break;
-      case "provider":
-        log.warn({ provider: message.provider, why: message.why }, "a provider of a conversation has failed");
-        watcher?.providerFailed(message.provider, message.why);
-        break;
-      case "count":
-        watcher?.counted(message.counted);
-        break;
-      case "turn":
-        onTurn(message.turn);
-        break;
-      case "timings":
-        watcher?.turnTimed(message.timings);
-        traces?.turnTimed(start.assigned, message.timings);
-        break;
-      case "segment":
-        transcript?.add(message.segment);
-        break;
-      case "load":
-        void sendFile(message.id, message.file);
-        break;
-      case "left":
-        void stop();
-        break;
-      case "ready":
-      case "preloaded":
-        break;
-    }
-  };
-  process.send(start);
-  process.listen({
-    onMessage: receive,
-    onEnd: (end) => {
-      watch.stop();
-      hasEnded = true;
-      onEnd(end);
-    },
-  });
-  const { send, kill } = process;
-  return { send, hasEnded: () => hasEnded, hasReported: () => hasReported, kill, stop };
-};
-
 /** What the process of a call speaks and answers with. The rooms of agents are of strangers, and have no conversation with us. */
 const providersOf = (
   { agent_identity }: AssignedCall,
@@ -283,14 +112,6 @@ const providersOf = (
     ? { conversation: conversation && packSettings(conversation), speech: packSpeech(speech) }
     : { conversation: null, speech: null };
 
-/** Has a process end its call. One that does not is killed. */
-const endProcess = ({ send, hasEnded, kill }: Running, reason: EndReason): void => {
-  send({ kind: "end", reason });
-  setTimeout(() => {
-    if (!hasEnded()) kill();
-  }, END_MS);
-};
-
 /** Runs a call in a process. A process that ends is replaced once, at once; the call has failed when the second one ends. */
 export const startCall = (assigned: AssignedCall, parts: CallParts): Call => {
   const { session_id, generation, agent_identity } = assigned;
@@ -299,13 +120,12 @@ export const startCall = (assigned: AssignedCall, parts: CallParts): Call => {
   const log = parts.log.child({ session: session_id, generation });
   const record = createRecord(assigned, log, parts);
   const usage = createUsageRecord(assigned, parts);
-  const transcript = assigned.transcript ? createTranscriptSender(assigned, parts.service) : null;
+  const said = createSaid(assigned, parts.service);
   const turns = createTurns((fresh) => running.send({ kind: "turns", turns: fresh }), parts.onChange);
   let restarts = 0;
   let started = 0;
   let ending: EndReason | null = null;
   let leaving: Promise<void> | null = null;
-  let hasLeft = (): void => {};
   let isOver = false;
 
   /** The end is reported after the last words: with it, the transcript is sent. */
@@ -313,13 +133,13 @@ export const startCall = (assigned: AssignedCall, parts: CallParts): Call => {
     if (isOver) return;
     isOver = report.state === "ended";
     if (usage.update(report.usage, isOver)) parts.onChange();
-    if (!isOver || transcript === null) record.update(report);
-    else void transcript.finish().then(() => record.update(report));
+    if (!isOver || said === null) record.update(report);
+    else void said.finish().then(() => record.update(report));
   };
   const finish = (reason: EndReason): void => update({ ...record.current(), state: "ended", reason });
   const handleEnd = ({ code, signal, isCrash }: ProcessEnd): void => {
-    hasLeft();
     turns.fail();
+    said?.cutOff();
     if (leaving || isOver || leaseMs() <= 0) return;
     log.warn({ code, signal, usedSeconds: record.current().used_seconds }, "the process of a call has ended");
     // A stranger's room that has ended one process would end the next one as well.
@@ -336,24 +156,19 @@ export const startCall = (assigned: AssignedCall, parts: CallParts): Call => {
   const doubt = (): void => update({ ...record.current(), state: "joining" });
   const run = (): Running => {
     started++;
-    const assigned = usage.assigned(record.assigned());
+    const current = usage.assigned(record.assigned());
+    const assigned = said?.assigned(current) ?? current;
     return runProcess(
       { kind: "start", assigned, isRestart: restarts > 0, leaseMs: leaseMs(), pictures, ...providers },
-      { ...parts, log, transcript, onReport: update, onTurn: turns.update, onDoubt: doubt, onEnd: handleEnd },
+      { ...parts, log, said, onReport: update, onTurn: turns.update, onDoubt: doubt, onEnd: handleEnd },
     );
   };
-  let running = run();
+  let running: Running = run();
 
-  const leave = async (): Promise<void> => {
+  const leave = (): Promise<void> => {
     record.left();
-    const left = running;
-    if (left.hasEnded()) return;
-    left.send({ kind: "leave" });
-    const timer = setTimeout(left.kill, LEAVE_MS);
-    await new Promise<void>((resolve) => {
-      hasLeft = resolve;
-    });
-    clearTimeout(timer);
+    said?.drop();
+    return leaveProcess(running);
   };
   return {
     report: () => ({ ...record.report(), ...turns.report(), ...usage.report() }),

@@ -6,6 +6,7 @@ import {
   MAX_FIRST_FEATURES,
   type Move,
   PRELOAD,
+  RECOVERY,
   RESUME,
   type ReportedCall,
   type ReportedTurn,
@@ -216,7 +217,11 @@ const boundHeard = (calls: readonly ReportedCall[]): ReportedCall[] => {
  * response has named. A replica of the release before names nothing, and refuses what it does not know.
  */
 const createForm = ({ features: rendererFeatures, preloads, conversation, isShared = false }: SyncParts) => {
-  const own = [WIRE_2, TRANSCRIPT, RESUME, ...(preloads === null ? [] : [PRELOAD]), ...rendererFeatures];
+  const own = [
+    ...[WIRE_2, TRANSCRIPT, RESUME, ...(conversation ? [RECOVERY] : [])],
+    ...(preloads === null ? [] : [PRELOAD]),
+    ...rendererFeatures,
+  ];
   const features = isShared ? [SHARED_SLOTS, ...own] : own;
   let serviceFeatures: readonly string[] = [];
   let wantsCatalog = false;

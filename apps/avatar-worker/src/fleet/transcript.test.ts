@@ -11,16 +11,18 @@ const said = (text: string): TranscriptSegment => ({ role: "user", text, ts: 1 }
 const world = ({ fails = 0, loses = 0, times = { wait: 60_000, last: 60_000 } } = {}) => {
   const reports: TranscriptReport[] = [];
   const kept: string[] = [];
+  const speaking: (string | null)[] = [];
   const transcript = async (_: string, report: TranscriptReport) => {
     reports.push(report);
     await Promise.resolve();
     if (fails-- > 0) throw new Error("the service does not respond");
     if (report.first > kept.length) return { next: kept.length };
+    speaking.push(report.speaking?.text ?? null);
     kept.push(...report.segments.slice(kept.length - report.first).map(({ text }) => text));
     if (loses-- > 0) throw new Error("the response was lost");
     return { next: kept.length };
   };
-  return { reports, kept, sender: createTranscriptSender(CALL, { transcript }, times) };
+  return { reports, kept, speaking, sender: createTranscriptSender(CALL, { transcript }, times) };
 };
 
 describe("the segments of a call", () => {
@@ -95,6 +97,64 @@ describe("the end of a call", () => {
     await Bun.sleep(700);
     const { length } = reports;
     await Bun.sleep(700);
+    expect(reports).toHaveLength(length);
+  });
+});
+
+describe("what the avatar is saying", () => {
+  const says = (text: string): TranscriptSegment => ({ role: "assistant", text, ts: 2, interrupted: true });
+
+  test("its beginning: told at once; more of it: a second later, the newest", async () => {
+    const { sender, speaking } = world();
+    sender.speak(says("One"));
+    await until(() => speaking.length === 1);
+    sender.speak(says("One two"));
+    sender.speak(says("One two three"));
+    await until(() => speaking.length === 2);
+    expect(speaking).toEqual(["One", "One two three"]);
+    sender.drop();
+  });
+
+  test("that ends: its segment replaces it, and nothing is told after that", async () => {
+    const { sender, speaking, kept } = world();
+    sender.speak(says("One"));
+    sender.speak(says("One two"));
+    sender.add(says("One two three"));
+    await until(() => kept.length === 1);
+    await Bun.sleep(1100);
+    expect(speaking.slice(-1)).toEqual([null]);
+    sender.drop();
+  });
+
+  test("of which nothing was heard: it is taken back", async () => {
+    const { sender, speaking } = world();
+    sender.speak(says("One"));
+    await until(() => speaking.length === 1);
+    sender.speak(null);
+    await until(() => speaking.length === 2);
+    expect(speaking).toEqual(["One", null]);
+    sender.drop();
+  });
+
+  test("while the service fails: told again, after what was said before", async () => {
+    const { sender, speaking, kept } = world({ fails: 1 });
+    sender.add(said("a"));
+    sender.speak(says("One"));
+    await until(() => speaking.includes("One"));
+    expect(kept).toEqual(["a"]);
+    sender.drop();
+  });
+
+  test("of a call that has ended: no more reports", async () => {
+    const { sender, reports } = world({ fails: 1000 });
+    sender.speak(says("One"));
+    await until(() => reports.length > 1);
+    sender.drop();
+    await Bun.sleep(600);
+    const { length } = reports;
+    sender.speak(says("One two"));
+    sender.add(said("late"));
+    await Bun.sleep(1200);
     expect(reports).toHaveLength(length);
   });
 });

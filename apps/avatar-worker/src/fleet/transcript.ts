@@ -13,13 +13,96 @@ import type { Service } from "./service.ts";
 const MAX_REPORT_BYTES = 64 * 1024;
 /** The pause after a report that has failed. */
 const RETRY_MS = 500;
+/** How often the service is told what the avatar is saying. Its beginning is told at once. */
+const SPEAKING_MS = 1000;
 /** How long the end of a call waits for the last report, and how long that is tried: as long as the service waits for it. */
 const TIMES_MS = { wait: 2000, last: 8000 };
 
 export type TranscriptSender = {
   add(segment: TranscriptSegment): void;
+  /** What the avatar is saying, as far as it was heard; null: nothing. */
+  speak(segment: TranscriptSegment | null): void;
   /** Nothing more is said. Resolves when the service has all of it, or after two seconds. */
   finish(): Promise<void>;
+  /** Nothing more is sent: the call has ended, or another worker has it. */
+  drop(): void;
+};
+
+/** The segments that the service has not got. `take`: the first ones, as many as one report may have. `remove`: the service has them. */
+const createWaiting = () => {
+  const waiting: { segment: TranscriptSegment; sizeBytes: number }[] = [];
+  let waitingBytes = 0;
+  return {
+    count: () => waiting.length,
+    /** Returns whether it is kept: while the service is not reached, no more is kept than it takes. */
+    add: (segment: TranscriptSegment): boolean => {
+      const sizeBytes = Buffer.byteLength(JSON.stringify(segment));
+      if (waiting.length >= MAX_TRANSCRIPT_SEGMENTS || waitingBytes + sizeBytes > MAX_TRANSCRIPT_BYTES) return false;
+      waiting.push({ segment, sizeBytes });
+      waitingBytes += sizeBytes;
+      return true;
+    },
+    take: (): TranscriptSegment[] => {
+      let [count, sizeBytes] = [0, 0];
+      for (const one of waiting.slice(0, MAX_REPORTED_SEGMENTS)) {
+        sizeBytes += one.sizeBytes;
+        if (count > 0 && sizeBytes > MAX_REPORT_BYTES) break;
+        count++;
+      }
+      return waiting.slice(0, count).map(({ segment }) => segment);
+    },
+    remove: (count: number): void => {
+      for (const { sizeBytes } of waiting.splice(0, count)) waitingBytes -= sizeBytes;
+    },
+  };
+};
+
+/** What the avatar is saying, and whether the service is to be told. `onNews`: it is, now. */
+const createSpeech = (onNews: () => void) => {
+  let current: TranscriptSegment | null = null;
+  /** Whether the service may have what the avatar was saying. */
+  let isTold = false;
+  let isNews = false;
+  let toldAt = Number.NEGATIVE_INFINITY;
+  let timer: NodeJS.Timeout | undefined;
+  const tell = (): void => {
+    timer = undefined;
+    // A segment that was sent meanwhile has told it.
+    if (current === null && !isTold) return;
+    isNews = true;
+    onNews();
+  };
+  return {
+    isNews: () => isNews,
+    set: (segment: TranscriptSegment | null): void => {
+      current = segment;
+      if (timer !== undefined) return;
+      const pauseMs = segment === null ? 0 : toldAt + SPEAKING_MS - performance.now();
+      if (pauseMs <= 0) tell();
+      else timer = setTimeout(tell, pauseMs);
+    },
+    end: (): void => {
+      current = null;
+    },
+    /** A report is sent that has it. */
+    take: (): { speaking?: TranscriptSegment } => {
+      isNews = false;
+      if (current === null) return {};
+      isTold = true;
+      toldAt = performance.now();
+      return { speaking: current };
+    },
+    taken: ({ speaking }: TranscriptReport): void => {
+      isTold = speaking !== undefined;
+    },
+    failed: (): void => {
+      isNews ||= isTold;
+    },
+    stop: (): void => {
+      clearTimeout(timer);
+      [current, isTold, isNews] = [null, false, false];
+    },
+  };
 };
 
 /** `times`: for tests. */
@@ -28,8 +111,9 @@ export const createTranscriptSender = (
   service: Pick<Service, "transcript">,
   times = TIMES_MS,
 ): TranscriptSender => {
-  const waiting: { segment: TranscriptSegment; sizeBytes: number }[] = [];
-  let [first, waitingBytes] = [0, 0];
+  const waiting = createWaiting();
+  const speech = createSpeech(() => void start());
+  let first = 0;
   let hasDropped = false;
   /** Until when the last report is tried, by `performance.now()`; null before the end. */
   let endsAt: number | null = null;
@@ -37,29 +121,28 @@ export const createTranscriptSender = (
   let sending: Promise<void> | null = null;
 
   const takeReport = (): TranscriptReport => {
-    let [count, sizeBytes] = [0, 0];
-    for (const one of waiting.slice(0, MAX_REPORTED_SEGMENTS)) {
-      sizeBytes += one.sizeBytes;
-      if (count > 0 && sizeBytes > MAX_REPORT_BYTES) break;
-      count++;
-    }
-    const segments = waiting.slice(0, count).map(({ segment }) => segment);
-    return { generation, first, segments, is_complete: endsAt !== null && count === waiting.length && !hasDropped };
+    const segments = waiting.take();
+    const isAll = segments.length === waiting.count();
+    const is_complete = endsAt !== null && isAll && !hasDropped;
+    // What the avatar is saying comes after all segments.
+    return { generation, first, segments, is_complete, ...(isAll && speech.take()) };
   };
-  const isDone = (): boolean => waiting.length === 0 && (endsAt === null || isReported);
+  const isDone = (): boolean => waiting.count() === 0 && !speech.isNews() && (endsAt === null || isReported);
   const send = async (): Promise<void> => {
     while (!isDone() && (endsAt === null || performance.now() < endsAt)) {
       const report = takeReport();
-      const isLast = endsAt !== null && report.segments.length === waiting.length;
+      const isLast = endsAt !== null && report.segments.length === waiting.count();
       try {
         const { next } = await service.transcript(session_id, report);
         // It counts from the first one of this worker: it cannot have fewer than it has said, or more than were sent.
         const count = Math.min(Math.max(0, next - first), report.segments.length);
-        for (const { sizeBytes } of waiting.splice(0, count)) waitingBytes -= sizeBytes;
+        waiting.remove(count);
         first += count;
         if (count < report.segments.length) throw new Error("the service has not taken all segments");
+        speech.taken(report);
         isReported = isLast;
       } catch {
+        speech.failed();
         await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
       }
     }
@@ -74,17 +157,19 @@ export const createTranscriptSender = (
   };
   return {
     add: (segment) => {
-      const sizeBytes = Buffer.byteLength(JSON.stringify(segment));
-      // While the service is not reached, no more is kept than it takes.
-      if (waiting.length >= MAX_TRANSCRIPT_SEGMENTS || waitingBytes + sizeBytes > MAX_TRANSCRIPT_BYTES) {
-        hasDropped = true;
-        return;
-      }
-      waiting.push({ segment, sizeBytes });
-      waitingBytes += sizeBytes;
-      void start();
+      if (segment.role === "assistant") speech.end();
+      if (waiting.add(segment)) void start();
+      else hasDropped = true;
+    },
+    speak: (segment) => {
+      if (endsAt === null) speech.set(segment);
+    },
+    drop: () => {
+      speech.stop();
+      endsAt = Number.NEGATIVE_INFINITY;
     },
     finish: async () => {
+      speech.stop();
       endsAt ??= performance.now() + times.last;
       let timer: NodeJS.Timeout | undefined;
       const late = new Promise<void>((resolve) => {

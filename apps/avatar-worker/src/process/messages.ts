@@ -11,7 +11,7 @@ import {
   ReportedTurn,
   WORKER_CALL_STATES,
 } from "@realtime-avatar/domain/calls/worker-sync";
-import { ClosedObject, Count, isValid, OneOf, Text } from "@realtime-avatar/domain/schema";
+import { ClosedObject, Count, isValid, Nullable, OneOf, Text } from "@realtime-avatar/domain/schema";
 import { type Static, Type } from "@sinclair/typebox";
 import { COUNTED } from "../conversation/counted.ts";
 import { FAILURES, PROVIDERS } from "../conversation/providers/errors.ts";
@@ -83,8 +83,10 @@ const MESSAGES = {
   count: ClosedObject({ kind: OneOf(["count"]), counted: OneOf(COUNTED) }),
   /** The stages of a turn, for metrics and traces. */
   timings: ClosedObject({ kind: OneOf(["timings"]), timings: TurnTimings }),
-  /** Something was said, in a call with a transcript. */
+  /** Something was said. */
   segment: ClosedObject({ kind: OneOf(["segment"]), segment: TranscriptSegment }),
+  /** What the avatar is saying, as far as it was heard; null: it has ended, and nothing was heard. */
+  speaking: ClosedObject({ kind: OneOf(["speaking"]), segment: Nullable(TranscriptSegment) }),
   /** A provider of the conversation has failed, for the log and for metrics. */
   provider: ClosedObject({ kind: OneOf(["provider"]), provider: OneOf(PROVIDERS), why: OneOf(FAILURES) }),
   /** What becomes of a turn of a program. */

@@ -60,9 +60,15 @@ const chooseRenderer = ({ renderer }: PictureSettings): Renderer =>
     : createFaceRenderer((cause) => send({ kind: "portrait", cause: cause.slice(0, MAX_CAUSE_LENGTH) }));
 
 /** What the avatar of a call tells the worker while it speaks, with a conversation and without. */
-const createListeners = ({ transcript }: AssignedCall) => ({
+const createListeners = ({ transcript, history }: AssignedCall) => ({
   onProviderFailure: (provider: Provider, why: Failure) => send({ kind: "provider", provider, why }),
-  onSegment: transcript ? (segment: TranscriptSegment) => send({ kind: "segment", segment }) : null,
+  segments:
+    transcript || history
+      ? {
+          onSegment: (segment: TranscriptSegment) => send({ kind: "segment", segment }),
+          onSpeaking: (segment: TranscriptSegment | null) => send({ kind: "speaking", segment }),
+        }
+      : null,
   onTurn: (turn: ReportedTurn) => send({ kind: "turn", turn }),
 });
 

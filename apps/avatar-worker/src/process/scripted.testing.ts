@@ -5,12 +5,15 @@
 import type { ReportedTurn } from "@realtime-avatar/domain/calls/worker-sync";
 import type { FromCallProcess, ToCallProcess } from "./messages.ts";
 
-export type Step = FromCallProcess | { kind: "invalid" | "flood" } | { kind: "abort" | "exit" | "stay" };
+export type Step =
+  | FromCallProcess
+  | { kind: "invalid" | "flood" }
+  | { kind: "abort" | "exit" | "stay" | "tell history" };
 export type Script = { first: Step[]; again: Step[] };
 
 const send = (message: unknown): void => void process.send?.(message);
 
-const perform = (step: Step): void => {
+const perform = (step: Step, history: readonly { text: string }[] = []): void => {
   switch (step.kind) {
     case "abort":
       process.abort();
@@ -27,6 +30,9 @@ const perform = (step: Step): void => {
       setInterval(() => {}, 1e9);
       send({ kind: "report", state: "joined", used_seconds: 0 });
       break;
+    case "tell history":
+      send({ kind: "failure", cause: history.map(({ text }) => text).join("|") });
+      break;
     case "invalid":
       send({ kind: "report", state: "unknown", used_seconds: -1 });
       break;
@@ -41,7 +47,8 @@ if (import.meta.main) {
     if (message.kind === "start") {
       const { first, again } = JSON.parse(message.assigned.token) as Script;
       if (message.isRestart) send({ kind: "report", state: "joined", used_seconds: message.assigned.used_seconds });
-      for (const step of message.isRestart ? again : first) perform(step);
+      const { history } = message.assigned;
+      for (const step of message.isRestart ? again : first) perform(step, history?.segments);
     } else if (message.kind === "preload") {
       const { steps = [] } = (message.avatar.manifest ?? {}) as { steps?: Step[] };
       for (const step of steps) perform(step);

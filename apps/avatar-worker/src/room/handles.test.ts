@@ -224,7 +224,7 @@ test.each([null, "agent"])(
           load: () => Promise.reject(new Error("no file")),
           isRestart: false,
           conversation: null,
-          echo: { speech: FLITE_SETTINGS, onProviderFailure: () => {}, onSegment: null, onTurn: () => {} },
+          echo: { speech: FLITE_SETTINGS, onProviderFailure: () => {}, segments: null, onTurn: () => {} },
         },
         onChange: () => {},
         onFailure: (cause) => void failures.push(cause),

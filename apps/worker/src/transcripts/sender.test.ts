@@ -77,7 +77,7 @@ const endedCall = async (
     return { role: isUser ? "user" : "assistant", text, ts: Date.now(), ...(!isUser && { interrupted: true }) };
   });
   await writeTranscript(db, {
-    ...{ workerId: "worker", sessionId: id, generation: 1, first: 0, isComplete: true },
+    ...{ workerId: "worker", sessionId: id, generation: 1, first: 0, isComplete: true, speaking: null },
     segments: segments.map((segment) => seals.sealSegment(segment, random)),
   });
   await releaseCall(db, { kind: "session", id }, { reason: null }, by, operatorOrigin(), null);

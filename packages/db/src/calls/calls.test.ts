@@ -168,6 +168,7 @@ describe("the room", () => {
           limit: "session_cap",
           usedSeconds: 0,
           hasTranscript: false,
+          history: [],
           ...{ roomNumber: 1, gapCount: 0, gapSeconds: 0 },
           brought: null,
           defaultVoiceId: null,

@@ -40,6 +40,8 @@ export type Assignment = {
   gapSeconds: number;
   /** Whether the worker sends what is said. */
   hasTranscript: boolean;
+  /** The newest segments of what was said until now, sealed. */
+  history: readonly Uint8Array[];
   /** What an agent has brought; null: the service makes the token. */
   brought: { url: string; token: Uint8Array; agentIdentity: string } | null;
 };
@@ -107,7 +109,7 @@ export type SyncTerms = { leaseSeconds: number; sessionLeaseSeconds: number; dai
 
 type EndedRow = { sessionId: SessionId; generation: number; reason: string | null; closedBy: string | null };
 type BroughtRow = Omit<NonNullable<Assignment["brought"]>, "token"> & { token: string };
-type StartRow = Omit<Assignment, "brought"> & { brought: BroughtRow | null };
+type StartRow = Omit<Assignment, "brought" | "history"> & { brought: BroughtRow | null; history: string[] | null };
 type SyncRow = Pick<SyncResult, "move" | "rooms" | "preloads"> & {
   start: StartRow[];
   end: EndedRow[];
@@ -161,8 +163,9 @@ export const syncWorker = async (
   const { result, leaseEnds, hasVoices, usage: counted, shared } = row as SyncWorkerRow;
   const { start, move, end, rooms, preloads, turns: given } = result as SyncRow;
   return {
-    start: start.map(({ brought, ...call }) => ({
+    start: start.map(({ brought, history, ...call }) => ({
       ...call,
+      history: (history ?? []).map((segment) => Buffer.from(segment, "hex")),
       brought: brought && { ...brought, token: Buffer.from(brought.token, "hex") },
     })),
     move,

@@ -190,13 +190,22 @@ test.each([
     "calls that must end",
     async () => {
       await database.db.client`update usage_sessions set must_end = true where id = ${session(7)}`;
+      await database.db
+        .client`update calls set has_history = true where session_id in (${session(7)}, ${session(OPEN + 9)})`;
       expect((await endDueCalls(db, 10, operatorOrigin())).ended).toBe(1);
     },
   ],
   [
     "segments of a transcript",
     async () => {
-      const reported = { workerId: "worker 11", sessionId: session(11), generation: 1, first: 0, isComplete: true };
+      const reported = {
+        workerId: "worker 11",
+        sessionId: session(11),
+        generation: 1,
+        first: 0,
+        isComplete: true,
+        speaking: null,
+      };
       await database.db.client`update call_transcripts set attempt_count = 0 where session_id = ${session(11)}`;
       expect(await writeTranscript(db, { ...reported, segments: Array(5).fill(Buffer.from("x")) })).toBe(5);
     },

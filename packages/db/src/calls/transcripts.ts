@@ -28,11 +28,13 @@ export type ReportedSegments = {
   segments: readonly Uint8Array[];
   /** Nothing more comes. */
   isComplete: boolean;
+  /** What the avatar is saying after them, as far as it was heard; null: nothing. */
+  speaking: Uint8Array | null;
 };
 
 /**
- * Adds segments to a transcript. Returns the place that is expected next; null when the worker does not have the call, or the transcript
- * is being sent. One statement.
+ * Adds what was said in a call. Returns the place that is expected next; null when the worker does not have the call, the call has ended, or
+ * its transcript is being sent. One statement.
  */
 export const writeTranscript = async (db: Runner, reported: ReportedSegments): Promise<number | null> => {
   const [row] = await callWrite(db, reported);

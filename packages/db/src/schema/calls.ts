@@ -54,6 +54,14 @@ export const calls = pgTable(
     /** How often the person has left, and for how many seconds that was not charged, as the worker reports it. */
     gapCount: integer("gap_count").notNull().default(0),
     gapSeconds: integer("gap_seconds").notNull().default(0),
+    /** Whether there are segments of it, or `speaking`, which its end erases. */
+    hasHistory: boolean("has_history").notNull().default(false),
+    /** What the avatar is saying, as far as it was heard: sealed, as a segment. It becomes one when the worker is lost. */
+    speaking: bytes("speaking"),
+    /** How often its worker has handed it over to another one, which counts in `generation` but is no loss. */
+    handovers: integer("handovers").notNull().default(0),
+    /** How many processes of the call have ended at workers that still have their lease. */
+    lostProcesses: integer("lost_processes").notNull().default(0),
     /** What its conversation has used, as its workers report it. */
     inputTokens: integer("input_tokens").notNull().default(0),
     outputTokens: integer("output_tokens").notNull().default(0),
@@ -69,6 +77,7 @@ export const calls = pgTable(
     index("calls_resumed_index")
       .on(table.tenantId, table.sessionId)
       .where(sql`${table.roomNumber} > 1 and ${table.room} in ('create', 'exists')`),
+    index("calls_history_index").on(table.tenantId, table.sessionId).where(sql`${table.hasHistory}`),
     index("calls_rooms_to_delete_index").on(table.tenantId, table.sessionId).where(sql`${table.room} = 'delete'`),
     check("calls_session_id_check", isId(table.sessionId, "ses")),
     check("calls_room_check", oneOf(table.room, ROOM_STATES)),
@@ -244,7 +253,10 @@ export const callTranscripts = pgTable(
   ],
 );
 
-/** What was said in a call, in its order: each worker that has the call (`generation`) counts its segments from 0. */
+/**
+ * What was said in a call, in its order: each worker that has the call (`generation`) counts its segments from 0. They serve the next
+ * process of the call, and the transcript. Of a call without a row in `call_transcripts`, the newest are kept, until its end.
+ */
 export const callSegments = pgTable(
   "call_segments",
   {

@@ -48,11 +48,19 @@ export const TranscriptSegment = ClosedObject({
   retry_of_turn_id: Type.Optional(turnId),
   input_provenance: Type.Optional(InputProvenance),
   timings: Type.Optional(JsonObject({ "x-maxBytes": 2048, description: "The stages of the turn, in milliseconds." })),
+  own: Type.Optional(
+    Type.Boolean({
+      description: "The service has said it, and the language model is not told. Not sent to receivers.",
+    }),
+  ),
 });
 export type TranscriptSegment = Static<typeof TranscriptSegment>;
 
 /** Segments in one report of a worker. */
 export const MAX_REPORTED_SEGMENTS = 64;
+
+/** The newest segments of a call that its next process gets. The language model is told of fewer messages. */
+export const MAX_HISTORY_SEGMENTS = 64;
 
 /** The segments of a call from the place `first` on: the worker counts those of its generation, from 0. */
 export const TranscriptReport = ClosedObject({
@@ -60,6 +68,13 @@ export const TranscriptReport = ClosedObject({
   first: Count({ maximum: 2 ** 31 - 1 }),
   segments: Type.Array(TranscriptSegment, { minItems: 0, maxItems: MAX_REPORTED_SEGMENTS }),
   is_complete: Type.Boolean({ description: "Whether nothing more is said in the call." }),
+  speaking: Type.Optional(
+    Type.Unsafe<TranscriptSegment>({
+      ...TranscriptSegment,
+      description:
+        "What the avatar is saying after these segments, as far as it was heard: the next report replaces it. It is kept if the worker is lost. Only of a call with `history`.",
+    }),
+  ),
 });
 export type TranscriptReport = Static<typeof TranscriptReport>;
 
@@ -102,7 +117,7 @@ export type TranscribedCall = {
 };
 
 /** A segment as it is sent, with the source of the person's words: as the client declares it, else as it was observed. */
-export const presentSegment = (segment: TranscriptSegment) => {
+export const presentSegment = ({ own: _, ...segment }: TranscriptSegment) => {
   const { input_provenance: provenance } = segment;
   if (provenance === undefined) return segment;
   return { ...segment, input_source: provenance.declared_source ?? provenance.observed_source };

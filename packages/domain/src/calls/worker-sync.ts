@@ -29,6 +29,7 @@ import { ClosedObject, Count, isValid, JsonObject, Nullable, OneOf, Text } from 
 import { END_REASONS } from "./end-reasons.ts";
 import { withoutUnknownFields } from "./known-fields.ts";
 import { CALL_MODES, CallInput } from "./schemas.ts";
+import { MAX_HISTORY_SEGMENTS, TranscriptSegment } from "./transcript.ts";
 import { COMMAND_KINDS, HEARD, TURN_STATUSES, TURN_TEXTS } from "./turns.ts";
 
 /** Maximum number of slots of a worker. */
@@ -75,6 +76,11 @@ export const RESUME = "resume";
 export const TURNS = "turns";
 /** A worker with this feature sends the segments of calls with `transcript`: see transcript.ts. */
 export const TRANSCRIPT = "transcript";
+/**
+ * A worker with this feature goes on with the conversation of a call that another process had: it sends the segments of each conversation
+ * (transcript.ts), and gets the newest ones with the start (`history`).
+ */
+export const RECOVERY = "recovery";
 /** Maximum number of turns that a response brings. */
 export const MAX_TURNS = 32;
 /** Maximum number of turns that a worker lists of a call: those that wait, and those that are over and were not yet reported. */
@@ -91,7 +97,10 @@ export const CONVERSATION = "conversation";
  */
 export const SHARED_SLOTS = "shared_slots";
 /** What the service can do beyond the form of the release before. */
-export const SERVICE_FEATURES: readonly string[] = [WIRE_2, PRELOAD, RESUME, TURNS, CONVERSATION, SHARED_SLOTS];
+export const SERVICE_FEATURES: readonly string[] = [
+  ...[WIRE_2, PRELOAD, RESUME, TURNS, CONVERSATION, SHARED_SLOTS],
+  RECOVERY,
+];
 /** Maximum number of avatars that a response asks a worker to load. */
 export const MAX_PRELOADS = 4;
 /** Maximum numbers of voices and models that a worker reports. */
@@ -234,6 +243,21 @@ export const AssignedCall = ClosedObject({
       description:
         "Whether the worker sends what is said to `transcriptPath`. Only for a worker with the feature `transcript`.",
     }),
+  ),
+  history: Type.Optional(
+    ClosedObject(
+      {
+        segments: Type.Array(TranscriptSegment, {
+          minItems: 0,
+          maxItems: MAX_HISTORY_SEGMENTS,
+          description: "The newest ones that earlier workers have sent, in their order.",
+        }),
+      },
+      {
+        description:
+          "The conversation until now. The worker sends what is said to `transcriptPath`. Only for a worker with the feature `recovery`.",
+      },
+    ),
   ),
   usage: Type.Optional(ConversationUsage),
   tokens_left: Type.Optional(

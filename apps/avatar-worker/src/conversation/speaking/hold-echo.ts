@@ -1,7 +1,6 @@
 /** A call without a language model: the avatar repeats what the person says, and says what a program sends. */
 import type { Room } from "@livekit/rtc-node";
 import { PERSON_IDENTITY } from "@realtime-avatar/domain/calls/room";
-import type { TranscriptSegment } from "@realtime-avatar/domain/calls/transcript";
 import type { AssignedCall, ReportedTurn } from "@realtime-avatar/domain/calls/worker-sync";
 import { isLoud } from "@realtime-avatar/face/loudness";
 import type { SpeechSettings } from "@realtime-avatar/speech/settings";
@@ -11,7 +10,7 @@ import { createEcho, ECHO_DELAY_MS } from "../echo.ts";
 import { createHearing, type Hearing } from "../hearing/hearing.ts";
 import { chooseVoices, createOutput, createStates, type HeldConversation, type InRoom, STEP_MS } from "../in-room.ts";
 import type { Failure, Provider } from "../providers/errors.ts";
-import { createSegments } from "../segments.ts";
+import { createSegments, type SegmentTaker } from "../segments.ts";
 import { createTranscription } from "../transcription.ts";
 import { createProgramTurns } from "./program-turns.ts";
 import { createSpeaking, sayVerbatim, type Transcript } from "./speaking.ts";
@@ -21,7 +20,7 @@ export type EchoParts = {
   speech: SpeechSettings;
   onProviderFailure: (provider: Provider, why: Failure) => void;
   /** See `CallConversation`. */
-  onSegment: ((segment: TranscriptSegment) => void) | null;
+  segments: SegmentTaker | null;
   onTurn: (turn: ReportedTurn) => void;
 };
 
@@ -35,10 +34,10 @@ const createSayings = (room: Room, assigned: AssignedCall, inRoom: InRoom, parts
   const output = createOutput(inRoom, () => hearing);
   const queue = createSpeechQueue(output);
   const tellPage = createTranscription(room);
-  const record = parts.onSegment && createSegments(parts.onSegment);
+  const record = parts.segments && createSegments(parts.segments);
   const onTranscript = (transcript: Transcript): void => {
     tellPage(transcript);
-    record?.(transcript);
+    record?.add(transcript);
   };
   const events = { onState: createStates(room, assigned.mode), onTranscript };
   const speaking = createSpeaking({ voice, ownVoice, events }, queue, { add: () => {} });

@@ -19,6 +19,8 @@ export type Transcript = {
   text: string;
   isFinal: boolean;
   isInterrupted?: boolean;
+  /** The service has said it, and the model is not told. */
+  isOwn?: boolean;
   turn?: PersonTurn;
   timings?: TurnTimings;
 };
@@ -100,7 +102,7 @@ export const createSpeaking = (
         recentlySaid = `${recentlySaid} ${all.slice(said.length)}`.slice(-RECENT_LENGTH);
         said = all;
         setState("speaking");
-        events.onTranscript({ id, role: "assistant", text: all, isFinal: false });
+        events.onTranscript({ id, role: "assistant", text: all, isFinal: false, isOwn });
       };
       let outcome: Outcome = { heard: "", isInterrupted: true };
       const onFinished = (finished: Outcome): void => {
@@ -109,7 +111,7 @@ export const createSpeaking = (
         if (!isOwn) history.add("assistant", heard);
         const timings = clock && { timings: clock.timings() };
         if (said !== "")
-          events.onTranscript({ id, role: "assistant", text: heard, isFinal: true, isInterrupted, ...timings });
+          events.onTranscript({ id, role: "assistant", text: heard, isFinal: true, isInterrupted, isOwn, ...timings });
         setState("listening");
       };
       try {

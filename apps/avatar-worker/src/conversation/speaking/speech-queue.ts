@@ -120,6 +120,8 @@ export type SpeechQueue = {
   cutOff(): void;
   /** Whether a segment is not finished. */
   isActive(): boolean;
+  /** The words of the segment that were heard until now; null without one. */
+  heard(): string | null;
 };
 
 /** The frames that wait, and those that were handed on and may not be sent. */
@@ -188,10 +190,10 @@ export const createSpeechQueue = (output: SpeechOutput): SpeechQueue => {
     output.play(pcm);
     if (isFirst) events.onPiece(joinTexts(pieces.slice(0, pieces.indexOf(piece) + 1)));
   };
+  const heardOf = ({ pieces }: Segment) => heardWords(pieces, isPaused ? 0 : (output.queuedMs() * SAMPLE_RATE) / 1000);
   const cutOff = (): void => {
     if (current === null) return;
-    const unsent = isPaused ? 0 : (output.queuedMs() * SAMPLE_RATE) / 1000;
-    const heard = heardWords(current.pieces, unsent);
+    const heard = heardOf(current);
     output.clear();
     finish(current, { heard, isInterrupted: true });
   };
@@ -254,5 +256,6 @@ export const createSpeechQueue = (output: SpeechOutput): SpeechQueue => {
     isPaused: () => isPaused,
     cutOff,
     isActive: () => current !== null,
+    heard: () => current && heardOf(current),
   };
 };

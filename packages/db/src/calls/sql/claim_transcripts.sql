@@ -77,7 +77,7 @@ begin
       v_due.tenant_id, v_due.session_id, v_due.attempt_count, v_due.receiver, v_session.avatar_id, v_call.mode,
       v_session.started_at, v_session.ended_at, v_session.metadata,
       -- The last words are missing when the worker was lost, or has not said that there are no more.
-      /* is_truncated */ v_due.is_truncated or v_session.started_at is not null and (v_call.generation > 1 or not v_due.is_complete),
+      /* is_truncated */ v_due.is_truncated or v_session.started_at is not null and (v_call.generation - v_call.handovers > 1 or not v_due.is_complete),
       /* segments */ array(
         select encode(segment, 'hex') from public.call_segments
         where tenant_id = v_due.tenant_id and session_id = v_due.session_id order by generation, n

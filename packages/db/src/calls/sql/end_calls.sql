@@ -3,7 +3,8 @@
 -- no calls: then nothing is written.
 -- A transcript that is to be sent becomes due: at once, or after eight seconds in which its worker can still send what was said before the
 -- end (it takes six seconds at most to leave the room). One that is only kept is not due, and one for which there is no purpose is deleted.
--- Lock order: the agents and the turns, which only a function writes that has locked the call; the transcripts by primary key, with their segments; the slots by primary key. The calling function has locked the calls (lock_counters).
+-- Segments without a transcript are erased. A transcript gets the words that the avatar was saying when its worker was lost.
+-- Lock order: the agents, the turns and the segments, which only a function writes that has locked the call; the transcripts by primary key, with their segments; the slots by primary key. The calling function has locked the calls (lock_counters).
 create function rta.end_calls(p_tenant_ids text[], p_session_ids text[]) returns void
 language plpgsql as $$
 declare
@@ -11,6 +12,8 @@ declare
   v_late timestamptz := v_now + interval '8 seconds';
   v_calls text[];
   v_forgotten text[]; -- the calls whose transcripts have no purpose
+  v_lost_tenants text[]; -- of the calls whose avatar was speaking when its worker was lost
+  v_lost_calls text[];
 begin
   with ended as (
     update public.calls call set
@@ -28,6 +31,13 @@ begin
       ended_at = v_now, version = turn.version + 1
     from unnest(p_tenant_ids, p_session_ids) session (tenant_id, id)
     where turn.tenant_id = session.tenant_id and turn.session_id = session.id and turn.ended_at is null;
+    select array_agg(call.tenant_id), array_agg(call.session_id) into v_lost_tenants, v_lost_calls
+    from unnest(p_tenant_ids, p_session_ids) session (tenant_id, id)
+    join public.calls call on call.tenant_id = session.tenant_id and call.session_id = session.id and call.speaking is not null
+    join fleet.avatar_slots slot on slot.session_id = call.session_id
+    join fleet.avatar_workers worker on worker.id = slot.worker_id and worker.lease_until <= v_now;
+    perform rta.keep_speaking(v_lost_tenants, v_lost_calls);
+    perform rta.erase_histories(p_tenant_ids, p_session_ids);
     perform from public.call_transcripts
     where (tenant_id, session_id) in (select * from unnest(p_tenant_ids, p_session_ids))
     order by tenant_id, session_id for no key update;

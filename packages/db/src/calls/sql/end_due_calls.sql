@@ -1,6 +1,6 @@
 -- Ends calls that must end: see must_end; and those that have used up what they hold, by the clock. They are charged the seconds of
 -- both sides (used_by_clock). Also frees the slots of sessions that a function of an earlier version has ended, forgets the
--- agents and the turns of these, and deletes tickets that nobody polls, and turns that are over for an hour. Returns how many calls it has ended, and their rooms. At most as many as half of `p_entry_ids`.
+-- agents, the turns and what was said in these, and deletes tickets that nobody polls, and turns that are over for an hour. Returns how many calls it has ended, and their rooms. At most as many as half of `p_entry_ids`.
 --
 -- The worker ends a call by itself when its seconds are over: the clock here is three seconds later, so that the worker's own
 -- farewell comes first. A call that nobody reports is left to the sweep. A test ends its call after five seconds (`worker_lost`).
@@ -19,6 +19,7 @@ declare
   v_closing rta.closing;
   v_closings rta.closing[] := '{}';
   v_ended public.usage_sessions[] := '{}';
+  v_spoken record;
 begin
   ended := 0;
   rooms := '{}';
@@ -68,6 +69,13 @@ begin
       where session.tenant_id = turn.tenant_id and session.id = turn.session_id and session.ended_at is null
     ) for update skip locked
   ));
+  for v_spoken in
+    select call.tenant_id, call.session_id from public.calls call
+    where call.has_history and call.room in ('delete', 'gone') limit 100
+    for no key update skip locked
+  loop
+    perform rta.erase_histories(array[v_spoken.tenant_id], array[v_spoken.session_id]);
+  end loop;
   delete from public.call_tickets where ctid = any (array(
     select ctid from public.call_tickets where polled_at <= v_now - interval '6 seconds' for update skip locked
   ));

@@ -1,10 +1,10 @@
 -- What a worker is to do, for the calls that it lists: see sync_worker. A call whose lease has expired is nobody's: its reports are
--- dropped (write_reports), and the sweep ends it. One with an agent starts when the agent has brought the avatar. A test that wants nobody to join a call has it start nowhere.
+-- dropped (write_reports), and the sweep ends it. One with an agent starts when the agent has brought the avatar. `history`: the newest segments (MAX_HISTORY_SEGMENTS), sealed. A test that wants nobody to join a call has it start nowhere.
 create function rta.work_of_worker(p_worker_id text, p_calls rta.reported_call[], p_rooms text[], p_turns json) returns json
 language sql stable as $$
   with own as materialized (
     select slot.tenant_id, slot.session_id, call.generation, call.room, call.room_name, call.mode, call.input, call.max_seconds,
-      call.room_number, call.gap_count, call.gap_seconds, session.reserved / session.price as held_seconds,
+      call.room_number, call.gap_count, call.gap_seconds, call.has_history, session.reserved / session.price as held_seconds,
       agent.session_id is not null as has_agent, agent.url, agent.token, agent.identity
     from fleet.avatar_slots slot
     join public.calls call on call.tenant_id = slot.tenant_id and call.session_id = slot.session_id
@@ -26,6 +26,13 @@ language sql stable as $$
         'usedSeconds', session.used / session.price, 'hasTranscript', exists (
           select from public.call_transcripts one where one.tenant_id = own.tenant_id and one.session_id = own.session_id
         ),
+        'history', case when own.has_history then (
+          select json_agg(encode(newest.segment, 'hex') order by newest.generation, newest.n) from (
+            select one.generation, one.n, one.segment from public.call_segments one
+            where one.tenant_id = own.tenant_id and one.session_id = own.session_id
+            order by one.generation desc, one.n desc limit 64
+          ) newest
+        ) end,
         'roomNumber', own.room_number, 'gapCount', own.gap_count, 'gapSeconds', own.gap_seconds, 'brought', case when own.url is not null then json_build_object(
           'url', own.url, 'token', encode(own.token, 'hex'), 'agentIdentity', own.identity
         ) end

@@ -1,0 +1,94 @@
+/** What was said in a call, in the API: a worker sends it, and the next worker of the call gets it. */
+import { describe, expect, test } from "bun:test";
+import { expireWorkers } from "@realtime-avatar/db/calls/reconcile";
+import type { TranscriptReport, TranscriptSegment } from "@realtime-avatar/domain/calls/transcript";
+import { RECOVERY } from "@realtime-avatar/domain/calls/worker-sync";
+import type { SessionId } from "@realtime-avatar/domain/id";
+import { endLease } from "@realtime-avatar/testing/calls/calls";
+import { operatorOrigin } from "@realtime-avatar/testing/seeds";
+import { startCallApi, WORKER_SECRET } from "../../test/support/calls/calls.ts";
+import { expectProblem } from "../../test/support/routes.ts";
+
+const { api, spans, avatar, start, release, syncOf, takeSlots } = await startCallApi();
+const { db } = api.database;
+const avatar_id = await avatar();
+const CAN = { slots: 4, features: [RECOVERY] };
+
+const callAt = async (worker: string, features: string[] = [RECOVERY]) => {
+  await takeSlots();
+  await syncOf(worker, { slots: 4, features });
+  const { body } = await start({ avatar_id });
+  const { start: assigned } = await syncOf(worker, { slots: 4, features });
+  const call = assigned.find(({ session_id }) => session_id === body.session_id);
+  if (!call) throw new Error("the worker has not got the call");
+  return call;
+};
+const put = (worker: string, id: string, report: Partial<TranscriptReport>) =>
+  api.call("PUT", `/internal/avatar-workers/${worker}/calls/${id}/transcript`, {
+    headers: { authorization: `Bearer ${WORKER_SECRET}` },
+    body: { generation: 1, first: 0, segments: [], is_complete: false, ...report },
+  });
+const asks = (text: string): TranscriptSegment => ({ role: "user", text, ts: 1_795_000_000_000 });
+const says = (text: string): TranscriptSegment => ({
+  ...{ role: "assistant", text, ts: 1_795_000_000_001, interrupted: true },
+});
+/** The call goes to another worker. Returns what that is told. */
+const moveTo = async (worker: string, from: string, id: SessionId, features = CAN.features) => {
+  await syncOf(worker, { slots: 4, features });
+  await endLease(db, from);
+  await expireWorkers(db, operatorOrigin());
+  const { start: assigned } = await syncOf(worker, { slots: 4, features });
+  return assigned.find(({ session_id }) => session_id === id);
+};
+
+describe("the conversation of a call", () => {
+  test("that is new: its worker gets an empty one", async () => {
+    expect((await callAt("wrk_new")).history).toEqual({ segments: [] });
+  });
+
+  test("at a worker of the release before: it is not told, and nothing changes for it", async () => {
+    expect("history" in (await callAt("wrk_before", []))).toBe(false);
+  });
+
+  test("whose worker is lost: the next one gets it to the last word that was heard, with one statement, and no word is in the database or the log", async () => {
+    const { session_id: id } = await callAt("wrk_lost");
+    const segments = [asks("a tulip?"), says("Red tulips.")];
+    spans.length = 0;
+    expect((await put("wrk_lost", id, { segments, speaking: says("And tulip") })).status).toBe(200);
+    expect(spans).toEqual(["write_transcript"]);
+    const [stored] = await db.client<{ text: string }[]>`
+      select (select string_agg(encode(segment, 'escape'), '') from call_segments where session_id = ${id})
+        || (select encode(speaking, 'escape') from calls where session_id = ${id}) as text`;
+    expect(stored?.text.length).toBeGreaterThan(100);
+    expect(stored?.text).not.toMatch(/tulip/i);
+    const moved = await moveTo("wrk_next", "wrk_lost", id);
+    expect(moved).toMatchObject({ generation: 2, history: { segments: [...segments, says("And tulip")] } });
+    expect(api.log.join("")).not.toMatch(/tulip/i);
+  });
+
+  test("whose next worker is of the release before: it starts without it", async () => {
+    const { session_id: id } = await callAt("wrk_lost_2");
+    await put("wrk_lost_2", id, { segments: [asks("a tulip?")] });
+    const moved = await moveTo("wrk_next_2", "wrk_lost_2", id, []);
+    expect(moved?.generation).toBe(2);
+    expect(moved && "history" in moved).toBe(false);
+  });
+
+  test("that was sealed with another WEBHOOK_SECRET_KEY: the call goes on without it", async () => {
+    const { session_id: id } = await callAt("wrk_key");
+    await put("wrk_key", id, { segments: [asks("a tulip?")] });
+    await db.client`update call_segments set segment = 'another key' where session_id = ${id}`;
+    expect((await moveTo("wrk_next_3", "wrk_key", id))?.history).toEqual({ segments: [] });
+  });
+
+  test("that is over: nothing is left of it, and a report that comes later is refused", async () => {
+    const { session_id: id } = await callAt("wrk_over");
+    await put("wrk_over", id, { segments: [asks("a tulip?")], speaking: says("Red") });
+    await release({ session_id: id });
+    expectProblem(await put("wrk_over", id, { first: 1, segments: [says("Red tulips.")] }), "not_found");
+    const [left] = await db.client`
+      select (select count(*)::integer from call_segments where session_id = ${id}) as segments, speaking, has_history
+      from calls where session_id = ${id}`;
+    expect({ ...left }).toEqual({ segments: 0, speaking: null, has_history: false });
+  });
+});

@@ -1,0 +1,45 @@
+/** What a call needs of its worker. */
+import type { EndReason } from "@realtime-avatar/domain/calls/end-reasons";
+import type { ConversationUsage } from "@realtime-avatar/domain/calls/worker-sync";
+import type { Logger } from "@realtime-avatar/runtime/log";
+import type { SpeechSettings } from "@realtime-avatar/speech/settings";
+import type { Counted } from "../conversation/counted.ts";
+import type { Failure, Provider } from "../conversation/providers/errors.ts";
+import type { ConversationSettings } from "../conversation/settings.ts";
+import type { TurnTimings } from "../conversation/timings/turn-timings.ts";
+import type { PictureSettings } from "../process/messages.ts";
+import type { CallProcesses } from "../process/spare.ts";
+import type { CallTraces } from "../tracing.ts";
+import type { Preloads } from "./preloads.ts";
+import type { Service } from "./service.ts";
+
+/** Receives what happens to calls, for metrics. */
+export type CallWatcher = {
+  /** The time from the start of the call until both sides were present. Not called for a call that another worker had before. */
+  joined(milliseconds: number): void;
+  ended(reason: EndReason, usedSeconds: number): void;
+  /** A conversation has used this in addition. */
+  used(growth: ConversationUsage): void;
+  counted(what: Counted): void;
+  turnTimed(timings: TurnTimings): void;
+  providerFailed(provider: Provider, why: Failure): void;
+};
+
+export type CallParts = {
+  service: Service;
+  processes: CallProcesses;
+  /** The processes that have loaded an avatar before its call; null: none. */
+  preloads: Pick<Preloads, "take"> | null;
+  pictures: PictureSettings;
+  /** null: calls echo. */
+  conversation: ConversationSettings | null;
+  speech: SpeechSettings;
+  log: Logger;
+  watcher: CallWatcher | null;
+  traces: CallTraces | null;
+  /** The time for which the worker may still be in its rooms. */
+  leaseMs: () => number;
+  onChange: () => void;
+  /** In milliseconds; that of the worker when it is not given. */
+  now?: () => number;
+};

@@ -1,0 +1,175 @@
+/** A process that has a call: what it sends, its limits, and how it ends. */
+import type { EndReason } from "@realtime-avatar/domain/calls/end-reasons";
+import type { Logger } from "@realtime-avatar/runtime/log";
+import type { ProcessEnd } from "../process/call-process.ts";
+import { watchLimits } from "../process/limits.ts";
+import type { CallReport, FromCallProcess, Start, ToCallProcess } from "../process/messages.ts";
+import type { CallParts } from "./call-parts.ts";
+import type { Said } from "./said.ts";
+import type { Service } from "./service.ts";
+import type { Turns } from "./turns.ts";
+
+/** A process reports once a second. After this long without a report, its call is not counted as started. */
+const DOUBTFUL_SECONDS = 3;
+/** A process that reports nothing for this long has stopped working. */
+const MAX_SILENT_SECONDS = 10;
+/** How long a process may take for the last message and to leave the room. */
+const END_MS = 6000;
+/** A room that is being joined is left afterwards. Joining takes ten seconds at most. */
+const LEAVE_MS = 13_000;
+/** Maximum number of files that the process of a call may ask for. */
+const MAX_FILES = 64;
+
+/**
+ * Watches that a process is alive and within its limits. `onDoubt` is called when it has been silent for some seconds; `onFault` is
+ * called once: kill the process then.
+ */
+const watchProcess = (pid: number | null, onDoubt: () => void, onFault: (fault: object) => void) => {
+  let silentSeconds = 0;
+  // Counted, not measured: a worker that was stopped has not heard its processes, which are alive.
+  const timer = setInterval(() => {
+    silentSeconds++;
+    if (silentSeconds === DOUBTFUL_SECONDS) onDoubt();
+    if (silentSeconds === MAX_SILENT_SECONDS) onFault({ silentSeconds });
+  }, 1000);
+  const stopLimits = pid === null ? () => {} : watchLimits(pid, (limit) => onFault({ limit }));
+  return {
+    heard: () => {
+      silentSeconds = 0;
+    },
+    stop: () => {
+      clearInterval(timer);
+      stopLimits();
+    },
+  };
+};
+
+/** A process that has the call. */
+export type Running = {
+  send(message: ToCallProcess): void;
+  hasEnded(): boolean;
+  ended: Promise<void>;
+  /** Whether the process has had the call. */
+  hasReported(): boolean;
+  kill(): void;
+  stop(): Promise<void>;
+};
+
+type RunOptions = Pick<CallParts, "processes" | "preloads" | "service" | "watcher" | "traces"> & {
+  log: Logger;
+  said: Said | null;
+  onReport: (report: CallReport) => void;
+  onTurn: Turns["update"];
+  onDoubt: () => void;
+  onEnd: (end: ProcessEnd) => void;
+};
+
+/** Returns a function that sends a process a file of its call. */
+const createFileSender = (service: Pick<Service, "file">, { assigned }: Start, send: Running["send"]) => {
+  let files = 0;
+  return async (id: number, file: string): Promise<void> => {
+    const isAllowed = ++files <= MAX_FILES;
+    const bytes = isAllowed ? await service.file(assigned.session_id, file).catch(() => null) : null;
+    send({ kind: "file", id, bytes });
+  };
+};
+
+/** Runs a call in a process, which `start` describes. */
+export const runProcess = (
+  start: Start,
+  { processes, preloads, service, watcher, traces, log, said, onReport, onTurn, onDoubt, onEnd }: RunOptions,
+): Running => {
+  const process = preloads?.take(start.assigned) ?? processes.take();
+  const { pid } = process;
+  const { mode } = start.assigned;
+  log.info({ pid, mode }, start.isRestart ? "a call was started again" : "a call was assigned");
+  const watch = watchProcess(pid, onDoubt, (fault) => {
+    log.warn(fault, "the process of a call is killed");
+    process.kill();
+  });
+  let hasEnded = false;
+  let setEnded = (): void => {};
+  const ended = new Promise<void>((resolve) => {
+    setEnded = resolve;
+  });
+  let hasReported = false;
+  const stop = (): Promise<void> => {
+    watch.stop();
+    return process.stop();
+  };
+  const sendFile = createFileSender(service, start, process.send);
+  const receive = (message: FromCallProcess): void => {
+    watch.heard();
+    switch (message.kind) {
+      case "report":
+        hasReported = true;
+        onReport(message);
+        if (message.state === "ended") void stop();
+        break;
+      case "failure":
+        log.warn({ cause: message.cause }, "a call has failed");
+        break;
+      case "portrait":
+        log.info({ cause: message.cause }, "a call shows a portrait instead of a face");
+        break;
+      case "provider":
+        log.warn({ provider: message.provider, why: message.why }, "a provider of a conversation has failed");
+        watcher?.providerFailed(message.provider, message.why);
+        break;
+      case "count":
+        watcher?.counted(message.counted);
+        break;
+      case "turn":
+        onTurn(message.turn);
+        break;
+      case "timings":
+        watcher?.turnTimed(message.timings);
+        traces?.turnTimed(start.assigned, message.timings);
+        break;
+      case "segment":
+        said?.add(message.segment);
+        break;
+      case "speaking":
+        said?.speak(message.segment);
+        break;
+      case "load":
+        void sendFile(message.id, message.file);
+        break;
+      case "left":
+        void stop();
+        break;
+      case "ready":
+      case "preloaded":
+        break;
+    }
+  };
+  process.send(start);
+  process.listen({
+    onMessage: receive,
+    onEnd: (end) => {
+      watch.stop();
+      hasEnded = true;
+      setEnded();
+      onEnd(end);
+    },
+  });
+  const { send, kill } = process;
+  return { send, hasEnded: () => hasEnded, ended, hasReported: () => hasReported, kill, stop };
+};
+
+/** Has a process end its call. One that does not is killed. */
+export const endProcess = ({ send, hasEnded, kill }: Running, reason: EndReason): void => {
+  send({ kind: "end", reason });
+  setTimeout(() => {
+    if (!hasEnded()) kill();
+  }, END_MS);
+};
+
+/** Has a process leave its room. One that does not is killed. */
+export const leaveProcess = async ({ send, hasEnded, ended, kill }: Running): Promise<void> => {
+  if (hasEnded()) return;
+  send({ kind: "leave" });
+  const timer = setTimeout(kill, LEAVE_MS);
+  await ended;
+  clearTimeout(timer);
+};

@@ -1,4 +1,4 @@
-/** What was said in a call, in the API: a worker sends it, and the next worker of the call gets it. */
+/** The history of a conversation in the API: a worker sends it, and the next worker of the call gets it. */
 import { describe, expect, test } from "bun:test";
 import { expireWorkers } from "@realtime-avatar/db/calls/reconcile";
 import type { TranscriptReport, TranscriptSegment } from "@realtime-avatar/domain/calls/transcript";
@@ -41,8 +41,8 @@ const moveTo = async (worker: string, from: string, id: SessionId, features = CA
   return assigned.find(({ session_id }) => session_id === id);
 };
 
-describe("the conversation of a call", () => {
-  test("that is new: its worker gets an empty one", async () => {
+describe("a conversation", () => {
+  test("new: its worker gets an empty one", async () => {
     expect((await callAt("wrk_new")).history).toEqual({ segments: [] });
   });
 
@@ -74,14 +74,14 @@ describe("the conversation of a call", () => {
     expect(moved && "history" in moved).toBe(false);
   });
 
-  test("that was sealed with another WEBHOOK_SECRET_KEY: the call goes on without it", async () => {
+  test("sealed with another WEBHOOK_SECRET_KEY: the call goes on without it", async () => {
     const { session_id: id } = await callAt("wrk_key");
     await put("wrk_key", id, { segments: [asks("a tulip?")] });
     await db.client`update call_segments set segment = 'another key' where session_id = ${id}`;
     expect((await moveTo("wrk_next_3", "wrk_key", id))?.history).toEqual({ segments: [] });
   });
 
-  test("that is over: nothing is left of it, and a report that comes later is refused", async () => {
+  test("after the end of its call: nothing is left of it, and a report that comes later is refused", async () => {
     const { session_id: id } = await callAt("wrk_over");
     await put("wrk_over", id, { segments: [asks("a tulip?")], speaking: says("Red") });
     await release({ session_id: id });

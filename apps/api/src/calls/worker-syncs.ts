@@ -99,7 +99,7 @@ const presentResume = (
   return { resume: { room_number: roomNumber, ...gaps, return_seconds: RETURN_SECONDS } };
 };
 
-/** What was said in a call until now, for a worker that goes on with it. What was sealed with another WEBHOOK_SECRET_KEY is left out. */
+/** The conversation until now, for a worker that goes on with it, without the segments that another WEBHOOK_SECRET_KEY has sealed. */
 const presentHistory = (
   { brought, sessionId, history }: Assignment,
   features: readonly string[],

@@ -69,7 +69,7 @@ export type ConversationParts = {
   /** The operator's, and then those of the call. */
   instructions: string;
   context: readonly Message[];
-  /** What earlier processes of the call have said and heard. */
+  /** The segments of earlier processes of the call. */
   before?: readonly TranscriptSegment[];
   /** An ISO 639-1 code. */
   language?: string | undefined;

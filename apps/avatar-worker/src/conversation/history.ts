@@ -67,8 +67,7 @@ const callEntry = (text: string, calls: readonly ToolCall[]): Entry => ({
 });
 
 /**
- * `context`: the `initial_context` of the start. Its system messages are not forgotten. `before`: what earlier processes of the call have
- * said and heard.
+ * `context`: the `initial_context` of the start. Its system messages are not forgotten. `before`: the segments of earlier processes.
  */
 export const createHistory = (context: readonly Message[] = [], before: readonly TranscriptSegment[] = []): History => {
   const system = newest(context.filter(({ role }) => role === "system").map(toEntry));

@@ -1,4 +1,4 @@
-/** What is said in a call, as segments of its transcript. */
+/** The words of a call, as segments of its transcript. */
 import { MAX_SEGMENT_LENGTH, type TranscriptSegment } from "@realtime-avatar/domain/calls/transcript";
 import type { Transcript } from "./speaking/speaking.ts";
 
@@ -10,7 +10,7 @@ const firstWord = (text: string): string => /\S+/.exec(text)?.[0] ?? "";
 
 export type SegmentTaker = {
   onSegment: (segment: TranscriptSegment) => void;
-  /** What the avatar is saying, as far as it was heard, as if it were interrupted now. Null: it has ended, and nothing was heard. */
+  /** The answer of the avatar as far as it was heard, as if it were interrupted now. Null: it has ended, and nothing was heard. */
   onSpeaking: (segment: TranscriptSegment | null) => void;
 };
 

@@ -1,4 +1,4 @@
-/** A process that has a call: what it sends, its limits, and how it ends. */
+/** A process that has a call: its messages, its limits, and its end. */
 import type { EndReason } from "@realtime-avatar/domain/calls/end-reasons";
 import type { Logger } from "@realtime-avatar/runtime/log";
 import type { ProcessEnd } from "../process/call-process.ts";

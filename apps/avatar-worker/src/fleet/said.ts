@@ -1,4 +1,4 @@
-/** What is said in a call: the service gets it, and the next process of the call. */
+/** The words of a call, for the service and for the next process of the call. */
 import { MAX_HISTORY_SEGMENTS, type TranscriptSegment } from "@realtime-avatar/domain/calls/transcript";
 import type { AssignedCall } from "@realtime-avatar/domain/calls/worker-sync";
 import type { Service } from "./service.ts";
@@ -6,9 +6,9 @@ import { createTranscriptSender } from "./transcript.ts";
 
 export type Said = {
   add(segment: TranscriptSegment): void;
-  /** What the avatar is saying, as far as it was heard; null: it has ended, and nothing was heard. */
+  /** The answer of the avatar as far as it was heard; null: it has ended, and nothing was heard. */
   speak(segment: TranscriptSegment | null): void;
-  /** The process has ended. What its avatar was saying ends where it was heard. */
+  /** The process has ended. The answer of its avatar ends where it was heard. */
   cutOff(): void;
   /** As the next process gets the call. */
   assigned(assigned: AssignedCall): AssignedCall;

@@ -124,7 +124,7 @@ export const createTranscriptSender = (
     const segments = waiting.take();
     const isAll = segments.length === waiting.count();
     const is_complete = endsAt !== null && isAll && !hasDropped;
-    // What the avatar is saying comes after all segments.
+    // The answer that is being said comes after all segments.
     return { generation, first, segments, is_complete, ...(isAll && speech.take()) };
   };
   const isDone = (): boolean => waiting.count() === 0 && !speech.isNews() && (endsAt === null || isReported);

@@ -1,4 +1,4 @@
-/** What was said in a call: the next worker of the call gets it, and the end of the call erases it. */
+/** The history of a conversation: the next worker of the call gets it, and the end of the call erases it. */
 import { describe, expect, test } from "bun:test";
 import type { SessionId } from "@realtime-avatar/domain/id";
 import { endLease, readyAvatar, report, seedCall, sync } from "@realtime-avatar/testing/calls/calls";

@@ -54,7 +54,7 @@ const world = async () => {
 };
 const say = (sessionId: SessionId, texts: string[], fields = {}) =>
   writeTranscript(db, {
-    ...{ workerId: "one", sessionId, generation: 1, first: 0, isComplete: false },
+    ...{ workerId: "one", sessionId, generation: 1, first: 0, isComplete: false, speaking: null },
     segments: texts.map((text) => Buffer.from(text)),
     ...fields,
   });

@@ -3,7 +3,7 @@ import { type Static, Type } from "@sinclair/typebox";
 import type { SessionId } from "../id.ts";
 import { Problem } from "../problem.ts";
 import { ClosedObject, DateTime, Nullable, OneOf, Text } from "../schema.ts";
-import { MAX_TRANSCRIPT_SEGMENTS, presentSegment, TranscriptSegment } from "./transcript.ts";
+import { MAX_TRANSCRIPT_SEGMENTS, presentSegment, SHOWN_FIELDS, type TranscriptSegment } from "./transcript.ts";
 
 const DAY_MS = 86_400_000;
 
@@ -16,7 +16,7 @@ export const Transcript = ClosedObject({
   deletesAt: Nullable(DateTime(), { description: "When the transcript is deleted; null while the call is open." }),
   segments: Type.Array(
     ClosedObject({
-      ...TranscriptSegment.properties,
+      ...SHOWN_FIELDS,
       input_source: Type.Optional(OneOf(["text", "server_stt", "client_stt"])),
     }),
     {

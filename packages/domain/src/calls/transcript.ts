@@ -55,6 +55,9 @@ export const TranscriptSegment = ClosedObject({
   ),
 });
 export type TranscriptSegment = Static<typeof TranscriptSegment>;
+const { own: _own, ...shown } = TranscriptSegment.properties;
+/** The fields that a tenant sees. */
+export const SHOWN_FIELDS = shown;
 
 /** Segments in one report of a worker. */
 export const MAX_REPORTED_SEGMENTS = 64;

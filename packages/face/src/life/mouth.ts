@@ -32,9 +32,16 @@ export const REACH_STEPS = 12;
 const UNKNOWN_STEPS = 4;
 const SOONEST_STEPS = 8;
 
+/**
+ * Lips begin to meet, and are shut, at these values of `closed`. The network hears some p and m with 0.5 only. It hears an f or v as
+ * half closed as well, so this share of `tuck` is taken off.
+ */
+const CONTACT = [0.25, 0.5] as const;
+const TUCK_AS_OPEN = 0.4;
+
 /** The mouth of a shape, for the lips of a photo. */
 export const poseShape = (shape: Shape, { isOpen, smile }: Pick<Lips, "isOpen" | "smile">): MouthPose => {
-  const closed = smoothstep(0.3, 0.6, shape.closed);
+  const closed = smoothstep(...CONTACT, shape.closed - TUCK_AS_OPEN * shape.tuck);
   const free = 1 - closed;
   const loudness = 0.75 + 0.35 * clamp((shape.level + 1.8) / 1.8);
   const jaw = clamp(1.1 * shape.open - 0.05) ** 1.15 * loudness;

@@ -145,12 +145,18 @@ const moveRound = ({ lips }: Context, spot: Spot): Move => {
   return [along, upper, along, lower];
 };
 
+/**
+ * Lips that are apart in the photo meet after this share of the gap for the upper lip. The jaw brings the lower one. A smile whose
+ * upper lip goes further no longer looks like the same person.
+ */
+const UPPER_CLOSE = 0.25;
+
 /** Both lips go to a line between the curves of the photo. */
 const moveClose = ({ lips, eyeDistance }: Context, spot: Spot): Move => {
   const gap = spot.side <= 1.02 ? Math.max(0, lips.lower(spot.x) - lips.upper(spot.x)) / eyeDistance : 0;
   const upper = 1 - smoothstep(lips.upperHeight * 0.6, lips.nose * 1.05, spot.above);
   const lower = 1 - smoothstep(lips.lowerHeight, lips.chin * 0.95, spot.below);
-  return [0, 0.42 * gap * upper, 0, -0.58 * gap * lower];
+  return [0, UPPER_CLOSE * gap * upper, 0, -(1 - UPPER_CLOSE) * gap * lower];
 };
 
 const movePress = ({ lips }: Context, spot: Spot): Move => [

@@ -93,6 +93,19 @@ describe("the mouth of a photo", () => {
     expect(width(SMILE, { open: 0.4 }) * SMILE.eyeDistance).toBeLessThan(0.92 * smiling);
   });
 
+  test("a smile whose lips meet: the upper lip goes at most 0.3 of the gap, the lower lip the rest", () => {
+    const { lips } = SMILE;
+    const { edges } = draw(SMILE, { closed: 1 });
+    for (const share of [0.35, 0.5, 0.65]) {
+      const column = Math.round(255 * share);
+      const x = edges.left + edges.width * share;
+      const seam = edges.top[column] as number;
+      expect(edges.bottom[column]).toBeCloseTo(seam);
+      expect((seam - lips.upper(x)) / (lips.lower(x) - lips.upper(x))).toBeLessThan(0.3);
+      expect((seam - lips.upper(x)) / (lips.lower(x) - lips.upper(x))).toBeGreaterThan(0.1);
+    }
+  });
+
   test("a smile, its lower lip: redder below its edge than above it, all along", () => {
     const { lips, photo } = SMILE;
     const readRed = (x: number, y: number): number => {

@@ -8,6 +8,7 @@ import numpy as np
 
 os.environ["GLOG_minloglevel"] = "3"
 os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
+import cv2  # noqa: E402  (comes with mediapipe)
 import mediapipe  # noqa: E402
 
 SIZE = 512
@@ -52,6 +53,14 @@ def open_mesh(is_film):
     )
 
 
+def turn_upright(frame, mesh):
+    """The frame and the mesh, turned so that the eyes are level. dlib misses shut eyes of a tilted head by up to 50 pixels."""
+    left, right = (mesh[index] for index in OUTER_CORNERS)
+    middle = tuple(float(value) for value in (left + right) / 2)
+    turn = cv2.getRotationMatrix2D(middle, float(np.degrees(np.arctan2(*(right - left)[::-1]))), 1)
+    return cv2.warpAffine(frame, turn, (SIZE, SIZE)), mesh @ turn[:, :2].T + turn[:, 2]
+
+
 class Dlib:
     """The 68 points and the face descriptor of dlib."""
 
@@ -76,7 +85,7 @@ class Dlib:
 
     def descriptor(self, frame, mesh):
         """128 numbers. Those of one person are less than 0.6 apart."""
-        frame = np.ascontiguousarray(frame)
+        frame, mesh = turn_upright(np.ascontiguousarray(frame), mesh)
         return np.array(self._network.compute_face_descriptor(frame, self._shape(frame, mesh)))
 
 

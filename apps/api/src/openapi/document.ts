@@ -94,7 +94,7 @@ const traitsOf = (method: string, { scope, success, operationId = "", createsNot
 };
 
 /** Every problem that a route may return, by HTTP status. */
-const problemsOf = (method: string, path: string, detail: RouteDetail): Map<number, ProblemCode[]> => {
+export const problemsOf = (method: string, path: string, detail: RouteDetail): Map<number, ProblemCode[]> => {
   const { isPublic, isWrite, isIdempotent, isConditionalChange, isForKeys, role, showsSecret } = traitsOf(
     method,
     detail,

@@ -61,7 +61,7 @@ const settledText = (json: string): string =>
 export const settled = (text: string): unknown =>
   text.startsWith("{") ? JSON.parse(settledText(text)) : text.split(/\r?\n/)[0]?.split(",");
 
-/** `actual` as a document shows it: an array may end with "…" for the elements that are left out. */
+/** `actual` as a document shows it: an array or an object may end with "…" for the elements or members that are left out. */
 export const shortened = (actual: unknown, shown: unknown): unknown => {
   if (Array.isArray(actual) && Array.isArray(shown)) {
     const isShort = shown.at(-1) === "…" && actual.length >= shown.length;
@@ -69,8 +69,11 @@ export const shortened = (actual: unknown, shown: unknown): unknown => {
     return [...kept.map((element, at) => shortened(element, shown[at])), ...(isShort ? ["…"] : [])];
   }
   if (actual === null || typeof actual !== "object" || shown === null || typeof shown !== "object") return actual;
+  const isShort = "…" in shown;
+  const members = Object.entries(actual).filter(([name]) => !isShort || name in shown);
+  const entries = isShort ? [...members, ["…", "…"] as const] : members;
   return Object.fromEntries(
-    Object.entries(actual).map(([name, value]) => [name, shortened(value, (shown as Record<string, unknown>)[name])]),
+    entries.map(([name, value]) => [name, shortened(value, (shown as Record<string, unknown>)[name])]),
   );
 };
 

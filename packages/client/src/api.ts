@@ -2322,9 +2322,9 @@ export interface components {
       spendLimitCreditMicros: number | null;
       /** @description The lowest spend cap of the key and its ancestors in the same environment, in credit micros; null means no cap. */
       effectiveSpendLimitCreditMicros: number | null;
-      /** @description What sessions of the key and its descendants in the same environment have spent, in credit micros. */
+      /** @description Credits spent by sessions of the key and its descendants in the same environment, in credit micros. */
       spentCreditMicros: number;
-      /** @description What open sessions of the key and its descendants in the same environment hold, in credit micros. */
+      /** @description Credits held by open sessions of the key and its descendants in the same environment, in credit micros. */
       reservedCreditMicros: number;
       /** @description Maximum number of open sessions of the key and its descendants in the same environment; null means that only the limit of the tenant applies. */
       maxConcurrentSessions: number | null;
@@ -2387,9 +2387,9 @@ export interface components {
       spendLimitCreditMicros: number | null;
       /** @description The lowest spend cap of the key and its ancestors in the same environment, in credit micros; null means no cap. */
       effectiveSpendLimitCreditMicros: number | null;
-      /** @description What sessions of the key and its descendants in the same environment have spent, in credit micros. */
+      /** @description Credits spent by sessions of the key and its descendants in the same environment, in credit micros. */
       spentCreditMicros: number;
-      /** @description What open sessions of the key and its descendants in the same environment hold, in credit micros. */
+      /** @description Credits held by open sessions of the key and its descendants in the same environment, in credit micros. */
       reservedCreditMicros: number;
       /** @description Maximum number of open sessions of the key and its descendants in the same environment; null means that only the limit of the tenant applies. */
       maxConcurrentSessions: number | null;
@@ -2445,9 +2445,9 @@ export interface components {
       spendLimitCreditMicros: number | null;
       /** @description The lowest spend cap of the key and its ancestors in the same environment, in credit micros; null means no cap. */
       effectiveSpendLimitCreditMicros: number | null;
-      /** @description What sessions of the key and its descendants in the same environment have spent, in credit micros. */
+      /** @description Credits spent by sessions of the key and its descendants in the same environment, in credit micros. */
       spentCreditMicros: number;
-      /** @description What open sessions of the key and its descendants in the same environment hold, in credit micros. */
+      /** @description Credits held by open sessions of the key and its descendants in the same environment, in credit micros. */
       reservedCreditMicros: number;
       /** @description Maximum number of open sessions of the key and its descendants in the same environment; null means that only the limit of the tenant applies. */
       maxConcurrentSessions: number | null;
@@ -2487,13 +2487,13 @@ export interface components {
       sizeBytes: number | null;
       /** @description SHA-256 of the file in hexadecimal; null until it is known. */
       sha256: string | null;
-      /** @description Address of the re-encoded image, for everyone who knows it. It is 404 before the asset is `ready`, and for video and audio that was uploaded or imported. Of a generated video it is the file itself. */
+      /** @description Public address of the re-encoded image. It is 404 before the asset is `ready`, and for video and audio that was uploaded or imported. Of a generated video it is the file itself. */
       publicUrl: string;
       /** @description Why the asset is `failed`; otherwise null. */
       error: {
         /** @description One of: unsupported_type, asset_kind_mismatch, content_type_mismatch, empty, too_large, not_decodable, inspection_failed, too_many_pixels, too_many_frames, no_video_track, resolution_too_high, frame_rate_too_high, no_audio_track, unexpected_video_track, codec_not_allowed, too_short, too_long, invalid_url, https_required, credentials_not_allowed, port_not_allowed, ip_address_not_allowed, host_not_public, host_not_found, connection_failed, connection_lost, timed_out, canceled, certificate_not_valid, too_many_redirects, unexpected_status, invalid_response, encoding_not_allowed, not_uploaded, internal. Later versions may add others. */
         code: string;
-        /** @description What is wrong with the file, and what a person can do. */
+        /** @description The problem with the file, and how a person can solve it. */
         detail: string;
       } | null;
       originalFilename: string | null;
@@ -2534,13 +2534,13 @@ export interface components {
       sizeBytes: number | null;
       /** @description SHA-256 of the file in hexadecimal; null until it is known. */
       sha256: string | null;
-      /** @description Address of the re-encoded image, for everyone who knows it. It is 404 before the asset is `ready`, and for video and audio that was uploaded or imported. Of a generated video it is the file itself. */
+      /** @description Public address of the re-encoded image. It is 404 before the asset is `ready`, and for video and audio that was uploaded or imported. Of a generated video it is the file itself. */
       publicUrl: string;
       /** @description Why the asset is `failed`; otherwise null. */
       error: {
         /** @description One of: unsupported_type, asset_kind_mismatch, content_type_mismatch, empty, too_large, not_decodable, inspection_failed, too_many_pixels, too_many_frames, no_video_track, resolution_too_high, frame_rate_too_high, no_audio_track, unexpected_video_track, codec_not_allowed, too_short, too_long, invalid_url, https_required, credentials_not_allowed, port_not_allowed, ip_address_not_allowed, host_not_public, host_not_found, connection_failed, connection_lost, timed_out, canceled, certificate_not_valid, too_many_redirects, unexpected_status, invalid_response, encoding_not_allowed, not_uploaded, internal. Later versions may add others. */
         code: string;
-        /** @description What is wrong with the file, and what a person can do. */
+        /** @description The problem with the file, and how a person can solve it. */
         detail: string;
       } | null;
       originalFilename: string | null;
@@ -2619,7 +2619,7 @@ export interface components {
       targetName: string | null;
       /** @description Names of the fields that an update changed; never their values. */
       changedFields: string[];
-      /** @description What acted: a key or a person; null: the operator, the service or the holder of a leaked secret. */
+      /** @description The actor: a key or a person; null: the operator, the service or the holder of a leaked secret. */
       actorType: ("api_key" | "user") | null;
       /** @description Id of the key or the user that acted; null if `actorType` is. */
       actorId: string | null;
@@ -2667,11 +2667,11 @@ export interface components {
       /** @description The new source of an avatar that goes on serving the present one until the new one is ready. */
       pendingSourceAssetId: string | null;
       defaultVoiceId: string | null;
-      /** @description Why the latest preparation failed, and what to do; otherwise null. */
+      /** @description Why the latest preparation failed, and how to solve it; otherwise null. */
       error: string | null;
       /** @description The checks of the latest preparation. */
       checks: components["schemas"]["Check"][];
-      /** @description Address of a picture of the avatar, for everyone who knows it; null before the first preparation. With `/picture` at its end: the whole picture, as a call shows it. */
+      /** @description Public address of a picture of the avatar; null before the first preparation. With `/picture` at its end: the whole picture, as a call shows it. */
       previewUrl: string | null;
       /** @description Address of a moving picture of the avatar, without sound: an animated WebP of two seconds, or a still picture of an avatar without a face. null before the first preparation. */
       animatedPreviewUrl: string | null;
@@ -2749,7 +2749,7 @@ export interface components {
     };
     Check: {
       /**
-       * @description What was checked. `GET /models` lists what is required.
+       * @description The name of the check. `GET /models` lists the requirements.
        * @enum {string}
        */
       code:
@@ -2773,11 +2773,11 @@ export interface components {
        * @enum {string}
        */
       verdict: "pass" | "warn" | "fail";
-      /** @description What was measured; null where nothing is counted. */
+      /** @description The measured value; null for a check without a number. */
       measured: number | null;
       /** @description The bound that decided, in the unit of `measured`. */
       limit: number | null;
-      /** @description What was measured, what is required, and what to do. */
+      /** @description The measured value, the requirement, and how to meet it. */
       detail: string;
     };
     CompleteUpload: Record<string, never>;
@@ -2930,7 +2930,7 @@ export interface components {
     CreateUsageSession: {
       /** @description The avatar of the call. It must be `ready`. */
       avatarId?: string;
-      /** @description Credits are held for as many of these seconds as fit. */
+      /** @description Credits are held for at most these seconds, as far as the balance and limits allow. */
       maxSessionSeconds: number;
       /** @description At least credits for this many seconds are held; by default for all. */
       minSessionSeconds?: number;
@@ -2942,7 +2942,7 @@ export interface components {
     CreateVideo: {
       /** @description The avatar. It must be `ready`. */
       avatarId: string;
-      /** @description What the avatar says. Markup, links and emoji are not spoken. */
+      /** @description The text that the avatar speaks. Markup, links and emoji are not spoken. */
       text?: string;
       /** @description Id of an asset of the kind `audio`, of at most 600 seconds, in the place of `text`. */
       audioAssetId?: string;
@@ -3004,15 +3004,15 @@ export interface components {
       tenantId: string;
       /** @enum {string} */
       environment: "live" | "test";
-      /** @description What is available, and what open sessions hold. */
+      /** @description Available credits plus credits held by open sessions. */
       balanceCreditMicros: number;
-      /** @description What open sessions hold. */
+      /** @description Credits held by open sessions. */
       reservedCreditMicros: number;
-      /** @description What new sessions can hold. */
+      /** @description Credits that new sessions can hold. */
       availableCreditMicros: number;
-      /** @description What was ever granted, less what was voided. */
+      /** @description All granted credits, less voided credits. */
       lifetimeGrantedCreditMicros: number;
-      /** @description What sessions were charged, less refunds. */
+      /** @description Charges of sessions, less refunds. */
       lifetimeUsedCreditMicros: number;
       /** @description The event `credits.low` is sent when less than this becomes available; null: never. */
       lowThresholdCreditMicros: number | null;
@@ -3094,7 +3094,7 @@ export interface components {
       id: string;
       /** @description The provider. */
       issuer: string;
-      /** @description What the provider calls the account. */
+      /** @description The provider's name of the account. */
       subject: string;
       /** Format: date-time */
       createdAt: string;
@@ -3143,7 +3143,7 @@ export interface components {
       publicKey: {
         [key: string]: unknown;
       };
-      /** @description The provider with which people sign in by OpenID Connect; null: there is none. */
+      /** @description The provider with which people sign in by OpenID Connect; null without one. */
       oidc: {
         /** @description The name of the provider, for people. */
         name: string;
@@ -3337,7 +3337,7 @@ export interface components {
     ReleaseSession: {
       /** @description Why the call has ended. */
       reason?: string;
-      /** @description What the session has used in all. Requires the scope `usage:write`. */
+      /** @description Total usage of the session. Requires the scope `usage:write`. */
       usedCreditMicros?: number;
     };
     ReportedSession: {
@@ -3357,9 +3357,9 @@ export interface components {
       endedAt: string | null;
       /** @description Seconds from `startedAt` to `endedAt`. */
       activeSeconds: number | null;
-      /** @description What the session was charged; null while it is open. */
+      /** @description The charge of the session; null while it is open. */
       billedCreditMicros: number | null;
-      /** @description What was reported so far; of a closed session, what it was charged. */
+      /** @description Usage reported so far; for a closed session, its charge. */
       usedCreditMicros: number;
       priceCreditMicrosPerSecond: number;
       /** @description Your own data. */
@@ -3368,7 +3368,7 @@ export interface components {
       };
       /** Format: date-time */
       createdAt: string;
-      /** @description What the session holds while it is open. At most this is charged. */
+      /** @description Credits that the session holds while it is open: the upper bound of its charge. */
       reservedCreditMicros: number;
       /**
        * Format: date-time
@@ -3381,7 +3381,7 @@ export interface components {
       reportedBy: string | null;
       /** @description The key that ended the session, or `sweep`: the service, at the end of its lease or of a call; null while it is open. */
       closedBy: string | null;
-      /** @description Why the session ended. `released`: by the key in `closedBy`. `not_started`: nobody joined, or no usage was reported, in time. `lease_expired`: no usage was reported any more. `key_ended`: its key or an ancestor was revoked, has expired or is over its cap. `operator_ended`: by the operator. `failed`: the room of the call or its avatar failed. The others are those of the message `ended` of a call. Null while the session is open. */
+      /** @description Why the session ended. `released`: by the key in `closedBy`. `not_started`: the person did not join in time, or no usage was reported in time. `lease_expired`: no usage was reported any more. `key_ended`: its key or an ancestor was revoked, has expired or is over its cap. `operator_ended`: by the operator. `failed`: the room of the call or its avatar failed. The others are those of the message `ended` of a call. Null while the session is open. */
       endReason:
         | (
             | "user_ended"
@@ -3406,7 +3406,7 @@ export interface components {
       apiKey: string;
     };
     ReportUsage: {
-      /** @description What the session has used since its start. Cumulative. */
+      /** @description Usage since the start of the session. Cumulative. */
       usedCreditMicros: number;
     };
     ResumeCall: {
@@ -3428,7 +3428,7 @@ export interface components {
       publicKey: {
         [key: string]: unknown;
       };
-      /** @description The provider with which people sign in by OpenID Connect; null: there is none. */
+      /** @description The provider with which people sign in by OpenID Connect; null without one. */
       oidc: {
         /** @description The name of the provider, for people. */
         name: string;
@@ -3455,7 +3455,7 @@ export interface components {
         | "cropped"
         | "sharpness"
         | "brightness";
-      /** @description What is required. */
+      /** @description The requirement. */
       description: string;
       /** @description The unit of the bounds and of `measured`. */
       unit: string | null;
@@ -3745,9 +3745,9 @@ export interface components {
       endedAt: string | null;
       /** @description Seconds from `startedAt` to `endedAt`. */
       activeSeconds: number | null;
-      /** @description What the session was charged; null while it is open. */
+      /** @description The charge of the session; null while it is open. */
       billedCreditMicros: number | null;
-      /** @description What was reported so far; of a closed session, what it was charged. */
+      /** @description Usage reported so far; for a closed session, its charge. */
       usedCreditMicros: number;
       priceCreditMicrosPerSecond: number;
       /** @description Your own data. */
@@ -3756,7 +3756,7 @@ export interface components {
       };
       /** Format: date-time */
       createdAt: string;
-      /** @description What the session holds while it is open. At most this is charged. */
+      /** @description Credits that the session holds while it is open: the upper bound of its charge. */
       reservedCreditMicros: number;
       /**
        * Format: date-time
@@ -3769,7 +3769,7 @@ export interface components {
       reportedBy: string | null;
       /** @description The key that ended the session, or `sweep`: the service, at the end of its lease or of a call; null while it is open. */
       closedBy: string | null;
-      /** @description Why the session ended. `released`: by the key in `closedBy`. `not_started`: nobody joined, or no usage was reported, in time. `lease_expired`: no usage was reported any more. `key_ended`: its key or an ancestor was revoked, has expired or is over its cap. `operator_ended`: by the operator. `failed`: the room of the call or its avatar failed. The others are those of the message `ended` of a call. Null while the session is open. */
+      /** @description Why the session ended. `released`: by the key in `closedBy`. `not_started`: the person did not join in time, or no usage was reported in time. `lease_expired`: no usage was reported any more. `key_ended`: its key or an ancestor was revoked, has expired or is over its cap. `operator_ended`: by the operator. `failed`: the room of the call or its avatar failed. The others are those of the message `ended` of a call. Null while the session is open. */
       endReason:
         | (
             | "user_ended"
@@ -3827,9 +3827,9 @@ export interface components {
       endedAt: string | null;
       /** @description Seconds from `startedAt` to `endedAt`. */
       activeSeconds: number | null;
-      /** @description What the session was charged; null while it is open. */
+      /** @description The charge of the session; null while it is open. */
       billedCreditMicros: number | null;
-      /** @description What was reported so far; of a closed session, what it was charged. */
+      /** @description Usage reported so far; for a closed session, its charge. */
       usedCreditMicros: number;
       priceCreditMicrosPerSecond: number;
       /** @description Your own data. */
@@ -3838,7 +3838,7 @@ export interface components {
       };
       /** Format: date-time */
       createdAt: string;
-      /** @description What the session holds while it is open. At most this is charged. */
+      /** @description Credits that the session holds while it is open: the upper bound of its charge. */
       reservedCreditMicros: number;
       /**
        * Format: date-time
@@ -3851,7 +3851,7 @@ export interface components {
       reportedBy: string | null;
       /** @description The key that ended the session, or `sweep`: the service, at the end of its lease or of a call; null while it is open. */
       closedBy: string | null;
-      /** @description Why the session ended. `released`: by the key in `closedBy`. `not_started`: nobody joined, or no usage was reported, in time. `lease_expired`: no usage was reported any more. `key_ended`: its key or an ancestor was revoked, has expired or is over its cap. `operator_ended`: by the operator. `failed`: the room of the call or its avatar failed. The others are those of the message `ended` of a call. Null while the session is open. */
+      /** @description Why the session ended. `released`: by the key in `closedBy`. `not_started`: the person did not join in time, or no usage was reported in time. `lease_expired`: no usage was reported any more. `key_ended`: its key or an ancestor was revoked, has expired or is over its cap. `operator_ended`: by the operator. `failed`: the room of the call or its avatar failed. The others are those of the message `ended` of a call. Null while the session is open. */
       endReason:
         | (
             | "user_ended"
@@ -3892,9 +3892,9 @@ export interface components {
       sessions: number;
       /** @description Seconds from the start to the end of sessions that have ended. */
       activeSeconds: number;
-      /** @description What sessions that have ended were charged, before refunds. */
+      /** @description Charges of ended sessions, before refunds. */
       billedCreditMicros: number;
-      /** @description What open sessions hold. */
+      /** @description Credits held by open sessions. */
       reservedCreditMicros: number;
     };
     UsageSummaryPage: {
@@ -3939,11 +3939,11 @@ export interface components {
       id: string;
       userId: string;
       /**
-       * @description What opened it: a passkey, or the account at the provider (OpenID Connect).
+       * @description The credential that opened the session: a passkey, or the account at the provider (OpenID Connect).
        * @enum {string}
        */
       signInMethod: "passkey" | "oidc";
-      /** @description What the browser called itself at the sign-in. */
+      /** @description The `User-Agent` of the browser at sign-in. */
       userAgent: string | null;
       /** Format: date-time */
       createdAt: string;
@@ -3969,7 +3969,7 @@ export interface components {
       };
       /** @description Whether the person has a passkey. */
       hasPasskey: boolean;
-      /** @description The provider at which the person has an identity; null: there is none. */
+      /** @description The provider at which the person has an identity; null without one. */
       oidc: {
         /** @description The name of the provider, for people. */
         name: string;
@@ -3993,13 +3993,13 @@ export interface components {
       progress: number;
       /** @description The asset with the file; null before the video is `ready`, and once the file is deleted. */
       assetId: string | null;
-      /** @description Address of the file, for everyone who knows it; null without `assetId`. */
+      /** @description Public address of the file; null without `assetId`. */
       videoUrl: string | null;
       /** @description Null before `ready`. */
       durationSeconds: number | null;
       /** @description The seconds that were charged; null while the video is running. */
       billedSeconds: number | null;
-      /** @description What was charged; null while the video is running. */
+      /** @description The charge; null while the video is running. */
       billedCreditMicros: number | null;
       /** @description The usage session that holds the credits, and is charged. */
       sessionId: string;
@@ -4007,7 +4007,7 @@ export interface components {
       error: {
         /** @description One of: voice_refused, voice_busy, voice_timeout, voice_malformed, audio_silent, audio_too_long, audio_malformed, audio_unsupported, audio_unavailable, avatar_unavailable, no_capacity, quota_exceeded, key_ended, session_ended, internal. Later versions may add others. */
         code: string;
-        /** @description What went wrong, and what a person can do. */
+        /** @description The cause of the failure, and how a person can solve it. */
         detail: string;
       } | null;
       /** @description Your own data, at most 32768 bytes as compact JSON in UTF-8. A `user_id` that is text is also that of the usage session. */
@@ -4020,11 +4020,11 @@ export interface components {
       createdAt: string;
       /** Format: date-time */
       updatedAt: string;
-      /** @description The voice that says the text: that of the request, of the avatar, or of the service; null with audio. */
+      /** @description The voice that says the text: the voice of the request, of the avatar, or of the service; null with audio. */
       voiceId: string | null;
-      /** @description What the video holds while it is queued or rendered. At most this is charged. */
+      /** @description Credits that the video holds while it is queued or rendered: the upper bound of its charge. */
       reservedCreditMicros: number;
-      /** @description What differs from what was asked for, and does not keep the video from being made. */
+      /** @description Deviations from the request that do not prevent the video. */
       warnings: string[];
     };
     VideoPage: {
@@ -4033,7 +4033,7 @@ export interface components {
       nextCursor: string | null;
     };
     Voice: {
-      /** @description What `defaultVoiceId` of an avatar names. */
+      /** @description The voice that `defaultVoiceId` of an avatar names. */
       id: string;
       /** @description For people. */
       name: string;
@@ -4332,7 +4332,7 @@ export interface components {
       /** @description Whether the same request may be sent again without being executed twice. */
       retryable: boolean;
     };
-    /** @description The call is open, but cannot go on in another room: nobody has joined it, its avatar speaks for an agent, or its avatar worker is of an earlier release. */
+    /** @description The call is open, but cannot go on in another room: the person has not joined, the avatar speaks for an agent, or the avatar worker is of an earlier release. */
     CallNotResumableProblem: {
       /** @constant */
       type: "/problems/call_not_resumable";
@@ -4392,7 +4392,7 @@ export interface components {
       /** @description Whether the same request may be sent again without being executed twice. */
       retryable: boolean;
       /**
-       * @description Whose limit it is: that of the calling key, of an ancestor of it, or of the tenant.
+       * @description Whose limit it is: the limit of the calling key, of one of its ancestors, or of the tenant.
        * @enum {string}
        */
       limitedBy: "self" | "ancestor" | "tenant";
@@ -4539,7 +4539,7 @@ export interface components {
       requestId: string;
       /** @description Whether the same request may be sent again without being executed twice. */
       retryable: boolean;
-      /** @description What the request has to hold at least, in credit micros. */
+      /** @description The minimal hold of the request, in credit micros. */
       requiredCreditMicros: number;
     };
     /** @description The operation needs a greater role, or it is only for API keys (`requiredRole` is null), or only for people (`role` is null). */
@@ -4741,7 +4741,7 @@ export interface components {
       /** @description Whether the same request may be sent again without being executed twice. */
       retryable: boolean;
     };
-    /** @description The passkey or the identity is the last one of the person, who could not sign in without it. Nothing was changed. */
+    /** @description The person could not sign in without this last passkey or identity. Nothing was changed. */
     LastPasskeyProblem: {
       /** @constant */
       type: "/problems/last_passkey";
@@ -5074,7 +5074,7 @@ export interface components {
       requestId: string;
       /** @description Whether the same request may be sent again without being executed twice. */
       retryable: boolean;
-      /** @description What the request has to hold at least, in credit micros. */
+      /** @description The minimal hold of the request, in credit micros. */
       requiredCreditMicros: number;
       /** @description Whose spend cap it is: that of the calling key, or of an ancestor of it. */
       limitedBy: "self" | "ancestor";
@@ -5629,7 +5629,7 @@ export interface components {
         "application/problem+json": components["schemas"]["LastOwnerProblem"];
       };
     };
-    /** @description `last_passkey`: The passkey or the identity is the last one of the person, who could not sign in without it. Nothing was changed. */
+    /** @description `last_passkey`: The person could not sign in without this last passkey or identity. Nothing was changed. */
     LastPasskey: {
       headers: {
         "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -6050,7 +6050,7 @@ export interface components {
     /**
      * @description `session_closed`: The usage session has ended, or its lease has expired; or it was released before with another `usedCreditMicros`. Nothing was changed.
      *
-     *     `call_not_resumable`: The call is open, but cannot go on in another room: nobody has joined it, its avatar speaks for an agent, or its avatar worker is of an earlier release.
+     *     `call_not_resumable`: The call is open, but cannot go on in another room: the person has not joined, the avatar speaks for an agent, or the avatar worker is of an earlier release.
      *
      *     `replay_unavailable`: The request was executed before, with another secret of the calling key, and only that secret can decrypt the stored response; the `Location` header, if present, names the resource.
      */

@@ -70,7 +70,7 @@ export const AuditEvent = ClosedObject({
     description: "Names of the fields that an update changed; never their values.",
   }),
   actorType: Nullable(OneOf(ACTOR_TYPES), {
-    description: "What acted: a key or a person; null: the operator, the service or the holder of a leaked secret.",
+    description: "The actor: a key or a person; null: the operator, the service or the holder of a leaked secret.",
   }),
   actorId: Nullable(Id, { description: "Id of the key or the user that acted; null if `actorType` is." }),
   actorName: ShownName("the actor"),

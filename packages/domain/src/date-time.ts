@@ -1,6 +1,6 @@
 /**
- * RFC 3339 date-times, checked against the calendar. `new Date(text)` is not strict enough: it reads 30 February as
- * 2 March and 24:00 as the next day, and it rejects leap seconds.
+ * RFC 3339 date-times, checked against the calendar. `new Date(text)` is not strict enough: it reads 30 February as 2
+ * March, reads 24:00 as the next day, and rejects leap seconds.
  */
 
 const DATE_TIME = /^(\d{4})-(\d{2})-(\d{2})[Tt](\d{2}):(\d{2}):(\d{2})(?:\.(\d+))?(?:[Zz]|([+-])(\d{2}):(\d{2}))$/;

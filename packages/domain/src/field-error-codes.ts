@@ -1,4 +1,4 @@
-/** The codes of the entries of `errors`, by what they are about. A test compares docs/api.md and the OpenAPI document with them. */
+/** The codes of the entries of `errors`, by subject. A test compares docs/api.md and the OpenAPI document with them. */
 export const FIELD_ERROR_CODES = {
   value: [
     "wrong_type",

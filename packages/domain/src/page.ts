@@ -51,7 +51,7 @@ const TOTAL_PARAMETER = Type.Optional(
   OneOf(["true"], { description: "Adds `total` to the page: how many items match the filters." }),
 );
 
-/** The definition of a list: the prefix of its ids, its filters, and its query parameters, which include the filters. */
+/** The definition of a list: the prefix of its ids, its filters, its query parameters (filters included). */
 export type List<Prefix extends IdPrefix, Filters extends TProperties> = {
   prefix: Prefix;
   filters: TObject<Filters>;
@@ -143,7 +143,7 @@ export type WrittenPage = { items: string; next: string | null };
 export const itemsOf = <Item>({ items }: WrittenPage): Item[] => JSON.parse(`[${items}]`);
 
 /**
- * The response body of a list, as consecutive parts of its JSON text. The items are a part of their own, so that a large
+ * The response body of a list, as consecutive parts of its JSON text. The items are a separate part, so that a large
  * page is not copied. `head`: further fields of the page, before its items.
  */
 export const pageText = (

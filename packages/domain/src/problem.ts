@@ -3,7 +3,7 @@ import type { FieldError } from "./field-error-codes.ts";
 
 export type { FieldError };
 
-/** For each code: HTTP status, title, when the error occurs (`meaning`) and what the caller can do (`remedy`). */
+/** For each code: HTTP status, title, cause (`meaning`) and the caller's next step (`remedy`). */
 export const PROBLEMS = {
   malformed_json: {
     status: 400,
@@ -145,8 +145,7 @@ export const PROBLEMS = {
     title: "The session has ended",
     meaning:
       "The usage session has ended, or its lease has expired; or it was released before with another `usedCreditMicros`. Nothing was changed.",
-    remedy:
-      "End the call. Read the session for what it was charged. A session that has ended never opens again: open another one.",
+    remedy: "End the call. The session shows its charge. A session that has ended never opens again: open another one.",
   },
   avatar_not_ready: {
     status: 409,
@@ -158,7 +157,7 @@ export const PROBLEMS = {
     status: 409,
     title: "The call cannot be resumed",
     meaning:
-      "The call is open, but cannot go on in another room: nobody has joined it, its avatar speaks for an agent, or its avatar worker is of an earlier release.",
+      "The call is open, but cannot go on in another room: the person has not joined, the avatar speaks for an agent, or the avatar worker is of an earlier release.",
     remedy: "See `detail` for the cause. Join with the grant of the start, or start another call.",
   },
   call_not_running: {
@@ -203,8 +202,7 @@ export const PROBLEMS = {
   last_passkey: {
     status: 409,
     title: "A person keeps a passkey",
-    meaning:
-      "The passkey or the identity is the last one of the person, who could not sign in without it. Nothing was changed.",
+    meaning: "The person could not sign in without this last passkey or identity. Nothing was changed.",
     remedy: "Add another passkey, or link an identity, first.",
   },
   already_member: {
@@ -341,9 +339,9 @@ export type ProblemExtras = {
   /** The status of the resource, and the statuses to which it can change. */
   currentStatus?: string;
   allowedStatuses?: readonly string[];
-  /** What the request has to hold at least, in credit micros. */
+  /** The minimal hold of the request, in credit micros. */
   requiredCreditMicros?: number;
-  /** Whose spend cap or limit of open sessions refuses the request: that of the calling key, of an ancestor, or of the tenant. */
+  /** Whose spend cap or limit of open sessions refuses the request: the calling key's, an ancestor's, or the tenant's. */
   limitedBy?: (typeof SESSION_LIMITED_BY)[number];
   /** The limit of open sessions, and, when it is that of the calling key, how many are open. */
   maxConcurrentSessions?: number;
@@ -386,6 +384,6 @@ export class Problem extends Error {
 export const validationFailed = (errors: readonly FieldError[]): Problem =>
   new Problem("validation_failed", "The request does not meet its constraints.", { errors });
 
-/** The same text whether the resource does not exist or the caller may not see it: the response reveals neither. */
+/** One text for a missing resource and for one hidden from the caller: the response reveals neither. */
 export const notFound = (): Problem =>
   new Problem("not_found", "The resource does not exist, or the caller is not allowed to see it.");

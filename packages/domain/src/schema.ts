@@ -63,7 +63,7 @@ const pointerOf = (path: Path): string => {
   return `${parent}/${encodeURIComponent(name)}`;
 };
 
-/** What is wrong with a value: the code and the detail of its error. */
+/** The error of a value: its code and its detail. */
 type Failure = readonly [code: FieldErrorCode, detail: string];
 
 const add = (errors: FieldError[], path: Path, [code, detail]: Failure): void => {
@@ -117,11 +117,11 @@ const name = leaf((schema) => {
 });
 
 /**
- * Text before and after one `@`, without white space and without characters that are not seen: controls, formats such as
- * directions and zero widths, others that are ignored where they are shown, and four that are drawn as nothing and have no such
- * property (a blank of Braille, a place for objects, a filler of Khitan and a note without a head). Two addresses that look
- * alike would be two people. The same holds for the normal form: U+FF20 becomes an `@`. Whether the address exists, only a mail
- * would show.
+ * Text before and after one `@`, without white space and without characters that are not seen: controls, formats such
+ * as directions and zero widths, and other default-ignorable ones. Four more are drawn blank without that property (a
+ * blank of Braille, a place for objects, a filler of Khitan and a note without a head). Two addresses that look alike
+ * would be two people. The same holds for the normal form: U+FF20 becomes an `@`. Whether the address exists, only a
+ * mail would show.
  */
 const UNSEEN = /[\p{Z}\p{Cc}\p{Cf}\p{Co}\p{Default_Ignorable_Code_Point}\u2800\ufffc\u{16fe4}\u{1d159}]/u;
 /**
@@ -320,7 +320,7 @@ const validatorOf = (schema: TSchema): Validator => {
   const known = validators.get(schema);
   if (known) return known;
   const factory = FACTORIES[schema[Kind]];
-  // Fail closed: a kind without a validator is a programming error, and its values must not count as valid.
+  // Fail closed: a kind without a validator is a programming error; its values are invalid.
   if (!factory) throw new TypeError(`No validator for schemas of kind ${schema[Kind]}`);
   const validator = factory(schema);
   validators.set(schema, validator);
@@ -350,7 +350,7 @@ export const OneOf = <const Values extends readonly string[]>(
   described: Described = {},
 ): TUnsafe<Values[number]> => Type.Unsafe({ [Kind]: "OneOf", type: "string", enum: [...values], ...described });
 
-/** A field for what is not supported: every value that does not turn it off is refused with `not_supported`. */
+/** A field of an unsupported feature: every value that turns it on is refused with `not_supported`. */
 export const Off = (described: Described = {}): TUnsafe<"off" | false> =>
   Type.Unsafe({ [Kind]: "Off", anyOf: [Type.Literal("off"), Type.Literal(false)], ...described });
 

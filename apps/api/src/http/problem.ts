@@ -128,7 +128,7 @@ const scopes = Type.Union(SCOPES.map((scope) => Type.Literal(scope)));
 const requiredCreditMicros = Type.Integer({
   minimum: 0,
   maximum: Number.MAX_SAFE_INTEGER,
-  description: "What the request has to hold at least, in credit micros.",
+  description: "The minimal hold of the request, in credit micros.",
 });
 const SessionCount = (description: string) => Type.Optional(Count({ description }));
 const limitedBy = Type.Union(
@@ -148,7 +148,7 @@ const MEMBERS: Partial<Record<ProblemCode, TProperties>> = {
   insufficient_credits: { requiredCreditMicros },
   concurrency_limit_reached: {
     limitedBy: OneOf(SESSION_LIMITED_BY, {
-      description: "Whose limit it is: that of the calling key, of an ancestor of it, or of the tenant.",
+      description: "Whose limit it is: the limit of the calling key, of one of its ancestors, or of the tenant.",
     }),
     maxConcurrentSessions: Count({ minimum: 1, description: "The limit." }),
     liveSessions: SessionCount("Open sessions that count against the limit; only of the calling key's own limit."),

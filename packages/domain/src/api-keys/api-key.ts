@@ -14,7 +14,7 @@ export type ApiKeyRecord = Grantor & {
   status: ApiKeyStatus;
   /** Incremented by every change; the value of the ETag. */
   version: number;
-  /** What sessions of the key and its descendants of the same environment have spent and hold, in credit micros. */
+  /** Credits spent and held by sessions of the key and its descendants in the same environment, in credit micros. */
   spentCreditMicros: number;
   reservedCreditMicros: number;
   /** To the minute; null before the first use. */

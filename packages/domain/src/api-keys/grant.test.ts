@@ -98,7 +98,7 @@ describe("attenuate", () => {
     expect(refused(OPERATOR, [...SCOPES])).toBe(false);
   });
 
-  test("a refusal, of several fields: names each, and what may be granted", () => {
+  test("a refusal, of several fields: names each field with its allowed values", () => {
     const narrow: Grantor = {
       id: newId("key", now, random),
       environment: "test",

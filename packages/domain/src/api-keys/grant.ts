@@ -1,4 +1,4 @@
-/** What a key may do, and what it may grant to the keys that it creates. */
+/** The permissions of a key, and the grants that it may make to the keys it creates. */
 import { parseDateTime } from "../date-time.ts";
 import type { Environment } from "../environment.ts";
 import type { ApiKeyId } from "../id.ts";
@@ -19,7 +19,7 @@ export type Limits = {
   expiresAt: Date | null;
 };
 
-/** What a key may do, which is also the most that it may grant. */
+/** The permissions of a key, which are also the upper bound of its grants. */
 export type Grant = Limits & {
   environment: Environment;
   /** 1 to 16 scopes without duplicates. */
@@ -46,7 +46,7 @@ const tighter = <Limit extends number | Date>(a: Limit | null, b: Limit | null):
 const isAbove = <Limit extends number | Date>(value: Limit | null, limit: Limit | null): boolean =>
   limit !== null && (value === null || value > limit);
 
-/** The limits that apply to a key: for each, the tighter of its own and those of its ancestors. */
+/** The limits that apply to a key: for each, the tightest of the key and its ancestors. */
 export const effectiveLimits = ({
   spendLimitCreditMicros,
   maxConcurrentSessions,
@@ -75,7 +75,7 @@ export const OPERATOR: Grantor = {
 };
 
 /**
- * What a person may grant to keys: `*`, without `usage:write`, in the environment of the request. Such a key has no
+ * The grant of a person to keys: `*`, without `usage:write`, in the environment of the request. Such a key has no
  * ancestors.
  */
 export const personGrantor = (environment: Environment): Grantor => ({ ...OPERATOR, environment, scopes: ["*"] });
@@ -84,8 +84,8 @@ export const personGrantor = (environment: Environment): Grantor => ({ ...OPERAT
 export const expiryOf = (text: string | null): Date | null => (text === null ? null : parseDateTime(text));
 
 /**
- * Compares `grant` with what `caller` may grant: scopes, environment, spend cap, open sessions and expiry. Returns one refusal
- * for each field that exceeds the caller, with the values that are allowed; an empty list when none does.
+ * Compares `grant` with the permissions of `caller`: scopes, environment, spend cap, open sessions and expiry. Returns
+ * one refusal for each field that exceeds the caller, with the values that are allowed; an empty list when none does.
  */
 export const refusalsOf = (caller: Grant, grant: Grant): FieldError[] => {
   const refusals: FieldError[] = [];

@@ -173,7 +173,7 @@ describe("the reach of a key", () => {
     expect(rareCases(seen)).toEqual([]);
   });
 
-  test("a revocation, of random keys: itself, descendants, and what it could create but ancestors", () => {
+  test("a revocation, of random keys: itself, descendants, and every key that it could create except ancestors", () => {
     const seen = { yes: 0, no: 0 };
     fc.assert(
       fc.property(pair, ([from, key]) => {
@@ -204,7 +204,7 @@ describe("the reach of a key", () => {
     );
   });
 
-  test("a person and a key, without usage:write, in any family: get no secret and no key with it", () => {
+  test("a person and a key, without usage:write, in any family: get neither a secret nor a key with it", () => {
     const seen = { created: 0, rotated: 0, widened: 0 };
     const hasIt = ({ scopes }: Grant): boolean => scopes.includes("usage:write");
     const succeeds = <Result>(work: () => Result): Result | null => {
@@ -265,7 +265,7 @@ describe("the reach of a key", () => {
     expect(problemOf(() => rotatedApiKey(inheriting, {}, narrowed, random)).extras.errors).toMatchObject([
       { pointer: "#/scopes", code: "exceeds_caller", allowed: ["api_keys:write"] },
     ]);
-    // The child has no cap of its own; the cap of its parent applies.
+    // The child has no cap; the cap of its parent applies.
     expect(rotatedApiKey(narrowedChild.record, {}, narrowed, random).record.version).toBe(
       narrowedChild.record.version + 1,
     );

@@ -43,13 +43,13 @@ const foreignRefusals = (caller: Grantor, target: ApiKeyRecord): FieldError[] =>
   return [caller.lineage.includes(target.id) ? IS_ANCESTOR : NOT_DESCENDANT];
 };
 
-/** The key with its effective limits in place of its own. */
+/** The key with its effective limits. */
 const effectiveGrant = <Key extends Grantor>(key: Key): Key => ({ ...key, ...effectiveLimits(key) });
 
 /**
  * Throws when `caller` may not narrow or revoke `target`. It may do so for its descendants, even if it has itself been
- * narrowed since it created them, and for every key that it could create itself, except its ancestors: otherwise a key could
- * revoke the keys of its own owner.
+ * narrowed since it created them, and for every key that it could create itself, except its ancestors: otherwise a key
+ * could revoke the keys of its owner.
  */
 export const checkNarrowing = (caller: Grantor, target: ApiKeyRecord): void => {
   if (isDescendant(caller, target)) return;
@@ -72,7 +72,7 @@ export const checkRotation = (caller: Grantor, target: ApiKeyRecord): void => {
 export const isWider = (before: Grant, after: Grant): boolean => refusalsOf(before, after).length > 0;
 
 /**
- * Throws when `caller` may not widen `target`. It may widen only its descendants, and only up to what it can do itself. For a
+ * Throws when `caller` may not widen `target`. It may widen only its descendants, up to its permissions. For a
  * limit that the request does not change, the effective limit is compared.
  */
 export const checkWidening = (

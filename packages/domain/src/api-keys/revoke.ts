@@ -5,7 +5,7 @@ import type { Grantor } from "./grant.ts";
 import { checkNarrowing, visibleApiKey } from "./reach.ts";
 
 /**
- * Returns the key `stored` if `caller` may revoke it, whatever its status: to revoke a key that is not active has no effect.
+ * Returns the key `stored` if `caller` may revoke it, whatever its status: revoking an inactive key has no effect.
  * Throws the problems `not_found`, `grant_exceeds_caller` and `precondition_failed`, checked in this order.
  */
 export const revocableApiKey = (

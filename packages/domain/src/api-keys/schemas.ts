@@ -98,10 +98,11 @@ export const ApiKey = ClosedObject({
       "The lowest spend cap of the key and its ancestors in the same environment, in credit micros; null means no cap.",
   }),
   spentCreditMicros: Count({
-    description: "What sessions of the key and its descendants in the same environment have spent, in credit micros.",
+    description: "Credits spent by sessions of the key and its descendants in the same environment, in credit micros.",
   }),
   reservedCreditMicros: Count({
-    description: "What open sessions of the key and its descendants in the same environment hold, in credit micros.",
+    description:
+      "Credits held by open sessions of the key and its descendants in the same environment, in credit micros.",
   }),
   maxConcurrentSessions: fields.maxConcurrentSessions,
   effectiveMaxConcurrentSessions: Nullable(SessionLimit, {

@@ -114,7 +114,7 @@ export const generateApiKey = (environment: Environment, random: RandomBytes): A
   return parseApiKey(body + checksum(body)) as ApiKeySecret;
 };
 
-/** SHA-256 of the full secret, 32 bytes: what the database stores. It also covers the environment and the `keyId`. */
+/** SHA-256 of the full secret, 32 bytes: the form stored in the database. It also covers the environment and the `keyId`. */
 export const digestApiKey = (secret: ApiKeySecret): Uint8Array => secret.digest;
 
 /** Whether `digest` is the digest of `secret`. Compares in constant time. */

@@ -7,7 +7,7 @@ import { UpdateApiKey } from "./schemas.ts";
 
 /**
  * Applies `request`, a valid `UpdateApiKey`, to the key `stored`. Returns the key before and after, and the names of the
- * changed fields. See `checkWidening` and `checkNarrowing` for what `caller` may change. Throws the problems
+ * changed fields. See `checkWidening` and `checkNarrowing` for the changes that `caller` may make. Throws the problems
  * `validation_failed`, `not_found`, `grant_exceeds_caller`, `precondition_failed` and `invalid_transition`, checked in this
  * order.
  */

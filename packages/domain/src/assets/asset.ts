@@ -14,11 +14,11 @@ export type AssetRecord = Omit<Asset, "id" | "tenantId" | "publicUrl" | "created
   tenantId: TenantId;
   /** The part of `publicUrl` that cannot be guessed: 256 bits, in base64url. */
   publicToken: string;
-  /** Media type of the public file; null while there is none. */
+  /** Media type of the public file; null until the file exists. */
   publicType: string | null;
   /** Where the file is fetched from; null for an upload. */
   remoteUrl: string | null;
-  /** What the asset counts for in the quota of bytes: its size, or the most that it can have while that is not known. */
+  /** The asset's share of the byte quota: its size, or its maximal size while the size is unknown. */
   reservedBytes: number;
   /** How long the sound lasts, or a generated video; null while that is not known, for other files, and of earlier releases. */
   durationMs: number | null;
@@ -28,7 +28,7 @@ export type AssetRecord = Omit<Asset, "id" | "tenantId" | "publicUrl" | "created
   updatedAt: Date;
 };
 
-/** What is known of a new asset. */
+/** The fields of a new asset. */
 type NewAsset = {
   id: AssetId;
   tenantId: TenantId;

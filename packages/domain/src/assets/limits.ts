@@ -44,7 +44,7 @@ export const ASSET_LIMITS = {
 /** A size for people: `16 MiB`. Rounded up, so that a file above a limit never seems to be at it. */
 export const inMib = (bytes: number): string => `${Math.ceil((bytes / MIB) * 10) / 10} MiB`;
 
-/** What to do about a file that has more bytes than its kind may have. */
+/** The advice for a file that exceeds the size limit of its kind. */
 export const MAKE_SMALLER: Record<AssetKind, string> = {
   image: "Scale the picture down, or export it as JPEG.",
   video: "Cut the video, or convert it with a lower resolution or bit rate.",

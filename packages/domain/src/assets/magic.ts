@@ -3,7 +3,7 @@
  * JPEG (ITU-T T.81), PNG (W3C), RIFF and WebP (RFC 9649), ISO base media (ISO/IEC 14496-12), Matroska (RFC 9559) and
  * EBML (RFC 8794), MPEG audio (ISO/IEC 11172-3), ADTS (ISO/IEC 13818-7), Ogg (RFC 3533) and FLAC (RFC 9639).
  *
- * The first bytes say what a file claims to be, not that it is well formed, and nothing of what follows them. A file is
+ * The first bytes show only the claimed type of a file. The rest of the file may be malformed. A file is
  * served only after it was decoded and encoded anew.
  */
 import { ASSET_LIMITS, type AssetKind, type ContentType } from "./limits.ts";
@@ -154,7 +154,7 @@ const audioType = (bytes: Uint8Array): ContentType<"audio"> | null => {
 
 /**
  * The kind and the content type of a file, from its first `MAGIC_BYTES` bytes, or from the whole file when it is shorter.
- * `null` when it is none of the accepted types.
+ * `null` for a type that is not accepted.
  */
 export const contentTypeOf = (firstBytes: Uint8Array): Magic | null => {
   const bytes = firstBytes.subarray(0, MAGIC_BYTES);

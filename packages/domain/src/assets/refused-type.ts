@@ -1,4 +1,4 @@
-/** What is said of a file whose type is not accepted: what it is, by its first bytes, and how to make it usable. */
+/** The text about a file whose type is not accepted: its type, by its first bytes, and how to make it usable. */
 import { ASSET_LIMITS, type AssetKind, type ContentType } from "./limits.ts";
 import { brandsOf, contentTypeOf, docTypeOf, hasBytes, MAGIC_BYTES, textAt } from "./magic.ts";
 
@@ -32,7 +32,7 @@ const video = (name: string): Refused => ({ name, kind: "video", remedy: "Conver
 const audio = (name: string): Refused => ({ name, kind: "audio", remedy: "Convert it to MP3." });
 const other = (name: string, remedy = ""): Refused => ({ name, kind: null, remedy });
 
-/** A file in the container of MP4 and HEIC; null when it is none, or of an unknown brand. */
+/** A file in the container of MP4 and HEIC; null for another container or an unknown brand. */
 const isobmff = (bytes: Uint8Array): Refused | null => {
   const brands = brandsOf(bytes);
   const has = (pattern: RegExp): boolean => brands.some((brand) => pattern.test(brand));
@@ -81,7 +81,7 @@ const asText = (bytes: Uint8Array): string | null => {
   try {
     // `stream`: the last character may be cut off.
     const text = decoder.decode(bytes, { stream: true });
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: a text has none of these
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: text contains none of these
     return /[\0-\x08\x0e-\x1a\x1c-\x1f]/.test(text) ? null : text;
   } catch {
     return null;
@@ -96,7 +96,7 @@ const ofText = (text: string): Refused => {
   return other("a text");
 };
 
-/** What a file is that is refused; null when it is not known. */
+/** The name of a refused file's type; null when unknown. */
 const identify = (bytes: Uint8Array): Refused | null => {
   const accepted = contentTypeOf(bytes);
   if (accepted !== null) {
@@ -122,8 +122,8 @@ const acceptedOf = (kinds: readonly AssetKind[]): string => {
 };
 
 /**
- * Why a file cannot be one of these kinds, and what to do, for people: `This is a HEIC photo. Export it as JPEG. Accepted: JPEG,
- * PNG or WebP.` From its first `MAGIC_BYTES` bytes, or from the whole file when it is shorter.
+ * The reason why a file cannot be one of these kinds, with advice for people: `This is a HEIC photo. Export it as JPEG.
+ * Accepted: JPEG, PNG or WebP.` From its first `MAGIC_BYTES` bytes, or from the whole file when it is shorter.
  */
 export const describeRefusedType = (firstBytes: Uint8Array, kinds: readonly AssetKind[]): string => {
   const bytes = firstBytes.subarray(0, MAGIC_BYTES);
@@ -132,7 +132,7 @@ export const describeRefusedType = (firstBytes: Uint8Array, kinds: readonly Asse
   const refused = identify(bytes);
   if (refused === null) return `The type of the file is not known, or the file is damaged. ${accepted}`;
   const { name, kind, remedy } = refused;
-  // To make a photo of it helps nobody who needs a video.
+  // A photo does not help a person who needs a video.
   const isUseful = remedy !== "" && (kind === null || kinds.includes(kind));
   return [`This is ${name}.`, ...(isUseful ? [remedy] : []), accepted].join(" ");
 };

@@ -12,7 +12,7 @@ import { ASSET_STATUSES } from "./status.ts";
 const MAX_METADATA_BYTES = 32 * 1024;
 
 /**
- * The form of a URL that is fetched. `remoteUrlErrors` tests it, and what a pattern cannot say. The last
+ * The form of a URL that is fetched. `remoteUrlErrors` tests this pattern, and rules beyond patterns. The last
  * label begins with a letter: a host whose last label is a number is an IPv4 address (WHATWG URL).
  */
 export const REMOTE_URL_PATTERN = "^https://([A-Za-z0-9_-]+\\.)+[A-Za-z][A-Za-z0-9_-]*\\.?(:443|:8443)?([/?#][!-~]*)?$";
@@ -81,7 +81,11 @@ const ERROR_CODE = Text({
 const AssetError = ClosedObject({
   // Not an `enum`: during an upgrade, the older version reads what the newer one has written.
   code: ERROR_CODE as TUnsafe<AssetErrorCode> & typeof ERROR_CODE,
-  detail: Text({ minLength: 1, maxLength: 500, description: "What is wrong with the file, and what a person can do." }),
+  detail: Text({
+    minLength: 1,
+    maxLength: 500,
+    description: "The problem with the file, and how a person can solve it.",
+  }),
 });
 export type AssetError = Static<typeof AssetError>;
 
@@ -103,7 +107,7 @@ const asset = {
     minLength: 1,
     maxLength: MAX_URL_LENGTH,
     description:
-      "Address of the re-encoded image, for everyone who knows it. It is 404 before the asset is `ready`, and for video and audio that was uploaded or imported. Of a generated video it is the file itself.",
+      "Public address of the re-encoded image. It is 404 before the asset is `ready`, and for video and audio that was uploaded or imported. Of a generated video it is the file itself.",
   }),
   error: Nullable(AssetError, { description: "Why the asset is `failed`; otherwise null." }),
   originalFilename: Nullable(fields.originalFilename),

@@ -1,4 +1,4 @@
-/** What a signed upload may be, before its bytes are known. */
+/** The checks of a signed upload before its bytes are known. */
 import type { FieldError } from "../problem.ts";
 import { ASSET_LIMITS } from "./limits.ts";
 import { type CreateUpload, MD5_PATTERN } from "./schemas.ts";

@@ -1,5 +1,5 @@
 /**
- * The checks of an avatar's source, and the table of what each requires: the only place where these bounds are written. The
+ * The checks of an avatar's source, and the table of their requirements: the only place where these bounds are written. The
  * worker, `GET /models`, the schemas and the documents use it.
  */
 import { type Static, Type } from "@sinclair/typebox";
@@ -34,7 +34,7 @@ export type Range = readonly [min: number | null, max: number | null];
 
 export type Requirement = {
   code: CheckCode;
-  /** What is measured, and what is required: one sentence for a person. */
+  /** The measured value and the requirement, in one sentence for a person. */
   description: string;
   /** The unit of `required`, `recommended` and `measured`; null where nothing is counted. */
   unit: string | null;
@@ -53,9 +53,9 @@ const DECODABLE: Requirement = {
 };
 
 /**
- * The requirements of a face, in an image or in the examined frame of a video. Those of size and pose are what the animation
- * needs. The others were chosen with the photographs of the calibration (docs/preparation.md): between what was measured in
- * good pictures, and in pictures that were made bad.
+ * The requirements of a face, in an image or in the examined frame of a video. The animation needs those of size and
+ * pose. The others were chosen with the photographs of the calibration (docs/preparation.md): between the values of
+ * good pictures and those of degraded pictures.
  */
 const FACE: readonly Requirement[] = [
   {
@@ -131,7 +131,7 @@ const FACE: readonly Requirement[] = [
 
 const { minSeconds, maxSeconds, maxFramesPerSecond } = ASSET_LIMITS.video;
 
-/** What a source must be, by its kind, in the order of the checks. */
+/** The requirements of a source, by its kind, in the order of the checks. */
 export const REQUIREMENTS: Readonly<Record<SourceKind, readonly Requirement[]>> = {
   image: [
     DECODABLE,
@@ -199,10 +199,14 @@ export const limitOf = ({ required, recommended }: Requirement, measured: number
 export const MAX_CHECKS = 32;
 
 export const Check = ClosedObject({
-  code: OneOf(CHECK_CODES, { description: "What was checked. `GET /models` lists what is required." }),
+  code: OneOf(CHECK_CODES, { description: "The name of the check. `GET /models` lists the requirements." }),
   verdict: OneOf(VERDICTS, { description: "`warn`: the avatar can be used, but may look worse." }),
-  measured: Nullable(Type.Number(), { description: "What was measured; null where nothing is counted." }),
+  measured: Nullable(Type.Number(), { description: "The measured value; null for a check without a number." }),
   limit: Nullable(Type.Number(), { description: "The bound that decided, in the unit of `measured`." }),
-  detail: Text({ minLength: 1, maxLength: 500, description: "What was measured, what is required, and what to do." }),
+  detail: Text({
+    minLength: 1,
+    maxLength: 500,
+    description: "The measured value, the requirement, and how to meet it.",
+  }),
 });
 export type Check = Static<typeof Check>;

@@ -10,7 +10,7 @@ const UNITS_PER_PIXEL = 16;
 const VERSION = 1;
 const [MIN, MAX] = [-(2 ** 15), 2 ** 15 - 1];
 
-/** What a mesh as base64 looks like: 2,808 bytes are 3,744 characters without padding. */
+/** The form of a mesh as base64: 2,808 bytes are 3,744 characters without padding. */
 export const MESH_PATTERN = `^[A-Za-z0-9+/]{${(8 * NUMBERS) / 3}}$`;
 const MESH = new RegExp(MESH_PATTERN);
 

@@ -1,4 +1,4 @@
-/** The models that render avatars, and what each requires of a source. */
+/** The models that render avatars, with their requirements of a source. */
 import { type Static, Type } from "@sinclair/typebox";
 import { Page } from "../page.ts";
 import { ClosedObject, Nullable, OneOf, Text } from "../schema.ts";
@@ -17,7 +17,7 @@ const Bounds = Nullable(
 
 export const SourceRequirement = ClosedObject({
   code: OneOf(CHECK_CODES, { description: "The check, as the `checks` of an avatar name it." }),
-  description: Text({ minLength: 1, maxLength: 500, description: "What is required." }),
+  description: Text({ minLength: 1, maxLength: 500, description: "The requirement." }),
   unit: Nullable(Text({ minLength: 1, maxLength: 16 }), { description: "The unit of the bounds and of `measured`." }),
   required: Bounds,
   recommended: Bounds,

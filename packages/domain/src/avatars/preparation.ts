@@ -1,5 +1,5 @@
 /**
- * What a change of an avatar does to its preparation, in each status, and where prepared files are kept. Each preparation
+ * The effect of a change of an avatar on its preparation, in each status, and the keys of prepared files. Each preparation
  * has a generation, counted per avatar: a job of an older one changes nothing.
  */
 import type { AvatarId, TenantId } from "../id.ts";
@@ -9,7 +9,7 @@ import { type AvatarStatus, updatableStatuses } from "./status.ts";
 export type Effect =
   /** The field is set; nothing is prepared. */
   | "set"
-  /** The field is set, and the status becomes or stays `preprocessing`. */
+  /** Sets the field; the status becomes or stays `preprocessing`. */
   | "prepare"
   /** The avatar keeps its status and serves what was prepared until the new preparation is ready. */
   | "prepare_in_background"
@@ -19,7 +19,7 @@ export type Effect =
 type Effects = Readonly<Record<AvatarStatus, Effect>>;
 
 /**
- * What a change does. A preparation starts only where the value differs from the latest one and the avatar then has a
+ * The effect of a change. A preparation starts only where the value differs from the latest one and the avatar then has a
  * source. It replaces the preparation that is under way. To set null ends a preparation in the background.
  */
 export const CHANGE_EFFECTS = {
@@ -72,7 +72,7 @@ const preparationChanges = ({ sourceAssetId, modelId }: UpdateAvatar): Preparati
   ...(modelId === undefined ? [] : ["modelId" as const]),
 ];
 
-/** The statuses in which an avatar accepts `update`: by the new status, and by what the update does to its preparation. */
+/** The statuses in which an avatar accepts `update`: by the new status and the effect on its preparation. */
 export const acceptedStatuses = (update: UpdateAvatar): AvatarStatus[] =>
   preparationChanges(update).reduce(
     (statuses, change) => statuses.filter((status) => CHANGE_EFFECTS[change][status] !== "refuse"),
@@ -128,7 +128,7 @@ const pictureFile = (manifest: Manifest, name: "normalized" | "animated"): strin
 
 /** The file of the picture that a manifest names, which calls show; null when nothing was derived from the source. */
 export const wholePicture = (manifest: Manifest): string | null => pictureFile(manifest, "normalized");
-/** The file of the moving preview that a manifest names; null when it has none. */
+/** The file of the moving preview that a manifest names; null for a manifest without a preview. */
 export const animatedPicture = (manifest: Manifest): string | null => pictureFile(manifest, "animated");
 
 /** After the address of a preview: the picture that calls show, and the moving preview. */

@@ -77,7 +77,7 @@ export const Avatar = ClosedObject({
   }),
   defaultVoiceId: Nullable(fields.defaultVoiceId),
   error: Nullable(Text({ minLength: 1, maxLength: MAX_ERROR_LENGTH }), {
-    description: "Why the latest preparation failed, and what to do; otherwise null.",
+    description: "Why the latest preparation failed, and how to solve it; otherwise null.",
   }),
   checks: Type.Array(Check, {
     minItems: 0,
@@ -86,7 +86,7 @@ export const Avatar = ClosedObject({
   }),
   previewUrl: Nullable(Text({ minLength: 1, maxLength: MAX_URL_LENGTH }), {
     description:
-      "Address of a picture of the avatar, for everyone who knows it; null before the first preparation. With `/picture` at its end: the whole picture, as a call shows it.",
+      "Public address of a picture of the avatar; null before the first preparation. With `/picture` at its end: the whole picture, as a call shows it.",
   }),
   animatedPreviewUrl: Nullable(Text({ minLength: 1, maxLength: MAX_URL_LENGTH }), {
     description:
@@ -112,7 +112,7 @@ const AVATAR_FILTERS = {
 export const AVATAR_LIST = listOf("ava", AVATAR_FILTERS, PAGE_LIMITS, { hasTotal: true });
 /**
  * The most avatars in the response to `GET /api/v1/avatars` without parameters, which the published SDK sends: it reads no
- * `nextCursor`. 1 MiB is about 1,600 avatars with no settings and no metadata.
+ * `nextCursor`. 1 MiB is about 1,600 avatars with empty settings and metadata.
  */
 export const MAX_UNPAGED_AVATARS = 2000;
 export const AvatarPage = Page(Avatar, { maximum: MAX_UNPAGED_AVATARS, head: TOTAL_FIELD });

@@ -1,4 +1,4 @@
-/** What avatars are built from. */
+/** The kinds of avatar sources. */
 export const SOURCE_KINDS = ["image", "video"] as const;
 export type SourceKind = (typeof SOURCE_KINDS)[number];
 

@@ -33,6 +33,6 @@ export const TEST_ASSETS: Readonly<Record<string, TestOutcome>> = {
 export const testOutcome = (id: string): TestOutcome | null =>
   Object.hasOwn(TEST_ASSETS, id) ? (TEST_ASSETS[id] ?? null) : null;
 
-/** Whether `id` has the form of a test asset, but is none that a key of `environment` can name. */
+/** Whether `id` has the form of a test asset that keys of `environment` cannot use. */
 export const isUnknownTestAsset = (id: string, environment: Environment): boolean =>
   id.startsWith(TEST_ASSET_PREFIX) && (environment !== "test" || testOutcome(id) === null);

@@ -5,7 +5,7 @@ import type { CreditBalance } from "./schemas.ts";
 
 type Owner = { tenantId: TenantId; environment: Environment };
 
-/** What is stored of the credits of a tenant in one environment, in credit micros. */
+/** The stored credits of a tenant in one environment, in credit micros. */
 export type Account = {
   granted: number;
   forfeited: number;

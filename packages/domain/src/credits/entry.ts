@@ -12,11 +12,11 @@ export const CREDIT_MOVES = {
   grant: { from: "issued", to: "available" },
   /** A session is opened. */
   hold: { from: "available", to: "held" },
-  /** A session ends: what it used. */
+  /** A session ends: the credits it used. */
   settle: { from: "held", to: "spent" },
-  /** A session ends by a release: what it did not use. */
+  /** A session ends by a release: its unused credits. */
   release: { from: "held", to: "available" },
-  /** A session ends because its lease has expired: what it did not use. */
+  /** A session ends because its lease has expired: its unused credits. */
   expire: { from: "held", to: "available" },
   /** The operator takes unspent credits back. */
   void: { from: "available", to: "forfeited" },

@@ -1,4 +1,4 @@
-/** What a new tenant is granted. */
+/** The credits granted to a new tenant. */
 import type { Environment } from "../environment.ts";
 import { type CreditEntryId, newId, type RandomBytes, type TenantId } from "../id.ts";
 

@@ -6,7 +6,7 @@ import type { CreateUsageSession, OpenedSession, UsageSession } from "./schemas.
 /** The price of a second, and the time within which a session must be started. */
 export type SessionTerms = { priceCreditMicrosPerSecond: number; startSeconds: number };
 
-/** What a request asks to hold: as many seconds as fit, at most `maxSeconds`, at least `minSeconds`. */
+/** The requested hold: as many seconds as fit, at most `maxSeconds`, at least `minSeconds`. */
 export type PlannedSession = {
   id: SessionId;
   environment: UsageSession["environment"];
@@ -51,7 +51,7 @@ export const plannedSession = (
 /** The minimum hold of a session: a number of seconds, and the price of each. */
 export type Hold = Pick<PlannedSession, "minSeconds" | "price">;
 
-/** What a session has to hold at least. */
+/** The minimal hold of a session. */
 export const requiredCreditMicros = ({ minSeconds, price }: Hold): number => minSeconds * price;
 
 /** The API representation of a session that is about to be opened, without what only the write knows. */
@@ -81,9 +81,9 @@ export const presentOpened = (
 });
 
 /**
- * What the caller and its tenant can still hold. `own`: under the spend cap of the key; `ancestors`: under the tightest of
- * its ancestors'. A cap counts for keys of its own environment; null means no cap. `reachedLimits`: for each place that limits
- * open sessions, its limit if it is reached.
+ * The credits that the caller and its tenant can still hold. `own`: under the spend cap of the key; `ancestors`: under
+ * the tightest of its ancestors'. A cap counts for keys of the same environment; null means no cap. `reachedLimits`: for
+ * each place that limits open sessions, its limit if it is reached.
  */
 export type Headroom = {
   own: number | null;
@@ -92,7 +92,7 @@ export type Headroom = {
   reachedLimits: Record<SessionLimitedBy, number | null>;
 };
 
-/** Whose limit of open sessions refuses a session: that of the calling key, of an ancestor of it, or of the tenant. */
+/** Whose limit of open sessions refuses a session: the limit of the calling key, of one of its ancestors, or of the tenant. */
 export type SessionLimitedBy = (typeof SESSION_LIMITED_BY)[number];
 
 /** A limit of open sessions that refuses a session, and whose it is. */
@@ -142,7 +142,7 @@ const OWNER_OF_LIMIT = {
 } as const satisfies Record<SessionLimitedBy, string>;
 
 /**
- * The problem `concurrency_limit_reached`. Only of its own limit does a key learn how many sessions are open: `counts` is null
+ * The problem `concurrency_limit_reached`. A key learns the number of open sessions only for its own limit: `counts` is null
  * for the limit of an ancestor or of the tenant.
  */
 export const concurrencyLimitReached = (

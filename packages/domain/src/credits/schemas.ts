@@ -12,7 +12,7 @@ import { DEFAULT_WINDOW_DAYS, MAX_WINDOW_DAYS } from "./window.ts";
 /** The longest session, in seconds. */
 export const MAX_SESSION_SECONDS = 1800;
 
-/** What a session pays for: a call, or a video of the service. */
+/** The product that a session pays for: a call, or a video of the service. */
 export const SESSION_KINDS = ["call", "video"] as const;
 export type SessionKind = (typeof SESSION_KINDS)[number];
 
@@ -25,7 +25,7 @@ const Seconds = (description: string) => Count({ minimum: 1, maximum: MAX_SESSIO
 
 export const CreateUsageSession = ClosedObject({
   avatarId: Type.Optional(id("The avatar of the call. It must be `ready`.")),
-  maxSessionSeconds: Seconds("Credits are held for as many of these seconds as fit."),
+  maxSessionSeconds: Seconds("Credits are held for at most these seconds, as far as the balance and limits allow."),
   minSessionSeconds: Type.Optional(Seconds("At least credits for this many seconds are held; by default for all.")),
   metadata: Type.Optional(
     SessionMetadata(
@@ -37,14 +37,14 @@ export const CreateUsageSession = ClosedObject({
 export type CreateUsageSession = Static<typeof CreateUsageSession>;
 
 export const ReportUsage = ClosedObject({
-  usedCreditMicros: Count({ description: "What the session has used since its start. Cumulative." }),
+  usedCreditMicros: Count({ description: "Usage since the start of the session. Cumulative." }),
 });
 export type ReportUsage = Static<typeof ReportUsage>;
 
 export const ReleaseSession = ClosedObject({
   reason: Type.Optional(Text({ minLength: 1, maxLength: 160, description: "Why the call has ended." })),
   usedCreditMicros: Type.Optional(
-    Count({ description: "What the session has used in all. Requires the scope `usage:write`." }),
+    Count({ description: "Total usage of the session. Requires the scope `usage:write`." }),
   ),
 });
 export type ReleaseSession = Static<typeof ReleaseSession>;
@@ -60,13 +60,15 @@ const session = {
   startedAt: Nullable(DateTime(), { description: "When usage was first reported." }),
   endedAt: Nullable(DateTime()),
   activeSeconds: Nullable(Count(), { description: "Seconds from `startedAt` to `endedAt`." }),
-  billedCreditMicros: Nullable(Count(), { description: "What the session was charged; null while it is open." }),
-  usedCreditMicros: Count({ description: "What was reported so far; of a closed session, what it was charged." }),
+  billedCreditMicros: Nullable(Count(), { description: "The charge of the session; null while it is open." }),
+  usedCreditMicros: Count({ description: "Usage reported so far; for a closed session, its charge." }),
   priceCreditMicrosPerSecond: Count(),
   // The `client_metadata` of a call has longer names.
   metadata: SessionMetadata(64, "Your own data."),
   createdAt: DateTime(),
-  reservedCreditMicros: Count({ description: "What the session holds while it is open. At most this is charged." }),
+  reservedCreditMicros: Count({
+    description: "Credits that the session holds while it is open: the upper bound of its charge.",
+  }),
   expiresAt: DateTime({ description: "An open session that is not reported before this moment ends by itself." }),
   mustEnd: Type.Boolean({
     description:
@@ -79,7 +81,7 @@ const session = {
   }),
   endReason: Nullable(OneOf(SESSION_END_REASONS), {
     description:
-      "Why the session ended. `released`: by the key in `closedBy`. `not_started`: nobody joined, or no usage was reported, in time. `lease_expired`: no usage was reported any more. `key_ended`: its key or an ancestor was revoked, has expired or is over its cap. `operator_ended`: by the operator. `failed`: the room of the call or its avatar failed. The others are those of the message `ended` of a call. Null while the session is open.",
+      "Why the session ended. `released`: by the key in `closedBy`. `not_started`: the person did not join in time, or no usage was reported in time. `lease_expired`: no usage was reported any more. `key_ended`: its key or an ancestor was revoked, has expired or is over its cap. `operator_ended`: by the operator. `failed`: the room of the call or its avatar failed. The others are those of the message `ended` of a call. Null while the session is open.",
   }),
   releaseReason: Nullable(Text({ minLength: 1, maxLength: 160 }), {
     description: "The `reason` that the key gave which released the session.",
@@ -134,7 +136,10 @@ export const USAGE_SESSION_LIST = listOf(
   { minimum: 1, maximum: MAX_SESSIONS_OF_PAGE },
   { hasTotal: true },
 );
-/** What the operator filters by: also by the environment, and by `open`, which is each status of a session that has not ended. */
+/**
+ * The filters of the operator: also by the environment, and by `open`, which is each status of a session that has not
+ * ended.
+ */
 export const OPERATOR_SESSION_LIST = listOf("ses", {
   ...USAGE_SESSION_LIST.filters.properties,
   environment: Type.Optional(OneOf(ENVIRONMENTS)),
@@ -160,8 +165,8 @@ export const UsageSum = ClosedObject({
   avatarName: ShownName("the avatar"),
   sessions: Count({ description: "Number of sessions." }),
   activeSeconds: Count({ description: "Seconds from the start to the end of sessions that have ended." }),
-  billedCreditMicros: Count({ description: "What sessions that have ended were charged, before refunds." }),
-  reservedCreditMicros: Count({ description: "What open sessions hold." }),
+  billedCreditMicros: Count({ description: "Charges of ended sessions, before refunds." }),
+  reservedCreditMicros: Count({ description: "Credits held by open sessions." }),
 });
 export type UsageSum = Static<typeof UsageSum>;
 
@@ -178,7 +183,7 @@ export const USAGE_SUMMARY = listOf(
   null,
 );
 
-/** What the conversations of a tenant have used on a day. */
+/** The usage of a tenant's conversations on one day. */
 export const ConversationSum = ClosedObject({
   day: Type.Unsafe<string>({ ...UsageSum.properties.day, description: "The day in UTC on which it was reported." }),
   inputTokens: Count({ description: "Tokens that language models have read." }),
@@ -217,11 +222,11 @@ const LowThreshold = Count({ minimum: 1 });
 export const CreditBalance = ClosedObject({
   tenantId: id(),
   environment: OneOf(ENVIRONMENTS),
-  balanceCreditMicros: Count({ description: "What is available, and what open sessions hold." }),
-  reservedCreditMicros: Count({ description: "What open sessions hold." }),
-  availableCreditMicros: Count({ description: "What new sessions can hold." }),
-  lifetimeGrantedCreditMicros: Count({ description: "What was ever granted, less what was voided." }),
-  lifetimeUsedCreditMicros: Count({ description: "What sessions were charged, less refunds." }),
+  balanceCreditMicros: Count({ description: "Available credits plus credits held by open sessions." }),
+  reservedCreditMicros: Count({ description: "Credits held by open sessions." }),
+  availableCreditMicros: Count({ description: "Credits that new sessions can hold." }),
+  lifetimeGrantedCreditMicros: Count({ description: "All granted credits, less voided credits." }),
+  lifetimeUsedCreditMicros: Count({ description: "Charges of sessions, less refunds." }),
   lowThresholdCreditMicros: Nullable(LowThreshold, {
     description: "The event `credits.low` is sent when less than this becomes available; null: never.",
   }),

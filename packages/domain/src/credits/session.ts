@@ -2,7 +2,7 @@
 import type { UsageSession } from "./schemas.ts";
 
 /**
- * A session as the database returns it, and as it is stored for replays: what is decided about it, under the names of the API.
+ * A session as the database returns it, and as it is stored for replays: the outcome, under the names of the API.
  * Its times may have any form of ISO 8601.
  */
 export type SessionRecord = UsageSession & {

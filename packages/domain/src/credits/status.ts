@@ -11,7 +11,10 @@ export const SESSION_TRANSITIONS = {
 export type SessionStatus = keyof typeof SESSION_TRANSITIONS;
 export const SESSION_STATUSES = Object.keys(SESSION_TRANSITIONS) as SessionStatus[];
 
-/** Why a session has ended: what the avatar worker of a call has told (`END_REASONS`), or what only the service knows. */
+/**
+ * Why a session has ended: the reason that the avatar worker of a call has reported (`END_REASONS`), or one that only
+ * the service knows.
+ */
 export const SESSION_END_REASONS = [
   ...END_REASONS,
   "released",

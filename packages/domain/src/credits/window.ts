@@ -27,7 +27,7 @@ export const normalizeWindow = <Parameters extends { from?: string; to?: string 
   };
 };
 
-/** The end of the second of `now`: what was created just now is in the window, and requests of one second share it. */
+/** The end of the second of `now`: resources created just now are in the window; requests of one second share it. */
 const endOfSecond = (now: Date): Date => new Date((Math.floor(now.getTime() / 1000) + 1) * 1000);
 
 const refuse = (code: FieldErrorCode, detail: string): never => {

@@ -1,4 +1,4 @@
-/** What lists of keys and avatars are searched for: an id, a part of a name, and when they were created. */
+/** Search of lists of keys and avatars: by id, by a part of the name, and by time of creation. */
 import { type Static, type TObject, type TProperties, Type } from "@sinclair/typebox";
 import { normalizeWindow, refuseEmptyWindow } from "../credits/window.ts";
 import { firstIdAt, type Id, type IdPrefix } from "../id.ts";

@@ -1,12 +1,12 @@
 /**
- * The challenges of WebAuthn. A challenge is signed, not stored: a client without credentials writes no row. It names its
- * purpose and its subject, lasts five minutes, and its nonce is written when it is spent, so that the response of an
- * authenticator counts once.
+ * The challenges of WebAuthn. A challenge is signed, not stored: a client without credentials writes no row. It names
+ * its purpose and its subject, and lasts five minutes. Its nonce is written on use, so that each authenticator response
+ * counts once.
  */
 import { createHmac, timingSafeEqual } from "node:crypto";
 import type { RandomBytes } from "../id.ts";
 
-/** What a challenge is for. */
+/** The purpose of a challenge. */
 export type ChallengePurpose = "sign_in" | "registration" | "new_passkey" | "verification";
 
 /** `subject`: the id of the invitation or of the session to which the challenge belongs; empty for a sign-in. */
@@ -15,7 +15,7 @@ export type ChallengeUse = { purpose: ChallengePurpose; subject: string };
 /** A secret that does not print. */
 type Secret = { reveal(): string };
 
-/** What a challenge contains. */
+/** The contents of a challenge. */
 export type Challenge = { nonce: Uint8Array; expiresAt: Date };
 
 export const CHALLENGE_MS = 5 * 60_000;

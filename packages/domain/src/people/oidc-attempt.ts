@@ -1,7 +1,7 @@
 /**
- * Attempts to sign in by OpenID Connect. An attempt is sealed into a cookie, not stored: a client without credentials writes
- * no row. It is bound to the browser that has the cookie, to one tenant and to one purpose, lasts ten minutes, and its id is
- * written when it is spent, so that it counts once.
+ * Attempts to sign in by OpenID Connect. An attempt is sealed into a cookie, not stored: a client without credentials
+ * writes no row. It is bound to the browser with the cookie, to one tenant and to one purpose, and lasts ten minutes.
+ * Its id is written on use, so that it counts once.
  *
  * It is sealed with AES-256-GCM under a key that HKDF-SHA-256 (RFC 5869) derives from `SESSION_SECRET` for this purpose
  * alone. Sealed and not only signed: it has the verifier of PKCE, and may have the token of an invitation.
@@ -18,7 +18,7 @@ import type { ReturnPath } from "./oidc-pages.ts";
  */
 export type OidcSession = { sessionId: UserSessionId; digest: string };
 
-/** What an attempt is for. `token`: of the invitation. `name`: of the new user. */
+/** The purpose of an attempt. `token`: of the invitation. `name`: of the new user. */
 export type OidcPurpose =
   | { kind: "sign_in" }
   | { kind: "acceptance"; token: string; name: string }

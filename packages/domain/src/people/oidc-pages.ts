@@ -1,4 +1,4 @@
-/** What a sign-in by OpenID Connect and the pages of the dashboard have in common. Without imports: browsers load it. */
+/** Shared by the sign-in with OpenID Connect and the dashboard. Without imports: browsers load it. */
 
 /** The pages to which a sign-in or a verification returns. A link or a redirect leads nowhere else. */
 export const RETURN_PATHS = ["/", "/keys", "/avatars", "/videos", "/usage", "/webhooks", "/audit", "/people"] as const;

@@ -1,4 +1,4 @@
-/** People, their sessions, passkeys and invitations as stored, and their API representations. */
+/** People, their sessions, passkeys and invitations: the stored records and their API representations. */
 import type { Environment } from "../environment.ts";
 import {
   type IdentityId,
@@ -48,7 +48,7 @@ export type UserSessionRecord = {
   tenantId: TenantId;
   id: UserSessionId;
   userId: UserId;
-  /** What opened it: a passkey or an identity, and the other one is null. */
+  /** The credential that opened it: a passkey or an identity; the other one is null. */
   passkeyId: PasskeyId | null;
   identityId: IdentityId | null;
   userAgent: string | null;
@@ -90,7 +90,7 @@ export type PasskeyRecord = {
   credentialId: Uint8Array;
   /** A COSE key. */
   publicKey: Uint8Array;
-  /** The signature counter of the authenticator; 0 when it has none. */
+  /** The signature counter of the authenticator; 0 for an authenticator without a counter. */
   counter: number;
   transports: readonly string[];
   isBackedUp: boolean;
@@ -108,7 +108,7 @@ export type IdentityRecord = {
   tenantId: TenantId;
   id: IdentityId;
   userId: UserId;
-  /** The provider, and what it calls the account. Both together are unique in the tenant. */
+  /** The provider, and its id of the account. Both together are unique in the tenant. */
   issuer: string;
   subject: string;
   createdAt: Date;
@@ -153,7 +153,7 @@ export const newInvitation = (
   return { invitation, token: generateToken("invitation", invitation, random) };
 };
 
-/** The link of an invitation. The token is in the fragment, which browsers send to no server and in no `Referer`. */
+/** The link of an invitation. The token is in the fragment, which browsers never send: neither to a server nor as `Referer`. */
 export const invitationUrl = (publicUrl: string, token: InvitationToken): string =>
   `${publicUrl}/dashboard/register#${token.reveal()}`;
 

@@ -1,4 +1,4 @@
-/** What people may do. A table of operation and role takes the place of scopes, attenuation and reach. */
+/** The permissions of people. A table of operation and role takes the place of scopes, attenuation and reach. */
 import { Problem } from "../problem.ts";
 
 /** From the least role to the greatest. Each may do what the roles before it may. */

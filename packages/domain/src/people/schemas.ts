@@ -12,7 +12,7 @@ const email = Email({
   description:
     "The address is a name: the service sends no mail. Stored in lower case and in its compatibility form (NFKC), so that look-alikes such as fullwidth letters are one address. White space, and characters that are not seen, are refused.",
 });
-/** Of a response: what is stored may be older than a rule. */
+/** For responses: stored values may be older than a rule. */
 const storedEmail = Text({ minLength: email.minLength, maxLength: email.maxLength });
 const role = OneOf(ROLES, {
   description: "`viewer` reads; `developer` also writes keys, assets and avatars; `owner` also manages people.",
@@ -59,10 +59,10 @@ export const UserSession = ClosedObject({
   id: Id,
   userId: Id,
   signInMethod: OneOf(SIGN_IN_METHODS, {
-    description: "What opened it: a passkey, or the account at the provider (OpenID Connect).",
+    description: "The credential that opened the session: a passkey, or the account at the provider (OpenID Connect).",
   }),
   userAgent: Nullable(Text({ minLength: 0, maxLength: 512 }), {
-    description: "What the browser called itself at the sign-in.",
+    description: "The `User-Agent` of the browser at sign-in.",
   }),
   createdAt: DateTime(),
   lastSeenAt: DateTime({ description: "Time of the last request, to the minute." }),
@@ -91,7 +91,7 @@ const Provider = ClosedObject({
   name: Text({ minLength: 1, maxLength: 64, description: "The name of the provider, for people." }),
 });
 const oidc = Nullable(Provider, {
-  description: "The provider with which people sign in by OpenID Connect; null: there is none.",
+  description: "The provider with which people sign in by OpenID Connect; null without one.",
 });
 
 export const SignInOptions = ClosedObject({ publicKey, oidc });
@@ -100,7 +100,7 @@ export type SignInOptions = Static<typeof SignInOptions>;
 export const VerificationOptions = ClosedObject({
   publicKey,
   hasPasskey: Type.Boolean({ description: "Whether the person has a passkey." }),
-  oidc: Nullable(Provider, { description: "The provider at which the person has an identity; null: there is none." }),
+  oidc: Nullable(Provider, { description: "The provider at which the person has an identity; null without one." }),
 });
 export type VerificationOptions = Static<typeof VerificationOptions>;
 
@@ -207,7 +207,7 @@ export type OidcRedirect = Static<typeof OidcRedirect>;
  */
 const parameter = (maxLength: number, description: string) =>
   Type.Optional(Type.Unsafe<string>({ ...Text({ minLength: 0, maxLength, description }), pattern: "^[ -~]*$" }));
-/** What the callback reads. Providers add parameters of their own, which are ignored (RFC 6749 §4.1.2). */
+/** The parameters that the callback reads. Others, which providers add, are ignored (RFC 6749 §4.1.2). */
 export const OidcCallback = ClosedObject({
   code: parameter(3072, "The authorization code."),
   state: parameter(64, "The state with which the attempt began."),
@@ -218,7 +218,7 @@ export const OidcCallback = ClosedObject({
 export const Identity = ClosedObject({
   id: Id,
   issuer: Text({ minLength: 1, maxLength: 512, description: "The provider." }),
-  subject: Text({ minLength: 1, maxLength: 255, description: "What the provider calls the account." }),
+  subject: Text({ minLength: 1, maxLength: 255, description: "The provider's name of the account." }),
   createdAt: DateTime(),
   lastUsedAt: Nullable(DateTime(), { description: "Time of the last sign-in or verification with it." }),
 });

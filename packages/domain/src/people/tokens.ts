@@ -72,7 +72,7 @@ export const generateToken = <Kind extends TokenKind>(
   return PersonToken.parse(kind, text) as PersonToken<Kind>;
 };
 
-/** SHA-256 of the whole token, 32 bytes: what the database stores. It also covers the kind, the tenant and the id. */
+/** SHA-256 of the whole token, 32 bytes: the form stored in the database. It also covers the kind, the tenant and the id. */
 export const digestToken = (token: PersonToken): Uint8Array => createHash("sha256").update(token.reveal()).digest();
 
 /** Whether `digest` is the digest of `token`. Compares in constant time. */

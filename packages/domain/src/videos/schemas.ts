@@ -22,7 +22,7 @@ const fields = {
   text: Text({
     minLength: 1,
     maxLength: MAX_TEXT_LENGTH,
-    description: "What the avatar says. Markup, links and emoji are not spoken.",
+    description: "The text that the avatar speaks. Markup, links and emoji are not spoken.",
   }),
   voiceId: Text({ ...CreateAvatar.properties.defaultVoiceId, description: "Id of the voice that says the text." }),
   metadata: JsonObject({
@@ -54,7 +54,11 @@ const ERROR_CODE = Text({
 const VideoError = ClosedObject({
   // Not an `enum`: during an upgrade, the older version reads what the newer one has written.
   code: ERROR_CODE as TUnsafe<VideoErrorCode> & typeof ERROR_CODE,
-  detail: Text({ minLength: 1, maxLength: 500, description: "What went wrong, and what a person can do." }),
+  detail: Text({
+    minLength: 1,
+    maxLength: 500,
+    description: "The cause of the failure, and how a person can solve it.",
+  }),
 });
 export type VideoError = Static<typeof VideoError>;
 
@@ -62,15 +66,15 @@ export type VideoError = Static<typeof VideoError>;
 const decided = {
   voiceId: Nullable(fields.voiceId, {
     description:
-      "The voice that says the text: that of the request, of the avatar, or of the service; null with audio.",
+      "The voice that says the text: the voice of the request, of the avatar, or of the service; null with audio.",
   }),
   reservedCreditMicros: Count({
-    description: "What the video holds while it is queued or rendered. At most this is charged.",
+    description: "Credits that the video holds while it is queued or rendered: the upper bound of its charge.",
   }),
   warnings: Type.Array(Text({ minLength: 1, maxLength: MAX_WARNING_LENGTH }), {
     minItems: 0,
     maxItems: MAX_WARNINGS,
-    description: "What differs from what was asked for, and does not keep the video from being made.",
+    description: "Deviations from the request that do not prevent the video.",
   }),
 };
 
@@ -87,11 +91,11 @@ const known = {
     description: "The asset with the file; null before the video is `ready`, and once the file is deleted.",
   }),
   videoUrl: Nullable(Text({ minLength: 1, maxLength: MAX_URL_LENGTH }), {
-    description: "Address of the file, for everyone who knows it; null without `assetId`.",
+    description: "Public address of the file; null without `assetId`.",
   }),
   durationSeconds: Nullable(Type.Number({ minimum: 0, maximum: 86_400 }), { description: "Null before `ready`." }),
   billedSeconds: Nullable(Count(), { description: "The seconds that were charged; null while the video is running." }),
-  billedCreditMicros: Nullable(Count(), { description: "What was charged; null while the video is running." }),
+  billedCreditMicros: Nullable(Count(), { description: "The charge; null while the video is running." }),
   sessionId: id("The usage session that holds the credits, and is charged."),
   error: Nullable(VideoError, { description: "Why the video is `failed`; otherwise null." }),
   metadata: fields.metadata,

@@ -68,7 +68,7 @@ export type PlannedVideo = {
   createdAt: Date;
 };
 
-/** The errors of a request for a video that its schema does not find. `spoken` is what is said of the text. */
+/** The errors of a request for a video that its schema does not find. `spoken` is the spoken part of the text. */
 export const videoErrors = (
   { text, audioAssetId, voiceId }: CreateVideo,
   { spoken, hasVoice }: { spoken: string; hasVoice: (id: string) => boolean },

@@ -23,7 +23,7 @@ export const VOICE_PROVIDERS = ["flite", "openai"] as const;
 export type VoiceProvider = (typeof VOICE_PROVIDERS)[number];
 
 export const Voice = ClosedObject({
-  id: VoiceId("What `defaultVoiceId` of an avatar names."),
+  id: VoiceId("The voice that `defaultVoiceId` of an avatar names."),
   name: Text({ minLength: 1, maxLength: 160, description: "For people." }),
   language: Nullable(Text({ minLength: 2, maxLength: 35 }), {
     description: "A BCP 47 tag; null for a voice that speaks the language of the text.",

@@ -1,6 +1,6 @@
 /** The events that webhooks send. This list makes the schemas, the OpenAPI document, the documents and the dashboard's choices. */
 
-/** What happens to a resource, by the kind of the resource: `<object>.<event>` is the type of the event. With when it is sent. */
+/** The events of each kind of resource, and when they are sent: `<object>.<event>` is the type of the event. */
 const EVENTS_OF = {
   api_key: {
     created: "A key was created.",

@@ -36,7 +36,7 @@ const URL_TEXT =
   "The https URL that receives events, on port 443 or 8443, without credentials, in ASCII. Its host is a public name, not an address.";
 
 const fields = {
-  /** `webhookUrlErrors` tests the pattern, and what a pattern cannot say. In development, http on localhost is allowed as well. */
+  /** `webhookUrlErrors` tests the pattern, and rules beyond patterns. In development, http on localhost is allowed as well. */
   url: Type.Unsafe<string>({
     ...Text({ minLength: 1, maxLength: MAX_URL_LENGTH, description: URL_TEXT }),
     pattern: REMOTE_URL_PATTERN,
@@ -58,7 +58,7 @@ const fields = {
   status: OneOf(ENDPOINT_STATUSES),
 };
 
-/** What an endpoint selects. */
+/** The events that an endpoint selects. */
 export type WebhookEventSelection = Static<typeof fields.events>;
 
 /** The body of a request that has no fields. */

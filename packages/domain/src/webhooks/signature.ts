@@ -17,7 +17,7 @@ const signatureOf = (secret: string, content: string): string => {
   return `v1,${createHmac("sha256", key).update(content).digest("base64")}`;
 };
 
-/** What is sent: the id of the event, the time of the attempt, and the body as it is sent. */
+/** The signed parts of a delivery: the id of the event, the time of the attempt, and the exact body. */
 export type SignedMessage = { id: string; sentAt: Date; body: string };
 
 /** The headers of a message. Each of `secrets` signs: after a rotation the older one signs too, until it ends. */

@@ -145,7 +145,7 @@ const scopeWords = (scope: string): string => {
 };
 const addressOf = ({ method, path }: Route): string => `${method} ${path.replace(/:(\w+)/g, "{$1}")}`;
 
-/** What the sections before have listed: the names of sections by lists of values. */
+/** Names of earlier sections, by the lists of values that they show. */
 type Listed = Map<string, string>;
 
 const listBelow = ({ name, schema }: Field, title: string, listed: Listed): string[] => {

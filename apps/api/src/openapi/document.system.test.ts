@@ -37,7 +37,7 @@ const excerpt = (): OpenApi => {
 };
 
 /**
- * What Spectral's `oas` rules have to say, all that it recommends. On the whole document, the rule of examples takes nine
+ * Findings of Spectral's `oas` rules, with all recommended ones. On the whole document, the rule of examples takes nine
  * tenths of the time, so only `LONG=1` has it there: the first test of "the examples" below, and Redocly, check them all.
  */
 const spectral = async (described: OpenApi): Promise<string[]> => {
@@ -49,7 +49,7 @@ const spectral = async (described: OpenApi): Promise<string[]> => {
   return found.map(({ code, path, message }) => `${code} ${path.join("/")}: ${message}`);
 };
 
-/** What Redocly's strict rules have to say. */
+/** Findings of Redocly's strict rules. */
 const redocly = async (described: OpenApi): Promise<string[]> => {
   const config = await createConfig({ extends: ["recommended-strict"] });
   const found = await lintFromString({ source: JSON.stringify(described), absoluteRef: "openapi.json", config });

@@ -1,6 +1,6 @@
 /**
  * The OpenAPI 3.1 document (spec.openapis.org/oas/v3.1.1), generated from the routes and from the schemas that validate
- * requests and responses. What follows from the method, scope and body of a route is derived here, once for all routes.
+ * requests and responses. Derives the facts that follow from method, scope and body, once for all routes.
  */
 import { ID_CHARACTERS, ID_SUFFIX_LENGTH } from "@realtime-avatar/domain/id";
 import { MINIMUM_ROLES } from "@realtime-avatar/domain/people/roles";
@@ -164,14 +164,14 @@ const TAGS: Record<string, { name: string; description: string }> = {
   },
   "/api/v1/assets": { name: "Assets", description: "The images, videos and audio files that avatars are built from." },
   "/api/v1/avatars": { name: "Avatars", description: "Avatars for realtime calls, built from an image or a video." },
-  "/api/v1/models": { name: "Models", description: "What the models require of the sources of avatars." },
+  "/api/v1/models": { name: "Models", description: "The requirements of models for sources of avatars." },
   "/api/v1/voices": { name: "Voices", description: "The voices of avatars, each with a sample to hear." },
   "/api/v1/credits": { name: "Credits", description: "The balance of the tenant, and every movement of its credits." },
   "/api/v1/usage": {
     name: "Usage",
     description: "Usage sessions hold credits for a call while it is open, and are charged once when it ends.",
   },
-  "/api/v1/settings": { name: "Settings", description: "What a tenant sets for itself, in each environment." },
+  "/api/v1/settings": { name: "Settings", description: "The settings of a tenant in each environment." },
   "/api/v1/videos": { name: "Videos", description: "Have an avatar say a text or a recording, as a file." },
   "/api/v1/realtime": { name: "Calls", description: "Talk to an avatar. LiveKit carries picture and sound." },
   "/api/v1/webhook-endpoints": {

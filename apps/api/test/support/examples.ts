@@ -57,7 +57,7 @@ const settledText = (json: string): string =>
     // It is noted a moment after the use.
     .replace(/"lastUsedAt": ?(null|"[-0-9T:.Z]+")/g, '"lastUsedAt":"<time or null>"');
 
-/** What differs from run to run, made the same. Of a CSV file, the columns. */
+/** Makes equal the parts that differ from run to run. Of a CSV file, the columns. */
 export const settled = (text: string): unknown =>
   text.startsWith("{") ? JSON.parse(settledText(text)) : text.split(/\r?\n/)[0]?.split(",");
 

@@ -20,7 +20,7 @@ const untilFound = async (url: string, text: string): Promise<void> => {
   await own.end();
 };
 
-/** What the command `verify` says. */
+/** The findings of `verify`. */
 const verify = async (): Promise<string[]> => {
   const config = { databaseUrl: coordinator, dataDirectory: "", deadlineMs: 30_000, connections: 4, prepare: true };
   const opened = await openDatabase({ ...config, isByNode: true }, { refreshMs: null });

@@ -38,7 +38,11 @@ describe("the texts of a shard", () => {
     expect(called.length).toBeGreaterThan(60);
     for (const text of functionsOf(create)) {
       const isStable = /\blanguage \w+ stable\b/.test(text);
-      const first = new RegExp(` as \\$\\$\\ndeclare\\n  v_hold boolean := ${name}\\.hold_shard\\(\\);\\n`);
+      // A claim of a job reads one entry before: it finds nothing due most of the time.
+      const first =
+        nameOf(text) === "claim_job"
+          ? new RegExp(`return;\\n  end if;\\n  perform ${name}\\.hold_shard\\(\\);\\n  for v_tenant in`)
+          : new RegExp(` as \\$\\$\\ndeclare\\n  v_hold boolean := ${name}\\.hold_shard\\(\\);\\n`);
       const shouldHold = called.includes(nameOf(text)) && !isStable;
       expect([nameOf(text), first.test(text)]).toEqual([nameOf(text), shouldHold]);
     }

@@ -33,9 +33,14 @@ begin
 end $$;
 `;
 
-/** The function of a file, which begins with the hold: before the declarations that lock rows. */
+/** In a function that often finds nothing to do: the place of the hold, before the first lock. */
+const PLACE_OF_HOLD = "  -- A shard is held from here on.\n";
+
+/** The function of a file with the hold: at its place, or before the declarations that lock rows. */
 const holding = (text: string): string =>
-  text.replace(/ as \$\$\n(?:declare\n)?/, " as $$$$\ndeclare\n  v_hold boolean := rta.hold_shard();\n");
+  text.includes(PLACE_OF_HOLD)
+    ? text.replace(PLACE_OF_HOLD, "  perform rta.hold_shard();\n")
+    : text.replace(/ as \$\$\n(?:declare\n)?/, " as $$$$\ndeclare\n  v_hold boolean := rta.hold_shard();\n");
 
 /** The names of the functions that the service calls. */
 export const CALLED_FUNCTIONS: readonly string[] = [...CALLED_FILES].map(

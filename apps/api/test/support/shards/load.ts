@@ -26,7 +26,7 @@ const answeredWith =
       { limitMs: 300_000, pollMs: 50, state: () => statuses },
     );
 
-/** What each lane runs with. `isStopping`: it ends after its turn. `name(turn)` is an Idempotency-Key. */
+/** The parts of each lane. `isStopping`: it ends after its turn. `name(turn)` is an Idempotency-Key. */
 type Lane = {
   installation: Installation;
   shard: number;

@@ -15,6 +15,13 @@ declare
   v_lost_tenants text[]; -- of the calls whose avatar was speaking when its worker was lost
   v_lost_calls text[];
 begin
+  if cardinality(p_session_ids) = 1 then
+    -- One table, which Citus plans once.
+    perform from public.calls where tenant_id = p_tenant_ids[1] and session_id = p_session_ids[1];
+    if not found then
+      return;
+    end if;
+  end if;
   with ended as (
     update public.calls call set
       room = case call.room when 'foreign' then 'gone' else 'delete' end, input = '{}'

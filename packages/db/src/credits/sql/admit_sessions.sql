@@ -48,7 +48,7 @@ begin
     v_account := v_request.account_at;
     v_slot := null;
     if v_outcome.kind = 'written' and p_queue.size is not null then
-      -- Who is admitted takes a slot and, if he was ahead, leaves the queue.
+      -- An admitted call takes a slot. If it was ahead, it leaves the queue.
       v_ahead := p_queue.aheads[v_request.at];
       v_call := p_calls[v_request.at];
       if v_call.voice_id is not null or v_call.model is not null then

@@ -1,4 +1,4 @@
--- Closes open sessions at `p_now`: what each is charged moves from held to spent, the rest back to available, and both
+-- Closes open sessions at `p_now`: the charge of each moves from held to spent, the rest back to available, and both
 -- entries are written. Sessions that are counted as open are so no more. Every counter changes once, by a relative amount. A call
 -- also gives its slot and its room up (end_calls). Sends the events last: a function closes all of its sessions by one call.
 -- The calling function has locked the sessions, and then their counters (lock_counters).
@@ -7,6 +7,7 @@ language plpgsql as $$
 declare
   v_now timestamptz := date_trunc('milliseconds', p_now);
   v_change record;
+  v_tenant_ids text[] := array(select tenant_id from unnest(p_closings));
 begin
   for v_change in
     select closing.tenant_id, metered.api_key_id, sum(closing.reserved)::bigint as reserved,
@@ -47,11 +48,8 @@ begin
   select tenant_id, rest_entry_id, environment, rest, reserved - charged, session_id, api_key_id, reported_by, closed_by,
     request_id, v_now
   from unnest(p_closings);
-  perform rta.end_calls(
-    array(select tenant_id from unnest(p_closings)), array(select session_id from unnest(p_closings))
-  );
-  perform from public.webhook_endpoints
-  where tenant_id = any (array(select tenant_id from unnest(p_closings))) and status = 'enabled' limit 1;
+  perform rta.end_calls(v_tenant_ids, array(select session_id from unnest(p_closings)));
+  perform from public.webhook_endpoints where tenant_id = any (v_tenant_ids) and status = 'enabled' limit 1;
   if found then
     perform rta.emit_closing_events(p_closings, v_now);
   end if;

@@ -1,6 +1,6 @@
 -- Finds the counters that callers are charged to: the account of each key's environment, and the meters of the keys of its
 -- lineage that are of this environment. Use in test never counts against a live cap. The keys are locked (lock_caller), so
--- their limits stay as they are.
+-- their limits stay as they are. One statement of a table for each caller: on a shard, Citus plans a query of several tables anew each time.
 create function rta.counters_of_callers(
   p_callers rta.caller[],
   p_caller_at integer[],       -- for each request, the position of its caller in p_callers
@@ -9,25 +9,45 @@ create function rta.counters_of_callers(
 language plpgsql as $$
 declare
   v_counters rta.counters;
+  v_is_valid boolean[]; -- of each caller
+  v_key record;
+  v_caller_at integer[];
+  v_ids text[] collate "C";
+  v_environments text[];
+  v_caps bigint[];
+  v_limits bigint[];
 begin
-  with line as materialized (
-    select caller.ordinality::integer as caller_at, own.tenant_id, own.id as api_key_id,
-      own.environment collate "C" as environment, key.id, key.spend_limit_credit_micros as cap,
-      key.max_concurrent_sessions as session_limit,
+  for v_at in 1 .. cardinality(p_caller_at) loop
+    v_is_valid[p_caller_at[v_at]] := v_is_valid[p_caller_at[v_at]] or p_valid_until[v_at] is not null;
+  end loop;
+  for v_at in 1 .. cardinality(p_callers) loop
+    continue when v_is_valid[v_at] is not true;
+    for v_key in
+      select id, environment, spend_limit_credit_micros as cap, max_concurrent_sessions as session_limit from public.api_keys
+      where tenant_id = p_callers[v_at].tenant_id and id = any (p_callers[v_at].lineage || p_callers[v_at].id)
+    loop
+      v_caller_at := v_caller_at || v_at;
+      v_ids := v_ids || v_key.id;
+      v_environments := v_environments || v_key.environment;
+      v_caps := v_caps || v_key.cap;
+      v_limits := v_limits || v_key.session_limit;
+    end loop;
+  end loop;
+  with key as materialized (
+    select key.*, caller.tenant_id collate "C" as tenant_id, caller.id collate "C" as api_key_id
+    from unnest(v_caller_at, v_ids, v_environments, v_caps, v_limits) key (caller_at, id, environment, cap, session_limit)
+    join unnest(p_callers) with ordinality caller on caller.ordinality = key.caller_at
+  ), line as materialized (
+    select own.caller_at, own.tenant_id, own.api_key_id, own.environment collate "C" as environment, key.id, key.cap,
+      key.session_limit,
       dense_rank() over (order by own.tenant_id, own.environment collate "C")::integer as account_at,
-      dense_rank() over (order by own.tenant_id, key.id)::integer as meter_at
-    from unnest(p_callers) with ordinality caller
-    join public.api_keys own on own.tenant_id = caller.tenant_id and own.id = caller.id
-    join public.api_keys key on key.tenant_id = own.tenant_id and key.id = any (own.lineage || own.id)
-      and key.environment = own.environment
-    where caller.ordinality in (
-      select caller_at from unnest(p_caller_at, p_valid_until) request (caller_at, valid_until)
-      where valid_until is not null
-    )
+      dense_rank() over (order by own.tenant_id, key.id collate "C")::integer as meter_at
+    from key own join key on key.caller_at = own.caller_at and key.environment = own.environment
+    where own.id = own.api_key_id
   ), charged as (
     select row(
-      caller_at, tenant_id, api_key_id, environment, account_at, /* lineage */ array_agg(id order by id),
-      /* meters_at */ array_agg(meter_at order by id)
+      caller_at, tenant_id, api_key_id, environment, account_at, /* lineage */ array_agg(id collate "C" order by id collate "C"),
+      /* meters_at */ array_agg(meter_at order by id collate "C")
     )::rta.charged_caller as caller
     from line group by caller_at, tenant_id, api_key_id, environment, account_at
   ), meter as (

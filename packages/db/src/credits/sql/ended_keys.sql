@@ -1,27 +1,40 @@
 -- Those of the given keys whose calls must end: the key itself or an ancestor is revoked, expired or missing, or has spent and
 -- holds more than its cap, which was lowered. Read without locks: the cap is hard for what is admitted, and nothing is taken back.
--- `offset 0`: otherwise the server may read all keys or meters of the tenant, for each key.
+-- Statements of one table each: on a shard, Citus plans a query of several tables anew each time.
 create function rta.ended_keys(p_tenant_ids text[], p_api_key_ids text[], p_environments text[])
 returns table (tenant_id text, api_key_id text, environment text)
 language plpgsql stable rows 10 as $$
+declare
+  v_given record;
+  v_lineage text[];
+  v_key record;
+  v_has_ended boolean;
 begin
-  return query
-  select given.tenant_id, given.api_key_id, given.environment
-  from (
+  for v_given in
     select distinct one.tenant_id collate "C" as tenant_id, one.api_key_id collate "C" as api_key_id, one.environment
     from unnest(p_tenant_ids, p_api_key_ids, p_environments) one (tenant_id, api_key_id, environment)
-  ) given
-  left join lateral (
-    select one.* from public.api_keys one where one.tenant_id = given.tenant_id and one.id = given.api_key_id offset 0
-  ) own on true
-  where own.id is null or exists (
-    select from public.api_keys key
-    left join lateral (
-      select * from public.api_key_meters one where one.tenant_id = key.tenant_id and one.api_key_id = key.id offset 0
-    ) meter on true
-    where key.tenant_id = own.tenant_id and key.id = any (own.lineage || own.id) and (
-      key.revoked_at is not null or key.expires_at <= clock_timestamp()
-      or key.environment = given.environment and meter.settled + meter.reserved > key.spend_limit_credit_micros
-    )
-  );
+  loop
+    select lineage || id into v_lineage from public.api_keys key
+    where key.tenant_id = v_given.tenant_id and key.id = v_given.api_key_id;
+    v_has_ended := not found;
+    for v_key in
+      select key.id, key.environment, key.spend_limit_credit_micros as cap, key.revoked_at, key.expires_at
+      from public.api_keys key
+      where key.tenant_id = v_given.tenant_id and key.id = any (v_lineage)
+    loop
+      v_has_ended := v_has_ended or v_key.revoked_at is not null or coalesce(v_key.expires_at <= clock_timestamp(), false);
+      exit when v_has_ended;
+      continue when v_key.cap is null or v_key.environment <> v_given.environment;
+      perform from public.api_key_meters meter
+      where meter.tenant_id = v_given.tenant_id and meter.api_key_id = v_key.id and meter.settled + meter.reserved > v_key.cap;
+      v_has_ended := found;
+      exit when v_has_ended;
+    end loop;
+    if v_has_ended then
+      tenant_id := v_given.tenant_id;
+      api_key_id := v_given.api_key_id;
+      environment := v_given.environment;
+      return next;
+    end if;
+  end loop;
 end $$;

@@ -13,6 +13,7 @@ create function rta.lock_sessions(
 ) returns public.usage_sessions[]
 language plpgsql as $$
 declare
+  v_session public.usage_sessions;
   v_sessions public.usage_sessions[] := array_fill(null::public.usage_sessions, array[cardinality(p_changes)]);
   v_found public.usage_sessions[];
   v_found_at bigint[];
@@ -24,6 +25,19 @@ begin
       and session.environment = p_changes[1].environment
       and (p_changes[1].is_engine or p_callers[1].id = any (session.lineage))
     for no key update;
+  end if;
+  if cardinality(p_changes) = 1 then
+    -- One table, which Citus plans once.
+    select * into v_session from public.usage_sessions session
+    where p_valid_until[p_caller_at[1]] is not null
+      and session.tenant_id = p_callers[p_caller_at[1]].tenant_id and session.id = p_changes[1].session_id
+      and session.environment = p_changes[1].environment
+      and (p_changes[1].is_engine or p_callers[p_caller_at[1]].id = any (session.lineage))
+    for no key update skip locked;
+    if found then
+      v_sessions[1] := v_session;
+    end if;
+    return v_sessions;
   end if;
   select array_agg(change.at), array_agg(found.session) into v_found_at, v_found
   from (
@@ -38,7 +52,7 @@ begin
     select session from public.usage_sessions session
     where session.tenant_id = change.tenant_id and session.id = change.session_id and session.environment = change.environment
       and (change.is_engine or change.caller_id = any (session.lineage))
-      and (cardinality(p_changes) = 1 or session.is_counted or session.ended_at is not null)
+      and (session.is_counted or session.ended_at is not null)
     for no key update skip locked
   ) found;
   for v_index in 1 .. coalesce(cardinality(v_found), 0) loop

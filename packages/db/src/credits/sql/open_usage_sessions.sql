@@ -28,41 +28,15 @@ declare
 begin
   v_counters := rta.counters_of_callers(p_callers, p_caller_at, v_valid_until);
   v_meters := rta.lock_meters(v_counters.meter_tenant_ids, v_counters.meter_api_key_ids);
-  select array(
-    with locked as materialized (
-      select account.tenant_id, account.environment, granted - forfeited - settled - reserved as available,
-        open_sessions, max_concurrent_sessions, low_threshold
-      from unnest(v_counters.account_tenant_ids, v_counters.account_environments) wanted (tenant_id, environment)
-      join public.credit_accounts account
-        on account.tenant_id = wanted.tenant_id and account.environment = wanted.environment
-      order by account.tenant_id, account.environment
-      for no key update of account
-    )
-    select row(
-      /* available */ coalesce(locked.available, 0), locked.open_sessions, /* session_limit */ locked.max_concurrent_sessions, locked.low_threshold
-    )::rta.locked_account
-    from unnest(v_counters.account_tenant_ids, v_counters.account_environments) with ordinality wanted (tenant_id, environment, at)
-    left join locked on locked.tenant_id = wanted.tenant_id and locked.environment = wanted.environment
-    order by at
-  ) into v_accounts;
+  v_accounts := rta.lock_accounts(v_counters.account_tenant_ids, v_counters.account_environments);
   v_queue := rta.queue_of_calls(v_counters.callers, p_caller_at, p_calls);
   select * into v_admitted from rta.admit_sessions(
     v_counters, p_caller_at, v_valid_until, p_requests, p_calls, p_claims, v_meters, v_accounts, v_queue
   );
 
-  update public.api_key_meters meter
-  set reserved = meter.reserved + held.amount, open_sessions = meter.open_sessions + held.sessions
-  from unnest(
-    v_counters.meter_tenant_ids, v_counters.meter_api_key_ids, v_admitted.meters_held, v_admitted.meters_opened
-  ) held (tenant_id, api_key_id, amount, sessions)
-  where meter.tenant_id = held.tenant_id and meter.api_key_id = held.api_key_id and held.sessions > 0;
-  update public.credit_accounts account
-  set reserved = account.reserved + held.amount, open_sessions = account.open_sessions + held.sessions,
-    version = account.version + 1, updated_at = date_trunc('milliseconds', now())
-  from unnest(
-    v_counters.account_tenant_ids, v_counters.account_environments, v_admitted.accounts_held, v_admitted.accounts_opened
-  ) held (tenant_id, environment, amount, sessions)
-  where account.tenant_id = held.tenant_id and account.environment = held.environment and held.sessions > 0;
+  perform rta.hold_counters(
+    v_counters, v_admitted.meters_held, v_admitted.meters_opened, v_admitted.accounts_held, v_admitted.accounts_opened
+  );
   v_admitted.outcomes := rta.place_calls(
     v_counters.callers, p_caller_at, p_requests, p_calls, v_queue, v_admitted.outcomes
   );

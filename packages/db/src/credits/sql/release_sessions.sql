@@ -27,10 +27,7 @@ language plpgsql as $$
 declare
   v_valid_until timestamptz[] := array(select rta.lock_caller(caller, p_wait) from unnest(p_callers) caller);
   v_sessions public.usage_sessions[] := rta.lock_sessions(p_callers, p_caller_at, v_valid_until, p_changes, p_wait);
-  v_calls text[] := array(  -- the sessions that are calls
-    select call.session_id from unnest(v_sessions) session
-    join public.calls call on call.tenant_id = session.tenant_id and call.session_id = session.id
-  );
+  v_calls text[] := rta.calls_of(v_sessions);
   -- For each release, how it changes its session; null for a session that has ended, and without one. The session is locked, so no
   -- report extends its lease meanwhile. A lease that expires after this statement is left to the next call.
   v_acts text[] := array(

@@ -5,7 +5,7 @@
 -- 'session_closed': nothing is written, because the session has ended, its lease has expired, or it is a call or of a video, which a
 -- worker reports.
 --
--- Lock order: callers (lock_caller), sessions (lock_sessions), claims, events. No meter and no account: what is reported is held
+-- Lock order: callers (lock_caller), sessions (lock_sessions), claims, events. No meter and no account: reported usage is held
 -- already. The trigger of the migration 0018 locks them at the first report of a session from before it, which comes alone.
 -- One form serves one report and many. A second form for a single report would save about a tenth of its time, and what is decided
 -- about each in a loop costs a single report less than a query of the list, and a batch of 32 no more.
@@ -23,6 +23,8 @@ declare
   v_sessions public.usage_sessions[] := rta.lock_sessions(p_callers, p_caller_at, v_valid_until, p_changes, p_wait);
   v_reported public.usage_sessions[]; -- those that are written, after the report
   v_reported_at bigint[];             -- the report of each
+  v_session public.usage_sessions;
+  v_calls text[];
   v_started public.usage_sessions[];
   v_records json[];
   v_outcomes rta.session_change_outcome[];
@@ -36,23 +38,39 @@ begin
   v_now := date_trunc('milliseconds', clock_timestamp());
   v_utc := v_now at time zone 'utc';
   v_outcomes := rta.change_outcomes(p_callers, p_caller_at, v_valid_until, p_changes, v_sessions, p_claims, v_now);
-  with reported as (
-    update public.usage_sessions session set
-      status = 'started', started_at = coalesce(session.started_at, v_now),
-      used = least(session.reserved, greatest(session.used, change.used)),
-      reported_by = p_callers[p_caller_at[change.ordinality]].id,
-      expires_at = (v_utc + make_interval(secs => change.lease_seconds)) at time zone 'utc', version = session.version + 1
-    from unnest(p_changes) with ordinality change
-    where v_outcomes[change.ordinality].kind = 'written'
-      and session.tenant_id = p_callers[p_caller_at[change.ordinality]].tenant_id and session.id = change.session_id
-      -- Not as conditions on the row: those the server may read by an index that has all open sessions of the tenant.
-      and v_sessions[change.ordinality].video_id is null and v_sessions[change.ordinality].ended_at is null and v_sessions[change.ordinality].expires_at > v_now
-      and not exists (
-        select from public.calls where calls.tenant_id = session.tenant_id and calls.session_id = session.id
-      )
-    returning change.ordinality as at, session
-  )
-  select array_agg(reported.at), array_agg(reported.session) into v_reported_at, v_reported from reported;
+  v_calls := rta.calls_of(v_sessions);
+  if cardinality(p_changes) = 1 then
+    -- One table, which Citus plans once.
+    if v_outcomes[1].kind = 'written' and v_sessions[1].video_id is null and v_sessions[1].ended_at is null
+      and v_sessions[1].expires_at > v_now and v_calls = '{}' then
+      update public.usage_sessions session set
+        status = 'started', started_at = coalesce(session.started_at, v_now),
+        used = least(session.reserved, greatest(session.used, p_changes[1].used)),
+        reported_by = p_callers[p_caller_at[1]].id,
+        expires_at = (v_utc + make_interval(secs => p_changes[1].lease_seconds)) at time zone 'utc',
+        version = session.version + 1
+      where session.tenant_id = v_sessions[1].tenant_id and session.id = v_sessions[1].id
+      returning * into v_session;
+      v_reported := array[v_session];
+      v_reported_at := '{1}';
+    end if;
+  else
+    with reported as (
+      update public.usage_sessions session set
+        status = 'started', started_at = coalesce(session.started_at, v_now),
+        used = least(session.reserved, greatest(session.used, change.used)),
+        reported_by = p_callers[p_caller_at[change.ordinality]].id,
+        expires_at = (v_utc + make_interval(secs => change.lease_seconds)) at time zone 'utc', version = session.version + 1
+      from unnest(p_changes) with ordinality change
+      where v_outcomes[change.ordinality].kind = 'written'
+        and session.tenant_id = p_callers[p_caller_at[change.ordinality]].tenant_id and session.id = change.session_id
+        -- Not as conditions on the row: those the server may read by an index that has all open sessions of the tenant.
+        and v_sessions[change.ordinality].video_id is null and v_sessions[change.ordinality].ended_at is null and v_sessions[change.ordinality].expires_at > v_now
+        and session.id <> all (v_calls)
+      returning change.ordinality as at, session
+    )
+    select array_agg(reported.at), array_agg(reported.session) into v_reported_at, v_reported from reported;
+  end if;
   for v_index in 1 .. coalesce(cardinality(v_reported), 0) loop
     v_at := v_reported_at[v_index];
     if v_sessions[v_at].started_at is null then

@@ -23,6 +23,7 @@ language plpgsql as $$
 declare
   v_now timestamptz := date_trunc('milliseconds', clock_timestamp());
   v_until timestamptz := v_now + make_interval(secs => p_lease_seconds);
+  v_due timestamptz;
   v_tenant record;
   v_job public.jobs;
   v_first integer; -- of the slots for such a job
@@ -31,12 +32,12 @@ declare
   v_attempts integer;
 begin
   -- In order: so one entry of the index is read, and not the table until a job is due.
-  if (
-    select coalesce(due.leased_until, due.run_at) from public.jobs due
-    order by coalesce(due.leased_until, due.run_at) limit 1
-  ) <= v_now is not true then
+  select coalesce(due.leased_until, due.run_at) into v_due from public.jobs due
+  order by coalesce(due.leased_until, due.run_at) limit 1;
+  if v_due <= v_now is not true then
     return;
   end if;
+  -- A shard is held from here on.
   for v_tenant in
     select * from rta.tenants_to_serve(v_now, p_slots, p_kinds)
   loop

@@ -470,6 +470,7 @@ export type ReportedCall = {
   roomNumber: number | null;
   gapCount: number | null;
   gapSeconds: number | null;
+  lostProcesses: number | null;
 };
 const reportedCall = composite<ReportedCall>(
   "sessionId",
@@ -480,6 +481,7 @@ const reportedCall = composite<ReportedCall>(
   "roomNumber",
   "gapCount",
   "gapSeconds",
+  "lostProcesses",
 );
 
 export type ReportedTurn = {

@@ -43,7 +43,7 @@ const moveTo = async (worker: string, from: string, id: SessionId, features = CA
 
 describe("a conversation", () => {
   test("new: its worker gets an empty one", async () => {
-    expect((await callAt("wrk_new")).history).toEqual({ segments: [] });
+    expect((await callAt("wrk_new")).history).toEqual({ segments: [], handed_over: false, lost_processes: 0 });
   });
 
   test("at a worker of the release before: it is not told, and nothing changes for it", async () => {
@@ -78,7 +78,7 @@ describe("a conversation", () => {
     const { session_id: id } = await callAt("wrk_key");
     await put("wrk_key", id, { segments: [asks("a tulip?")] });
     await db.client`update call_segments set segment = 'another key' where session_id = ${id}`;
-    expect((await moveTo("wrk_next_3", "wrk_key", id))?.history).toEqual({ segments: [] });
+    expect((await moveTo("wrk_next_3", "wrk_key", id))?.history).toMatchObject({ segments: [] });
   });
 
   test("after the end of its call: nothing is left of it, and a report that comes later is refused", async () => {
@@ -91,4 +91,15 @@ describe("a conversation", () => {
       from calls where session_id = ${id}`;
     expect({ ...left }).toEqual({ segments: 0, speaking: null, has_history: false });
   });
+});
+
+test("a worker that stops: its call goes to another one at once, without the reconciler, and the avatar is to be ready before it joins", async () => {
+  const { session_id: id } = await callAt("wrk_stops");
+  await syncOf("wrk_stops", { ...CAN, calls: [{ session_id: id, generation: 1, state: "started", used_seconds: 1 }] });
+  await syncOf("wrk_successor", CAN);
+  await syncOf("wrk_stops", { ...CAN, slots: 0 });
+  const { start: assigned } = await syncOf("wrk_successor", CAN);
+  expect(assigned).toMatchObject([
+    { session_id: id, generation: 2, history: { handed_over: true, lost_processes: 0 } },
+  ]);
 });

@@ -34,6 +34,8 @@ export type WatchedSync = {
 export type LostWorkers = {
   /** Watches the connection of a sync. */
   watch(workerId: string, features: readonly string[], signal: AbortSignal): WatchedSync;
+  /** Gives the calls of a worker that has stopped to others, in the background. The reconciler does so as well. */
+  moveCalls(db: Db): void;
 };
 
 /** Gives the calls of workers without a lease to others, at once. Other processes do the same every two seconds. */
@@ -62,6 +64,11 @@ export const createLostWorkers = (dependencies: Dependencies): LostWorkers => {
   };
 
   return {
+    moveCalls: (db) => {
+      const failed = (error: unknown): void =>
+        log.warn({ error: describeError(error) }, "failed to move the calls of an avatar worker that stops");
+      void moveCalls(db, dependencies, realtimeOf(dependencies)).catch(failed);
+    },
     watch: (workerId, features, signal) => {
       if (workers.size >= MAX_WORKERS) workers.clear();
       const worker = workers.get(workerId) ?? { arrivals: 0, leaseEnds: null };

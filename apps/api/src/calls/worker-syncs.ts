@@ -101,14 +101,15 @@ const presentResume = (
 
 /** The conversation until now, for a worker that goes on with it, without the segments that another WEBHOOK_SECRET_KEY has sealed. */
 const presentHistory = (
-  { brought, sessionId, history }: Assignment,
+  { brought, sessionId, history, isHandedOver, lostProcesses }: Assignment,
   features: readonly string[],
   { webhooks }: Dependencies,
 ): Pick<AssignedCall, "history"> => {
   if (brought !== null || !features.includes(RECOVERY)) return {};
-  if (history.length === 0) return { history: { segments: [] } };
+  const earlier = { handed_over: isHandedOver, lost_processes: lostProcesses };
+  if (history.length === 0) return { history: { segments: [], ...earlier } };
   const { openSegment } = transcriptSeals(webhooks.sealingKey, sessionId);
-  return { history: { segments: history.map(openSegment).filter((segment) => segment !== null) } };
+  return { history: { segments: history.map(openSegment).filter((segment) => segment !== null), ...earlier } };
 };
 
 const presentAssigned = async (
@@ -284,6 +285,10 @@ const createMemory = () => {
   };
 };
 
+/** Whether the worker stops: it hands its calls over. */
+const isGoodbye = ({ slots, calls, features }: SyncRequest): boolean =>
+  slots === 0 && calls.length === 0 && !features.includes(SHARED_SLOTS);
+
 /** Returns a function that does a sync. */
 export const createWorkerSyncs = (dependencies: Dependencies) => {
   const { config, metrics } = dependencies;
@@ -349,6 +354,7 @@ export const createWorkerSyncs = (dependencies: Dependencies) => {
     const watched = lostWorkers.watch(workerId, request.features, signal);
     try {
       const first = await syncOnce(sync, watched.written);
+      if (isGoodbye(request)) lostWorkers.moveCalls(db);
       if (first.isNews || isStopping(request)) return first.response;
       const waiting = realtime.waitingWorkers(db);
       const waited = waiting.wait(workerId);

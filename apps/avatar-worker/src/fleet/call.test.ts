@@ -294,7 +294,7 @@ test("a conversation whose process ends: the next one gets what was said, up to 
     { kind: "speaking", segment: segment("assistant", "Three four") },
     { kind: "abort" },
   ];
-  const change = { history: { segments: [segment("user", "Before.")] } };
+  const change = { history: { segments: [segment("user", "Before.")], handed_over: false, lost_processes: 0 } };
   const { call, lines, untilState } = start({ first, again: [{ kind: "tell history" }], change, transcript });
   await untilState("joined");
   await until(() => lines.some((line) => line.includes("Before.|Hi.|One two.|Go on.|Three four")), {
@@ -308,5 +308,21 @@ test("a conversation whose process ends: the next one gets what was said, up to 
     [2, "Go on."],
     [3, "Three four"],
   ]);
+  await call.leave();
+});
+
+test("a call that has lost a worker, and loses its process: it has failed, and no third process joins it", async () => {
+  const change = { history: { segments: [], handed_over: false, lost_processes: 1 } };
+  const { call, states, untilState } = start({ first: [STARTED, { kind: "abort" }], change });
+  await untilState("ended");
+  expect(states).toEqual(["started 5", "ended 5"]);
+  expect(call.report().reason).toBe("failed");
+});
+
+test("a call that was handed over, and loses its process: another one has it, and the loss is reported", async () => {
+  const change = { history: { segments: [], handed_over: true, lost_processes: 0 } };
+  const { call, untilState } = start({ first: [STARTED, { kind: "abort" }], change });
+  await untilState("joined");
+  expect(call.report().lost_processes).toBe(1);
   await call.leave();
 });

@@ -68,7 +68,10 @@ const createRecord = (assigned: AssignedCall, log: Logger, parts: CallParts) => 
   return {
     current: () => current,
     left: () => noteLeft("left"),
-    report: (): ReportedCall => ({ session_id, generation, ...current }),
+    report: (lost_processes: number): ReportedCall => ({
+      ...{ session_id, generation, ...current },
+      ...(lost_processes > 0 && { lost_processes }),
+    }),
     /** As a new process gets it: in the newest room. */
     assigned: (): AssignedCall => {
       const rest = { ...newest, used_seconds: current.used_seconds };
@@ -123,6 +126,7 @@ export const startCall = (assigned: AssignedCall, parts: CallParts): Call => {
   const said = createSaid(assigned, parts.service);
   const turns = createTurns((fresh) => running.send({ kind: "turns", turns: fresh }), parts.onChange);
   let restarts = 0;
+  const lostBefore = assigned.history?.lost_processes ?? 0;
   let started = 0;
   let ending: EndReason | null = null;
   let leaving: Promise<void> | null = null;
@@ -145,7 +149,7 @@ export const startCall = (assigned: AssignedCall, parts: CallParts): Call => {
     // A stranger's room that has ended one process would end the next one as well.
     const isHostile = isCrash && agent_identity !== null;
     if (ending !== null) finish(ending);
-    else if (isHostile || restarts >= MAX_RESTARTS || started >= MAX_PROCESSES) finish("failed");
+    else if (isHostile || lostBefore + restarts >= MAX_RESTARTS || started >= MAX_PROCESSES) finish("failed");
     else {
       if (running.hasReported()) restarts++;
       running = run();
@@ -171,7 +175,7 @@ export const startCall = (assigned: AssignedCall, parts: CallParts): Call => {
     return leaveProcess(running);
   };
   return {
-    report: () => ({ ...record.report(), ...turns.report(), ...usage.report() }),
+    report: () => ({ ...record.report(restarts), ...turns.report(), ...usage.report() }),
     turns,
     move: (to) => {
       const isNew = record.move(to);

@@ -40,7 +40,7 @@ export const createSaid = (assigned: AssignedCall, service: Pick<Service, "trans
     cutOff: () => {
       if (speaking) add(speaking);
     },
-    assigned: (call) => (history ? { ...call, history: { segments: [...newest] } } : call),
+    assigned: (call) => (history ? { ...call, history: { ...history, segments: [...newest] } } : call),
     finish: async () => {
       if (transcript) await sender.finish();
       else sender.drop();

@@ -40,8 +40,11 @@ const MAX_QUICK_SYNCS = 4;
 const RETRY_MS = [100, 250, 500];
 /** Changes within this time go into one sync. */
 const GATHER_MS = 20;
-/** What was heard, of all calls in one sync, in UTF-16 units. */
+/** The heard words of all calls in one sync, in UTF-16 units. */
 const MAX_HEARD_LENGTH = 64 * 1024;
+/** How long a worker that stops goes on with its calls: their next workers join within a second. */
+const HANDOVER_MS = 4000;
+const HANDOVER_POLL_MS = 50;
 /** The maximum time for the last sync. */
 const GOODBYE_MS = 2000;
 
@@ -190,7 +193,7 @@ const pauseByClock: Pause = (ms, signal) =>
     signal.addEventListener("abort", end);
   });
 
-/** What the service learns of calls at once. */
+/** The news of calls for the service. */
 const statesOf = (calls: readonly ReportedCall[]): string =>
   JSON.stringify(
     calls.map(({ session_id, generation, state, usage = null, turns = [] }) => [
@@ -234,8 +237,9 @@ const createForm = ({ features: rendererFeatures, preloads, conversation, isShar
       const catalog = conversation && wantsCatalog && conversationCatalog(conversation);
       // A replica of the release before refuses a call with a field that it does not know.
       const can = (feature: string): boolean => serviceFeatures.includes(feature);
-      const sent = boundHeard(calls).map(({ resume, turns, usage, ...call }) => ({
+      const sent = boundHeard(calls).map(({ resume, turns, usage, lost_processes, ...call }) => ({
         ...call,
+        ...(lost_processes && can(RECOVERY) && { lost_processes }),
         ...(resume && can(RESUME) && { resume }),
         ...(turns && can(TURNS) && { turns }),
         ...(usage && can(CONVERSATION) && { usage }),
@@ -288,6 +292,19 @@ export const combinedSyncs = (syncs: readonly Sync[]): Sync => ({
     await Promise.all(syncs.map((sync) => sync.stop()));
   },
 });
+
+/** Sends the last sync: the calls go to other workers. Resolves when no avatar is with its person any more, or after some seconds. */
+const handOver = async (service: Service, goodbye: SyncRequest, report: () => ReportedCall[]): Promise<void> => {
+  try {
+    await service.sync(goodbye, AbortSignal.timeout(GOODBYE_MS));
+  } catch {
+    return;
+  }
+  const endsAt = performance.now() + HANDOVER_MS;
+  // LiveKit puts each avatar out when its successor joins.
+  const isServed = (): boolean => report().some(({ state }) => state === "started");
+  while (isServed() && performance.now() < endsAt) await new Promise((next) => setTimeout(next, HANDOVER_POLL_MS));
+};
 
 /** Syncs until `stop`. One sync is at the service at all times, and waits there for work. `pause`: between two syncs. */
 export const startSync = (parts: SyncParts, pause: Pause = pauseByClock): Sync => {
@@ -361,10 +378,9 @@ export const startSync = (parts: SyncParts, pause: Pause = pauseByClock): Sync =
       isStopping = true;
       change.abort();
       await loop;
+      await handOver(service, form.goodbye(), calls.report);
       lease.stop();
       await calls.leaveAll();
-      // Without it, the service would wait until the lease ends.
-      await service.sync(form.goodbye(), AbortSignal.timeout(GOODBYE_MS)).catch(() => {});
     },
   };
 };

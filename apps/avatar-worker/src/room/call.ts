@@ -273,6 +273,8 @@ const goTo = (call: CallState, access: Access): void => {
   });
   newer.catch(() => {});
   const join = async (): Promise<void> => {
+    // The avatar of another worker is in the room until this one joins.
+    if (call.assigned.history?.handed_over && number === 1) await call.opening.catch(() => {});
     if (call.reason !== null || call.leaving || !isNewest()) return;
     const connection = connect(call.assigned, access, () => void end(call, "agent_ended"));
     call.connections.push(connection);

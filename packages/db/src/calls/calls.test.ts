@@ -168,7 +168,7 @@ describe("the room", () => {
           limit: "session_cap",
           usedSeconds: 0,
           hasTranscript: false,
-          history: [],
+          ...{ history: [], isHandedOver: false, lostProcesses: 0 },
           ...{ roomNumber: 1, gapCount: 0, gapSeconds: 0 },
           brought: null,
           defaultVoiceId: null,

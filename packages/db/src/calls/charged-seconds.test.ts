@@ -166,12 +166,14 @@ describe("a call whose worker is lost", () => {
     expect(await state()).toMatchObject({ worker: "one", generation: 1 });
   });
 
-  test("that has moved before, and whose worker stops: ends at once", async () => {
+  test("moved before, at a worker that stops: waits for a slot of another one, and moves again", async () => {
     const { syncOne } = await world();
     await syncOne("started", 1);
     await client`update calls set generation = 2`;
     await sync(db, "one", { slots: 0, calls: [] });
-    expect(await expire()).toMatchObject({ moved: 0, ended: 1 });
+    expect(await expire()).toMatchObject({ moved: 0, ended: 0 });
+    await sync(db, "two", { slots: 1, calls: [] });
+    expect(await expire()).toMatchObject({ moved: 1, ended: 0 });
   });
 
   test("a worker, marked as lost after a later sync, or twice: not marked", async () => {

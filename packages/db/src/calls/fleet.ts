@@ -42,6 +42,10 @@ export type Assignment = {
   hasTranscript: boolean;
   /** The newest segments of what was said until now, sealed. */
   history: readonly Uint8Array[];
+  /** Whether a worker that stops has handed it over. */
+  isHandedOver: boolean;
+  /** How many processes the call has lost: its own, and workers. */
+  lostProcesses: number;
   /** What an agent has brought; null: the service makes the token. */
   brought: { url: string; token: Uint8Array; agentIdentity: string } | null;
 };
@@ -136,12 +140,15 @@ export const syncWorker = async (
   const entryIds = calls
     .filter(({ state }) => state === "ended")
     .flatMap(() => [newId("ent", now, random), newId("ent", now, random)]);
-  const reported = calls.map(({ session_id, generation, state, used_seconds, reason = null, resume }) => ({
-    ...{ sessionId: session_id, generation, state, usedSeconds: used_seconds, reason },
-    roomNumber: resume?.room_number ?? null,
-    gapCount: resume?.gap_count ?? null,
-    gapSeconds: resume?.gap_seconds ?? null,
-  }));
+  const reported = calls.map(
+    ({ session_id, generation, state, used_seconds, reason = null, resume, lost_processes = null }) => ({
+      ...{ sessionId: session_id, generation, state, usedSeconds: used_seconds, reason },
+      roomNumber: resume?.room_number ?? null,
+      gapCount: resume?.gap_count ?? null,
+      gapSeconds: resume?.gap_seconds ?? null,
+      lostProcesses: lost_processes,
+    }),
+  );
   const turns = calls.flatMap(({ session_id, generation, turns: listed = [] }) =>
     listed.map(({ turn_id, status, heard }) => ({ sessionId: session_id, generation, turnId: turn_id, status, heard })),
   );

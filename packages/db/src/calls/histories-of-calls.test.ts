@@ -96,7 +96,7 @@ describe("a worker that is lost", () => {
     expect(await left(id)).toMatchObject({ segments: 16 });
   });
 
-  test("for good, in a call with a transcript: what was heard of the last answer is delivered", async () => {
+  test("for good, in a call with a transcript: the heard part of the last answer is delivered", async () => {
     const one = await world();
     const id = await one.start({ transcript: RECEIVER });
     await say(id, ["a"], { speaking: "b" });
@@ -177,5 +177,50 @@ describe("the end of a call erases what was said in it", () => {
     await client`update calls set has_history = true, speaking = 'x' where session_id = ${id}`;
     await endDueCalls(db, 10, operatorOrigin());
     expect(await left(id)).toEqual(NOTHING);
+  });
+});
+
+describe("a call that loses processes", () => {
+  const moveTo = async (to: string) => {
+    await sync(db, to, { slots: 1 });
+    return expireWorkers(db, operatorOrigin());
+  };
+  const playing = (id: SessionId, worker: string, generation: number, fields = {}) =>
+    sync(db, worker, { slots: 1, calls: [report(id, "started", 1, { generation, ...fields })] });
+
+  test("one at its worker, and then the worker: it has failed, and nobody else gets it", async () => {
+    const id = await (await world()).start();
+    await sync(db, "one", { slots: 4, calls: [report(id, "joining", 1, { lost_processes: 1 })] });
+    await playing(id, "one", 1, { lost_processes: 1 });
+    await endLease(db, "one");
+    expect(await moveTo("two")).toMatchObject({ moved: 0, ended: 1 });
+    const [session] = await client`select reason from usage_sessions where id = ${id}`;
+    expect(session?.["reason"]).toBe("failed");
+  });
+
+  test("a worker: the next one is told, for it has failed with the next loss", async () => {
+    const id = await (await world()).start();
+    await endLease(db, "one");
+    expect(await moveTo("two")).toMatchObject({ moved: 1 });
+    const { start } = await sync(db, "two", { slots: 1 });
+    expect(start).toMatchObject([{ generation: 2, isHandedOver: false, lostProcesses: 1 }]);
+    await playing(id, "two", 2);
+    await endLease(db, "two");
+    expect(await moveTo("three")).toMatchObject({ moved: 0, ended: 1 });
+  });
+
+  test("whose workers stop one after another: it goes on, and can be lost once after that", async () => {
+    const id = await (await world()).start();
+    const workers = ["one", "two", "three", "four"];
+    for (const [at, to] of workers.slice(1).entries()) {
+      await sync(db, to, { slots: 1 });
+      await sync(db, workers[at] as string, { slots: 0 });
+      expect(await expireWorkers(db, operatorOrigin())).toMatchObject({ moved: 1, ended: 0 });
+      const { start } = await sync(db, to, { slots: 1 });
+      expect(start).toMatchObject([{ generation: at + 2, isHandedOver: true, lostProcesses: 0 }]);
+      await playing(id, to, at + 2);
+    }
+    await endLease(db, "four");
+    expect(await moveTo("five")).toMatchObject({ moved: 1 });
   });
 });

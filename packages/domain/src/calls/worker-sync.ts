@@ -178,6 +178,13 @@ export const ReportedCall = ClosedObject({
       { description: "Of a call whose start had `resume`. `room_number`: of the room that the worker was told last." },
     ),
   ),
+  lost_processes: Type.Optional(
+    Count({
+      maximum: MAX_INTEGER,
+      description:
+        "How many of its processes the call has lost at this worker. Only for a service with the feature `recovery`.",
+    }),
+  ),
   turns: Type.Optional(
     Type.Array(ReportedTurn, {
       minItems: 0,
@@ -251,6 +258,13 @@ export const AssignedCall = ClosedObject({
           minItems: 0,
           maxItems: MAX_HISTORY_SEGMENTS,
           description: "The newest ones that earlier workers have sent, in their order.",
+        }),
+        handed_over: Type.Boolean({
+          description: "A worker that stops is still in the room, until this one joins: be ready before.",
+        }),
+        lost_processes: Count({
+          maximum: MAX_INTEGER,
+          description: "How many processes the call has lost, workers included. With the second one, it has failed.",
         }),
       },
       {

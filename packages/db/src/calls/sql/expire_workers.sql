@@ -1,5 +1,5 @@
--- Takes their calls from workers whose lease has ended. A call gets a free slot of another worker, with the next generation: once,
--- and if one is free. A worker that was found lost has no lease from then on (lose_worker): its calls wait for a free slot until 15
+-- Takes their calls from workers whose lease has ended. A call gets a free slot of another worker, with the next generation, if one is free:
+-- once, unless its worker stops and hands it over, and not after it has lost a process at its worker. A worker that was found lost has no lease from then on (lose_worker): its calls wait for a free slot until 15
 -- seconds (LEASE_SECONDS) after its last sync, and it keeps them if it syncs again. Then a call is ended. Moved or ended, it is charged
 -- the seconds of both sides (used_by_clock). At last the worker and its slots are deleted; it registers again with its next sync. Returns how many calls it has moved and ended, and the rooms of the latter.
 -- At most as many calls as half of `p_entry_ids`. What others have locked is left to the next pass.
@@ -19,6 +19,7 @@ declare
   v_now timestamptz := date_trunc('milliseconds', clock_timestamp());
   v_can_move boolean[] := '{}'; -- of each call: whether it has not moved before
   v_can_wait boolean[] := '{}'; -- of each call
+  v_is_handover boolean[] := '{}'; -- of each call: its worker stops
   v_closing rta.closing;
   v_closings rta.closing[] := '{}'; -- of each call: how it ends, if it does
   v_ended rta.closing[] := '{}';
@@ -31,9 +32,10 @@ begin
     return;
   end if;
   for v_call in
-    select session, call.generation = 1 as can_move,
-      -- A worker without slots stops, and does not come back.
-      worker.synced_at > v_now - interval '15 seconds' and (call.generation = 1 or worker.slots > 0) as can_wait
+    -- A worker without slots stops, and does not come back.
+    select session, worker.slots = 0 as is_handover,
+      worker.slots = 0 or call.generation - call.handovers + call.lost_processes = 1 as can_move,
+      worker.synced_at > v_now - interval '15 seconds' as can_wait
     from fleet.avatar_slots slot
     join fleet.avatar_workers worker on worker.id = slot.worker_id
     join public.usage_sessions session on session.tenant_id = slot.tenant_id and session.id = slot.session_id
@@ -43,6 +45,7 @@ begin
     for no key update of session skip locked
   loop
     v_can_move := v_can_move || v_call.can_move;
+    v_is_handover := v_is_handover || v_call.is_handover;
     v_can_wait := v_can_wait || coalesce(v_call.can_wait, false);
     v_closing := rta.closing_of(
       v_call.session, 'sweep', 'failed', p_entry_ids[2 * cardinality(v_can_move) - 1],
@@ -58,7 +61,7 @@ begin
       if v_can_move[v_at] and moved < cardinality(v_slots) then
         moved := moved + 1;
         perform rta.move_call(
-          v_closings[v_at].tenant_id, v_closings[v_at].session_id, v_slots[moved], v_closings[v_at].charged
+          v_closings[v_at].tenant_id, v_closings[v_at].session_id, v_slots[moved], v_closings[v_at].charged, v_is_handover[v_at]
         );
       elsif not v_can_wait[v_at] then
         v_ended := v_ended || v_closings[v_at];

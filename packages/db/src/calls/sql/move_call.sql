@@ -1,9 +1,11 @@
 -- Gives a call the slot of another worker, and its next generation: reports of the earlier one count no more, and no seconds until
 -- the new worker has both sides. `p_used`: what the call has used until then.
+-- `p_is_handover`: the earlier worker stops, and is no loss.
 -- The turns that the earlier worker has got have failed: it may have said them, and they must not be said twice.
 -- What the avatar was saying is kept as far as it was heard (keep_speaking).
 -- Lock order: the call, its turns, the slots. The calling function has locked the session and the new slot.
-create function rta.move_call(p_tenant_id text, p_session_id text, p_slot rta.free_slot, p_used bigint) returns void
+create function rta.move_call(p_tenant_id text, p_session_id text, p_slot rta.free_slot, p_used bigint, p_is_handover boolean)
+returns void
 language plpgsql as $$
 declare
   v_now timestamptz := date_trunc('milliseconds', clock_timestamp());
@@ -11,7 +13,7 @@ begin
   update public.usage_sessions set used = p_used, version = version + 1
   where tenant_id = p_tenant_id and id = p_session_id and used < p_used;
   perform rta.keep_speaking(array[p_tenant_id], array[p_session_id]);
-  update public.calls set generation = generation + 1, counts_from = null
+  update public.calls set generation = generation + 1, handovers = handovers + p_is_handover::integer, counts_from = null
   where tenant_id = p_tenant_id and session_id = p_session_id;
   update public.call_turns turn
   set status = 'failed', text = null, instructions = null, ended_at = v_now, version = turn.version + 1

@@ -37,7 +37,8 @@ create type rta.call_queue as (
 create type rta.reported_call as (
   session_id text, generation integer, state text, used_seconds bigint, reason text,
   -- Null of a worker that cannot move calls.
-  room_number integer, gap_count integer, gap_seconds integer
+  room_number integer, gap_count integer, gap_seconds integer,
+  lost_processes integer -- of the call at workers that have their lease; null: the worker does not say
 );
 
 -- What a conversation has used, as its worker reports it.

@@ -4,7 +4,7 @@ create function rta.work_of_worker(p_worker_id text, p_calls rta.reported_call[]
 language sql stable as $$
   with own as materialized (
     select slot.tenant_id, slot.session_id, call.generation, call.room, call.room_name, call.mode, call.input, call.max_seconds,
-      call.room_number, call.gap_count, call.gap_seconds, call.has_history, session.reserved / session.price as held_seconds,
+      call.room_number, call.gap_count, call.gap_seconds, call.has_history, call.handovers, call.lost_processes, session.reserved / session.price as held_seconds,
       agent.session_id is not null as has_agent, agent.url, agent.token, agent.identity
     from fleet.avatar_slots slot
     join public.calls call on call.tenant_id = slot.tenant_id and call.session_id = slot.session_id
@@ -33,6 +33,7 @@ language sql stable as $$
             order by one.generation desc, one.n desc limit 64
           ) newest
         ) end,
+        'isHandedOver', own.handovers > 0, 'lostProcesses', own.generation - 1 - own.handovers + own.lost_processes,
         'roomNumber', own.room_number, 'gapCount', own.gap_count, 'gapSeconds', own.gap_seconds, 'brought', case when own.url is not null then json_build_object(
           'url', own.url, 'token', encode(own.token, 'hex'), 'agentIdentity', own.identity
         ) end

@@ -26,17 +26,18 @@ declare
   v_counts_from timestamptz[] := '{}';
   v_gap_counts integer[] := '{}';
   v_gap_seconds integer[] := '{}';
+  v_lost_processes integer[] := '{}';
   v_rooms text[] := '{}';
 begin
   for v_report in
-    select session, call.counts_from, report.state, report.used_seconds, report.reason, report.gap_count, report.gap_seconds,
+    select session, call.counts_from, report.state, report.used_seconds, report.reason, report.gap_count, report.gap_seconds, report.lost_processes,
       case when call.room <> 'foreign' then call.room_name end as room_name
     from (select distinct on (session_id, generation) * from unnest(p_calls)) report
     join fleet.avatar_slots slot on slot.session_id = report.session_id and slot.worker_id = p_worker_id
     join public.calls call
       on call.tenant_id = slot.tenant_id and call.session_id = slot.session_id and call.generation = report.generation
     join public.usage_sessions session on session.tenant_id = slot.tenant_id and session.id = slot.session_id
-    where report.state = 'ended' or report.state = 'started' and call.counts_from is null
+    where report.state = 'ended' or report.lost_processes > call.lost_processes or report.state = 'started' and call.counts_from is null
       or report.state in ('joining', 'joined') and call.counts_from is not null
       or (report.state = 'started' or session.started_at is not null)
         and session.expires_at <= v_now + make_interval(secs => p_lease_seconds - 10)
@@ -58,6 +59,7 @@ begin
       ) end;
       v_gap_counts := v_gap_counts || v_report.gap_count;
       v_gap_seconds := v_gap_seconds || v_report.gap_seconds;
+      v_lost_processes := v_lost_processes || v_report.lost_processes;
     end if;
     if v_report.state = 'ended' then
       v_closing := rta.closing_of(
@@ -71,12 +73,14 @@ begin
   end loop;
   if cardinality(v_session_ids) > 0 then
     update public.calls call set counts_from = counted.counts_from,
-      gap_count = greatest(call.gap_count, counted.gap_count), gap_seconds = greatest(call.gap_seconds, counted.gap_seconds)
-    from unnest(v_tenant_ids, v_session_ids, v_counts_from, v_gap_counts, v_gap_seconds)
-      counted (tenant_id, session_id, counts_from, gap_count, gap_seconds)
+      gap_count = greatest(call.gap_count, counted.gap_count), gap_seconds = greatest(call.gap_seconds, counted.gap_seconds),
+      lost_processes = greatest(call.lost_processes, counted.lost_processes)
+    from unnest(v_tenant_ids, v_session_ids, v_counts_from, v_gap_counts, v_gap_seconds, v_lost_processes)
+      counted (tenant_id, session_id, counts_from, gap_count, gap_seconds, lost_processes)
     where call.tenant_id = counted.tenant_id and call.session_id = counted.session_id and (
       call.counts_from is distinct from counted.counts_from
       or call.gap_count < counted.gap_count or call.gap_seconds < counted.gap_seconds
+      or call.lost_processes < counted.lost_processes
     );
   end if;
   perform rta.write_usage(p_usage);

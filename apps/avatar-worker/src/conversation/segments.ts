@@ -3,7 +3,7 @@ import { MAX_SEGMENT_LENGTH, type TranscriptSegment } from "@realtime-avatar/dom
 import type { Transcript } from "./speaking/speaking.ts";
 
 /** A text as a segment can have it: what providers send can be anything. */
-const segmentText = (text: string): string =>
+export const segmentText = (text: string): string =>
   text.slice(0, MAX_SEGMENT_LENGTH).replaceAll("\0", " ").toWellFormed().trim();
 
 const firstWord = (text: string): string => /\S+/.exec(text)?.[0] ?? "";

@@ -24,7 +24,7 @@ const receive = () => {
       },
     },
   };
-  const voice = receiveVoice(room as never, "agent", () => floods++);
+  const voice = receiveVoice(room as never, "agent", () => floods++, null);
   return {
     voice,
     floods: () => floods,
@@ -90,7 +90,7 @@ const roomOfAgent = () => {
 
 test("an agent that does not respond: 32 calls of it wait, one after another, and each that has ended makes room", async () => {
   const { room, calls, answerAll } = roomOfAgent();
-  const voice = receiveVoice(room as never, "agent", () => {});
+  const voice = receiveVoice(room as never, "agent", () => {}, null);
   const tell = async (): Promise<void> => {
     for (let count = 0; count < 40; count++) voice.tellLoss();
     await Bun.sleep(0);
@@ -150,7 +150,7 @@ const speakingRoom = () => {
 
 test("the voice of an agent: the renderer knows each frame before it is handed on, with the time until it is heard", async () => {
   const { room, say, interrupt } = speakingRoom();
-  const voice = receiveVoice(room as never, "agent", () => {});
+  const voice = receiveVoice(room as never, "agent", () => {}, null);
   let queuedMs = 0;
   let playedMs = 0;
   let knownMs = 0;

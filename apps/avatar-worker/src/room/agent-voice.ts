@@ -5,7 +5,9 @@
  */
 import { setTimeout as pause } from "node:timers/promises";
 import { type Room, RoomEvent, RpcError, type RpcInvocationData } from "@livekit/rtc-node";
+import type { TranscriptSegment } from "@realtime-avatar/domain/calls/transcript";
 import { type Rendering, SAMPLE_RATE } from "../renderer/renderer.ts";
+import { createAgentTranscript } from "./agent-transcript.ts";
 import type { Published } from "./publish.ts";
 import { createSegments, type Segments } from "./segments.ts";
 
@@ -102,12 +104,33 @@ const createCaller = ({ localParticipant }: Room, destinationIdentity: string) =
   };
 };
 
+/** Takes what the agent and those that it hears have said. `onActivity` is called for each text of the agent. */
+const receiveTranscription = (
+  room: Room,
+  identity: string,
+  onSegment: ((segment: TranscriptSegment) => void) | null,
+  onActivity: () => void,
+): void => {
+  const speakers = () => [identity, room.localParticipant?.identity];
+  const transcript = onSegment && createAgentTranscript(speakers, onSegment);
+  room.registerTextStreamHandler(TRANSCRIPTION_TOPIC, (reader, { identity: sender }) => {
+    if (transcript) transcript(reader, sender);
+    else void reader.close();
+    if (sender === identity) onActivity();
+  });
+};
+
 /**
  * Receives the voice of the participant `identity` alone. To be called in the room before the avatar is published:
  * an agent speaks as soon as it sees the picture. `onFlood` is called when much comes that is not played, and for a track of
- * somebody: the avatar asks for none.
+ * somebody: the avatar asks for none. `onSegment`: takes what is said in the room; null when the call has no transcript.
  */
-export const receiveVoice = (room: Room, identity: string, onFlood: () => void): AgentVoice => {
+export const receiveVoice = (
+  room: Room,
+  identity: string,
+  onFlood: () => void,
+  onSegment: ((segment: TranscriptSegment) => void) | null,
+): AgentVoice => {
   const { call, reset } = createCaller(room, identity);
   const report = (samples: number, isInterrupted: boolean): void => {
     // The agent takes no other members.
@@ -170,10 +193,7 @@ export const receiveVoice = (room: Room, identity: string, onFlood: () => void):
     // Each segment of the agent has an end.
     if (sender === identity) report(0, true);
   });
-  room.registerTextStreamHandler(TRANSCRIPTION_TOPIC, (reader, { identity: sender }) => {
-    void reader.close();
-    if (sender === identity) output?.onActivity();
-  });
+  receiveTranscription(room, identity, onSegment, () => output?.onActivity());
   room.localParticipant?.registerRpcMethod(CLEAR_BUFFER, clearBuffer);
   room.on(RoomEvent.TrackSubscribed, onFlood);
 

@@ -84,7 +84,10 @@ const publish = async (call: CallState, { room, joining }: Connection): Promise<
   const { agent_identity, mode, used_seconds, away_seconds, idle_seconds } = assigned;
   await joining;
   const onFlood = (): void => void end(call, "agent_ended");
-  const voice = agent_identity === null ? null : receiveVoice(room, agent_identity, onFlood);
+  const voice =
+    agent_identity === null
+      ? null
+      : receiveVoice(room, agent_identity, onFlood, call.parts.echo.segments?.onSegment ?? null);
   const rendering = await call.opening;
   // After the voice is received: an agent speaks as soon as it sees the picture.
   if (agent_identity !== null) {

@@ -2,6 +2,8 @@
 import { LIVE_MODEL_ID } from "@realtime-avatar/domain/avatars/models";
 import { CreateAvatar } from "@realtime-avatar/domain/avatars/schemas";
 import { hasLoopback, readHosts } from "@realtime-avatar/domain/calls/brought-room";
+import { MAX_CALL_SECONDS } from "@realtime-avatar/domain/calls/limits";
+import { MAX_SESSION_SECONDS } from "@realtime-avatar/domain/credits/schemas";
 import { isValid } from "@realtime-avatar/domain/schema";
 import { DEFAULT_MAX_RUNNING_VIDEOS } from "@realtime-avatar/domain/videos/limits";
 import { type LivekitConfig, readLivekitConfig } from "@realtime-avatar/livekit/config";
@@ -79,6 +81,8 @@ export type ApiConfig = CommonConfig & {
   conversationPriceMicrosPerSecond: number;
   /** How many tokens the conversations of a tenant may use on a day, in UTC; null: as many as they want. */
   dailyTokens: number | null;
+  /** The longest call of a tenant for which the operator has set no limit, in seconds. */
+  maxCallSeconds: number;
   /** How long a session may wait for its start, and how long it lasts after each report, in seconds. */
   sessionStartSeconds: number;
   sessionLeaseSeconds: number;
@@ -95,7 +99,7 @@ export type ApiConfig = CommonConfig & {
 const readNumber = (variables: Variables, name: string, minimum: number, maximum = 1_000_000): number | null =>
   readInteger(variables, name, null, [minimum, maximum]);
 
-/** At this price the longest session still costs less than 2^53 credit micros. */
+/** At this price a session of half an hour still costs less than 2^53 credit micros. */
 const MAX_PRICE = 1_000_000_000_000;
 const MAX_LEASE_SECONDS = 86_400;
 const MAX_DAILY_TOKENS = 1_000_000_000_000;
@@ -180,6 +184,8 @@ const readSettings = (variables: Variables): ApiConfig => {
     conversationPriceMicrosPerSecond:
       readNumber(variables, "CONVERSATION_PRICE_MICROS_PER_SECOND", 1, MAX_PRICE) ?? creditPriceMicrosPerSecond,
     dailyTokens: readNumber(variables, "LLM_DAILY_TOKENS", 1, MAX_DAILY_TOKENS),
+    maxCallSeconds:
+      readNumber(variables, "MAX_CALL_SECONDS", MAX_SESSION_SECONDS, MAX_CALL_SECONDS) ?? MAX_SESSION_SECONDS,
     sessionStartSeconds: readNumber(variables, "SESSION_START_SECONDS", 1, MAX_LEASE_SECONDS) ?? 60,
     sessionLeaseSeconds: readNumber(variables, "SESSION_LEASE_SECONDS", 1, MAX_LEASE_SECONDS) ?? 60,
     redisUrl: readVariable<string | null>(variables, "REDIS_URL", null, "a redis:// or rediss:// URL", (text) =>

@@ -40,6 +40,7 @@ export type AppOptions = {
     | "maxAssetBytesPerTenant"
     | "maxAssetsPerTenant"
     | "maxActiveKeysPerTenant"
+    | "maxCallSeconds"
     | "maxRunningVideosPerTenant"
     | "oidc"
     | "rateLimit"

@@ -33,7 +33,8 @@ const RIGHTS = [
   `select, update (settled, reserved, open_sessions, low_threshold, exhausted_at, version, updated_at)
     on public.credit_accounts`,
   "select, insert, update (settled, reserved, open_sessions, spend_notice, expiry_notice) on public.api_key_meters",
-  `select, insert, update (status, used, reported, reported_by, closed_by, must_end, is_counted, reason, version, started_at,
+  // `reserved`: the hold of a call grows.
+  `select, insert, update (status, used, reserved, reported, reported_by, closed_by, must_end, is_counted, reason, version, started_at,
     ended_at, expires_at) on public.usage_sessions`,
   "select, insert, update (name, role, version), delete on public.users",
   "select, insert, update (counter, is_backed_up, name, version, last_used_at), delete on public.passkeys",

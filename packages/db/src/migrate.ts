@@ -55,6 +55,7 @@ import keptTranscripts from "../migrations/0047_kept_transcripts.sql" with { typ
 import keptTranscriptIndexes from "../migrations/0048_kept_transcript_indexes.sql" with { type: "text" };
 import recovery from "../migrations/0049_recovery.sql" with { type: "text" };
 import callHistoryIndex from "../migrations/0050_call_history_index.sql" with { type: "text" };
+import maxCallSeconds from "../migrations/0051_max_call_seconds.sql" with { type: "text" };
 import journal from "../migrations/meta/_journal.json";
 import { applyMigrations, type Migration } from "./apply-migrations.ts";
 import type { Db } from "./connection/pool.ts";
@@ -116,6 +117,7 @@ const TEXTS = [
   keptTranscriptIndexes,
   recovery,
   callHistoryIndex,
+  maxCallSeconds,
 ];
 
 /** The key of the advisory lock: any number, the same in every replica. */

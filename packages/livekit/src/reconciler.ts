@@ -11,6 +11,7 @@ import {
   endDueCalls,
   endLostCall,
   expireWorkers,
+  growHolds,
   listAwaitedAgents,
   listRoomsToDelete,
   type MissingRoom,
@@ -32,6 +33,8 @@ import { LivekitError, type Rooms } from "./rooms.ts";
 export const INTERVALS_MS = { end: 2000, list: 4500 };
 /** Calls that one statement ends at most. */
 const CALLS = 250;
+/** Holds that one statement grows at most. */
+const GROWTHS = 100;
 /** Rooms of ended calls that one pass looks at, and calls without a room that it ends. The others follow in the next pass. */
 const ROOMS = 1000;
 /** Agents that one pass dispatches again. */
@@ -119,6 +122,14 @@ const forEach = async <Item>(
 const changesOf = ({ ended, moved = 0 }: EndedCalls & { moved?: number }): SpanAttributes | null =>
   ended > 0 || moved > 0 ? { ended, moved } : null;
 
+/** Grows the holds of calls that go on. */
+const growAll = async (state: State): Promise<void> => {
+  for (let last = GROWTHS; last === GROWTHS && !state.isStopping(); ) {
+    const grow = () => growHolds(state.db, GROWTHS, originOf(state));
+    last = await traced(state, "grow_holds", {}, grow, (grown) => (grown > 0 ? { grown } : null));
+  }
+};
+
 /** Ends the calls that must end, and gives those of lost workers to others. Returns the rooms to delete. */
 const endCalls = async (state: State): Promise<string[]> => {
   const { db, stats, log, isStopping, failed } = state;
@@ -141,7 +152,8 @@ const endCalls = async (state: State): Promise<string[]> => {
     moved = expired.moved;
     count(expired);
   };
-  // One that fails stops neither the other nor the deletion of rooms.
+  // One that fails stops neither the others nor the deletion of rooms.
+  await growAll(state).catch(failed);
   await endDue().catch(failed);
   await expire().catch(failed);
   stats.ended += ended;

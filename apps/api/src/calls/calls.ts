@@ -23,6 +23,7 @@ import {
   StartCall,
 } from "@realtime-avatar/domain/calls/schemas";
 import {
+  callTooLong,
   type Granted,
   namedByStart,
   type PlannedCall,
@@ -132,13 +133,13 @@ const restoreCall = async (response: string, attempt: StartAttempt): Promise<str
 
 /** The request for a planned call. Requests of a key with the same avatar and `metadata` have one place in the queue. */
 export const callRequest = (
-  { session, ...call }: PlannedCall,
+  { session, ...call }: Omit<PlannedCall, "longestSeconds">,
   caller: Caller,
   { now, random, requestId }: Origin,
   {
     metadata,
     ...others
-  }: Pick<CallRequest, "awaitsAgent" | "brought" | "conversation" | "transcript"> & {
+  }: Pick<CallRequest, "growth" | "awaitsAgent" | "brought" | "conversation" | "transcript"> & {
     metadata: Record<string, string>;
   },
 ): CallRequest => ({
@@ -150,6 +151,23 @@ export const callRequest = (
   newTicketId: newId("tkt", now, random),
   fingerprint: ticketFingerprint({ apiKeyId: caller.id, avatarId: session.avatarId as AvatarId, metadata }),
 });
+
+type StartRefusal = "too_many_tickets" | "too_many_transcripts" | "unavailable" | "unsupported" | "too_long";
+/** The problem of a start that is refused for another reason than credits and limits of open sessions. */
+const refusedStart = (outcome: Extract<OutcomeOf<typeof openWithRoom>, { kind: StartRefusal }>): Problem => {
+  switch (outcome.kind) {
+    case "too_many_tickets":
+      return new Problem("rate_limited", "Too many calls of the tenant wait for a slot.", { retryable: true });
+    case "too_many_transcripts":
+      return new Problem("quota_exceeded", TOO_MANY_TRANSCRIPTS);
+    case "unavailable":
+      return livekitUnavailable();
+    case "unsupported":
+      return unsupportedByWorkers(outcome.fields);
+    case "too_long":
+      return callTooLong(outcome.limit);
+  }
+};
 
 /** The prices of a second of a call, and of one that is a conversation. */
 type Prices = { call: number; conversation: number };
@@ -179,7 +197,7 @@ const startOperation = (prices: Prices, hasAgent: boolean, dependencies: Pick<De
   },
   plan: (
     { db, caller: anyCaller, origin, dependencies, requestContext }: StartAttempt,
-    { token, ...planned }: StartBasis,
+    { token, longestSeconds, ...planned }: StartBasis,
   ) => {
     const caller = keyOf(anyCaller);
     const { metadata } = planned.session;
@@ -192,6 +210,7 @@ const startOperation = (prices: Prices, hasAgent: boolean, dependencies: Pick<De
       );
     const request = callRequest(planned, caller, origin, {
       ...{ metadata, awaitsAgent: hasAgent, brought: null, conversation, transcript },
+      growth: longestSeconds === null ? null : { longestSeconds, defaultLimit: dependencies.config.maxCallSeconds },
     });
     const livekitUrl = realtimeOf(dependencies).config.url;
     return {
@@ -221,15 +240,13 @@ const startOperation = (prices: Prices, hasAgent: boolean, dependencies: Pick<De
         metrics?.callRequested("queued");
         return { kind: "queued", body: presentQueued(outcome.place), retryAfterSeconds: RETRY_MS / 1000 };
       case "too_many_tickets":
-        throw new Problem("rate_limited", "Too many calls of the tenant wait for a slot.", { retryable: true });
       case "too_many_transcripts":
-        throw new Problem("quota_exceeded", TOO_MANY_TRANSCRIPTS);
       case "unavailable":
-        throw livekitUnavailable();
+      case "unsupported":
+      case "too_long":
+        throw refusedStart(outcome);
       case "same":
         throw new TypeError("a start brings no token");
-      case "unsupported":
-        throw unsupportedByWorkers(outcome.fields);
       case "insufficient_credits":
       case "spend_limit_exceeded":
         throw await openingRefused(outcome, { ...session, price: outcome.price }, db, keyOf(caller));

@@ -16,7 +16,7 @@ describe("a call that cannot be started", () => {
     [{}, ["#/avatar_id required"]],
     [{ avatar_id: "ava_x", roomName: "x" }, ["#/roomName unknown_field"]],
     [{ avatar_id: "ava_x", max_session_seconds: 0 }, ["#/max_session_seconds out_of_range"]],
-    [{ avatar_id: "ava_x", max_session_seconds: 1801 }, ["#/max_session_seconds out_of_range"]],
+    [{ avatar_id: "ava_x", max_session_seconds: 86_401 }, ["#/max_session_seconds out_of_range"]],
     [
       {
         avatar_id: 5,

@@ -3,6 +3,7 @@ import { createHash } from "node:crypto";
 import {
   type Assignment,
   type CallTurn,
+  type Growth,
   type Preload,
   type RoomChange,
   type SyncResult,
@@ -28,6 +29,8 @@ import {
   type AssignedTurn,
   CONVERSATION,
   DEFAULT_VOICE,
+  GROWTH,
+  type Grow,
   MAX_PRELOADS,
   type Move,
   PRELOAD,
@@ -130,6 +133,8 @@ const presentAssigned = async (
   ...(assignment.hasTranscript && features.includes(TRANSCRIPT) && { transcript: true }),
   ...presentResume(assignment, features),
   ...presentHistory(assignment, features, dependencies),
+  ...(assignment.longestSeconds !== null &&
+    features.includes(GROWTH) && { growth: { longest_seconds: assignment.longestSeconds } }),
   max_seconds: assignment.maxSeconds,
   limit: assignment.limit,
   used_seconds: assignment.usedSeconds,
@@ -150,6 +155,27 @@ const presentMove = async (change: RoomChange, { config }: Realtime): Promise<Mo
   const token = await Promise.race([minting, Bun.sleep(START_WAIT_MS)]);
   if (token === undefined) return null;
   return { session_id: sessionId, generation, room_number: roomNumber, url: config.url, token };
+};
+
+/**
+ * For how long a call can go on, with a token that lasts as long: a new process of the call joins the room with it. Null when the token
+ * takes too long: the next sync has it.
+ */
+const presentGrowth = async (growth: Growth, { config }: Realtime): Promise<Grow | null> => {
+  const { sessionId, generation, maxSeconds, limit, roomName, mode } = growth;
+  const grown = { session_id: sessionId, generation, max_seconds: maxSeconds, limit };
+  if (roomName === null) return grown;
+  const minting = mintToken(config, avatarToken(roomName, mode, maxSeconds));
+  const token = await Promise.race([minting, Bun.sleep(START_WAIT_MS)]);
+  return token === undefined ? null : { ...grown, token };
+};
+
+/** What a response says of calls that a worker has. */
+type Changes = { move: Move[]; grow: Grow[] };
+const presentChanges = async ({ move, grow }: SyncResult, realtime: Realtime): Promise<Changes> => {
+  const moves = Promise.all(move.map((change) => presentMove(change, realtime)));
+  const growths = await Promise.all(grow.map((growth) => presentGrowth(growth, realtime)));
+  return { move: (await moves).filter((one) => one !== null), grow: growths.filter((one) => one !== null) };
 };
 
 type PresentedPreload = NonNullable<SyncResponse["preload"]>[number];
@@ -257,7 +283,7 @@ const createMemory = () => {
     isNews: (
       workerId: string,
       request: SyncRequest,
-      { end, move, shared }: SyncResult,
+      { end, move, grow, shared }: SyncResult,
       preloads: PresentedPreload[],
     ): boolean => {
       const { slots, calls } = request;
@@ -267,9 +293,18 @@ const createMemory = () => {
       ]);
       const ends = end.map(({ sessionId, generation }) => [sessionId, generation]);
       const moves = move.map(({ sessionId, roomNumber }) => [sessionId, roomNumber]);
+      const growths = grow.map(({ sessionId, maxSeconds }) => [sessionId, maxSeconds]);
       const digest = createHash("sha256")
         .update(
-          JSON.stringify([slots, states, ends, moves, preloads.map(({ preload_id }) => preload_id), wanted(shared)]),
+          JSON.stringify([
+            slots,
+            states,
+            ends,
+            moves,
+            growths,
+            preloads.map(({ preload_id }) => preload_id),
+            wanted(shared),
+          ]),
         )
         .digest("base64");
       const isSame = last.get(workerId)?.digest === digest;
@@ -314,7 +349,7 @@ export const createWorkerSyncs = (dependencies: Dependencies) => {
   const respond = (
     { end, turns, hasVoices, usage, shared }: SyncResult,
     start: AssignedCall[],
-    move: Move[],
+    { move, grow }: Changes,
     preloads: PresentedPreload[],
     request: SyncRequest,
   ): SyncResponse => {
@@ -325,6 +360,7 @@ export const createWorkerSyncs = (dependencies: Dependencies) => {
       start: withUsage(start, { usage }, request),
       end: end.map(({ sessionId, generation, reason }) => ({ session_id: sessionId, generation, reason })),
       ...(move.length > 0 && { move }),
+      ...(grow.length > 0 && { grow }),
       ...(preloads.length > 0 && { preload: preloads }),
       ...(turns.length > 0 && { turns: turns.map(presentTurn) }),
       ...(shared && { shared }),
@@ -337,15 +373,14 @@ export const createWorkerSyncs = (dependencies: Dependencies) => {
   const syncOnce = async (sync: WorkerSync, written: (leaseEnds: Date) => void) => {
     const result = await write(sync);
     written(result.leaseEnds);
-    const [{ start, missing }, moves, preloads] = await Promise.all([
+    const [{ start, missing }, changes, preloads] = await Promise.all([
       startCalls(result.start, sync),
-      Promise.all(result.move.map((change) => presentMove(change, sync.realtime))),
+      presentChanges(result, sync.realtime),
       presentPreloads(result, sync.request),
     ]);
-    const move = moves.filter((one) => one !== null);
     const hasWork = start.length + result.turns.length > 0;
     const isNews = memory.isNews(sync.workerId, sync.request, result, preloads) || hasWork;
-    const response = respond(result, start, move, preloads, sync.request);
+    const response = respond(result, start, changes, preloads, sync.request);
     return { response, missing, isNews: isNews || response.wants_catalog === true };
   };
 

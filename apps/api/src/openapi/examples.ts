@@ -273,6 +273,7 @@ export const EXAMPLES = {
     idle_timeout_seconds: 120,
     reservation_expires_at: "2026-11-20T12:02:00.000Z",
     max_session_seconds: 600,
+    held_seconds: 600,
     price_credit_micros_per_second: 1_000_000,
     ignored: [],
   } satisfies calls.CallGrant,

@@ -97,6 +97,7 @@ export const TEST_CONFIG: AppOptions["config"] = {
   dailyTokens: null,
   defaultAvatarModelId: "model-of-the-test",
   maxActiveKeysPerTenant: 10_000,
+  maxCallSeconds: 1800,
   maxRunningVideosPerTenant: 1_000_000,
   callRetentionDays: 30,
   maxAssetBytesPerTenant: 10 ** 15,

@@ -71,7 +71,7 @@ describe("a start", () => {
       responseFields: {
         reservedCreditMicros: 100,
         expiresAt: expect.any(String),
-        priceCreditMicrosPerSecond: 1,
+        longestSeconds: null, priceCreditMicrosPerSecond: 1,
         features: ["echo"],
       },
     });
@@ -166,6 +166,7 @@ describe("the room", () => {
         ...{ avatarId: one.avatarId, manifest: "man_1_x", input: { stt_mode: "server" }, maxSeconds: 100 },
         ...{
           limit: "session_cap",
+          longestSeconds: null,
           usedSeconds: 0,
           hasTranscript: false,
           ...{ history: [], isHandedOver: false, lostProcesses: 0 },

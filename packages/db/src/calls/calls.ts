@@ -36,6 +36,8 @@ export type BroughtRoom = {
 
 /** A request to start a call. */
 export type CallRequest = SessionRequest & {
+  /** Of a call whose hold grows: for how long it was asked for, and the maximum of a tenant for which the operator has set none. */
+  growth: { longestSeconds: number; defaultLimit: number } | null;
   mode: CallMode;
   roomName: string;
   input: CallInput;
@@ -64,6 +66,8 @@ export type CallResponseFields = Pick<SessionResponseFields, "reservedCreditMicr
   features: string[];
   /** The release before has not stored it. */
   priceCreditMicrosPerSecond?: number;
+  /** Of a call whose hold grows, how long it lasts at most. */
+  longestSeconds?: number | null;
 };
 /** What a request names and no worker has. */
 export type UnsupportedField = "voice" | "model";
@@ -84,6 +88,8 @@ export type OpenCallOutcome =
   | { kind: "same"; sessionId: SessionId }
   /** No worker has what the request names. */
   | { kind: "unsupported"; fields: UnsupportedField[] }
+  /** It asks for more than `limit` seconds, which is all that the operator allows its tenant. */
+  | { kind: "too_long"; limit: number }
   /** `price`: of a second at the worker whose slot it would have. */
   | (Extract<OpenOutcome, { kind: CreditRefusal }> & { price: number })
   | Exclude<OpenOutcome, { kind: "written" | "replayed" | CreditRefusal }>;
@@ -95,7 +101,10 @@ const callRow = (request: CallRequest): CallRequestRow => ({
   roomName: request.roomName,
   input: request.input,
   // For a test, the hold is shorter than what was asked for: so the call ends out of credits.
-  maxSeconds: request.testOutcome === "out_of_credits" ? request.maxSeconds + 1 : request.maxSeconds,
+  maxSeconds:
+    request.growth?.longestSeconds ??
+    (request.testOutcome === "out_of_credits" ? request.maxSeconds + 1 : request.maxSeconds),
+  defaultLimit: request.growth?.defaultLimit ?? null,
   ticketId: request.ticketId,
   newTicketId: request.newTicketId,
   fingerprint: request.fingerprint,
@@ -142,6 +151,8 @@ const callOutcomeOf = (row: OpenUsageSessionsRow): OpenCallOutcome => {
       return { kind: row.kind, sessionId: row.sessionId as SessionId };
     case "unsupported":
       return { kind: row.kind, fields: row.unsupported as UnsupportedField[] };
+    case "too_long":
+      return { kind: row.kind, limit: Number(row.sessionLimit) };
     default: {
       const outcome = openOutcomeOf(row);
       switch (outcome.kind) {

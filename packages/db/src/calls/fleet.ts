@@ -32,6 +32,8 @@ export type Assignment = {
   /** The call ends when so many seconds are used. */
   maxSeconds: number;
   limit: "session_cap" | "out_of_credits";
+  /** Of a call whose hold grows, how long it lasts at most; else null. */
+  longestSeconds: number | null;
   /** What earlier workers have reported. */
   usedSeconds: number;
   /** See the columns of `calls`. */
@@ -71,6 +73,11 @@ export type RoomChange = Pick<
   "sessionId" | "generation" | "roomNumber" | "roomName" | "mode" | "maxSeconds"
 >;
 
+/** A call of a worker that can go on until more seconds are used. `roomName`: null when its access to the room stays as it is. */
+export type Growth = Pick<Assignment, "sessionId" | "generation" | "mode" | "maxSeconds" | "limit"> & {
+  roomName: string | null;
+};
+
 /** A turn that a worker is to do. `interrupt`: it ends what the avatar is saying. The texts of an interruption are null. */
 export type CallTurn = {
   turnId: string;
@@ -87,6 +94,8 @@ export type SyncResult = {
   start: Assignment[];
   /** Calls of the request that are in another room now. */
   move: RoomChange[];
+  /** Calls of the request that can go on for longer than it says. */
+  grow: Growth[];
   /** Calls of the request that are not assigned to the worker. `reason` null: leave without a word. */
   end: { sessionId: SessionId; generation: number; reason: EndReason | null }[];
   /** For each call that this sync has closed, its room, which is to be deleted; null when it is not ours. */
@@ -114,7 +123,7 @@ export type SyncTerms = { leaseSeconds: number; sessionLeaseSeconds: number; dai
 type EndedRow = { sessionId: SessionId; generation: number; reason: string | null; closedBy: string | null };
 type BroughtRow = Omit<NonNullable<Assignment["brought"]>, "token"> & { token: string };
 type StartRow = Omit<Assignment, "brought" | "history"> & { brought: BroughtRow | null; history: string[] | null };
-type SyncRow = Pick<SyncResult, "move" | "rooms" | "preloads"> & {
+type SyncRow = Pick<SyncResult, "move" | "grow" | "rooms" | "preloads"> & {
   start: StartRow[];
   end: EndedRow[];
   turns: CallTurn[] | null;
@@ -141,12 +150,13 @@ export const syncWorker = async (
     .filter(({ state }) => state === "ended")
     .flatMap(() => [newId("ent", now, random), newId("ent", now, random)]);
   const reported = calls.map(
-    ({ session_id, generation, state, used_seconds, reason = null, resume, lost_processes = null }) => ({
+    ({ session_id, generation, state, used_seconds, reason = null, resume, growth, lost_processes = null }) => ({
       ...{ sessionId: session_id, generation, state, usedSeconds: used_seconds, reason },
       roomNumber: resume?.room_number ?? null,
       gapCount: resume?.gap_count ?? null,
       gapSeconds: resume?.gap_seconds ?? null,
       lostProcesses: lost_processes,
+      heldSeconds: growth?.max_seconds ?? null,
     }),
   );
   const turns = calls.flatMap(({ session_id, generation, turns: listed = [] }) =>
@@ -168,7 +178,7 @@ export const syncWorker = async (
     ...{ leaseSeconds, sessionLeaseSeconds, entryIds, requestId },
   });
   const { result, leaseEnds, hasVoices, usage: counted, shared } = row as SyncWorkerRow;
-  const { start, move, end, rooms, preloads, turns: given } = result as SyncRow;
+  const { start, move, grow, end, rooms, preloads, turns: given } = result as SyncRow;
   return {
     start: start.map(({ brought, history, ...call }) => ({
       ...call,
@@ -176,6 +186,7 @@ export const syncWorker = async (
       brought: brought && { ...brought, token: Buffer.from(brought.token, "hex") },
     })),
     move,
+    grow,
     end: end.map((one) => ({ sessionId: one.sessionId, generation: one.generation, reason: endedReason(one) })),
     rooms,
     preloads,

@@ -1,24 +1,25 @@
 /**
  * Random histories of calls by many clients at once, on the pools of three replicas: programs that start, confirm, fail, resume and
- * release; agents that bring rooms and avatars; workers that join, report, leave, and are lost; the passes of the reconciler; keys that are revoked. Afterwards each call is closed
+ * release; holds that grow; agents that bring rooms and avatars; workers that join, report, leave, and are lost; the passes of the reconciler; keys that are revoked. Afterwards each call is closed
  * once, the money is exact, and the slots in use are those of the open calls. `LONG=1` runs many more.
  */
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { createHash } from "node:crypto";
 import { roomToResumeIn } from "@realtime-avatar/domain/calls/resume";
 import { roomName, sessionOfRoom } from "@realtime-avatar/domain/calls/room";
-import { CONVERSATION, RESUME, type ReportedCall } from "@realtime-avatar/domain/calls/worker-sync";
+import { CONVERSATION, GROWTH, RESUME, type ReportedCall } from "@realtime-avatar/domain/calls/worker-sync";
 import type { SessionId, TenantId } from "@realtime-avatar/domain/id";
 import { Problem } from "@realtime-avatar/domain/problem";
 import { callRequest, readyAvatar, report, sync } from "@realtime-avatar/testing/calls/calls";
 import { seedCaller } from "@realtime-avatar/testing/credits";
 import { connectTo } from "@realtime-avatar/testing/database";
 import { fileDatabase, fixture } from "@realtime-avatar/testing/fixture";
+import { type Numbers, numbersOf } from "@realtime-avatar/testing/random-numbers";
 import { claimOf, operatorOrigin, seedTenant } from "@realtime-avatar/testing/seeds";
 import { until } from "@realtime-avatar/testing/until";
 import { seedEndpoint } from "@realtime-avatar/testing/webhooks/events";
 import type { Db } from "../connection/pool.ts";
-import { findCreditDrift } from "../credits/invariants.ts";
+import { findCreditDrift, listKeysAboveCap } from "../credits/invariants.ts";
 import { releaseSession, sweepSessions } from "../credits/usage-sessions.ts";
 import { attachAgent, type BroughtRoom, confirmRoom, failCall, openCall, releaseCall } from "./calls.ts";
 import {
@@ -26,6 +27,7 @@ import {
   endDueCalls,
   endLostCall,
   expireWorkers,
+  growHolds,
   listRoomsToDelete,
   markRoomsGone,
 } from "./reconcile.ts";
@@ -41,21 +43,15 @@ const pools = await Promise.all(
 
 setDefaultTimeout(isLong ? 3_600_000 : 300_000);
 
-/** A source of numbers that is the same for each seed. */
-const numbersOf = (seed: number) => {
-  let state = seed;
-  return (below: number): number => {
-    state = (state * 1_103_515_245 + 12_345) % 2 ** 31;
-    return Math.floor((state / 2 ** 31) * below);
-  };
-};
-type Numbers = ReturnType<typeof numbersOf>;
-
 /** Of open sessions, of each tenant: one that is reached before the slots are, and one that is not. */
 const LIMITS = [3, 10];
 /** Of the open calls of one key of the second tenant: less than its tenant allows. */
 const KEY_LIMIT = 2;
+/** Of what it spends and holds. */
+const KEY_CAP = 2500;
 const SLOTS = 4;
+/** Calls last for moments here, so holds grow from the start. A step is more than a tenant has left in the end. */
+const GROWTH_TERMS = { aheadSeconds: 400, lastSeconds: 2, stepSeconds: 90, leastSeconds: 30 };
 /** Each tenant has a limit, a key, and a child of it: that of the first is revoked some time, that of the second has a limit. */
 const seedTenants = () =>
   Promise.all(
@@ -63,7 +59,7 @@ const seedTenants = () =>
       const tenantId = await seedTenant(database.db, { live: 6_000 });
       await client`update credit_accounts set max_concurrent_sessions = ${limit} where tenant_id = ${tenantId}`;
       const root = await seedCaller(database.db, tenantId);
-      const keyLimit = at === 1 ? { maxConcurrentSessions: KEY_LIMIT } : {};
+      const keyLimit = at === 1 ? { maxConcurrentSessions: KEY_LIMIT, spendLimitCreditMicros: KEY_CAP } : {};
       const child = await seedCaller(database.db, tenantId, keyLimit, root.record);
       const avatarId = await readyAvatar(database.db, root.caller);
       await seedEndpoint(database.db, tenantId, { events: ["usage_session.*"] });
@@ -99,6 +95,8 @@ const REQUIRED = [
   "lost worker",
   "resumed",
   "moved to its next room",
+  "a hold grown",
+  "grown at its worker",
   ...(isLong ? ["moved", "same"] : []),
 ];
 /** Counts an operation. A history in which an outcome is missing at its end is longer. */
@@ -148,6 +146,7 @@ const runProgram = async (db: Db, round: Round, below: Numbers): Promise<void> =
         // At one of the workers, such a call costs three times as much.
         conversation: agent === "none" ? { price: 3, voiceId: below(6) === 0 ? "a-voice" : null, model: null } : null,
         brought: agent === "in its own room" ? broughtBy(caller.id, below(3)) : null,
+        growth: below(2) === 0 ? { longestSeconds: 2000, defaultLimit: 2000 } : null,
       });
       const claim = below(2) === 0 ? { ...claimOf(`${below(1000)}`), request: "POST /start" } : null;
       const outcome = await openCall(db, request, caller, claim);
@@ -189,8 +188,9 @@ const runWorker = async (db: Db, id: string, round: Round, below: Numbers): Prom
       // The person leaves now and then, and comes back.
       const isAway = call.state === "started" && below(4) === 0;
       const state = !isAway && (call.state === "started" || below(3) === 0) ? "started" : "joined";
-      const used_seconds = state === "started" ? Math.min(100, call.used_seconds + 1 + below(30)) : call.used_seconds;
-      const ends = below(8) === 0 || used_seconds === 100;
+      const most = call.growth?.max_seconds ?? 100;
+      const used_seconds = state === "started" ? Math.min(most, call.used_seconds + 1 + below(30)) : call.used_seconds;
+      const ends = below(8) === 0 || used_seconds === most;
       const { room_number = 1, gap_count = 0, gap_seconds = 0 } = call.resume ?? {};
       const gaps = { gap_count: gap_count + (isAway ? 1 : 0), gap_seconds: gap_seconds + (state === "joined" ? 1 : 0) };
       const tokens = { input_tokens: 7 * used_seconds, output_tokens: used_seconds, estimated_tokens: 0 };
@@ -200,8 +200,8 @@ const runWorker = async (db: Db, id: string, round: Round, below: Numbers): Prom
     }
     const listed = [...calls.values()];
     const talks =
-      id === TALKER ? { features: [CONVERSATION, RESUME], catalog: { voices: ["a-voice"], models: [] } } : {};
-    const answer = await sync(db, id, { slots: SLOTS, features: ["echo", RESUME], calls: listed, ...talks });
+      id === TALKER ? { features: [CONVERSATION, RESUME, GROWTH], catalog: { voices: ["a-voice"], models: [] } } : {};
+    const answer = await sync(db, id, { slots: SLOTS, features: ["echo", RESUME, GROWTH], calls: listed, ...talks });
     for (const name of answer.rooms) {
       const session = sessionOfRoom(String(name));
       round.charged.set(session, calls.get(session)?.used_seconds ?? -1);
@@ -209,14 +209,32 @@ const runWorker = async (db: Db, id: string, round: Round, below: Numbers): Prom
     }
     for (const { session_id, state } of listed) if (state === "ended") calls.delete(session_id);
     for (const { sessionId } of answer.end) calls.delete(sessionId);
+    for (const { sessionId, maxSeconds: max_seconds } of answer.grow) {
+      note(round, "grown at its worker");
+      const call = calls.get(sessionId);
+      if (call) calls.set(sessionId, { ...call, growth: { max_seconds } });
+    }
     for (const { sessionId, roomNumber } of answer.move) {
       note(round, "moved to its next room");
       const call = calls.get(sessionId);
       if (call?.resume) calls.set(sessionId, { ...call, resume: { ...call.resume, room_number: roomNumber } });
     }
-    for (const { sessionId, generation, usedSeconds, roomNumber, gapCount, gapSeconds } of answer.start) {
+    for (const {
+      sessionId,
+      generation,
+      usedSeconds,
+      roomNumber,
+      gapCount,
+      gapSeconds,
+      maxSeconds: max_seconds,
+    } of answer.start) {
       const resume = { room_number: roomNumber, gap_count: gapCount, gap_seconds: gapSeconds };
-      calls.set(sessionId, { ...report(sessionId, "joining", usedSeconds), generation, resume });
+      calls.set(sessionId, {
+        ...report(sessionId, "joining", usedSeconds),
+        generation,
+        resume,
+        growth: { max_seconds },
+      });
     }
     if (below(20) > 0) continue;
     note(round, "lost worker");
@@ -243,6 +261,8 @@ const deleteRooms = async (db: Db, { rooms }: Round): Promise<void> => {
 /** The passes of a worker process of the service. */
 const runReconciler = async (db: Db, round: Round, below: Numbers): Promise<void> => {
   while (goesOn(round)) {
+    const grown = await growHolds(db, 3, operatorOrigin(), GROWTH_TERMS);
+    for (let call = 0; call < grown; call++) note(round, "a hold grown");
     await endDueCalls(db, 10, operatorOrigin());
     const { moved, ended } = await expireWorkers(db, operatorOrigin());
     for (let call = 0; call < moved; call++) note(round, "moved");
@@ -275,6 +295,7 @@ const runReconciler = async (db: Db, round: Round, below: Numbers): Promise<void
     const [meter] = await client`
       select open_sessions::integer as open from api_key_meters where api_key_id = ${round.tenants[1]?.callers[1].id ?? ""}`;
     expect(meter?.["open"] ?? 0).toBeLessThanOrEqual(KEY_LIMIT);
+    expect(await listKeysAboveCap(db, (round.tenants[1] as Tenant).tenantId)).toEqual([]);
   }
 };
 

@@ -1,5 +1,6 @@
 /** What the worker process does for calls in each pass: ends what must end, moves what has lost its worker, and knows the rooms. */
 import type { AuditEventRecord } from "@realtime-avatar/domain/audit";
+import { HOLD_GROWTH } from "@realtime-avatar/domain/calls/limits";
 import type { SessionEndReason } from "@realtime-avatar/domain/credits/status";
 import { newId, type SessionId, type TenantId } from "@realtime-avatar/domain/id";
 import { sql } from "drizzle-orm";
@@ -7,6 +8,7 @@ import {
   endDueCalls as callEndDue,
   endLostCall as callEndLost,
   expireWorkers as callExpire,
+  growHolds as callGrow,
 } from "../../generated/functions.ts";
 import type { Origin } from "../audit/audit-events.ts";
 import type { Runner } from "../connection/batch.ts";
@@ -27,6 +29,18 @@ export type EndedCalls = { ended: number; rooms: string[] };
 export const endDueCalls = async (db: Runner, limit: number, origin: Origin): Promise<EndedCalls> => {
   const [row] = await callEndDue(db, { entryIds: entryIdsOf(limit, origin), requestId: origin.requestId });
   return { ended: row?.ended ?? 0, rooms: row?.rooms ?? [] };
+};
+
+/** Grows the holds of at most `limit` calls that go on for longer than they hold credits for. Returns how many have grown. One statement. */
+export const growHolds = async (
+  db: Runner,
+  limit: number,
+  { now, random, requestId }: Origin,
+  terms: typeof HOLD_GROWTH = HOLD_GROWTH,
+): Promise<number> => {
+  const entryIds = Array.from({ length: limit }, () => newId("ent", now, random));
+  const [row] = await callGrow(db, { terms, entryIds, requestId });
+  return row?.grown ?? 0;
 };
 
 /** Calls of lost workers that one statement moves or ends at most. */

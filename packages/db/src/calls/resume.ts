@@ -1,5 +1,6 @@
 /** Coming back to a call, in its next room. */
 import type { CallToResume } from "@realtime-avatar/domain/calls/resume";
+import { MAX_SESSION_SECONDS } from "@realtime-avatar/domain/credits/schemas";
 import type { SessionId } from "@realtime-avatar/domain/id";
 import { sql } from "drizzle-orm";
 import { resumeCall as callResume } from "../../generated/functions.ts";
@@ -22,7 +23,9 @@ const selectCall = statement<Omit<CallToResume, "price"> & { price: string }>(
         where ${callAgents.tenantId} = ${calls.tenantId} and ${callAgents.sessionId} = ${calls.sessionId}
       ) as "hasAgent",
       ${calls.roomNumber} as "roomNumber", ${calls.roomNumber} > 1 and ${calls.room} = 'create' as "isRoomPending",
-      ${calls.input} as "input", (${usageSessions.reserved} / ${usageSessions.price})::integer as "maxSeconds", ${usageSessions.price} as "price",
+      ${calls.input} as "input", (${usageSessions.reserved} / ${usageSessions.price})::integer as "heldSeconds",
+      case when ${calls.maxSeconds} > ${sql.raw(String(MAX_SESSION_SECONDS))} then ${calls.maxSeconds}
+        else (${usageSessions.reserved} / ${usageSessions.price})::integer end as "maxSeconds", ${usageSessions.price} as "price",
       coalesce(${avatarWorkers.features}, '{}') as "features"
     from ${usageSessions}
     join ${calls} on ${calls.tenantId} = ${usageSessions.tenantId} and ${calls.sessionId} = ${usageSessions.id}

@@ -8,6 +8,7 @@ import type { ApiKeyId, CreditEntryId, SessionId, TenantId } from "@realtime-ava
 import type { PageRequest, Total, WrittenPage } from "@realtime-avatar/domain/page";
 import { type Column, type SQL, sql } from "drizzle-orm";
 import {
+  changeCallLimit as callChangeCallLimit,
   changeSessionLimit as callChangeLimit,
   changeLowThreshold as callChangeThreshold,
   moveCredits as callMove,
@@ -62,6 +63,17 @@ export const changeSessionLimit = async (
   change: { tenantId: TenantId; environment: Environment; sessionLimit: number },
   auditEvent: AuditEventRecord,
 ): Promise<boolean> => (await callChangeLimit(db, { ...change, auditEvent }))[0]?.result === true;
+
+/**
+ * Changes how long a call of a tenant may be with a live key, in seconds, null for the default of the service, and writes the audit event.
+ * False, with nothing written, when the tenant has no account. One statement.
+ */
+export const changeCallLimit = async (
+  db: Db,
+  change: { tenantId: TenantId; maxSeconds: number | null },
+  auditEvent: AuditEventRecord,
+): Promise<boolean> =>
+  (await callChangeCallLimit(db, { ...change, environment: "live", auditEvent }))[0]?.result === true;
 
 /**
  * Changes below how many available credits `credits.low` is sent, null for never, and writes the audit event. The operator acts when

@@ -164,7 +164,9 @@ describe("the drift of credits", () => {
     expect(twice).toContain(`session_entries ${charged} settles 1 2`);
     expect(twice).toContain(`session_entries ${charged} settled ${4 * PRICE} ${8 * PRICE}`);
     expect(await findingsAfter(copy("release", charged))).toContain(`session_entries ${charged} rests 1 2`);
-    expect(await findingsAfter(copy("hold", open))).toContain(`session_entries ${open} holds 1 2`);
+    expect(await findingsAfter(copy("hold", open))).toContain(
+      `session_entries ${open} held ${10 * PRICE} ${20 * PRICE}`,
+    );
     const never = await findingsAfter(
       `delete from credit_entries where session_id = '${charged}' and kind in ('settle', 'release')`,
     );

@@ -23,8 +23,8 @@ import { tenants } from "../schema/tenants.ts";
  * - `account_sessions`: what the account holds, and its open sessions; and how many of them are counted
  * - `meter_replay`: a counter of a key, and the replay of the entries of its subtree
  * - `meter_sessions`: what a key holds, and the open sessions of its subtree; and how many of them are counted
- * - `session_entries`: a session has one hold; when it is closed, one settle and one release or expire, which add up to the
- *   hold; when it is open, none. It uses and refunds no more than it holds and used
+ * - `session_entries`: a session has a hold, and one more for each step by which it has grown; when it is closed, one settle and one
+ *   release or expire, which add up to its holds; when it is open, none. It uses and refunds no more than it holds and used
  * - `session_lineage`: the keys that the session is charged to
  * - `session_count`: a session that has ended is not counted as open
  * - `session_closer`: who reported and who closed a session are the same in the session and in its entries, and are keys of the
@@ -162,7 +162,8 @@ const select = statement<CreditDrift>(
       select 'session_entries', session.environment, session_id, counter.name, expected::text, actual::text
       from sessions session full join session_entries entry using (session_id)
       cross join lateral (values
-        ('holds', case when session.closed is null then 0 else 1 end, coalesce(entry.holds, 0)),
+        -- A hold that has grown has an entry for each step.
+        ('holds', case when session.closed is null then 0 else greatest(1, coalesce(entry.holds, 0)) end, coalesce(entry.holds, 0)),
         ('held', coalesce(session.reserved, 0), coalesce(entry.held, 0)),
         ('settles', coalesce(session.closed, 0), coalesce(entry.settles, 0)),
         ('settled', coalesce(session.closed * session.used, 0), coalesce(entry.settled, 0)),

@@ -47,6 +47,8 @@ export const creditAccounts = pgTable(
     maxConcurrentSessions: bigint("max_concurrent_sessions", { mode: "number" })
       .notNull()
       .default(DEFAULT_MAX_CONCURRENT_SESSIONS),
+    /** The longest call that the operator allows, in seconds; null: the default of the service. Calls of test keys are shorter. */
+    maxCallSeconds: integer("max_call_seconds"),
     /** `credits.low` is sent when less than this becomes available; null: never. */
     lowThreshold: bigint("low_threshold", { mode: "number" }),
     /** When `credits.exhausted` was sent last. */

@@ -6,6 +6,16 @@ export const JOIN_TIMEOUT_SECONDS = 120;
 export const IDLE_TIMEOUT_SECONDS = 120;
 /** The least time that a call holds credits for, unless it asks for less. */
 export const MIN_CALL_SECONDS = 60;
+/** The longest call that an operator can allow a tenant. Without that, a call lasts `MAX_SESSION_SECONDS` at most. */
+export const MAX_CALL_SECONDS = 24 * 3600;
+/**
+ * A call that asks for more than `MAX_SESSION_SECONDS` holds credits for that time at first. With fewer than `aheadSeconds` left, its
+ * hold grows by `stepSeconds`, or by as many as fit: at least `leastSeconds`, or what the call still lacks. In its last
+ * `lastSeconds` it grows no more, because the page is told then that the call ends (`ENDING_SECONDS`).
+ */
+export const HOLD_GROWTH = { aheadSeconds: 300, lastSeconds: 20, stepSeconds: 600, leastSeconds: 60 };
+/** How long before its end the page of a call is told: that it may end, and that it ends. */
+export const ENDING_SECONDS = { warning: 60, certain: 12 };
 /** The longest call of a test key. */
 export const MAX_TEST_CALL_SECONDS = 300;
 /** How long the person may be away from a call that cannot be resumed, and the worker's connection to a room lost. */

@@ -9,7 +9,13 @@ import { RESUME } from "./worker-sync.ts";
 const SESSION = "ses_01kasdy6x1ejfv3nxkhg5t0wf3";
 const call: CallToResume = {
   ...{ sessionId: SESSION, isOpen: true, isStarted: true, hasAgent: false, roomNumber: 1, isRoomPending: false },
-  ...{ input: { stt_mode: "off", instructions: "Be kind." }, maxSeconds: 600, price: 1, features: ["voice", RESUME] },
+  ...{
+    input: { stt_mode: "off", instructions: "Be kind." },
+    heldSeconds: 600,
+    maxSeconds: 600,
+    price: 1,
+    features: ["voice", RESUME],
+  },
 };
 const outcome = (changes: Partial<CallToResume>): number | string => {
   try {

@@ -20,6 +20,8 @@ export type CallToResume = {
   isRoomPending: boolean;
   input: CallInput;
   /** For how long the call holds credits. */
+  heldSeconds: number;
+  /** How long it lasts at most: more, when its hold grows. */
   maxSeconds: number;
   /** Of a second, in credit micros. */
   price: number;
@@ -47,7 +49,7 @@ export const roomToResumeIn = (call: CallToResume): number => {
 
 /** The grant of a call that goes on in another room. */
 export const presentResumed = (
-  { sessionId, input, maxSeconds, price, features }: CallToResume,
+  { sessionId, input, heldSeconds, maxSeconds, price, features }: CallToResume,
   { roomName, livekitUrl, token, now }: { roomName: string; livekitUrl: string; token: string; now: Date },
 ): CallGrant => ({
   status: "ready",
@@ -63,6 +65,7 @@ export const presentResumed = (
   join_timeout_seconds: RETURN_SECONDS,
   idle_timeout_seconds: IDLE_TIMEOUT_SECONDS,
   max_session_seconds: maxSeconds,
+  held_seconds: heldSeconds,
   price_credit_micros_per_second: price,
   ignored: ignoredFields(input, features),
 });

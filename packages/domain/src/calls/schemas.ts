@@ -3,6 +3,7 @@ import { type Static, Type } from "@sinclair/typebox";
 import { REMOTE_URL_PATTERN } from "../assets/schemas.ts";
 import { MAX_SESSION_SECONDS } from "../credits/schemas.ts";
 import { ClosedObject, Count, DateTime, JsonObject, Metadata, Nullable, Off, OneOf, Text } from "../schema.ts";
+import { MAX_CALL_SECONDS } from "./limits.ts";
 
 export const CALL_MODES = ["avatar", "voice"] as const;
 export type CallMode = (typeof CALL_MODES)[number];
@@ -78,8 +79,8 @@ export const StartCall = ClosedObject({
   max_session_seconds: Type.Optional(
     Count({
       minimum: 1,
-      maximum: MAX_SESSION_SECONDS,
-      description: `Credits are held for as many of these seconds as fit. Default: ${MAX_SESSION_SECONDS}.`,
+      maximum: MAX_CALL_SECONDS,
+      description: `When the call ends at the latest. More than ${MAX_SESSION_SECONDS} only as far as the operator allows the tenant. Default: ${MAX_SESSION_SECONDS}. Credits are held for as many of these seconds as fit, at most ${MAX_SESSION_SECONDS} at first; the hold of a longer call grows while it goes on.`,
     }),
   ),
   client_metadata: Type.Optional(
@@ -116,7 +117,11 @@ export const CallGrant = ClosedObject({
   dispatch_created: Type.Boolean(),
   join_timeout_seconds: Count(),
   idle_timeout_seconds: Count(),
-  max_session_seconds: Count({ description: "For how many seconds credits are held. The call ends then." }),
+  max_session_seconds: Count({
+    description:
+      "When the call ends at the latest. It is `held_seconds`, unless the hold grows: then it is what the call asked for.",
+  }),
+  held_seconds: Count({ description: "For how many seconds credits are held now." }),
   price_credit_micros_per_second: Count({
     description: "The price of a second: that of a conversation where the avatar answers, else that of a call.",
   }),
@@ -131,6 +136,7 @@ export type CallGrant = Static<typeof CallGrant>;
 const {
   reservation_expires_at: _,
   max_session_seconds: __,
+  held_seconds: _____,
   price_credit_micros_per_second: ___,
   ignored: ____,
   ...known

@@ -36,7 +36,7 @@ describe("the request to start a call", () => {
 
   test.each([
     [{ max_session_seconds: 0 }, ["#/max_session_seconds out_of_range"]],
-    [{ max_session_seconds: 1801 }, ["#/max_session_seconds out_of_range"]],
+    [{ max_session_seconds: 86_401 }, ["#/max_session_seconds out_of_range"]],
     [{ mode: "video", avatar_id: 5 }, ["#/avatar_id wrong_type", "#/mode not_allowed"]],
     [{ instructions: "x".repeat(8001) }, ["#/instructions too_long"]],
     [{ initial_context: Array(33).fill({ role: "user", content: "x" }) }, ["#/initial_context too_many"]],

@@ -29,7 +29,10 @@ export type TestOutcome = (typeof TEST_OUTCOMES)[number];
 
 /** A call that a request asks for. The session holds the credits. */
 export type PlannedCall = {
+  /** Holds credits at first. */
   session: PlannedSession;
+  /** For how long the call was asked for, when that is more than it holds credits for at first; else null. */
+  longestSeconds: number | null;
   mode: CallMode;
   roomName: string;
   input: CallInput;
@@ -50,8 +53,9 @@ export const plannedCall = (
   context: { environment: Environment; now: Date; random: RandomBytes },
 ): PlannedCall => {
   const { environment } = context;
-  const longest = environment === "test" ? MAX_TEST_CALL_SECONDS : MAX_SESSION_SECONDS;
-  const maxSessionSeconds = Math.min(request.max_session_seconds ?? longest, longest);
+  const asked = request.max_session_seconds ?? MAX_SESSION_SECONDS;
+  const first = environment === "test" ? MAX_TEST_CALL_SECONDS : MAX_SESSION_SECONDS;
+  const maxSessionSeconds = Math.min(asked, first);
   const metadata = request.client_metadata ?? {};
   const session = plannedSession(
     {
@@ -84,6 +88,7 @@ export const plannedCall = (
   const outcome = environment === "test" ? TEST_OUTCOMES.find((name) => name === metadata["test_outcome"]) : undefined;
   return {
     session,
+    longestSeconds: environment === "live" && asked > first ? asked : null,
     mode: request.mode ?? "avatar",
     roomName: roomName(instance, session.id),
     input,
@@ -148,7 +153,7 @@ export const usableInput = ({ stt_mode, ...input }: CallInput, features: readonl
 
 /** The grant of a call, without what only the write knows. */
 export const presentPlannedGrant = (
-  { session, roomName, input }: PlannedCall,
+  { session, roomName, input }: Pick<PlannedCall, "session" | "roomName" | "input">,
   { livekitUrl, token }: { livekitUrl: string; token: string },
 ): PlannedGrant => ({
   status: "ready",
@@ -173,16 +178,29 @@ export type Granted = {
   priceCreditMicrosPerSecond?: number;
   expiresAt: string;
   features: readonly string[];
+  /** Of a call whose hold grows, how long it lasts at most. The release before has not stored it. */
+  longestSeconds?: number | null;
 };
+
+/** The problem of a start that asks for more seconds than the operator allows the tenant. */
+export const callTooLong = (limit: number): Problem =>
+  validationFailed([
+    {
+      pointer: "#/max_session_seconds",
+      code: "out_of_range",
+      detail: `The operator allows the tenant calls of at most ${limit} seconds.`,
+    },
+  ]);
 
 /** The fields of the grant that only the write knows. `price`: of a call, for each second. `hasAgent`: an agent gets what was asked for. */
 export const presentGranted = (
   request: Omit<CallInput, "stt_mode">,
-  { reservedCreditMicros, priceCreditMicrosPerSecond, expiresAt, features }: Granted,
+  { reservedCreditMicros, priceCreditMicrosPerSecond, expiresAt, features, longestSeconds = null }: Granted,
   { price, hasAgent }: { price: number; hasAgent: boolean },
 ): Omit<CallGrant, keyof PlannedGrant> => ({
   reservation_expires_at: new Date(expiresAt).toISOString(),
-  max_session_seconds: reservedCreditMicros / (priceCreditMicrosPerSecond ?? price),
+  max_session_seconds: longestSeconds ?? reservedCreditMicros / (priceCreditMicrosPerSecond ?? price),
+  held_seconds: reservedCreditMicros / (priceCreditMicrosPerSecond ?? price),
   price_credit_micros_per_second: priceCreditMicrosPerSecond ?? price,
   ignored: ignoredFields(request, hasAgent ? [...features, ...AGENT_FIELDS] : features),
 });

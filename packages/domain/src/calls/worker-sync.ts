@@ -81,6 +81,11 @@ export const TRANSCRIPT = "transcript";
  * (transcript.ts), and gets the newest ones with the start (`history`).
  */
 export const RECOVERY = "recovery";
+/**
+ * A worker with this feature is told when a call can go on for longer (`grow`). For a call at another worker, no hold grows. The functions
+ * of the database have the same name.
+ */
+export const GROWTH = "growth";
 /** Maximum number of turns that a response brings. */
 export const MAX_TURNS = 32;
 /** Maximum number of turns that a worker lists of a call: those that wait, and those that are over and were not yet reported. */
@@ -99,7 +104,7 @@ export const SHARED_SLOTS = "shared_slots";
 /** What the service can do beyond the form of the release before. */
 export const SERVICE_FEATURES: readonly string[] = [
   ...[WIRE_2, PRELOAD, RESUME, TURNS, CONVERSATION, SHARED_SLOTS],
-  RECOVERY,
+  ...[RECOVERY, GROWTH],
 ];
 /** Maximum number of avatars that a response asks a worker to load. */
 export const MAX_PRELOADS = 4;
@@ -184,6 +189,12 @@ export const ReportedCall = ClosedObject({
       description:
         "How many of its processes the call has lost at this worker. Only for a service with the feature `recovery`.",
     }),
+  ),
+  growth: Type.Optional(
+    ClosedObject(
+      { max_seconds: Count({ minimum: 1, description: "When the call ends, as the worker was told last." }) },
+      { description: "Of a call whose start had `growth`." },
+    ),
   ),
   turns: Type.Optional(
     Type.Array(ReportedTurn, {
@@ -282,6 +293,12 @@ export const AssignedCall = ClosedObject({
   ),
   max_seconds: Count({ minimum: 1, description: "When the call ends, counted like `used_seconds`." }),
   limit: OneOf(["session_cap", "out_of_credits"], { description: "Why it ends then." }),
+  growth: Type.Optional(
+    ClosedObject(
+      { longest_seconds: Count({ minimum: 1, description: "How long the call lasts at most." }) },
+      { description: "`max_seconds` can grow (`grow`). Only for a worker with the feature `growth`." },
+    ),
+  ),
   used_seconds: Count({ description: "What earlier workers have reported." }),
   idle_seconds: Count({ minimum: 1, description: "How long nobody speaks or sends anything until the call ends." }),
   away_seconds: Count({
@@ -332,6 +349,22 @@ export const SyncResponse = ClosedObject({
       },
     ),
   ),
+  grow: Type.Optional(
+    Type.Array(
+      ClosedObject({
+        ...callId,
+        max_seconds: AssignedCall.properties.max_seconds,
+        limit: AssignedCall.properties.limit,
+        token: Type.Optional(AssignedCall.properties.token),
+      }),
+      {
+        minItems: 0,
+        maxItems: MAX_SLOTS,
+        description:
+          "Calls of the request that can go on for longer than it says. `token`: in place of that of the start or the last move. Only for a worker with the feature `growth`.",
+      },
+    ),
+  ),
   preload: Type.Optional(
     Type.Array(ClosedObject({ preload_id: Text({ minLength: 1, maxLength: 64 }), avatar: CallAvatar }), {
       minItems: 0,
@@ -377,6 +410,7 @@ export const SyncResponse = ClosedObject({
   ),
 });
 export type SyncResponse = Static<typeof SyncResponse>;
+export type Grow = NonNullable<SyncResponse["grow"]>[number];
 export type Move = NonNullable<SyncResponse["move"]>[number];
 
 /** A response as the worker reads it: without fields that it does not know; null when what it knows is not valid. */

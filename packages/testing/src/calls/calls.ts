@@ -69,6 +69,7 @@ export const callRequest = (caller: Caller, avatarId: AvatarId, changes: Partial
     ...{
       ticketId: null,
       newTicketId: newId("tkt", now, random),
+      growth: null,
       awaitsAgent: false,
       brought: null,
       conversation: null,

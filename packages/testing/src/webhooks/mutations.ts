@@ -26,7 +26,7 @@ export const EVENT_MUTATIONS = {
     "p_after < p_new_threshold and (p_before < p_threshold) is not true",
     "p_after < p_new_threshold",
   ],
-  "exhausted credits at each refusal": ["and (account.exhausted_at > v_now - interval '1 hour') is not true", ""],
+  "exhausted credits at each refusal": ["and (account.exhausted_at > p_now - interval '1 hour') is not true", ""],
   "a cap at each end": ["      and meter.spend_notice < reached.percent\n", ""],
   "a key at each sweep": [
     ["and (meter.expiry_notice <= due.days) is not true", ""],

@@ -122,6 +122,7 @@ const bringOperation = (price: number) => ({
     const request = callRequest(planned, caller, origin, {
       // So that the plugin, which asks again, keeps its own place in the queue.
       metadata: { token: Buffer.from(digest).toString("hex") },
+      growth: null,
       awaitsAgent: false,
       transcript: null,
       brought: { url, token: sealRoomToken(token, id, tokenKey, origin.random), digest, agentIdentity },
@@ -161,6 +162,8 @@ const bringOperation = (price: number) => ({
         throw new TypeError("a brought room names no voice");
       case "too_many_transcripts":
         throw new TypeError("a brought room has no transcript");
+      case "too_long":
+        throw new TypeError("a brought room names no seconds");
       default:
         throw await openingRefused(outcome, planned.session, db, keyOf(caller));
     }

@@ -35,6 +35,12 @@ begin
       v_ended := v_ended || v_session;
       continue;
     end if;
+    -- Its hold has grown since it was read.
+    continue when v_call.reason in ('session_cap', 'out_of_credits')
+      and rta.held_seconds_left(v_session, (
+        select call.counts_from from public.calls call
+        where call.tenant_id = v_session.tenant_id and call.session_id = v_session.id
+      ), v_now) > -3;
     v_closing := rta.closing_of(
       v_session, 'sweep', v_call.reason, p_entry_ids[2 * ended + 1], p_entry_ids[2 * ended + 2], p_request_id, v_now, false,
       rta.used_by_clock(v_session, v_now)

@@ -19,6 +19,7 @@ declare
   v_caller rta.charged_caller;
   v_call rta.call_request;
   v_slot rta.free_slot;
+  v_seconds integer; -- that the call can last: at a worker without the feature, a hold does not grow
   v_outcome rta.session_outcome;
   v_is_kept boolean;
 begin
@@ -32,6 +33,7 @@ begin
     v_call := p_calls[v_at];
     if v_outcome.kind = 'written' then
       v_slot := p_queue.slots[v_outcome.slot_at];
+      v_seconds := case when 'growth' = any (v_slot.features) then v_call.max_seconds else least(v_call.max_seconds, 1800) end;
       -- A brought room exists: its call is assigned at once.
       update fleet.avatar_slots
       set tenant_id = v_caller.tenant_id, session_id = p_requests[v_at].id, has_news = has_news or v_call.join_url is not null
@@ -40,7 +42,7 @@ begin
         tenant_id, session_id, room_name, room, mode, input, max_seconds
       ) values (
         v_caller.tenant_id, p_requests[v_at].id, v_call.room_name,
-        case when v_call.join_url is null then 'create' else 'foreign' end, v_call.mode, v_call.input, v_call.max_seconds
+        case when v_call.join_url is null then 'create' else 'foreign' end, v_call.mode, v_call.input, v_seconds
       );
       if v_call.join_url is not null or v_call.awaits_agent then
         insert into public.call_agents (tenant_id, session_id, created_at, url, token, digest, identity)
@@ -63,7 +65,8 @@ begin
       delete from public.call_tickets where tenant_id = v_caller.tenant_id and id = p_queue.ticket_ids[v_at];
       v_outcome.response_fields := json_build_object(
         'reservedCreditMicros', v_outcome.reserved, 'priceCreditMicrosPerSecond', v_outcome.price,
-        'expiresAt', v_outcome.expires_at, 'features', v_slot.features
+        'expiresAt', v_outcome.expires_at, 'features', v_slot.features,
+        'longestSeconds', case when v_seconds > 1800 then v_seconds end
       );
     else
       v_outcome.ticket_id := coalesce(p_queue.ticket_ids[v_at], v_call.new_ticket_id);

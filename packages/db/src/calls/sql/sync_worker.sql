@@ -1,6 +1,7 @@
 -- Registers a worker, renews its lease, writes what it reports of its calls, and returns what it is to do:
 --   'start'  calls that it has, whose room exists, and that it does not list
 --   'move'   calls that it lists in another room than they are in now
+--   'grow'   calls that it lists and that can go on for longer now
 --   'end'    calls that it lists and does not have; `reason`: null while the call is open (another worker has
 --            it, or its lease has expired)
 --   'rooms'  the rooms of the calls that this sync has closed

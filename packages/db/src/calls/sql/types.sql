@@ -4,6 +4,7 @@ create type rta.call_request as (
   room_name text,
   input json,
   max_seconds integer,  -- that were asked for; the session may hold credits for less
+  default_limit integer, -- the maximum of a tenant for which the operator has set none
   ticket_id text,       -- that the request names; null when it names none
   new_ticket_id text,   -- the id of its ticket, if it gets a new one
   fingerprint text,
@@ -38,8 +39,12 @@ create type rta.reported_call as (
   session_id text, generation integer, state text, used_seconds bigint, reason text,
   -- Null of a worker that cannot move calls.
   room_number integer, gap_count integer, gap_seconds integer,
-  lost_processes integer -- of the call at workers that have their lease; null: the worker does not say
+  lost_processes integer, -- of the call at workers that have their lease; null: the worker does not say
+  held_seconds integer -- for how long the call can go on, as the worker was told; null of a worker for which no hold grows
 );
+
+-- When and by how much the hold of a call grows, in seconds: `HOLD_GROWTH` of the domain's calls/limits.ts.
+create type rta.growth_terms as (ahead_seconds integer, last_seconds integer, step_seconds integer, least_seconds integer);
 
 -- What a conversation has used, as its worker reports it.
 create type rta.reported_usage as (

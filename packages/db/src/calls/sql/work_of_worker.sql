@@ -23,6 +23,7 @@ language sql stable as $$
         'manifest', avatar.cache_manifest_id, 'defaultVoiceId', avatar.default_voice_id,
         'input', own.input, 'maxSeconds', session.reserved / session.price,
         'limit', case when session.reserved / session.price < own.max_seconds then 'out_of_credits' else 'session_cap' end,
+        'longestSeconds', case when own.max_seconds > 1800 then own.max_seconds end,
         'usedSeconds', session.used / session.price, 'hasTranscript', exists (
           select from public.call_transcripts one where one.tenant_id = own.tenant_id and one.session_id = own.session_id
         ),
@@ -55,6 +56,16 @@ language sql stable as $$
       from own join unnest(p_calls) listed on listed.session_id = own.session_id and listed.generation = own.generation
       -- A worker that cannot move calls reports no number.
       where own.room = 'exists' and listed.state <> 'ended' and listed.room_number <> own.room_number
+    ),
+    'grow', (
+      select coalesce(json_agg(json_build_object(
+        'sessionId', own.session_id, 'generation', own.generation, 'roomName', case when own.room = 'exists' then own.room_name end,
+        'mode', own.mode, 'maxSeconds', own.held_seconds,
+        'limit', case when own.held_seconds < own.max_seconds then 'out_of_credits' else 'session_cap' end
+      )), '[]')
+      from own join unnest(p_calls) listed on listed.session_id = own.session_id and listed.generation = own.generation
+      -- A worker for which no hold grows reports no seconds.
+      where listed.state <> 'ended' and listed.held_seconds <> own.held_seconds
     ),
     'end', (
       select coalesce(json_agg(json_build_object(

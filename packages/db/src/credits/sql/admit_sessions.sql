@@ -29,6 +29,7 @@ declare
   v_seconds bigint;
   v_price bigint;
   v_call rta.call_request;
+  v_limit integer; -- of the seconds of a call
   v_slot integer; -- its position; null: the request is queued, or starts no call
   v_slots integer[] := '{}'; -- that are taken
   v_meter integer; v_account integer; -- positions
@@ -56,6 +57,12 @@ begin
       end if;
       if cardinality(v_outcome.unsupported) > 0 then
         v_outcome.kind := 'unsupported';
+      end if;
+      -- Null of a call that no operator need allow.
+      v_limit := coalesce(p_accounts[v_account].max_call_seconds, v_call.default_limit);
+      if v_call.default_limit is not null and v_call.max_seconds > v_limit then
+        v_outcome.kind := 'too_long';
+        v_outcome.session_limit := v_limit;
       end if;
       if p_queue.free_slots - cardinality(v_aheads) > v_ahead - (select count(*) from unnest(v_aheads) one where one < v_ahead) then
         v_slot := rta.slot_of_call(p_queue.slots, v_call, v_slots);

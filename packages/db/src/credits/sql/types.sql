@@ -18,7 +18,8 @@ create type rta.session_request as (
 -- 'tenant', whose limit is `session_limit`), 'spend_limit_exceeded' (`limited_by`: 'self' or 'ancestor'),
 -- 'insufficient_credits', or 'replayed' (the stored response and its response_fields follow). Of a call also 'queued' (no slot
 -- is free for it: its ticket and its place follow), 'too_many_tickets', 'too_many_transcripts', and 'same' (the caller has sent the same token before,
--- and that call, `session_id`, is open), and 'unsupported' (no worker knows what the call names: `unsupported`). `price`: of a
+-- and that call, `session_id`, is open), 'unsupported' (no worker knows what the call names: `unsupported`), and 'too_long' (the operator allows its tenant calls of
+-- `session_limit` seconds). `price`: of a
 -- second, of a request that limits and credits decide. `slot_at`: of a call that is 'written', the position of its slot.
 -- Only 'written' and 'queued' write anything.
 create type rta.session_outcome as (
@@ -73,7 +74,9 @@ create type rta.counters as (
 -- A meter, and an account, as they are under their lock. `used`: settled and held. Of an account that does not exist, 0 is
 -- available.
 create type rta.locked_meter as (used bigint, open_sessions bigint);
-create type rta.locked_account as (available bigint, open_sessions bigint, session_limit bigint, low_threshold bigint);
+create type rta.locked_account as (
+  available bigint, open_sessions bigint, session_limit bigint, low_threshold bigint, max_call_seconds integer
+);
 
 -- What only the write of a new session knows, under the names of the API: `presentSession` presents it.
 create type rta.opened_session as ("avatarName" text, "reservedCreditMicros" bigint, "expiresAt" timestamptz);

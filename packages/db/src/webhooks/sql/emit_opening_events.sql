@@ -22,25 +22,10 @@ declare
   v_event rta.event;
 begin
   if exists (select from unnest(p_outcomes) where kind = 'insufficient_credits') then
-    with refused as (
-      select distinct caller.tenant_id, caller.environment
-      from unnest(p_outcomes) with ordinality outcome
-      join unnest(p_counters.callers) caller on caller.caller_at = p_caller_at[outcome.ordinality]
-      where outcome.kind = 'insufficient_credits'
-    ), exhausted as (
-      update public.credit_accounts account set exhausted_at = v_now from refused
-      where account.tenant_id = refused.tenant_id and account.environment = refused.environment
-        and (account.exhausted_at > v_now - interval '1 hour') is not true
-        and exists (
-          select from public.webhook_endpoints endpoint
-          where endpoint.tenant_id = account.tenant_id and endpoint.environment = account.environment
-            and endpoint.status = 'enabled' and rta.selects(endpoint.events, 'credits.exhausted')
-          offset 0 -- by the index, for each row
-        )
-      returning account.tenant_id, account.environment
-    )
-    select array_agg(row(tenant_id, environment, 'credits.exhausted', /* target_id */ tenant_id, /* created_at */ v_now)::rta.event) into v_exhausted
-    from exhausted;
+    select rta.exhausted_events(array_agg(caller.tenant_id), array_agg(caller.environment), v_now) into v_exhausted
+    from unnest(p_outcomes) with ordinality outcome
+    join unnest(p_counters.callers) caller on caller.caller_at = p_caller_at[outcome.ordinality]
+    where outcome.kind = 'insufficient_credits';
   end if;
   perform rta.emit_events(array(
     select row(caller.tenant_id, caller.environment, 'usage_session.opened', /* target_id */ request.id, request.created_at)::rta.event
@@ -53,7 +38,7 @@ begin
       /* tenant_id */ p_counters.account_tenant_ids[at], /* environment */ p_counters.account_environments[at], 'credits.low',
       /* target_id */ p_counters.account_tenant_ids[at], /* created_at */ v_now
     )::rta.event
-    from unnest(p_accounts, p_held) with ordinality account (available, open_sessions, session_limit, low_threshold, held, at)
+    from unnest(p_accounts, p_held) with ordinality account (available, open_sessions, session_limit, low_threshold, max_call_seconds, held, at)
     where rta.falls_below(available, available - held, low_threshold, low_threshold)
   );
   if cardinality(v_of_tenants) > 0 then

@@ -1,0 +1,20 @@
+-- Changes how long a call of a tenant may be, and writes the audit event. Returns false, with nothing written, when there is no such
+-- account. A call that has started keeps the limit that it was started with.
+-- Lock order: the account alone.
+create function rta.change_call_limit(
+  p_tenant_id text,
+  p_environment text,
+  p_max_seconds integer, -- null: the default of the service
+  p_audit_event rta.audit_event
+) returns boolean
+language plpgsql as $$
+begin
+  update public.credit_accounts
+  set max_call_seconds = p_max_seconds, version = version + 1, updated_at = p_audit_event.created_at
+  where tenant_id = p_tenant_id and environment = p_environment;
+  if not found then
+    return false;
+  end if;
+  perform rta.insert_audit_events(array[p_audit_event], null, true);
+  return true;
+end $$;

@@ -2740,8 +2740,10 @@ export interface components {
       dispatch_created: boolean;
       join_timeout_seconds: number;
       idle_timeout_seconds: number;
-      /** @description For how many seconds credits are held. The call ends then. */
+      /** @description When the call ends at the latest. It is `held_seconds`, unless the hold grows: then it is what the call asked for. */
       max_session_seconds: number;
+      /** @description For how many seconds credits are held now. */
+      held_seconds: number;
       /** @description The price of a second: that of a conversation where the avatar answers, else that of a call. */
       price_credit_micros_per_second: number;
       /** @description Fields of the request that the renderer cannot use. */
@@ -3514,7 +3516,7 @@ export interface components {
         custom_vocabulary?: string[];
       };
       capabilities?: "client_tools"[];
-      /** @description Credits are held for as many of these seconds as fit. Default: 1800. */
+      /** @description When the call ends at the latest. More than 1800 only as far as the operator allows the tenant. Default: 1800. Credits are held for as many of these seconds as fit, at most 1800 at first; the hold of a longer call grows while it goes on. */
       max_session_seconds?: number;
       /** @description Your own data: at most 16 strings of at most 200 characters, with names of 1 to 64 characters. */
       client_metadata?: {

@@ -105,6 +105,7 @@ export type Described = {
     roomNumber: number | null;
     isRoomPending: boolean | null;
     input: object | null;
+    heldSeconds: number | null;
     maxSeconds: number | null;
     price: string | null;
     features: readonly string[] | null;

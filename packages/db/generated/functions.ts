@@ -209,6 +209,7 @@ export type CallRequest = {
   roomName: string | null;
   input: Record<string, unknown> | string | null;
   maxSeconds: number | null;
+  defaultLimit: number | null;
   ticketId: string | null;
   newTicketId: string | null;
   fingerprint: string | null;
@@ -228,6 +229,7 @@ const callRequest = composite<CallRequest>(
   "roomName",
   "input",
   "maxSeconds",
+  "defaultLimit",
   "ticketId",
   "newTicketId",
   "fingerprint",
@@ -332,6 +334,14 @@ const finishedDelivery = composite<FinishedDelivery>(
   "delayMs",
   "slowMs",
 );
+
+export type GrowthTerms = {
+  aheadSeconds: number | null;
+  lastSeconds: number | null;
+  stepSeconds: number | null;
+  leastSeconds: number | null;
+};
+const growthTerms = composite<GrowthTerms>("aheadSeconds", "lastSeconds", "stepSeconds", "leastSeconds");
 
 export type Identity = {
   tenantId: string | null;
@@ -471,6 +481,7 @@ export type ReportedCall = {
   gapCount: number | null;
   gapSeconds: number | null;
   lostProcesses: number | null;
+  heldSeconds: number | null;
 };
 const reportedCall = composite<ReportedCall>(
   "sessionId",
@@ -482,6 +493,7 @@ const reportedCall = composite<ReportedCall>(
   "gapCount",
   "gapSeconds",
   "lostProcesses",
+  "heldSeconds",
 );
 
 export type ReportedTurn = {
@@ -775,6 +787,21 @@ export const attachAgent = databaseFunction<AttachAgentInput, AttachAgentRow>(
   "attach_agent",
   { tenantId: null, sessionId: null, avatarId: null, url: null, token: null, digest: null, identity: null },
   'attach_agent as "result"',
+);
+
+export type ChangeCallLimitInput = {
+  tenantId: string | null;
+  environment: string | null;
+  maxSeconds: number | null;
+  auditEvent: AuditEvent | null;
+};
+export type ChangeCallLimitRow = {
+  result: boolean | null;
+};
+export const changeCallLimit = databaseFunction<ChangeCallLimitInput, ChangeCallLimitRow>(
+  "change_call_limit",
+  { tenantId: null, environment: null, maxSeconds: null, auditEvent: auditEvent },
+  'change_call_limit as "result"',
 );
 
 export type ChangeLowThresholdInput = {
@@ -1932,6 +1959,20 @@ export const freezeBodies = databaseFunction<FreezeBodiesInput, FreezeBodiesRow>
   "freeze_bodies",
   { tenantIds: null, eventIds: null, bodies: null },
   'freeze_bodies as "result"',
+);
+
+export type GrowHoldsInput = {
+  terms: GrowthTerms | null;
+  entryIds: readonly string[] | null;
+  requestId: string | null;
+};
+export type GrowHoldsRow = {
+  grown: number | null;
+};
+export const growHolds = databaseFunction<GrowHoldsInput, GrowHoldsRow>(
+  "grow_holds",
+  { terms: growthTerms, entryIds: null, requestId: null },
+  'grown as "grown"',
 );
 
 export type MoveCreditsInput = {

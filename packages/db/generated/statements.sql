@@ -2287,7 +2287,7 @@ join avatars on avatars.tenant_id = usage_sessions.tenant_id and avatars.id = us
 where fleet.avatar_slots.session_id = $1
   and fleet.avatar_slots.worker_id = $2
 
--- find_call_to_resume. Columns: sessionId text, isOpen boolean, isStarted boolean, hasAgent boolean, roomNumber integer, isRoomPending boolean, input json, maxSeconds integer, price bigint, features text[].
+-- find_call_to_resume. Columns: sessionId text, isOpen boolean, isStarted boolean, hasAgent boolean, roomNumber integer, isRoomPending boolean, input json, heldSeconds integer, maxSeconds integer, price bigint, features text[].
 select usage_sessions.id as "sessionId",
   usage_sessions.ended_at is null and not usage_sessions.must_end and usage_sessions.expires_at > now() as "isOpen",
   usage_sessions.started_at is not null as "isStarted",
@@ -2296,7 +2296,9 @@ select usage_sessions.id as "sessionId",
     where call_agents.tenant_id = calls.tenant_id and call_agents.session_id = calls.session_id
   ) as "hasAgent",
   calls.room_number as "roomNumber", calls.room_number > 1 and calls.room = 'create' as "isRoomPending",
-  calls.input as input, (usage_sessions.reserved / usage_sessions.price)::integer as "maxSeconds", usage_sessions.price as price,
+  calls.input as input, (usage_sessions.reserved / usage_sessions.price)::integer as "heldSeconds",
+  case when calls.max_seconds > 1800 then calls.max_seconds
+    else (usage_sessions.reserved / usage_sessions.price)::integer end as "maxSeconds", usage_sessions.price as price,
   coalesce(fleet.avatar_workers.features, '{}') as features
 from usage_sessions
 join calls on calls.tenant_id = usage_sessions.tenant_id and calls.session_id = usage_sessions.id
@@ -2616,7 +2618,8 @@ with accounts as (
   select 'session_entries', session.environment, session_id, counter.name, expected::text, actual::text
   from sessions session full join session_entries entry using (session_id)
   cross join lateral (values
-    ('holds', case when session.closed is null then 0 else 1 end, coalesce(entry.holds, 0)),
+    -- A hold that has grown has an entry for each step.
+    ('holds', case when session.closed is null then 0 else greatest(1, coalesce(entry.holds, 0)) end, coalesce(entry.holds, 0)),
     ('held', coalesce(session.reserved, 0), coalesce(entry.held, 0)),
     ('settles', coalesce(session.closed, 0), coalesce(entry.settles, 0)),
     ('settled', coalesce(session.closed * session.used, 0), coalesce(entry.settled, 0)),

@@ -1,7 +1,7 @@
 /** A call as the avatar worker has it: a process that runs it, what that reports, and a new process when that one ends. */
 import type { EndReason } from "@realtime-avatar/domain/calls/end-reasons";
 import { FREE_GAP_SECONDS } from "@realtime-avatar/domain/calls/limits";
-import type { AssignedCall, Move, ReportedCall } from "@realtime-avatar/domain/calls/worker-sync";
+import type { AssignedCall, Grow, Move, ReportedCall } from "@realtime-avatar/domain/calls/worker-sync";
 import { timeOfId } from "@realtime-avatar/domain/id";
 import type { Logger } from "@realtime-avatar/runtime/log";
 import { packSettings, packSpeech } from "../conversation/settings.ts";
@@ -25,6 +25,8 @@ export type Call = {
   turns: Pick<Turns, "take" | "answered">;
   /** Goes on in another room. Returns whether it was sent there now. */
   move(to: Move): boolean;
+  /** Can go on for longer. Returns whether that is new. */
+  grow(growth: Grow): boolean;
   /** Tells the person why, and leaves the room. */
   end(reason: EndReason): void;
   /** Leaves the room without a word: of a call that is joining, once it has joined. */
@@ -49,7 +51,7 @@ const mergeAbsences = (current: ReportedCall["resume"], reported: ReportedCall["
 /** What a call has reported, with metrics, traces and a line of log for each change. */
 const createRecord = (assigned: AssignedCall, log: Logger, parts: CallParts) => {
   const { watcher, traces, onChange, now = () => performance.now() } = parts;
-  const { session_id, generation, used_seconds, max_seconds, resume } = assigned;
+  const { session_id, generation, used_seconds, resume } = assigned;
   const startedAt = now();
   let newest = assigned;
   let current: CallReport = { state: "joining", used_seconds, ...(resume && { resume: withoutTimes(resume) }) };
@@ -71,6 +73,7 @@ const createRecord = (assigned: AssignedCall, log: Logger, parts: CallParts) => 
     report: (lost_processes: number): ReportedCall => ({
       ...{ session_id, generation, ...current },
       ...(lost_processes > 0 && { lost_processes }),
+      ...(newest.growth && { growth: { max_seconds: newest.max_seconds } }),
     }),
     /** As a new process gets it: in the newest room. */
     assigned: (): AssignedCall => {
@@ -85,11 +88,18 @@ const createRecord = (assigned: AssignedCall, log: Logger, parts: CallParts) => 
       log.info({ room: room_number }, "a call goes on in another room");
       return true;
     },
+    /** Returns whether the call was to end at another time. */
+    grow: ({ max_seconds, limit, token = newest.token }: Grow): boolean => {
+      if (!newest.growth || newest.max_seconds === max_seconds) return false;
+      newest = { ...newest, max_seconds, limit, token };
+      log.info({ maxSeconds: max_seconds }, "a call can go on for longer");
+      return true;
+    },
     update: ({ state, used_seconds: reported, reason, resume: absences }: CallReport): void => {
       if (current.state === "ended") return;
       // The process decodes what strangers send: it cannot lower the seconds, nor exceed what the call holds or what has passed.
       const passed = Math.ceil((now() - startedAt) / 1000) + ROUNDING_SECONDS;
-      const used = Math.min(max_seconds, used_seconds + passed, Math.max(current.used_seconds, reported));
+      const used = Math.min(newest.max_seconds, used_seconds + passed, Math.max(current.used_seconds, reported));
       const hasChanged = state !== current.state;
       const why = state === "ended" ? { reason: reason ?? "failed" } : {};
       const merged = mergeAbsences(current.resume, absences);
@@ -180,6 +190,11 @@ export const startCall = (assigned: AssignedCall, parts: CallParts): Call => {
     move: (to) => {
       const isNew = record.move(to);
       if (isNew) running.send({ kind: "move", access: { url: to.url, token: to.token } });
+      return isNew;
+    },
+    grow: (growth) => {
+      const isNew = record.grow(growth);
+      if (isNew) running.send({ kind: "grow", max_seconds: growth.max_seconds, limit: growth.limit });
       return isNew;
     },
     end: (reason) => {

@@ -3,6 +3,7 @@
 import { expect, test } from "bun:test";
 import {
   CONVERSATION,
+  GROWTH,
   MAX_FIRST_FEATURES,
   RESUME,
   SERVICE_FEATURES,
@@ -231,11 +232,11 @@ test("the features: a first form that the release before accepts, and all once t
   const many = Array.from({ length: 20 }, (_, number) => `later-${number}`);
   const named = { ...lease, features: [WIRE_2] };
   const lengths = (requests: SyncRequest[]) => requests.map(({ features }) => features.length);
-  expect(lengths(await firstSyncs(3, async () => named, many))).toEqual([MAX_FIRST_FEATURES, 23, 23]);
+  expect(lengths(await firstSyncs(3, async () => named, many))).toEqual([MAX_FIRST_FEATURES, 24, 24]);
   // A replica of the release before names none.
-  expect(lengths(await firstSyncs(3, async (number) => (number === 1 ? named : lease), many))).toEqual([16, 23, 16]);
+  expect(lengths(await firstSyncs(3, async (number) => (number === 1 ? named : lease), many))).toEqual([16, 24, 16]);
   const [first] = await firstSyncs(1, waits);
-  expect(first).toEqual({ slots: 1, features: [WIRE_2, TRANSCRIPT, RESUME], calls: [] });
+  expect(first).toEqual({ slots: 1, features: [WIRE_2, TRANSCRIPT, RESUME, GROWTH], calls: [] });
 });
 
 test("a replica of the release before, which refuses a later form: gets the first one at once", async () => {
@@ -248,7 +249,7 @@ test("a replica of the release before, which refuses a later form: gets the firs
     },
     many,
   );
-  expect(requests.map(({ features }) => features.length)).toEqual([16, 23, 16, 23]);
+  expect(requests.map(({ features }) => features.length)).toEqual([16, 24, 16, 24]);
 });
 
 test("the voices and models of a worker: sent when the service asks for them, and not again", async () => {

@@ -3,6 +3,8 @@ import {
   type AssignedCall,
   type AssignedTurn,
   CONVERSATION,
+  GROWTH,
+  type Grow,
   MAX_FIRST_FEATURES,
   type Move,
   PRELOAD,
@@ -136,17 +138,15 @@ const createCalls = ({ metrics, ...parts }: SyncParts, lease: () => Lease, onCha
     return true;
   };
 
-  /** Moves a call to another room: returns whether it has not been told before. */
-  const move = (to: Move): boolean => {
-    const call = calls.get(to.session_id);
-    return call?.report().generation === to.generation && call.move(to);
-  };
-
-  /** Has a call say a turn: returns whether it is new. */
-  const take = ({ session_id, generation, ...turn }: AssignedTurn): boolean => {
-    const call = calls.get(session_id);
-    return call?.report().generation === generation && call.turns.take([turn]);
-  };
+  /** Returns a function that tells a call what the service says of it, and returns whether that is new. */
+  const toCall =
+    <Said extends { session_id: string; generation: number }>(tell: (call: Call, said: Said) => boolean) =>
+    (said: Said): boolean => {
+      const call = calls.get(said.session_id);
+      return call?.report().generation === said.generation && tell(call, said);
+    };
+  const [move, grow] = [toCall((call, to: Move) => call.move(to)), toCall((call, growth: Grow) => call.grow(growth))];
+  const take = toCall((call, { session_id: _, generation: __, ...turn }: AssignedTurn) => call.turns.take([turn]));
 
   return {
     report: () => [...calls.values()].map((call) => call.report()),
@@ -161,9 +161,10 @@ const createCalls = ({ metrics, ...parts }: SyncParts, lease: () => Lease, onCha
       }
       const ended = response.end.filter(end);
       const moved = (response.move ?? []).filter(move);
+      const grown = (response.grow ?? []).filter(grow);
       tellTokens(calls, request.calls, response);
       const spoken = (response.turns ?? []).filter(take);
-      return response.start.filter(start).length + moved.length + ended.length + spoken.length > 0;
+      return response.start.filter(start).length + moved.length + grown.length + ended.length + spoken.length > 0;
     },
     renewLeases: (): void => {
       for (const call of calls.values()) call.renewLease();
@@ -221,7 +222,7 @@ const boundHeard = (calls: readonly ReportedCall[]): ReportedCall[] => {
  */
 const createForm = ({ features: rendererFeatures, preloads, conversation, isShared = false }: SyncParts) => {
   const own = [
-    ...[WIRE_2, TRANSCRIPT, RESUME, ...(conversation ? [RECOVERY] : [])],
+    ...[WIRE_2, TRANSCRIPT, RESUME, GROWTH, ...(conversation ? [RECOVERY] : [])],
     ...(preloads === null ? [] : [PRELOAD]),
     ...rendererFeatures,
   ];
@@ -237,10 +238,11 @@ const createForm = ({ features: rendererFeatures, preloads, conversation, isShar
       const catalog = conversation && wantsCatalog && conversationCatalog(conversation);
       // A replica of the release before refuses a call with a field that it does not know.
       const can = (feature: string): boolean => serviceFeatures.includes(feature);
-      const sent = boundHeard(calls).map(({ resume, turns, usage, lost_processes, ...call }) => ({
+      const sent = boundHeard(calls).map(({ resume, growth, turns, usage, lost_processes, ...call }) => ({
         ...call,
         ...(lost_processes && can(RECOVERY) && { lost_processes }),
         ...(resume && can(RESUME) && { resume }),
+        ...(growth && can(GROWTH) && { growth }),
         ...(turns && can(TURNS) && { turns }),
         ...(usage && can(CONVERSATION) && { usage }),
       }));

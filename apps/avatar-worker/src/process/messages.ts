@@ -20,6 +20,7 @@ import type { ProgramTurn } from "../conversation/speaking/program-turns.ts";
 import { TurnTimings } from "../conversation/timings/turn-timings.ts";
 import type { Budget } from "../conversation/usage-meter.ts";
 import type { Access } from "../room/call.ts";
+import type { Limits } from "../room/presence.ts";
 
 /** What a worker reports of a call, without the id of the call. */
 export type CallReport = Pick<ReportedCall, "state" | "used_seconds" | "reason" | "resume" | "usage">;
@@ -50,6 +51,8 @@ export type ToCallProcess =
   | { kind: "lease"; ms: number }
   /** Go on in another room. */
   | { kind: "move"; access: Access }
+  /** Go on until more seconds are used. */
+  | ({ kind: "grow" } & Limits)
   /** Say the turns of a program, and report each. */
   | { kind: "turns"; turns: ProgramTurn[] }
   /** Tell the person why, leave, and report `ended`. */

@@ -72,6 +72,12 @@ const createListeners = ({ transcript, history }: AssignedCall) => ({
   onTurn: (turn: ReportedTurn) => send({ kind: "turn", turn }),
 });
 
+const canLoad = (renderer: Renderer, ...avatar: Parameters<Renderer["preload"]>): Promise<boolean> =>
+  renderer.preload(...avatar).then(
+    () => true,
+    () => false,
+  );
+
 /** Takes a call, and does what the worker says. */
 const serveCall = (): void => {
   const { load, receive } = createLoader();
@@ -116,11 +122,7 @@ const serveCall = (): void => {
   };
   const preload = async ({ avatar, pictures }: PreloadMessage): Promise<void> => {
     renderer ??= chooseRenderer(pictures);
-    const isLoaded = await renderer.preload(avatar, load).then(
-      () => true,
-      () => false,
-    );
-    send({ kind: "preloaded", isLoaded });
+    send({ kind: "preloaded", isLoaded: await canLoad(renderer, avatar, load) });
   };
   process.on("message", (message: ToCallProcess) => {
     switch (message.kind) {
@@ -135,6 +137,9 @@ const serveCall = (): void => {
         break;
       case "move":
         call?.move(message.access);
+        break;
+      case "grow":
+        call?.grow({ max_seconds: message.max_seconds, limit: message.limit });
         break;
       case "turns":
         call?.takeTurns(message.turns);

@@ -16,7 +16,7 @@ import { watchAudience } from "./audience.ts";
 import { joinRoom, leaveRoom, waitForParticipant } from "./join.ts";
 import { sendLastMessage } from "./messages.ts";
 import { createMovingRoom, following, type MovingRoom } from "./moving-room.ts";
-import { createPresence, type Presence } from "./presence.ts";
+import { createPresence, type Limits, type Presence } from "./presence.ts";
 import { type Published, publishAvatar } from "./publish.ts";
 import { type Relay, startRelay } from "./relay/relay.ts";
 import { connectSides, isOurs, type JoinedAvatar, type Sides, sideOf } from "./sides.ts";
@@ -50,6 +50,8 @@ export type Call = {
   takeTurns(turns: readonly ProgramTurn[]): void;
   /** Goes on in another room, of the service. Its person comes back there. */
   move(access: Access): void;
+  /** Can go on until more seconds are used. */
+  grow(limits: Limits): void;
   /** Tells the person why, and leaves the room. */
   end(reason: EndReason): Promise<void>;
   /** Leaves the room without a word: of a call that is joining, once it has joined. */
@@ -135,7 +137,7 @@ type InRoom = {
 
 /** A call: what it was given, what it has now, and how it ended. The functions below are its steps. */
 type CallState = {
-  readonly assigned: AssignedCall;
+  assigned: AssignedCall;
   readonly parts: CallParts;
   /** The renderer has the avatar. */
   readonly opening: Promise<Rendering>;
@@ -312,6 +314,10 @@ export const startCall = (assigned: AssignedCall, parts: CallParts): Call => {
       for (const { turn_id } of turns) parts.echo.onTurn({ turn_id, status: "failed", heard: null });
     },
     move: (access) => goTo(call, access),
+    grow: (limits) => {
+      call.assigned = { ...call.assigned, ...limits };
+      call.inRoom?.presence.grow(limits);
+    },
     end: (reason) => end(call, reason),
     leave: () => leave(call),
   };

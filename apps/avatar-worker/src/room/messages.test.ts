@@ -32,7 +32,7 @@ test.each([false, true])(
     const kindsUntil = (from: number, to: number): unknown[] => {
       sent.splice(0);
       for (let now = from; now < to; now += 100) tell(now);
-      return sent.map(({ kind }) => kind);
+      return sent.flatMap(({ kind }) => (kind === "time_left" ? [] : [kind]));
     };
     expect(kindsUntil(0, 1000)).toEqual([]);
     times.otherArrived(1000);
@@ -44,12 +44,52 @@ test.each([false, true])(
     expect(started_at_unix_ms).toBeWithin(before - 5000, Date.now() - 5000 + 1);
     expect(kindsUntil(6000, 11_000)).toEqual(["session_clock"]);
     // The seconds end at 56,000: the warning comes 12 seconds before.
+    // From half of the seconds on, it tells what is left: at once, and with each clock.
     expect(kindsUntil(11_000, 44_000)).toEqual(Array(7).fill("session_clock"));
+    expect(sent.filter(({ kind }) => kind === "time_left").map(({ seconds }) => seconds)).toEqual([30, 25, 20, 15]);
     expect(kindsUntil(44_000, 46_000)).toEqual(["ending"]);
     expect(kindsUntil(46_000, 51_000)).toEqual(["session_clock", "ending"]);
-    expect(sent[1]).toEqual({ kind: "ending", reason: "session_cap" });
+    expect(sent.at(-1)).toEqual({ kind: "ending", reason: "session_cap" });
   },
 );
+
+test("a hold that grows: warned a minute before, withdrawn when it has grown, and announced as certain only at its end", () => {
+  const { room, sent } = newRoom();
+  const long: typeof assigned = {
+    ...assigned,
+    max_seconds: 200,
+    limit: "out_of_credits",
+    growth: { longest_seconds: 400 },
+  };
+  const times = createPresence(long, 0);
+  const tell = tellTimes(room, long, times);
+  const sentUntil = (from: number, to: number) => {
+    sent.splice(0);
+    // The person speaks all the time.
+    for (let now = from; now < to; now += 100) tell(now);
+    return sent;
+  };
+  times.otherArrived(0);
+  const early = sentUntil(0, 139_900);
+  expect(early.every(({ kind, max_session_seconds }) => kind === "session_clock" && max_session_seconds === 400)).toBe(
+    true,
+  );
+  expect(sentUntil(140_000, 141_000)).toMatchObject([
+    { kind: "session_clock", max_session_seconds: 200 },
+    { kind: "time_left", seconds: 60, reason: "out_of_credits" },
+  ]);
+  times.grow({ max_seconds: 400, limit: "session_cap" });
+  expect(sentUntil(141_000, 142_000)).toMatchObject([
+    { kind: "session_clock", max_session_seconds: 400 },
+    { kind: "time_left", seconds: null, reason: null },
+  ]);
+  expect(sentUntil(142_000, 339_900).every(({ kind }) => kind === "session_clock")).toBe(true);
+  expect(sentUntil(340_000, 341_000)[1]).toEqual({ kind: "time_left", seconds: 60, reason: "session_cap" });
+  expect(sentUntil(341_000, 388_000).some(({ kind }) => kind === "ending")).toBe(false);
+  expect(sentUntil(388_000, 389_000).some(({ kind }) => kind === "ending")).toBe(true);
+  expect([times.endReason(399_700), times.endReason(399_800)]).not.toContain("out_of_credits");
+  expect(times.endReason(399_800)).toBe("session_cap");
+});
 
 test.each([false, true])("the last message: says why, also where it cannot be sent (%p)", async (fails) => {
   const { room, sent } = newRoom(fails);

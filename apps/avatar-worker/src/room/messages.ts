@@ -36,26 +36,36 @@ export const sendLastMessage = async (room: Room, reason: EndReason): Promise<vo
 };
 
 /**
- * Returns a function to call often, which tells the person since when the call lasts, and that it ends soon: each of
- * them again with every clock.
+ * Returns a function to call often, which tells the person since when the call lasts, in the last minute how long it goes on, and that
+ * it ends soon: each of them again with every clock.
  */
-export const tellTimes = (room: Room, { max_seconds, idle_seconds }: AssignedCall, times: Presence) => {
+export const tellTimes = (room: Room, { idle_seconds }: AssignedCall, times: Presence) => {
   let clockSentAt = -CLOCK_MS;
   let hasTold = false;
+  let hasWarned = false;
   return (now: number): void => {
     const startedAt = times.startedAt();
     if (startedAt === null) return;
-    const isDue = now - clockSentAt >= CLOCK_MS;
+    const left = times.timeLeft(now);
+    // A change is told at once.
+    const isDue = now - clockSentAt >= CLOCK_MS || (left !== null) !== hasWarned;
     if (isDue) {
       clockSentAt = now;
       void sendMessage(room, {
         kind: "session_clock",
         started_at_unix_ms: Math.round(Date.now() - (now - startedAt)),
-        max_session_seconds: max_seconds,
+        max_session_seconds: times.shownSeconds(now),
         idle_timeout_seconds: idle_seconds,
       });
     }
-    if (!times.endsSoon(now) || (hasTold && !isDue)) return;
+    if (isDue && left !== null) void sendMessage(room, { kind: "time_left", ...left });
+    if (left === null && hasWarned) void sendMessage(room, { kind: "time_left", seconds: null, reason: null });
+    hasWarned = left !== null;
+    const endsSoon = times.endsSoon(now);
+    if (!endsSoon || (hasTold && !isDue)) {
+      hasTold = endsSoon;
+      return;
+    }
     hasTold = true;
     void sendMessage(room, { kind: "ending", reason: "session_cap" });
   };

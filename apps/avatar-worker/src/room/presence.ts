@@ -4,18 +4,19 @@
  */
 
 import type { EndReason } from "@realtime-avatar/domain/calls/end-reasons";
-import { FREE_GAP_SECONDS, FREE_GAPS } from "@realtime-avatar/domain/calls/limits";
+import { ENDING_SECONDS, FREE_GAP_SECONDS, FREE_GAPS } from "@realtime-avatar/domain/calls/limits";
 import type { AssignedCall } from "@realtime-avatar/domain/calls/worker-sync";
 
 /** The call ends so much earlier than its seconds, because leaving takes a moment. */
 const MARGIN_MS = 200;
-/** How long before the end of its seconds the other side is told. */
-const ENDING_MS = 12_000;
 /** How long LiveKit has waited for a participant whose network was cut, when it tells that the participant is gone. */
 const TIMEOUT_MS = 20_000;
 
 /** Absences of the other side: how many there were, and how many seconds of them are not charged. */
 export type Gaps = { gap_count: number; gap_seconds: number };
+
+/** Until how many seconds are used the call can go on, and why it ends then. */
+export type Limits = Pick<AssignedCall, "max_seconds" | "limit">;
 
 export type Presence = {
   /**
@@ -37,8 +38,14 @@ export type Presence = {
   connectionChanged(now: number, isLost: boolean): void;
   /** The other side has spoken or sent something. */
   otherWasActive(now: number): void;
-  /** Whether to tell that the call ends soon. */
+  /** Whether to tell that the call ends soon, which is certain then. */
   endsSoon(now: number): boolean;
+  /** In the last minute: for how many seconds the call can go on, and why it ends then. null before. */
+  timeLeft(now: number): { seconds: number; reason: AssignedCall["limit"] } | null;
+  /** When the call ends as far as the page is to know: its hold grows, unless it has not when little is left. */
+  shownSeconds(now: number): number;
+  /** The call can go on until `max_seconds` are used. */
+  grow(limits: Limits): void;
   /** Why the call has to end now; null while it can go on. */
   endReason(now: number): EndReason | null;
 };
@@ -72,10 +79,11 @@ const createGaps = (resume: AssignedCall["resume"]) => {
 
 /** `publishedAt`: the avatar can be seen and heard from now on. */
 export const createPresence = (
-  { max_seconds, used_seconds, idle_seconds, away_seconds, limit, resume }: AssignedCall,
+  { max_seconds, used_seconds, idle_seconds, away_seconds, limit, resume, growth }: AssignedCall,
   publishedAt: number,
 ): Presence => {
-  const maxMs = max_seconds * 1000;
+  let limits: Limits = { max_seconds, limit };
+  let maxMs = max_seconds * 1000;
   const lostMs = away_seconds * 1000;
   const awayMs = (resume?.return_seconds ?? away_seconds) * 1000;
   const gaps = createGaps(resume);
@@ -90,6 +98,11 @@ export const createPresence = (
     if (startedAt === null) return used_seconds * 1000;
     const until = lostAt ?? now;
     return Math.min(maxMs, until - startedAt - gaps.freeSince(until));
+  };
+  const timeLeft: Presence["timeLeft"] = (now) => {
+    const left = maxMs - usedMs(now);
+    if (startedAt === null || left > Math.min(ENDING_SECONDS.warning * 1000, maxMs / 2)) return null;
+    return { seconds: Math.max(0, Math.ceil(left / 1000)), reason: limits.limit };
   };
   const beginGap = (now: number): void => {
     isPresent = false;
@@ -123,9 +136,16 @@ export const createPresence = (
     otherWasActive: (now) => {
       activeAt = now;
     },
-    endsSoon: (now) => startedAt !== null && usedMs(now) >= Math.max(maxMs - ENDING_MS, maxMs / 2),
+    endsSoon: (now) => startedAt !== null && usedMs(now) >= Math.max(maxMs - ENDING_SECONDS.certain * 1000, maxMs / 2),
+    timeLeft,
+    shownSeconds: (now) =>
+      timeLeft(now) ? limits.max_seconds : Math.max(limits.max_seconds, growth?.longest_seconds ?? 0),
+    grow: (next) => {
+      limits = next;
+      maxMs = next.max_seconds * 1000;
+    },
     endReason: (now) => {
-      if (startedAt !== null && usedMs(now) >= maxMs - MARGIN_MS) return limit;
+      if (startedAt !== null && usedMs(now) >= maxMs - MARGIN_MS) return limits.limit;
       if (leftAt !== null && now - leftAt >= awayMs) return "disconnected";
       if (lostAt !== null && now - lostAt >= lostMs) return "disconnected";
       return isPresent && now - activeAt >= idle_seconds * 1000 ? "idle" : null;

@@ -43,6 +43,17 @@ describe("the tenants commands", () => {
     expect((await cli(...none)).stderr).toContain("No tenant has this id.");
   });
 
+  test("the longest call of a tenant: changed, back to the default, and refused out of bounds or for no tenant", async () => {
+    const { id } = await json("tenants", "create", "--name", "Long");
+    const limit = (seconds: string, tenant = id) =>
+      cli("tenants", "limit", "--tenant", tenant, "--max-call-seconds", seconds);
+    const { code, stdout } = await limit("86400");
+    expect([code, stdout]).toEqual([0, "A call of the tenant with a live key lasts at most for 86400 seconds.\n"]);
+    expect((await limit("default")).stdout).toContain("for as long as MAX_CALL_SECONDS says");
+    for (const seconds of ["1799", "86401", "an hour"]) expect((await limit(seconds)).code).toBe(2);
+    expect((await limit("3600", "ten_01h455vb4pex5vsknk084sn02q")).stderr).toContain("No tenant has this id.");
+  });
+
   test("tenants, none: says so in text and JSON", async () => {
     const empty = await testDatabase({ isServed: true });
     const list = (...args: string[]) => run(empty.variables, "tenants", "list", ...args);

@@ -1,10 +1,12 @@
 /** `tenants`: the owners of keys and avatars. */
 import { auditEvent } from "@realtime-avatar/db/audit/audit-events";
 import type { Db } from "@realtime-avatar/db/connection/pool";
+import { changeCallLimit } from "@realtime-avatar/db/credits/credits";
 import type { Databases } from "@realtime-avatar/db/databases/databases";
 import { changeTenantSettings } from "@realtime-avatar/db/tenants/settings";
 import { emptierOfTwo, insertTenant, listTenants } from "@realtime-avatar/db/tenants/tenants";
 import { initialGrants } from "@realtime-avatar/domain/credits/grants";
+import { ChangeCallLimit } from "@realtime-avatar/domain/credits/schemas";
 import { ENVIRONMENTS, type Environment } from "@realtime-avatar/domain/environment";
 import { newId, newRequestId } from "@realtime-avatar/domain/id";
 import { CreateTenant, type TenantRecord } from "@realtime-avatar/domain/people/tenant";
@@ -15,6 +17,7 @@ import type { Command } from "commander";
 import { operatorOrigin, withDatabase, withDatabases } from "../database.ts";
 import {
   type OutputOptions,
+  parseInteger,
   shardParser,
   type TenantOptions,
   withOutputOptions,
@@ -91,6 +94,22 @@ const change = async ({ tenant: tenantId, environment = "test", keepTranscripts,
   });
 };
 
+type LimitOptions = TenantOptions & { maxCallSeconds: number | string };
+
+const limit = async ({ tenant: tenantId, maxCallSeconds: given, ...options }: LimitOptions): Promise<void> => {
+  const maxCallSeconds = given === "default" ? null : given;
+  const errors = validate(ChangeCallLimit, { maxCallSeconds });
+  if (errors.length > 0) throw usageError(errors);
+  await withDatabase(tenantId, async (db) => {
+    const target = { tenantId, id: tenantId, environment: "live" as const };
+    const event = auditEvent("credits.limit_changed", target, operatorOrigin(), ["maxCallSeconds"]);
+    if (!(await changeCallLimit(db, { tenantId, maxSeconds: maxCallSeconds as number | null }, event)))
+      throw new Error("No tenant has this id.");
+    const most = maxCallSeconds === null ? "for as long as MAX_CALL_SECONDS says" : `for ${maxCallSeconds} seconds`;
+    print(options, { tenantId, maxCallSeconds }, `A call of the tenant with a live key lasts at most ${most}.`);
+  });
+};
+
 export const addTenants = (program: Command): void => {
   const tenants = program.command("tenants").description("manage tenants, the owners of keys and avatars");
 
@@ -108,6 +127,15 @@ export const addTenants = (program: Command): void => {
     .requiredOption("--keep-transcripts <on|off>", "whether the transcripts of calls are kept")
     .option("--environment <environment>", "live or test (default: test)")
     .action(change);
+
+  withTenantOptions(tenants.command("limit"))
+    .description("change how long a call of a tenant with a live key may last")
+    .requiredOption(
+      "--max-call-seconds <number>",
+      "seconds, 1800 to 86400; default: as MAX_CALL_SECONDS says",
+      parseInteger,
+    )
+    .action(limit);
 
   withOutputOptions(tenants.command("list")).description("list every tenant, oldest first").action(list);
 };

@@ -71,7 +71,8 @@ describe("a start", () => {
       responseFields: {
         reservedCreditMicros: 100,
         expiresAt: expect.any(String),
-        longestSeconds: null, priceCreditMicrosPerSecond: 1,
+        longestSeconds: null,
+        priceCreditMicrosPerSecond: 1,
         features: ["echo"],
       },
     });

@@ -12,6 +12,9 @@ const MAX_ID_LENGTH = 64;
 /** Why a call ends soon. */
 export type EndingReason = Extract<EndReason, "session_cap" | "idle">;
 
+/** Why the seconds of a call are over. The SDK knows `out_of_credits` only of the end. */
+export type TimeLeftReason = Extract<EndReason, "session_cap" | "out_of_credits">;
+
 /** The SDK refuses a message with any other field. */
 export type LifecycleMessage =
   | {
@@ -21,6 +24,12 @@ export type LifecycleMessage =
       idle_timeout_seconds: number;
     }
   | { kind: "ending"; reason: EndingReason }
+  /**
+   * For how long the call goes on, in its last minute, and why it ends then: for pages of our own, because the SDK ignores kinds that it does
+   * not know. Both are null when it goes on for longer after all, because its hold has grown.
+   */
+  | { kind: "time_left"; seconds: number; reason: TimeLeftReason }
+  | { kind: "time_left"; seconds: null; reason: null }
   /** The avatar has said the last line of the call, which ends now. */
   | { kind: "closing_turn_done"; turn_id: string }
   /** Whether the avatar makes the gesture that the page has asked for, and why not. */

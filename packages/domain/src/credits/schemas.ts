@@ -1,5 +1,6 @@
 /** The request and response schemas of credits and of usage sessions. Amounts are in credit micros. */
 import { type Static, Type } from "@sinclair/typebox";
+import { MAX_CALL_SECONDS } from "../calls/limits.ts";
 import { ENVIRONMENTS } from "../environment.ts";
 import { ShownName } from "../lists/names.ts";
 import { listOf, PAGE_LIMITS, Page, TOTAL_FIELD } from "../page.ts";
@@ -271,6 +272,11 @@ export type MoveCredits = Static<typeof MoveCredits>;
 export const ChangeSessionLimit = ClosedObject({
   environment: OneOf(ENVIRONMENTS),
   maxConcurrentSessions: SessionLimit,
+});
+
+/** The longest call of a tenant with a live key, which the operator changes. null: the default of the service. */
+export const ChangeCallLimit = ClosedObject({
+  maxCallSeconds: Nullable(Count({ minimum: MAX_SESSION_SECONDS, maximum: MAX_CALL_SECONDS })),
 });
 
 /** The threshold of low credits of a tenant, as the operator changes it. */

@@ -66,13 +66,10 @@ export const RESUME_MUTATIONS = {
 } as const;
 
 export const TRANSCRIPT_MUTATIONS = {
-  "segments of another worker": [
-    "or p_worker_id is distinct from coalesce(v_transcript.worker_id, (",
-    "or p_worker_id is distinct from coalesce(p_worker_id, (",
-  ],
+  "segments of another worker": ["  if p_worker_id is distinct from v_worker_id or v_transcript", "  if v_transcript"],
   "segments of an earlier generation": [
-    "where call.session_id = p_session_id and call.generation = p_generation\n  for no key update of transcript;",
-    "where call.session_id = p_session_id\n  for no key update of transcript;",
+    "  if v_call.generation is distinct from p_generation then",
+    "  if v_call.generation is null then",
   ],
   "segments that are written after a gap": ["  elsif p_first > v_next then\n    return v_next;\n", ""],
   "segments that are not deleted with their transcript": [

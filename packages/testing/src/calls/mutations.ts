@@ -10,8 +10,8 @@ export const CALL_MUTATIONS = {
     "call.session_id = slot.session_id",
   ],
   "seconds that count on while a call moves": [
-    "generation = generation + 1, counts_from = null\n",
-    "generation = generation + 1\n",
+    "handovers = handovers + p_is_handover::integer, counts_from = null\n",
+    "handovers = handovers + p_is_handover::integer\n",
   ],
   "seconds that count on while a worker joins again": [
     "      ) end;\n      v_gap_counts",
@@ -31,7 +31,7 @@ export const CALL_MUTATIONS = {
     "where agent.tenant_id = session.tenant_id and agent.session_id = session.id;",
     "where agent.tenant_id = session.tenant_id and agent.session_id = session.id and false;",
   ],
-  "a token that is sent again is another call": ["when same.session_id is not null then 'same'", ""],
+  "a token that is sent again is another call": ["when v_session_id is not null then 'same'", ""],
   "an avatar that does not wait for its agent": ["and (not own.has_agent or own.url is not null)", ""],
   "a start that ignores the queue": [
     "if p_queue.free_slots - cardinality(v_aheads) > v_ahead",

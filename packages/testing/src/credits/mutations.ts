@@ -78,10 +78,18 @@ const CREDIT_MUTATIONS: Mutations = {
     "  perform from public.credit_accounts where (tenant_id, environment) in (select closing.tenant_id, closing.environment from unnest(p_closings) closing) order by tenant_id, environment for no key update;\n  select array_agg(tenant_id), array_agg(api_key_id) into v_tenant_ids, v_api_key_ids",
   ],
   "meters in no order": [
-    ["order by meter.tenant_id, meter.api_key_id\n      for", "order by random()\n      for"],
+    [
+      "      v_meters := '{}';\n",
+      "      perform from public.api_key_meters where (tenant_id, api_key_id) in (select * from unnest(p_tenant_ids, p_api_key_ids)) order by random() for no key update;\n      v_meters := '{}';\n",
+    ],
+    ["order by meter.tenant_id, meter.api_key_id\n        for", "order by random()\n        for"],
     ["order by meter.tenant_id, meter.api_key_id\n  for", "order by random()\n  for"],
   ],
   "accounts in no order": [
+    [
+      "begin\n  if cardinality(p_tenant_ids) <= 4 then\n",
+      "begin\n  if cardinality(p_tenant_ids) <= 4 then\n    perform from public.credit_accounts where (tenant_id, environment) in (select * from unnest(p_tenant_ids, p_environments)) order by random() for no key update;\n",
+    ],
     ["order by account.tenant_id, account.environment\n      for", "order by random()\n      for"],
     ["order by account.tenant_id, account.environment\n  for", "order by random()\n  for"],
   ],
@@ -98,33 +106,28 @@ const CREDIT_MUTATIONS: Mutations = {
   "the balance before the lock on the meters": [
     [
       "\n  v_meters := rta.lock_meters(v",
-      "\n  v_accounts := array(select row(coalesce(granted - forfeited - settled - reserved, 0), open_sessions, max_concurrent_sessions)::rta.locked_account from unnest(v_counters.account_tenant_ids, v_counters.account_environments) with ordinality wanted (tenant_id, environment, at) left join public.credit_accounts account using (tenant_id, environment) order by at);\n  v_meters := rta.lock_meters(v",
+      "\n  v_accounts := array(select row(coalesce(granted - forfeited - settled - reserved, 0), open_sessions, max_concurrent_sessions, low_threshold)::rta.locked_account from unnest(v_counters.account_tenant_ids, v_counters.account_environments) with ordinality wanted (tenant_id, environment, at) left join public.credit_accounts account using (tenant_id, environment) order by at);\n  v_meters := rta.lock_meters(v",
     ],
-    ["  select array(\n    with locked", "  perform array(\n    with locked"],
-    ["  ) into v_accounts;\n  v_queue", "  );\n  v_queue"],
+    ["  v_accounts := rta.lock_accounts(", "  perform rta.lock_accounts("],
   ],
   "an absolute update of meters": [
-    ["  v_admitted record;\nbegin\n", "  v_admitted record;\n  v_before bigint[];\nbegin\n"],
     [
       "\n  v_meters := rta.lock_meters(v",
-      "\n  v_before := array(select coalesce(meter.reserved, 0) from unnest(v_counters.meter_tenant_ids, v_counters.meter_api_key_ids) with ordinality wanted (tenant_id, id, at) left join public.api_key_meters meter on meter.tenant_id = wanted.tenant_id and meter.api_key_id = wanted.id order by at);\n  v_meters := rta.lock_meters(v",
+      "\n  perform set_config('fault.before', array(select coalesce(meter.reserved, 0) from unnest(v_counters.meter_tenant_ids, v_counters.meter_api_key_ids) with ordinality wanted (tenant_id, id, at) left join public.api_key_meters meter on meter.tenant_id = wanted.tenant_id and meter.api_key_id = wanted.id order by at)::text, true);\n  v_meters := rta.lock_meters(v",
     ],
-    ["set reserved = meter.reserved + held.amount, open", "set reserved = held.before + held.amount, open"],
     [
-      "v_admitted.meters_held, v_admitted.meters_opened\n  ) held (tenant_id, api_key_id, amount, sessions)",
-      "v_admitted.meters_held, v_admitted.meters_opened, v_before\n  ) held (tenant_id, api_key_id, amount, sessions, before)",
+      "set reserved = reserved + p_meters_held[v_at],",
+      "set reserved = (current_setting('fault.before')::bigint[])[v_at] + p_meters_held[v_at],",
     ],
   ],
   "an absolute update of the account": [
-    ["  v_admitted record;\nbegin\n", "  v_admitted record;\n  v_before bigint[];\nbegin\n"],
     [
       "\n  v_meters := rta.lock_meters(v",
-      "\n  v_before := array(select coalesce(account.reserved, 0) from unnest(v_counters.account_tenant_ids, v_counters.account_environments) with ordinality wanted (tenant_id, environment, at) left join public.credit_accounts account using (tenant_id, environment) order by at);\n  v_meters := rta.lock_meters(v",
+      "\n  perform set_config('fault.before', array(select coalesce(account.reserved, 0) from unnest(v_counters.account_tenant_ids, v_counters.account_environments) with ordinality wanted (tenant_id, environment, at) left join public.credit_accounts account using (tenant_id, environment) order by at)::text, true);\n  v_meters := rta.lock_meters(v",
     ],
-    ["set reserved = account.reserved + held.amount, open", "set reserved = held.before + held.amount, open"],
     [
-      "v_admitted.accounts_held, v_admitted.accounts_opened\n  ) held (tenant_id, environment, amount, sessions)",
-      "v_admitted.accounts_held, v_admitted.accounts_opened, v_before\n  ) held (tenant_id, environment, amount, sessions, before)",
+      "set reserved = reserved + p_accounts_held[v_at],",
+      "set reserved = (current_setting('fault.before')::bigint[])[v_at] + p_accounts_held[v_at],",
     ],
   ],
   "a sweep that ignores the lease": [" where v_due[at].expires_at <= now() order by at", " order by at"],
@@ -194,20 +197,20 @@ const CREDIT_MUTATIONS: Mutations = {
     "update public.api_key_meters\n    set reserved = reserved - v_change.charged",
   ],
   "test use counts against live caps": ["and key.environment = own.environment", ""],
-  "only the key's own cap": ["key.id = any (own.lineage || own.id)", "key.id = own.id"],
+  "only the key's own cap": ["id = any (p_callers[v_at].lineage || p_callers[v_at].id)", "id = p_callers[v_at].id"],
   "a refused request takes its credits": [
     "v_outcome.kind := 'insufficient_credits';",
     "v_outcome.kind := 'insufficient_credits';\n      accounts_held[v_account] := accounts_held[v_account] + 1;",
   ],
   "validity before the last lock": [
-    "when (p_valid_until[request.ordinality] > p_now and",
-    "when (p_valid_until[request.ordinality] is not null and",
+    "when (p_valid_until[v_at] > p_now and v_caller.environment",
+    "when (p_valid_until[v_at] is not null and v_caller.environment",
   ],
   "claims without a look at those that exist": [
-    "and now() - claim.created_at < interval '24 hours'\n    limit 1",
-    "and false\n    limit 1",
+    "and now() - claim.created_at < interval '24 hours';\n    end if;",
+    "and false;\n    end if;",
   ],
-  "avatars of the other environment": ["      and avatar.environment = request.environment\n", ""],
+  "avatars of the other environment": [" and avatars.environment = v_request.environment;", ";"],
 };
 
 /** All faults, of each subject. */

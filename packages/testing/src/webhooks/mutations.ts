@@ -4,7 +4,7 @@ export const EVENT_MUTATIONS = {
     "  if cardinality(v_written) = cardinality(v_events) then\n    return;",
     "  if true then\n    return;",
   ],
-  "events in no order": ["    order by tenant_id, target_id, at\n  );", "    order by at\n  );"],
+  "events in no order": ["    order by tenant_id, target_id, at\n  ) into", "    order by at\n  ) into"],
   "events of every environment": [
     "and endpoint.environment = event.environment\n          and endpoint.status",
     "and endpoint.status",

@@ -23,7 +23,7 @@ describe("the rotation of a key", () => {
     expect(isValid(RotateApiKey, { overlapSeconds: seconds })).toBe(true);
     expect<number>(seconds).toBe(text === "At once" ? 0 : secondsIn(text));
     // The old secret works until the overlap ends: without one, programs fail until they have the new secret.
-    const [isCut, isKept] = [/fails until it has the new one/, /Both secrets work until then/].map((one) =>
+    const [isCut, isKept] = [/fail until they have the new one/, /Both secrets work until then/].map((one) =>
       one.test(overlapHint(seconds)),
     );
     expect([isCut, isKept]).toEqual([seconds === 0, seconds > 0]);

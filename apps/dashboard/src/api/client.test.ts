@@ -9,7 +9,7 @@ const refused = (code: string): string => {
   return errorText(error, { isOnline: true, isRead: false }).detail;
 };
 
-test("a call, refused at the balance and at a cap: how many credits it needs, and what to do", () => {
+test("a call, refused at the balance and at a cap: the needed credits and the next step", () => {
   expect(refused("insufficient_credits")).toMatch(/^The call needs 60 credits to start, .* `credits grant`\.$/);
   expect(refused("spend_limit_exceeded")).toMatch(/^The call needs 60 credits to start, .* Raise the cap/);
 });
@@ -21,7 +21,7 @@ const problem = (status: number, code: string, members: object = {}): ApiProblem
 const ONLINE = { isOnline: true, isRead: false };
 const sent = { requestId: "r", idempotencyKey: null };
 
-test("a problem: its words, its request, and what it says of each field", () => {
+test("a problem: its text, its request id, and its text for each field", () => {
   const errors = [{ pointer: "#/scopes/2", detail: "Unknown." }, { detail: "Wrong." }];
   const invalid = problem(422, "validation_failed", { errors });
   expect(errorText(invalid, ONLINE)).toEqual({

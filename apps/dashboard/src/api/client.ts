@@ -56,7 +56,7 @@ export const isProblem = (error: unknown, code: ProblemCode): error is ApiProble
 /** Whether the session has ended or never was. */
 export const isSignedOut = (error: unknown): boolean => error instanceof ApiProblem && error.status === 401;
 
-/** What an error tells the person: the problem's own words, and the id of the request. */
+/** The text of an error for the person: the problem's detail, and the id of the request. */
 export type ErrorText = {
   title: string;
   detail: string;
@@ -64,7 +64,7 @@ export type ErrorText = {
   fields: { name: string; detail: string }[];
 };
 
-/** What an error says of the field of a form. */
+/** The text of an error for a field of a form. */
 export const fieldError = (error: unknown, field: string): string | undefined =>
   errorText(error).fields.find(({ name }) => name === field)?.detail;
 
@@ -81,7 +81,7 @@ const noResponse = ({ isOnline, isRead }: FailedRequest): string => {
     : "This device is offline. Try again when the connection is back.";
 };
 
-/** A refusal at the balance or at a cap: how much is needed, and what to do. */
+/** A refusal at the balance or at a cap: the needed credits and the next step. */
 const costText = (error: ApiProblem): string | null => {
   const required = "requiredCreditMicros" in error ? Number(error.requiredCreditMicros) : Number.NaN;
   if (Number.isNaN(required)) return null;
@@ -106,7 +106,7 @@ export const errorText = (
   }
   if (error instanceof UnexpectedResponse && error.response.status === 413) {
     const detail =
-      "The proxy in front of the service allows only smaller uploads. Use a smaller file, or ask the operator to raise the limit of the proxy: the documentation (deployment) says to what.";
+      "The proxy in front of the service allows only smaller uploads. Use a smaller file, or ask the operator to raise the limit of the proxy: see the documentation (deployment).";
     return { title: "Too large for the proxy", detail, requestId: error.requestId, fields: [] };
   }
   if (error instanceof NoResponse) {

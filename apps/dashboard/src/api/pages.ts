@@ -1,6 +1,6 @@
 /** Pages of the lists that are searched. */
 
-/** What a person filters by. `filter`: a part of a name, or an id; `since` and `until`: days. */
+/** The filters that a person sets. `filter`: a part of a name, or an id; `since` and `until`: days. */
 export type SearchFilters = { filter: string; since?: string | undefined; until?: string | undefined };
 export type PageOf<Item> = { data: Item[]; nextCursor: string | null };
 

@@ -117,7 +117,7 @@ export const renamePasskey = (id: string, name: string) =>
 export const deletePasskey = (id: string) => api().DELETE("/api/v1/passkeys/{id}", byId(id));
 export const linkPasskey = async (): Promise<PasskeyLink> => (await api().POST("/api/v1/passkeys/invitations")).data;
 
-/** The provider with which people sign in; null when there is none. */
+/** The provider with which people sign in; null without one. */
 export const readProvider = async (): Promise<Provider | null> =>
   (await api().POST("/api/v1/user-sessions/options")).data.oidc;
 

@@ -32,7 +32,7 @@ test("the events of some days: from the midnight before the first day to the mid
   expect(auditQuery({ since: "2026-11-20", until: "2026-11-21" })).toEqual({ from: midnight(20), to: midnight(22) });
 });
 
-test("the filters of events: parameters of the API, and none for what is not chosen", () => {
+test("the filters of events: parameters of the API; filters that are not chosen are left out", () => {
   expect(auditQuery({})).toEqual({});
   const filters = { action: "api_key.revoked", target: "key_1", actor: "usr_1" };
   expect(auditQuery(filters)).toEqual({ action: "api_key.revoked", targetId: "key_1", actorId: "usr_1" });

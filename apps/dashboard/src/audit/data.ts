@@ -8,7 +8,7 @@ import type { Search } from "../search.ts";
 
 const REFRESH_MS = 15_000;
 
-/** What was done, by action. */
+/** The label of each action. */
 export const ACTION_TEXTS: Record<AuditEvent["action"], string> = {
   "api_key.created": "Key created",
   "api_key.updated": "Key changed",
@@ -65,7 +65,7 @@ type ChangedField =
   | "pendingSourceAssetId"
   | "redactedKey";
 
-/** What was changed, by field. */
+/** The label of each changed field. */
 const FIELD_TEXTS: Record<ChangedField, string> = {
   name: "name",
   displayName: "name",
@@ -96,7 +96,7 @@ export const fieldsText = ({ changedFields }: Pick<AuditEvent, "changedFields">)
   return [...new Set(changedFields.map((field) => texts[field] ?? field))].join(", ");
 };
 
-/** Who acted when neither a key nor a person did. */
+/** The actor when it is neither a key nor a person. */
 export const serviceText = (action: AuditEvent["action"]): string => {
   if (action === "api_key.reported_leaked") return "a report of its secret";
   if (action.startsWith("credits.")) return "the operator of the service";

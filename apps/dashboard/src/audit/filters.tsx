@@ -33,7 +33,7 @@ const ActorSelect = ({ actor, name }: { actor: string | undefined; name: string 
   );
 };
 
-/** `events`: those that are shown, which have the names of what is filtered by. */
+/** `events`: the shown events, which contain the names of the filtered objects. */
 export const FilterBar = ({ filters, events }: { filters: Filters; events: readonly AuditEvent[] }) => {
   const { action, target, actor, since, until } = filters;
   const { change } = useNavigation();

@@ -13,7 +13,7 @@ const NoEvents = ({ isFiltered, hasMore }: { isFiltered: boolean; hasMore: boole
       ? "None of the newest events matches these filters. Older ones may."
       : isFiltered
         ? "No event matches these filters."
-        : "Create a key or an avatar, and it is recorded here."}
+        : "Create a key or an avatar: the event is recorded here."}
   </Empty>
 );
 
@@ -42,7 +42,7 @@ export const AuditPage = () => {
           />
         }
       >
-        Who did what, newest first. Events are never changed.
+        Actions and their actors, newest first. Events are never changed.
       </PageHead>
       <FilterBar filters={filters} events={events} />
       <Loaded query={query} skeleton={<Skeleton label="events" rows={8} height="h-9" />}>

@@ -11,8 +11,8 @@ const start = (path: string, body: string): string =>
   `-H "Content-Type: application/json" -d '${body}'`;
 
 /**
- * Starts a call with an avatar as a program does, for a key with `realtime:write`, and ends it at once: nobody joins it, so it would hold
- * its credits until the time to join is over.
+ * Starts a call with an avatar as a program does, for a key with `realtime:write`, and ends it at once: no person joins
+ * it, so it would hold its credits until the time to join is over.
  */
 export const callLines = (id: string): string =>
   `CALL=$(${start("", `{"avatar_id": "${id}", "max_session_seconds": 60}`)})

@@ -27,7 +27,7 @@ const NAMES: Record<Check["code"], string> = {
   brightness: "Brightness",
 };
 
-/** The detail says what was measured, what is required and what to do. */
+/** The detail has the measured value, the requirement and the next step. */
 const List = ({ label, checks }: { label: string; checks: readonly Check[] }) => (
   <ul aria-label={label} className="divide-y divide-line rounded-lg border border-line">
     {checks.map(({ code, verdict, detail }) => (

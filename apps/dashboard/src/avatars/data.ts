@@ -34,7 +34,7 @@ const withAvatar = (list: InfiniteData<AvatarPage>, avatar: Avatar): InfiniteDat
   })),
 });
 
-/** What the list is filtered by. `status`: undefined for all but deleted ones. */
+/** The filters of the list. `status`: undefined for all but deleted ones. */
 export type AvatarSearch = SearchFilters & { status: Avatar["status"] | undefined };
 
 const filtersOf = (search: AvatarSearch) => {

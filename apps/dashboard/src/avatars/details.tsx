@@ -28,7 +28,7 @@ const REFRESHES = ["avatars", "audit"];
 /** A dialog above the details. */
 type Above = "replace" | "rename" | "delete";
 
-/** A check that has failed would fail again: then another source is what helps. */
+/** A check that has failed would fail again: only another source helps. */
 const hasFailedCheck = ({ checks }: Avatar): boolean => checks.some(({ verdict }) => verdict === "fail");
 
 const Actions = ({ avatar, onOpen }: { avatar: Avatar; onOpen: (above: Above) => void }) => {
@@ -117,7 +117,7 @@ const DeleteDialog = ({ avatar, onClose, onDeleted }: AboveProps & { onDeleted: 
       onEnded={onDeleted}
       onClose={onClose}
     >
-      <p>No new call can use the avatar, and its picture goes. It cannot be brought back.</p>
+      <p>No new call can use the avatar. Its picture is deleted. It cannot be brought back.</p>
     </EndDialog>
   );
 };
@@ -161,7 +161,7 @@ const Facts = ({ avatar }: { avatar: Avatar }) => {
           />
         </div>
       )}
-      {/* The failed checks say the same, each with what was measured. */}
+      {/* The failed checks say the same, each with the measured value. */}
       {error && !hasFailedCheck(avatar) && (
         <p className="mt-4 rounded-lg bg-bad-soft px-3 py-2 text-bad">
           <Prose text={error} />

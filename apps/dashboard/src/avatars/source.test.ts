@@ -60,7 +60,7 @@ test.each([
   ["a codec that this browser lacks", { ...VIDEO, picture: null }, ["Dimensions unknown"]],
   ["the largest video", { ...VIDEO, sizeBytes: ASSET_LIMITS.video.maxBytes }, []],
   ["one byte more than a video may have", { ...VIDEO, sizeBytes: ASSET_LIMITS.video.maxBytes + 1 }, ["Size fail"]],
-] as const)("a file, %s: its failed checks, and what to do", (_, source, checks) => {
+] as const)("a file, %s: its failed checks, and the next step", (_, source, checks) => {
   expect(refused(source)).toEqual([...checks]);
   for (const { verdict, detail } of checkSource(source, requirements, BOTH)) {
     if (verdict === "fail") expect(detail).toMatch(/\. (Use|Cut|Scale|Export|Accepted:) .+\.$/);
@@ -84,7 +84,7 @@ test.each([
   ],
   ["an empty file", Buffer.alloc(0), ["video"], "The file is empty. Accepted: MP4, MOV or WebM."],
   ["a folder", null, BOTH, "The file cannot be read. Choose a file, not a folder."],
-] as const)("a source that is %s: says so, and what is accepted", (_, firstBytes, kinds, detail) => {
+] as const)("a source that is %s: the text says so and names the accepted types", (_, firstBytes, kinds, detail) => {
   const source: Source = { firstBytes, type: null, sizeBytes: 5, picture: null };
   expect(checkSource(source, requirements, kinds)).toEqual([{ name: "Type", verdict: "fail", detail }]);
 });

@@ -1,6 +1,6 @@
 /**
- * Checks a photo or a video in the browser before it is uploaded. Types and sizes are the limits of files, which the service
- * has as well; what an avatar requires comes from `GET /models`. The service checks everything again.
+ * Checks a photo or a video in the browser before it is uploaded. Types and sizes are the file limits of the service;
+ * the requirements of avatars come from `GET /models`. The service checks everything again.
  */
 import type { components } from "@realtime-avatar/client";
 import { ASSET_LIMITS, type ContentType, MAKE_SMALLER } from "@realtime-avatar/domain/assets/limits";
@@ -10,7 +10,7 @@ import { bytes, duration } from "../format.ts";
 export type Requirements = components["schemas"]["Model"]["requirements"];
 export type SourceKind = keyof Requirements;
 
-/** What a file is, as far as the browser can tell. */
+/** The type and size of a file, as the browser measures them. */
 export type Source = {
   /** The first bytes; null when the file cannot be read, such as a folder that was dropped. */
   firstBytes: Uint8Array | null;
@@ -41,7 +41,7 @@ type Bounds = { min: number | null; max: number | null };
 const boundsOf = (requirements: Requirements | undefined, kind: SourceKind, code: string): Bounds =>
   requirements?.[kind].find((requirement) => requirement.code === code)?.required ?? { min: null, max: null };
 
-/** What a source must be, for a person, in a sentence for each kind. Without `requirements`, only the types. */
+/** The requirements of a source, for people, in one sentence for each kind. Without `requirements`, only the types. */
 export const hintsOf = (requirements: Requirements | undefined, kinds: readonly SourceKind[]): string[] =>
   kinds.map((kind) => {
     const side = boundsOf(requirements, kind, "resolution").min;
@@ -51,7 +51,7 @@ export const hintsOf = (requirements: Requirements | undefined, kinds: readonly 
     return `A ${KIND_NAMES[kind]}${lasting}: ${typesOf(kind)}, at most ${bytes(ASSET_LIMITS[kind].maxBytes)}${sides}.`;
   });
 
-/** Why a file is refused: the bound that it breaks, and what to do. */
+/** Why a file is refused: the exceeded bound and the next step. */
 type Refusal = { bound: string; advice: string };
 
 const check = (name: string, refusal: Refusal | null, measured: string): SourceCheck => ({

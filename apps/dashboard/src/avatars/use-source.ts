@@ -16,7 +16,7 @@ import {
 
 type Model = components["schemas"]["Model"];
 
-/** What the model requires of sources; a model that is not listed has the requirements of the default. */
+/** The model's requirements of sources; a model that is not listed has the requirements of the default. */
 export const useRequirements = (modelId?: string, isEnabled = true): Requirements | undefined => {
   const { client } = useAccount();
   const { data } = useQuery({
@@ -31,7 +31,7 @@ export const useRequirements = (modelId?: string, isEnabled = true): Requirement
 /** A chosen file. `source` is null until it is measured. */
 export type Chosen = { file: File; source: Source | null };
 
-/** What is chosen when `file` has been measured: a large file takes longer than a small one that was chosen after it. */
+/** The chosen file after `file` has been measured: a large file takes longer than a small one that was chosen after it. */
 export const withMeasure = (present: Chosen | null, file: File, source: Source): Chosen | null =>
   present?.file === file ? { file, source } : present;
 
@@ -42,7 +42,7 @@ export type ChosenSource = {
   /** The file when it can be uploaded, else null. */
   usable: { file: File; kind: SourceKind } | null;
   choose: (file: File) => void;
-  /** What the model requires; undefined until it is known. */
+  /** The model's requirements; undefined until they are known. */
   requirements: Requirements | undefined;
 };
 
@@ -62,7 +62,7 @@ export const useSource = (kinds: readonly SourceKind[], modelId?: string): Chose
   return { chosen, checks, usable: chosen && isUsable ? { file: chosen.file, kind } : null, choose, requirements };
 };
 
-/** What is being done, and how far it is. */
+/** The current step and its progress. */
 export type Step = { text: string; share: number | null };
 
 const POLL_MS = 500;

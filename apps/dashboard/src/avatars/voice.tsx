@@ -18,7 +18,7 @@ export const AvatarVoice = ({ avatar }: { avatar: Avatar }) => {
     (defaultVoiceId: string | null) =>
       client.PATCH("/api/v1/avatars/{id}", { params: { path: { id: avatar.id } }, body: { defaultVoiceId } }),
     ["avatars", "audit"],
-    // What is heard next is the new voice, however late the avatar is read again.
+    // The next sample uses the new voice, however late the avatar is read again.
     ({ data }) => queries.setQueryData(["avatars", environment, avatar.id], data),
   );
   const choose = (id: string | null): void => {

@@ -1,4 +1,4 @@
-/** Dialogs that do one thing: a button gives it up, another does it, and a failure is shown. */
+/** Dialogs for one action: one button cancels, another runs it. A failure is shown. */
 import { type ReactNode, useId } from "react";
 import { useNotify } from "../layout/notices.tsx";
 import { type Action, useAction } from "../layout/use-action.ts";
@@ -10,7 +10,7 @@ type Props = { title: string; onClose: () => void; children: ReactNode };
 
 type FormProps = Props & {
   action: Pick<Action<never>, "isBusy" | "error">;
-  /** What the button says that sends the form. */
+  /** The label of the button that sends the form. */
   submit: ReactNode;
   onSubmit: () => void;
   /** The fields of the request that show at their place what is wrong with them. */
@@ -72,11 +72,11 @@ export const FormDialog = ({
 type EndProps = Props & {
   end: () => Promise<unknown>;
   refreshes: readonly string[];
-  /** What the button says that ends it, and the one that does not. */
+  /** The labels of the button that ends the object, and of the one that keeps it. */
   confirm: ReactNode;
   keep?: string;
   isDisabled?: boolean;
-  /** What is said when it has ended. */
+  /** The notice after it has ended. */
   notice: string;
   onEnded?: () => void;
 };

@@ -3,7 +3,7 @@ import { Button } from "./button.tsx";
 
 const SHOWN_MS = 2000;
 
-/** What became of the last copy, for two seconds, and a function that copies. */
+/** The outcome of the last copy, for two seconds, and a function that copies. */
 const useCopy = (text: string): [outcome: "copied" | "failed" | null, copy: () => void] => {
   const [outcome, setOutcome] = useState<"copied" | "failed" | null>(null);
   useEffect(() => {
@@ -27,7 +27,7 @@ export const CopyButton = ({
 }: {
   text: string;
   label: string;
-  /** What the button says. */
+  /** The label of the button. */
   name?: string;
 }) => {
   const [outcome, copy] = useCopy(text);

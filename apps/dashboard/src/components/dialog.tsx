@@ -9,7 +9,10 @@ type Props = {
   actions?: ReactNode;
   /** Whether only a button of `actions` closes it, such as a secret that is shown once. */
   isFirm?: boolean;
-  /** While an action of the dialog runs, nothing closes it: its outcome is to be seen, and it can close the dialog itself. */
+  /**
+   * While an action of the dialog runs, nothing closes it: its outcome stays visible; the action can close the dialog
+   * itself.
+   */
   isBusy?: boolean;
   isWide?: boolean;
   /** Keeps its height while its content changes, so that nothing in it moves. */
@@ -45,7 +48,7 @@ export const Dialog = ({
     return () => {
       dialog?.close();
       if (before instanceof HTMLElement && before.isConnected) before.focus();
-      // What opened it is gone, such as a key that was revoked.
+      // The element that opened it is gone, such as the row of a revoked key.
       else document.getElementById("page")?.focus();
     };
   }, []);

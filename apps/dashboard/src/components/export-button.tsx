@@ -26,7 +26,7 @@ export const ExportButton = ({ read }: Props) => {
   const notify = useNotify();
   const [cursor, setCursor] = useState<string | null>(null);
   const controller = useRef<AbortController | null>(null);
-  // Who leaves the page waits for no file.
+  // A person who leaves the page cancels the file.
   useEffect(() => () => controller.current?.abort(), []);
   const action = useAction(
     () => {

@@ -2,7 +2,7 @@ import { useId, useRef, useState } from "react";
 
 export type MenuItem = {
   name: string;
-  /** For screen readers, where the name alone does not say of what. */
+  /** For screen readers, where the name alone is ambiguous. */
   label: string;
   run: () => void;
   /** Whether it ends something for good: then it comes last, and is marked. */

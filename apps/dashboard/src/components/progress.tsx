@@ -13,7 +13,7 @@ const useSeconds = (text: string): number => {
 };
 
 /**
- * What is being done and how far it is: `share` from 0 to 1, null where it is unknown. Then the seconds count, so that it does not
+ * The current step and its progress: `share` from 0 to 1, null where it is unknown. Then the seconds count, so that it does not
  * look stuck.
  */
 export const Progress = ({ text, share }: { text: string; share: number | null }) => {

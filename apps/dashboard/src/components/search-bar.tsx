@@ -8,7 +8,7 @@ export type BarProps = {
   status: { value: string; values: readonly (readonly [value: string, text: string])[]; set: (value: string) => void };
   /** Whether any filter is set. */
   isFiltered: boolean;
-  /** What was found, for who does not see it. */
+  /** The result of the search, for screen readers. */
   children: ReactNode;
 };
 

@@ -1,4 +1,4 @@
-/** What a page shows when it has no data: not yet, none, or an error. */
+/** The states of a page without data: loading, empty, or an error. */
 import { type ReactNode, type RefObject, useEffect, useRef, useSyncExternalStore } from "react";
 import { errorText } from "../api/client.ts";
 import { type ListTotal, totalText } from "../format.ts";
@@ -24,8 +24,8 @@ export const Empty = ({ title, children, action }: { title: string; children: Re
 );
 
 /**
- * A reference for an element that is to be seen when it appears in a dialog, and when `content` changes: what led to it can be
- * at the end of a long form, and the element at the beginning.
+ * A reference for an element that is to be seen when it appears in a dialog, and when `content` changes: the button can
+ * be at the end of a long form, the element at its beginning.
  */
 export const useInView = <Shown extends HTMLElement>(content?: unknown): RefObject<Shown | null> => {
   const ref = useRef<Shown>(null);
@@ -98,7 +98,7 @@ export const OfflineNotice = () => {
     <div role="status">
       {!isOnline && (
         <p className="bg-warn-soft px-4 py-2 text-center text-sm text-warn">
-          This device is offline. What you see may be old.
+          This device is offline. The shown data may be old.
         </p>
       )}
     </div>

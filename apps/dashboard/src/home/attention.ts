@@ -1,4 +1,4 @@
-/** What needs a person: credits that run out, endpoints and calls and avatars that fail, and keys that expire. */
+/** Concerns for a person: credits that run out; endpoints, calls and avatars that fail; keys that expire. */
 import type { ApiKey, Avatar, CreditBalance, WebhookEndpoint } from "@realtime-avatar/client";
 import { counted, creditAmount, credits } from "../format.ts";
 import type { Page, SearchChange } from "../layout/navigation.tsx";
@@ -131,7 +131,7 @@ export type HomeData = {
   failedAvatars: readonly Avatar[];
 };
 
-/** What stops calls first. */
+/** Concerns that stop calls come first. */
 export const concernsOf = (
   { balance, failedCalls, endpoints, keys, failedAvatars }: HomeData,
   now: number,

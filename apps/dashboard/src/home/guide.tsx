@@ -1,4 +1,4 @@
-/** What a newcomer does first, until there is a call. */
+/** The first steps of a newcomer, until the first call. */
 import type { ReactNode } from "react";
 import { ProgramCall } from "../avatars/program-call.tsx";
 import { NoCalls, TryCall } from "../call/try-call.tsx";
@@ -49,7 +49,7 @@ const StepRow = ({
   </li>
 );
 
-/** The step that a person does now, in a colour of its own. */
+/** The current step, in another colour. */
 const stateOf = ({ state }: Step, isNext: boolean): keyof typeof CIRCLES =>
   state === "done" ? "done" : isNext ? "next" : "later";
 
@@ -141,7 +141,7 @@ const CallLines = ({ avatarId, callKey }: { avatarId: string; callKey: string | 
 };
 
 const VideoText = ({ step }: { step: Step }) => {
-  if (step.with === null) return "Type a sentence, and the avatar says it in a short video.";
+  if (step.with === null) return "Type a sentence. The avatar says it in a short video.";
   const link = (words: string) => (
     <PageLink to="/videos" search={{ video: step.with?.id }} className={LINK}>
       {words}

@@ -1,4 +1,4 @@
-/** The first page: what to do first, and then how the environment is and what needs a person. */
+/** The first page: the first steps, then the state of the environment and the concerns for a person. */
 import type { CreditBalance } from "@realtime-avatar/client";
 import type { ReactNode } from "react";
 import { Prose } from "../components/prose.tsx";

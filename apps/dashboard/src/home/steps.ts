@@ -1,4 +1,4 @@
-/** The first steps of a newcomer: a key, an avatar, a video, a call. What is done is read from the data. */
+/** The first steps of a newcomer: a key, an avatar, a video, a call. Completed steps are read from the data. */
 import type { ApiKey, Avatar } from "@realtime-avatar/client";
 import { permits } from "@realtime-avatar/domain/api-keys/scope";
 import { isPreparing } from "../avatars/data.ts";
@@ -7,7 +7,7 @@ import { isRunning, type Video } from "../videos/data.ts";
 export type Step = {
   /** `waiting`: the service works on it. `failed`: the person has to do it again. */
   state: "open" | "waiting" | "failed" | "done";
-  /** What the step is done with. */
+  /** The link that does the step. */
   with: { id: string; name: string } | null;
 };
 

@@ -25,7 +25,7 @@ test("the palette, opened: every page first, then the actions", () => {
   ]);
 });
 
-test("the palette, a text typed: what has each of its words, in any case and order", () => {
+test("the palette, a text typed: entries with each of its words, in any case and order", () => {
   expect(names("  WEBHOOK create ")).toEqual(["Create a webhook endpoint"]);
   expect(names("keys")).toEqual(["Keys"]);
   expect(names("key")).toEqual(["Keys", "Create a live key", "Keyboard shortcuts"]);

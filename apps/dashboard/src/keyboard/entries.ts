@@ -1,4 +1,4 @@
-/** What the palette leads to, for a text that is typed into it. */
+/** The entries of the palette for a typed text. */
 import type { Environment } from "../api/client.ts";
 import type { Page, SearchChange } from "../layout/navigation.tsx";
 import { PLACES } from "../layout/object-name.tsx";
@@ -44,7 +44,7 @@ const others = ({ environment }: Reader): Entry[] => {
 /** The objects that a page shows by their ids. */
 const OBJECTS: Record<string, string> = { key: "key", ava: "avatar", vid: "video", ses: "call", whe: "endpoint" };
 
-/** A whole id leads to its object, also to one that no list has loaded, and to what was done with it. */
+/** A whole id leads to its object (loaded by a list or not) and to its audit events. */
 const ofId = (id: string): Entry[] => {
   const name = OBJECTS[id.slice(0, 3)];
   const place = PLACES[id.slice(0, 3)]?.(id);
@@ -57,7 +57,7 @@ const ofId = (id: string): Entry[] => {
 const ID = /^[a-z]{3}_[0-9a-z]{26}$/;
 export const isObjectId = (text: string): boolean => ID.test(text.trim().toLowerCase());
 
-/** Pages and actions whose names have each word of the text, or what an id names. */
+/** Pages and actions whose names have each word of the text, or the object of an id. */
 export const entriesOf = (text: string, reader: Reader): Entry[] => {
   const query = text.trim().toLowerCase();
   if (isObjectId(query)) return ofId(query);

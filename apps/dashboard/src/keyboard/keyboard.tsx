@@ -1,15 +1,15 @@
-/** The shortcuts, and what they open: the palette, which leads anywhere, and the list of the shortcuts. */
+/** The shortcuts and their dialogs: the palette, which leads anywhere, and the list of the shortcuts. */
 import { createContext, lazy, type ReactNode, Suspense, useContext, useEffect, useMemo, useRef, useState } from "react";
 import { useHasRole } from "../layout/context.tsx";
 import { ShortcutsDialog } from "./help.tsx";
 import { useSingleKeys } from "./preference.ts";
 import { keyContextOf, type Shortcut, shortcutOf } from "./shortcuts.ts";
 
-/** Loads the palette: a file of its own, which is loaded after the first page. */
+/** Loads the palette: a separate file, loaded after the first page. */
 export const loadPalette = () => import("./palette.tsx");
 const Palette = lazy(async () => ({ default: (await loadPalette()).Palette }));
 
-/** What is open. `text`: with which the palette begins. */
+/** The open dialog. `text`: the initial text of the palette. */
 type Open = { kind: "help" } | { kind: "palette"; text: string };
 
 const KeyboardContext = createContext<(open: Open) => void>(() => {});

@@ -27,7 +27,7 @@ const useLead = (onHelp: () => void): ((target: Target) => void) => {
         onHelp();
         return;
     }
-    // What had the focus before the palette may be gone with its page.
+    // The element with the focus before the palette may be gone with its page.
     setTimeout(() => document.getElementById("page")?.focus({ preventScroll: true }));
   };
 };
@@ -60,7 +60,7 @@ const Option = ({
   </div>
 );
 
-/** Which entry is chosen, and what the keys of the field do. */
+/** The chosen entry, and the actions of keys in the field. */
 const useChoice = (entries: readonly Entry[], listId: string, onSelect: (entry: Entry) => void) => {
   const [chosen, setChosen] = useState(0);
   const at = Math.min(chosen, entries.length - 1);
@@ -88,7 +88,7 @@ export const Palette = ({ text: first, onClose, onHelp }: Props) => {
   const listId = useId();
   const lead = useLead(onHelp);
   const { found, isSearching, error } = useFound(text);
-  // What is found comes last: what is chosen stays where it is.
+  // Found objects come last, so that the chosen entry keeps its place.
   const entries = [...entriesOf(text, reader), ...found];
   const select = ({ target }: Entry): void => {
     onClose();

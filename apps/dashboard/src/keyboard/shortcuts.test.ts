@@ -45,7 +45,7 @@ test("Ctrl-K, pressed: the palette, also in a field and with single keys turned 
   expect(press({ key: "k", metaKey: true })).toBeNull();
 });
 
-test("Cmd-K, pressed on a Mac: the palette; Ctrl-K there: what the Mac does", () => {
+test("Cmd-K, pressed on a Mac: the palette; Ctrl-K there: the Mac's own action", () => {
   expect(press({ key: "k", metaKey: true }, { isMac: true })).toBe("palette");
   expect(press({ key: "k", ctrlKey: true }, { isMac: true, isTyping: true })).toBeNull();
 });

@@ -24,7 +24,7 @@ export type KeyContext = {
   isMac: boolean;
 };
 
-/** What a pressed key does; null when it is not ours. On a Mac, Ctrl-K deletes to the end of a line. */
+/** The action of a pressed key; null for other keys. On a Mac, Ctrl-K deletes to the end of a line. */
 export const shortcutOf = (pressed: KeyPress, context: KeyContext): Shortcut | null => {
   const { key, ctrlKey, metaKey, altKey, repeat, isComposing, defaultPrevented } = pressed;
   if (defaultPrevented || repeat || isComposing || altKey || context.isCovered) return null;
@@ -40,7 +40,7 @@ const TYPED_INTO =
   "textarea, select, [contenteditable]:not([contenteditable=false]), " +
   "input:not([type=checkbox], [type=radio], [type=button], [type=submit], [type=file])";
 
-/** What surrounds a key that is pressed now. */
+/** The context of a key that is pressed now. */
 export const keyContextOf = ({ target }: KeyboardEvent, hasSingleKeys: boolean): KeyContext => ({
   isTyping: target instanceof Element && target.closest(TYPED_INTO) !== null,
   isCovered: document.querySelector("dialog[open], :popover-open") !== null,

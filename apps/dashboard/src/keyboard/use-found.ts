@@ -22,7 +22,7 @@ const usePaused = (text: string): string => {
   return paused;
 };
 
-/** What is found; whether the service is still searching for this text; and why it could not. */
+/** The found objects; whether the service is still searching for this text; the error if it failed. */
 export const useFound = (typed: string): { found: Entry[]; isSearching: boolean; error: unknown } => {
   const { client, environment } = useAccount();
   const wanted = typed.trim();

@@ -1,4 +1,4 @@
-/** The dialog that changes a key. It says what becomes wider and what narrower before it saves. */
+/** The dialog that changes a key. Before it saves, it lists wider and narrower permissions. */
 import type { ApiKey } from "@realtime-avatar/client";
 import { useState } from "react";
 import { fieldError, isProblem } from "../api/client.ts";
@@ -65,12 +65,12 @@ const Changed = () => (
     role="alert"
     className="mb-4 rounded-lg bg-warn-soft px-3 py-2 text-sm text-warn"
   >
-    The key was changed meanwhile, so nothing was saved. The form has its present values and what you entered: look at
-    what changes, and save again.
+    The key was changed meanwhile, so nothing was saved. The form has its present values and your changes: check the
+    differences, then save again.
   </p>
 );
 
-/** The key as the service has it, with what the person has entered, and how the two differ. */
+/** The stored key, the entered values, and their differences. */
 const useChange = (presented: ApiKey | undefined, keys: Keys) => {
   // Only what was entered: when the key has changed meanwhile, the rest of the form follows it.
   const [edits, setEdits] = useState<Partial<Values>>({});

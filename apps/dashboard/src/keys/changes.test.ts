@@ -1,4 +1,4 @@
-/** What the dialog says of a change is what the service decides. */
+/** The dialog's text about a change, compared with the service's decision. */
 import { expect, test } from "bun:test";
 import type { ApiKey } from "@realtime-avatar/client";
 import { isWider } from "@realtime-avatar/domain/api-keys/reach";
@@ -65,7 +65,7 @@ test("a change, in words: each difference with its direction", () => {
 
 const UNTIL = "2030-01-01T00:00:00.000Z";
 
-test("a change of a limit that is none, in words; spaces around a name are no change", () => {
+test("an equal limit in another form; spaces around a name are no change", () => {
   const before = key({ name: " Shop ", maxConcurrentSessions: 2, expiresAt: UNTIL });
   const texts = (from: Fields, to: Fields) => differencesOf(from, to).map(({ text, direction }) => [direction, text]);
   const [wider, narrower] = [
@@ -89,7 +89,7 @@ test("the keys below a changed key: keep their own limits, in the singular and t
 });
 
 test.each([
-  ["a root key has none", key({}), undefined, { spendLimitCreditMicros: null, ...NO_LIMITS }],
+  ["a root key inherits none", key({}), undefined, { spendLimitCreditMicros: null, ...NO_LIMITS }],
   [
     "those of the parent in effect",
     key({ spendLimitCreditMicros: 5 }),

@@ -1,4 +1,4 @@
-/** What a change of a key makes wider or narrower, before it is saved. The service decides by the same comparison. */
+/** The wider and narrower permissions of a change of a key, before it is saved. The service decides by the same comparison. */
 import type { ApiKey } from "@realtime-avatar/client";
 import { permits } from "@realtime-avatar/domain/api-keys/scope";
 import { counted, creditAmount, dateTime } from "../format.ts";
@@ -71,7 +71,7 @@ export const inheritedOf = (key: ApiKey, parent: ApiKey | undefined): Limits => 
   };
 };
 
-/** What is in effect instead of a key's own limits, in words; null where its own ones are. */
+/** The inherited limits in effect, in words; null where the key's limits are in effect. */
 export type Effects = { cap: string | null; calls: string | null; expiry: string | null };
 export const effectText = (own: Limits, inherited: Limits): Effects => {
   const { spendLimitCreditMicros: cap, maxConcurrentSessions: calls, expiresAt } = inherited;
@@ -91,7 +91,7 @@ export const effectText = (own: Limits, inherited: Limits): Effects => {
   };
 };
 
-/** What a change of a key means for the keys below it. */
+/** The effect of a change of a key on its descendants. */
 export const descendantsText = (count: number): string =>
   `${counted(count, "active key")} below it ${count === 1 ? "keeps its" : "keep their"} own scopes and limits. ` +
   `The limits of this key bind ${count === 1 ? "it" : "them"} as well; its scopes do not.`;

@@ -1,4 +1,4 @@
-/** Who created a key: a person, another key, or the operator of the service. */
+/** The creator of a key: a person, another key, or the operator of the service. */
 import type { ApiKeyWithCreator } from "@realtime-avatar/client";
 import { ObjectName } from "../layout/object-name.tsx";
 

@@ -12,7 +12,7 @@ import { searchedPages, useSearchedPages, useTotal } from "../layout/use-list-se
 const REFRESH_MS = 15_000;
 
 export type KeyStatus = ApiKeyWithCreator["status"];
-/** What the list is filtered by. `status`: null for all. */
+/** The filters of the list. `status`: null for all. */
 export type KeySearch = SearchFilters & { status: KeyStatus | null };
 
 export type Keys = {
@@ -83,7 +83,7 @@ export const useParent = (parentId: string | null, keys: Keys): ApiKeyWithCreato
   const listed = keys.byId.get(parentId ?? "");
   const query = useQuery({
     queryKey: ["keys", environment, "parent", parentId],
-    // A list: what is not found is no error.
+    // A list: a missing object is no error.
     queryFn: async () => {
       const { data } = await client.GET("/api/v1/api-keys", { params: { query: { id: parentId ?? "" } } });
       return data.data[0] ?? null;
@@ -129,7 +129,7 @@ export const useDescendants = (id: string) => {
   return useQuery({
     queryKey: ["keys", environment, "descendants", id],
     queryFn: ({ signal }) => readDescendants(client, id, signal),
-    // What was created since is to be named as well.
+    // Keys created since then need names as well.
     staleTime: 0,
   });
 };
@@ -157,8 +157,8 @@ export const useKeyVersion = (id: string) => {
 export type Row = { key: ApiKeyWithCreator; depth: number };
 
 /**
- * The keys as a tree: each key behind its parent. A key whose parent is not listed is a root. A key is newer than its parent, and the
- * newest keys are loaded first: so below each key that is listed, none of those that match is missing.
+ * The keys as a tree: each key behind its parent. A key whose parent is not listed is a root. A key is newer than its
+ * parent; the newest keys are loaded first. So below each key that is listed, none of those that match is missing.
  */
 export const treeOf = (listed: readonly ApiKeyWithCreator[]): Row[] => {
   const ids = new Set(listed.map(({ id }) => id));

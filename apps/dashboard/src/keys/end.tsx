@@ -11,7 +11,7 @@ import { useAction } from "../layout/use-action.ts";
 import { useStay } from "../layout/use-stay.ts";
 import { type Descendants, useDescendants } from "./data.ts";
 
-/** When the present secret ends: in so many seconds. */
+/** When the present secret ends: seconds from now. */
 export const OVERLAPS = [
   [0, "At once"],
   [3600, "After an hour"],
@@ -19,13 +19,13 @@ export const OVERLAPS = [
   [604_800, "After a week"],
 ] as const;
 
-/** What a rotation with this overlap means for the programs that use the key. */
+/** The effect of a rotation with this overlap on the programs that use the key. */
 export const overlapHint = (overlapSeconds: number): string =>
   overlapSeconds === 0
-    ? "What uses the present secret fails until it has the new one. For a secret that has leaked."
+    ? "Programs with the present secret fail until they have the new one. For a secret that has leaked."
     : "Both secrets work until then: give the new one to everything that uses the key.";
 
-/** What a revocation ends, before it (`confirm`) and after it (`notice`). */
+/** The texts about a revocation, before it (`confirm`) and after it (`notice`). */
 export const revocationTexts = (name: string, { keys, hasMore }: Descendants): { confirm: string; notice: string } => {
   if (keys.length === 0) return { confirm: "Revoke the key", notice: `${name} is revoked.` };
   const others = hasMore ? "all keys" : counted(keys.length, "key");

@@ -10,7 +10,7 @@ import type { Effects, Fields } from "./changes.ts";
 import { type Expiry, ExpiryField, expiryAt } from "./expiry-field.tsx";
 import { isInAll, offeredScopes, SCOPE_TEXTS, type Scope } from "./scopes.ts";
 
-/** What the form has. */
+/** The values of the form. */
 export type Values = { name: string; scopes: readonly Scope[]; cap: string; calls: string; expiry: Expiry };
 
 /** The fields that show what the service refused of them. */
@@ -30,7 +30,7 @@ const isNoLimit = (calls: string): boolean =>
   calls.trim() !== "" && !(/^[1-9]\d{0,15}$/.test(calls.trim()) && Number.isSafeInteger(Number(calls)));
 const NO_LIMIT = "Must be a whole number, 1 or more.";
 
-/** The fields that the form describes; null while one of them cannot be understood. `presentExpiry`: that of the key. */
+/** The fields that the form describes; null while one of them cannot be understood. `presentExpiry`: the key's expiry. */
 export const fieldsOf = ({ name, scopes, cap, calls, expiry }: Values, presentExpiry: string | null): Fields | null => {
   const expiresAt = expiryAt(expiry, presentExpiry);
   if (scopes.length === 0 || isNoAmount(cap) || isNoLimit(calls) || expiresAt === undefined) return null;
@@ -107,13 +107,13 @@ export const KeyFields = ({
 }: {
   values: Values;
   onChange: (change: Partial<Values>) => void;
-  /** What the service refused, by field. */
+  /** The errors of the service, by field. */
   errors: (name: keyof Fields) => string | undefined;
   /** The present expiry; undefined for a new key. */
   presentExpiry?: ApiKey["expiresAt"];
   /** The present scopes; none for a new key. */
   present?: ApiKey["scopes"];
-  /** What is in effect instead of the values. */
+  /** The inherited values in effect. */
   effects?: Effects;
 }) => (
   <>
@@ -132,7 +132,7 @@ export const KeyFields = ({
     <div className="grid grid-cols-2 gap-x-4 sm:grid-cols-3">
       <TextField
         label="Spend cap in credits"
-        hint={effects.cap ?? "What its calls may cost in all. Empty: no cap but the balance."}
+        hint={effects.cap ?? "Total cost of its calls. Empty: only the balance limits it."}
         inputMode="decimal"
         value={values.cap}
         onChange={(event) => onChange({ cap: event.target.value })}

@@ -115,7 +115,7 @@ const NoKeys = ({ onOpen }: { onOpen: (open: Open) => void }) => {
   );
   return (
     <Empty title={`No active ${environment} keys`} action={canWrite && create}>
-      A key lets your application call the API. You choose what it may do, and it works at once.
+      A key lets your application call the API. You choose its permissions. It works at once.
     </Empty>
   );
 };

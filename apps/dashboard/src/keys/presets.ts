@@ -1,4 +1,4 @@
-/** What most keys are for. A preset fills the form of a new key in; everything can still be changed. */
+/** The usual purposes of keys. A preset fills the form of a new key in; everything can still be changed. */
 import type { Values } from "./fields.tsx";
 
 export type Preset = "server" | "calls" | "engine" | "read";
@@ -19,7 +19,7 @@ export const PRESETS: Record<Preset, { title: string; text: string; values: () =
       expiry: DAYS(365),
     }),
   },
-  // No preset is for a page or an app: what they hold can be read there, and the service answers no page of another origin.
+  // No preset is for a page or an app: people can read secrets there; the service allows no page of another origin.
   calls: {
     title: "Calls only",
     text: "Behind a page or an app: starts its calls, up to a cap. The page gets a grant, never the key.",

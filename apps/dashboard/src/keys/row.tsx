@@ -7,7 +7,7 @@ const TONES: Record<ApiKey["status"], Tone> = { active: "good", revoked: "bad", 
 
 export const KeyStatus = ({ apiKey }: { apiKey: ApiKey }) => <Badge tone={TONES[apiKey.status]}>{apiKey.status}</Badge>;
 
-/** What the key has spent of its cap. */
+/** The spent part of the key's cap. */
 export const Spent = ({ apiKey }: { apiKey: ApiKey }) => {
   const { spentCreditMicros: spent, reservedCreditMicros: held, spendLimitCreditMicros: cap } = apiKey;
   const text =
@@ -29,7 +29,7 @@ export const Spent = ({ apiKey }: { apiKey: ApiKey }) => {
   );
 };
 
-/** What the key may do. */
+/** The permissions of the key. */
 export const Scopes = ({ scopes }: Pick<ApiKey, "scopes">) => (
   <span className="flex flex-wrap gap-1">
     {scopes.map((scope) => (

@@ -14,7 +14,7 @@ export const offeredScopes = (present: readonly Scope[]): readonly Scope[] => [
   "*",
 ];
 
-/** What each scope allows, for a person who has not read the documentation. */
+/** The permission of each scope, for people who have not read the documentation. */
 export const SCOPE_TEXTS: Record<Scope, string> = {
   "*": "Everything except usage:write. For the key of an operator, not of an application.",
   "api_keys:write": "Create, change, rotate and revoke keys, and read the audit trail.",
@@ -22,6 +22,6 @@ export const SCOPE_TEXTS: Record<Scope, string> = {
   "avatars:read": "List and read avatars and their files.",
   "avatars:write": "Create, change and delete avatars and their files.",
   "realtime:write": "Open calls, which hold credits.",
-  "usage:read": "Read calls and what they cost.",
+  "usage:read": "Read calls and their cost.",
   "usage:write": "Report the use of calls, and so what they cost. For the engine that runs them.",
 };

@@ -63,7 +63,7 @@ export const PERIODS = {
   [ALL_HOURS]: "All that are kept: 30 days",
 };
 
-/** An hour before a time: what failed first had happened before its attempt. */
+/** An hour before a time: the first failed event happened before its attempt. */
 const hourBefore = (time: string): string => new Date(Date.parse(time) - HOUR_MS).toISOString();
 
 /** The time from which deliveries are recovered; null while none is entered. */
@@ -110,8 +110,8 @@ export const RecoverDialog = ({ endpoint, failingSince, onClose }: Props & { fai
       onClose={onClose}
     >
       <p className="mb-4">
-        What failed, was canceled or waits for another attempt is sent to {nameOf(endpoint)} again, each event with the
-        same id and body as before.
+        Deliveries that failed, were canceled or wait for another attempt are sent to {nameOf(endpoint)} again, each
+        event with the same id and body as before.
       </p>
       <SelectField
         label="From"

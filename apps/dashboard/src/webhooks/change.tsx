@@ -31,8 +31,8 @@ const Changed = () => (
     role="alert"
     className="mb-4 rounded-lg bg-warn-soft px-3 py-2 text-sm text-warn"
   >
-    The endpoint was changed meanwhile, so nothing was saved. The form has its present values and what you entered: look
-    at them, and save again.
+    The endpoint was changed meanwhile, so nothing was saved. The form has its present values and your changes: check
+    them, then save again.
   </p>
 );
 

@@ -30,7 +30,7 @@ export const STATUS_TONES: Record<DeliveryStatus, Tone> = {
   canceled: "plain",
 };
 
-/** What happened at an attempt without a response, by the class of the error. */
+/** The text for an attempt without a response, by the class of the error. */
 const ERROR_TEXTS: Record<string, string> = {
   host_not_found: "the name of the host was not found",
   host_not_public: "the host has no public address",

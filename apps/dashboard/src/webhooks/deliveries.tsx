@@ -12,7 +12,7 @@ import { eventText } from "./events.ts";
 const STATUSES = Object.keys(STATUS_TONES) as DeliveryStatus[];
 const RESOURCE_ID = /^[a-z]{3}_[0-9a-z]{26}$/;
 
-/** The filters in the address. What is unknown in it counts as all. */
+/** The filters in the address. An unknown value counts as all. */
 const useFilters = (): Filters => {
   const { status, event, target } = useParameters();
   return {
@@ -118,7 +118,9 @@ export const Deliveries = ({ endpointId, actions }: { endpointId: string; action
           if (deliveries.length === 0) {
             return (
               <p className="py-4 text-muted">
-                {isFiltered ? "No delivery matches these filters." : "Nothing yet. Send a test, and it is shown here."}
+                {isFiltered
+                  ? "No delivery matches these filters."
+                  : "No deliveries yet. Send a test: it is shown here."}
               </p>
             );
           }

@@ -27,7 +27,7 @@ const Notice = ({ tone, children }: { tone: "bad" | "warn"; children: ReactNode 
   </div>
 );
 
-/** Why an endpoint gets nothing, or soon will, and what to do. */
+/** Why an endpoint gets no events, or will soon get none, and the next step. */
 const Notices = ({ endpoint, enable }: { endpoint: WebhookEndpoint; enable: ReactNode }) => {
   const canWrite = useHasRole("developer");
   const { disabledReason, failingSince } = endpoint;
@@ -87,7 +87,7 @@ const Facts = ({ endpoint }: { endpoint: WebhookEndpoint }) => {
   );
 };
 
-/** What can be done with an endpoint; nothing for a viewer. */
+/** The actions on an endpoint; none for a viewer. */
 const useEndpointActions = (endpoint: WebhookEndpoint, onOpen: (above: Above) => void) => {
   const { client, environment } = useAccount();
   const { change } = useNavigation();
@@ -100,7 +100,7 @@ const useEndpointActions = (endpoint: WebhookEndpoint, onOpen: (above: Above) =>
       return status;
     },
     REFRESHES,
-    // What has failed is what the person wants next. The endpoint itself begins anew.
+    // The person usually wants the failed deliveries next. The endpoint itself starts again.
     (status) => status === "enabled" && failingSince !== null && onOpen({ kind: "recover", failingSince }),
   );
   const test = useAction(

@@ -11,7 +11,7 @@ import {
 
 export type Choice = WebhookEventType | WebhookEventGroup;
 
-/** What each kind of event is about. */
+/** The description of each kind of event. */
 export const OBJECT_TEXTS: Record<WebhookObject, string> = {
   api_key: "API keys",
   avatar: "Avatars",

@@ -7,7 +7,7 @@ import { TextField } from "../components/field.tsx";
 import { Prose } from "../components/prose.tsx";
 import { type Choice, eventText, groupOf, includesType, OBJECT_TEXTS, offeredTypes, withChoice } from "./events.ts";
 
-/** What the form has. `events` counts unless `isAll`. */
+/** The values of the form. `events` counts unless `isAll`. */
 export type Values = { url: string; description: string; isAll: boolean; events: readonly Choice[]; ordered: boolean };
 export type Fields = Pick<WebhookEndpoint, "description" | "events" | "ordered"> & { url: string };
 
@@ -77,7 +77,7 @@ const Radio = ({ name, isOn, onChoose, text }: { name: string; isOn: boolean; on
 type Props = {
   values: Values;
   onChange: (change: Partial<Values>) => void;
-  /** What the service refused, by field. */
+  /** The errors of the service, by field. */
   errors: (name: keyof Fields) => string | undefined;
   /** Whether the endpoint has no URL: a program reads its deliveries. */
   isListener?: boolean;
@@ -106,7 +106,7 @@ export const EndpointFields = ({ values, onChange, errors, isListener = false }:
       )}
       <TextField
         label="Description"
-        hint="What receives the events, such as “Billing”. Can be empty."
+        hint="The receiver of the events, such as “Billing”. Can be empty."
         value={values.description}
         onChange={({ target }) => onChange({ description: target.value })}
         error={errors("description")}

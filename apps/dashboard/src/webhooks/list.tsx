@@ -69,8 +69,7 @@ export const EndpointList = ({ endpoints, onAdd }: { endpoints: WebhookEndpoint[
   if (endpoints.length === 0) {
     return (
       <Empty title={`No ${environment} endpoints yet`} action={canWrite && add}>
-        Give the URL of your server, and it is told within a second when an avatar is ready, a call ends or credits run
-        low.
+        Enter the URL that receives events: within a second after an avatar is ready, a call ends or credits run low.
       </Empty>
     );
   }

@@ -2695,7 +2695,7 @@ where user_identities.tenant_id = $1
 select coalesce(call_transcripts.is_kept, false) as "isKept", usage_sessions.ended_at as "endedAt",
       (coalesce(call_transcripts.is_truncated, false)
         -- As in claim_transcripts.
-        or usage_sessions.ended_at is not null and usage_sessions.started_at is not null and (calls.generation > 1 or not call_transcripts.is_complete)
+        or usage_sessions.ended_at is not null and usage_sessions.started_at is not null and (calls.generation - calls.handovers > 1 or not call_transcripts.is_complete)
       ) as "isTruncated",
       (
   usage_sessions.ended_at is null

@@ -1,5 +1,6 @@
 /** Kept transcripts in the database: each purpose of a transcript ends by itself, and one that has no purpose is deleted with its segments. */
 import { describe, expect, test } from "bun:test";
+import { MAX_TRANSCRIPT_SEGMENTS } from "@realtime-avatar/domain/calls/transcript";
 import type { SessionId, TenantId } from "@realtime-avatar/domain/id";
 import { endLease, readyAvatar, report, seedCall, sync } from "@realtime-avatar/testing/calls/calls";
 import { seedCaller } from "@realtime-avatar/testing/credits";
@@ -172,6 +173,32 @@ describe("a kept transcript", () => {
     await say(id, ["b"], { workerId: "two", generation: 2, isComplete: true });
     await one.end(id);
     expect(await one.find(id)).toMatchObject({ segments: ["a", "b"] });
+  });
+
+  test("of a call that one worker hands over to the next: the words of both, and not truncated", async () => {
+    const one = await world();
+    await keep(one.tenantId);
+    const id = await one.call();
+    await say(id, ["a"]);
+    await sync(db, "two", { slots: 1 });
+    await sync(db, "one", { slots: 0 });
+    expect(await expireWorkers(db, operatorOrigin())).toMatchObject({ moved: 1 });
+    await say(id, ["b"], { workerId: "two", generation: 2, isComplete: true });
+    await one.end(id);
+    expect(await one.find(id)).toMatchObject({ isTruncated: false, isOpen: false, segments: ["a", "b"] });
+  });
+
+  test("that is full when its worker is lost: gets no segment above the maximum", async () => {
+    const one = await world();
+    await keep(one.tenantId);
+    const id = await one.call();
+    const all = Array.from({ length: MAX_TRANSCRIPT_SEGMENTS }, () => "x");
+    await say(id, all);
+    await say(id, [], { first: all.length, speaking: Buffer.from("y") });
+    await endLease(db, "one");
+    await sync(db, "two", { slots: 1 });
+    expect(await expireWorkers(db, operatorOrigin())).toMatchObject({ moved: 1 });
+    expect((await one.find(id))?.segments).toHaveLength(MAX_TRANSCRIPT_SEGMENTS);
   });
 
   test("of a call that a function ended which does not know transcripts: out of the queue within ten minutes", async () => {

@@ -1,14 +1,15 @@
 /** A worker that shares its slots among shards: what one shard gives it. */
 import { expect, test } from "bun:test";
 import { SHARED_SLOTS, type SyncRequest } from "@realtime-avatar/domain/calls/worker-sync";
-import { callRequest, readyAvatar, report, seedCall, sync } from "@realtime-avatar/testing/calls/calls";
+import { callRequest, endLease, readyAvatar, report, seedCall, sync } from "@realtime-avatar/testing/calls/calls";
 import { seedCaller } from "@realtime-avatar/testing/credits";
 import { mutate } from "@realtime-avatar/testing/credits/mutations";
 import { serviceDatabase } from "@realtime-avatar/testing/fixture";
 import { whileHeld } from "@realtime-avatar/testing/postgres/waits";
-import { seedTenant } from "@realtime-avatar/testing/seeds";
+import { operatorOrigin, seedTenant } from "@realtime-avatar/testing/seeds";
 import { openCall } from "./calls.ts";
 import { hasAvatarWorker, listWorkers } from "./fleet.ts";
+import { expireWorkers } from "./reconcile.ts";
 
 const database = await serviceDatabase();
 const { db } = database;
@@ -100,4 +101,18 @@ test("a worker without a slot here, which has another voice: a call that names o
   const naming = (voiceId: string) => start({ conversation: { price: 2, voiceId, model: null } });
   expect(await naming("bob")).toEqual({ kind: "unsupported", fields: ["voice"] });
   expect((await naming("ada")).kind).toBe("queued");
+});
+
+test("a worker whose slots are elsewhere and that is lost with its call: counted as a loss, and the call moves once", async () => {
+  const { seed } = await world();
+  await shared(1);
+  const id = await seed();
+  for (const [at, [worker, next]] of [["one", "two"] as const, ["two", "three"] as const].entries()) {
+    await shared(0, { calls: [report(id, "started", 1, { generation: at + 1 })] }, worker);
+    await endLease(db, worker);
+    await shared(1, {}, next);
+    await expireWorkers(db, operatorOrigin());
+    const { start } = await shared(1, {}, next);
+    expect(start).toMatchObject(at === 0 ? [{ generation: 2, isHandedOver: false, lostProcesses: 1 }] : []);
+  }
 });

@@ -131,7 +131,7 @@ const selectKept = statement<TranscriptRow>(
     select coalesce(${callTranscripts.isKept}, false) as "isKept", ${usageSessions.endedAt} as "endedAt",
       (coalesce(${callTranscripts.isTruncated}, false)
         -- As in claim_transcripts.
-        or ${HAS_ENDED} and ${usageSessions.startedAt} is not null and (${calls.generation} > 1 or not ${callTranscripts.isComplete})
+        or ${HAS_ENDED} and ${usageSessions.startedAt} is not null and (${calls.generation} - ${calls.handovers} > 1 or not ${callTranscripts.isComplete})
       ) as "isTruncated",
       ${IS_OPEN} as "isOpen",
       (

@@ -32,12 +32,14 @@ begin
     return;
   end if;
   for v_call in
-    -- A worker without slots stops, and does not come back.
-    select session, worker.slots = 0 as is_handover,
-      worker.slots = 0 or call.generation - call.handovers + call.lost_processes = 1 as can_move,
+    -- A worker without slots stops, and does not come back. One of several shards can have none here while it goes on: its last sync
+    -- does not name that feature.
+    select session, stopping.is_handover,
+      stopping.is_handover or call.generation - call.handovers + call.lost_processes = 1 as can_move,
       worker.synced_at > v_now - interval '15 seconds' as can_wait
     from fleet.avatar_slots slot
     join fleet.avatar_workers worker on worker.id = slot.worker_id
+    cross join lateral (select worker.slots = 0 and 'shared_slots' <> all (worker.features) as is_handover) stopping
     join public.usage_sessions session on session.tenant_id = slot.tenant_id and session.id = slot.session_id
     join public.calls call on call.tenant_id = slot.tenant_id and call.session_id = slot.session_id
     where slot.worker_id = any (v_workers) and session.ended_at is null

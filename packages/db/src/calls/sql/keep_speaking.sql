@@ -1,4 +1,5 @@
--- Makes what the avatars of calls were saying, when their workers were lost, the last segments of these workers.
+-- Makes what the avatars of calls were saying, when their workers were lost, the last segments of these workers. A full transcript
+-- (write_transcript) gets no more.
 -- Lock order: the calls, which the calling function has locked; the segments, which only a function writes that has locked the call.
 create function rta.keep_speaking(p_tenant_ids text[], p_session_ids text[]) returns void
 language plpgsql as $$
@@ -13,8 +14,13 @@ begin
   join public.calls call on call.tenant_id = session.tenant_id and call.session_id = session.id
   where call.speaking is not null and not exists (
     select from public.call_transcripts transcript
-    where transcript.tenant_id = call.tenant_id and transcript.session_id = call.session_id and transcript.is_truncated
-  );
+    where transcript.tenant_id = call.tenant_id and transcript.session_id = call.session_id and (
+      transcript.is_truncated or transcript.size_bytes + octet_length(call.speaking) > 262144
+    )
+  ) and (
+    select count(*) from public.call_segments segment
+    where segment.tenant_id = call.tenant_id and segment.session_id = call.session_id
+  ) < 2000;
   update public.calls call set speaking = null
   from unnest(p_tenant_ids, p_session_ids) session (tenant_id, id)
   where call.tenant_id = session.tenant_id and call.session_id = session.id and call.speaking is not null;

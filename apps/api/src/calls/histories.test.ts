@@ -1,11 +1,17 @@
 /** The history of a conversation in the API: a worker sends it, and the next worker of the call gets it. */
 import { describe, expect, test } from "bun:test";
 import { expireWorkers } from "@realtime-avatar/db/calls/reconcile";
-import type { TranscriptReport, TranscriptSegment } from "@realtime-avatar/domain/calls/transcript";
+import {
+  type TranscriptReport,
+  type TranscriptSegment,
+  transcriptSeals,
+} from "@realtime-avatar/domain/calls/transcript";
 import { RECOVERY } from "@realtime-avatar/domain/calls/worker-sync";
 import type { SessionId } from "@realtime-avatar/domain/id";
 import { endLease } from "@realtime-avatar/testing/calls/calls";
+import { random } from "@realtime-avatar/testing/random-bytes";
 import { operatorOrigin } from "@realtime-avatar/testing/seeds";
+import { TEST_WEBHOOKS } from "../../test/support/api.ts";
 import { startCallApi, WORKER_SECRET } from "../../test/support/calls/calls.ts";
 import { expectProblem } from "../../test/support/routes.ts";
 
@@ -79,6 +85,20 @@ describe("a conversation", () => {
     await put("wrk_key", id, { segments: [asks("a tulip?")] });
     await db.client`update call_segments set segment = 'another key' where session_id = ${id}`;
     expect((await moveTo("wrk_next_3", "wrk_key", id))?.history).toMatchObject({ segments: [] });
+  });
+
+  test("sealed by a newer release: the call goes on without fields that are unknown, and without segments that are not valid", async () => {
+    const { session_id: id } = await callAt("wrk_newer");
+    await put("wrk_newer", id, { segments: [asks("a"), asks("b")] });
+    const { sealSegment } = transcriptSeals(TEST_WEBHOOKS.sealingKey, id);
+    for (const [n, segment] of [
+      { ...asks("a"), mood: "happy" },
+      { ...asks("b"), role: "tool", text: "" },
+    ].entries()) {
+      const sealed = Buffer.from(sealSegment(segment as TranscriptSegment, random));
+      await db.client`update call_segments set segment = ${sealed} where session_id = ${id} and n = ${n}`;
+    }
+    expect((await moveTo("wrk_next_4", "wrk_newer", id))?.history).toMatchObject({ segments: [asks("a")] });
   });
 
   test("after the end of its call: nothing is left of it, and a report that comes later is refused", async () => {

@@ -8,9 +8,10 @@ import { createHmac, hkdfSync } from "node:crypto";
 import { type Static, Type } from "@sinclair/typebox";
 import type { RandomBytes, SessionId } from "../id.ts";
 import type { FieldError } from "../problem.ts";
-import { ClosedObject, Count, JsonObject, OneOf, Text } from "../schema.ts";
+import { ClosedObject, Count, isValid, JsonObject, OneOf, Text } from "../schema.ts";
 import { openSealed, seal } from "../secrets/sealed.ts";
 import { webhookUrlErrors } from "../webhooks/url.ts";
+import { withoutUnknownFields } from "./known-fields.ts";
 import type { CallMode, TranscriptWebhook } from "./schemas.ts";
 
 /** The errors of the URL in the body of a start. `allowHttpLocalhost`: for development. */
@@ -103,7 +104,11 @@ export const transcriptSeals = (sealingKey: Uint8Array, sessionId: SessionId) =>
     openReceiver: (sealed: Uint8Array) => open<TranscriptWebhook>(sealed, "receiver"),
     sealSegment: (segment: TranscriptSegment, random: RandomBytes): Uint8Array =>
       seal(JSON.stringify(segment), "segment", key, random),
-    openSegment: (sealed: Uint8Array) => open<TranscriptSegment>(sealed, "segment"),
+    /** Another release may have sealed it: without fields that this one does not know, and null when it is not valid here. */
+    openSegment: (sealed: Uint8Array): TranscriptSegment | null => {
+      const segment = withoutUnknownFields(TranscriptSegment, open(sealed, "segment"));
+      return isValid(TranscriptSegment, segment) ? segment : null;
+    },
   };
 };
 

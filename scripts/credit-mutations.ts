@@ -8,6 +8,7 @@ import {
   TRANSCRIPT_MUTATIONS,
   TURN_MUTATIONS,
 } from "@realtime-avatar/testing/calls/conversation-mutations";
+import { GROWTH_MUTATIONS } from "@realtime-avatar/testing/calls/growth-mutations";
 import { CALL_MUTATIONS } from "@realtime-avatar/testing/calls/mutations";
 import { MUTATIONS } from "@realtime-avatar/testing/credits/mutations";
 import { PEOPLE_MUTATIONS } from "@realtime-avatar/testing/people/mutations";
@@ -35,6 +36,7 @@ if (names.length === 0 || (only === "--sample" && names.length < SAMPLE.length))
 /** The tests that must find a fault, without their folder when it is that of `packages/db`. */
 const filesOf = (name: string): readonly string[] => {
   if (name in TURN_MUTATIONS) return ["apps/api/src/calls/turns", "apps/api/src/calls/turns-refused"];
+  if (name in GROWTH_MUTATIONS) return ["calls/growth"];
   if (name in RESUME_MUTATIONS) return ["calls/resume"];
   if (name in TRANSCRIPT_MUTATIONS) return ["calls/transcripts"];
   if (name in PEOPLE_MUTATIONS) return ["people/rechecks"];
@@ -53,6 +55,7 @@ const filesOf = (name: string): readonly string[] => {
       "fleet",
       "queue",
       "rooms",
+      "growth",
     ];
     return files.map((file) => `calls/${file}`);
   }

@@ -279,6 +279,8 @@ describe("growth at once", () => {
     for (let at = 0; at < 9; at++) calls.push(await begin(one));
     for (const [at, id] of calls.entries()) await ageCalls(db, [id], 1600 - 5 * at);
     const grown = await Promise.all([1, 2, 3, 4].map(() => grow(4)));
+    // Passes that read at once have the same four calls. The next pass has the others.
+    grown.push(await grow());
     // 1,800 of them were for a tenth call: six steps.
     expect(grown.reduce((sum, one) => sum + one, 0)).toBe(6);
     expect(await Promise.all(calls.map(heldOf))).toEqual([...Array(6).fill(2400), ...Array(3).fill(1800)]);
@@ -301,6 +303,22 @@ describe("growth at once", () => {
     await holder.run("commit", []);
     expect(await growing).toBe(1);
     expect(await heldOf(id)).toBe(2000);
+  });
+
+  test("calls that grow together: their slots are locked in the order of others, so that neither waits for the other", async () => {
+    const one = await world(100_000);
+    const calls = [await begin(one), await begin(one)];
+    await ageCalls(db, calls, 1600);
+    const slots = "select n from fleet.avatar_slots where session_id is not null order by worker_id, n";
+    const holder = await fixture(session(database.url));
+    await holder.run("begin", []);
+    await holder.run(`${slots} limit 1 for update`, []);
+    const growing = grow();
+    await untilWaiting(db, 1);
+    expect(await client.unsafe(`${slots} for update skip locked`)).toHaveLength(1);
+    await holder.run("commit", []);
+    expect(await growing).toBe(2);
+    await verify(one);
   });
 
   test("a hold that grows while its call is about to be ended: the call goes on", async () => {

@@ -4,6 +4,7 @@
  */
 import { CREATE_FUNCTIONS, FUNCTIONS_SCHEMA } from "@realtime-avatar/db/functions/schema";
 import { RESUME_MUTATIONS, TRANSCRIPT_MUTATIONS, TURN_MUTATIONS } from "../calls/conversation-mutations.ts";
+import { GROWTH_MUTATIONS } from "../calls/growth-mutations.ts";
 import { CALL_MUTATIONS } from "../calls/mutations.ts";
 import type { TestDb } from "../database.ts";
 import { PEOPLE_MUTATIONS } from "../people/mutations.ts";
@@ -217,6 +218,7 @@ const CREDIT_MUTATIONS: Mutations = {
 export const MUTATIONS: Mutations = {
   ...CREDIT_MUTATIONS,
   ...CALL_MUTATIONS,
+  ...GROWTH_MUTATIONS,
   ...RESUME_MUTATIONS,
   ...TRANSCRIPT_MUTATIONS,
   ...TURN_MUTATIONS,

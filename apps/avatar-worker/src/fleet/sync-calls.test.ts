@@ -2,7 +2,7 @@
 
 import { expect, test } from "bun:test";
 import { join } from "node:path";
-import { RESUME, type SyncRequest, type SyncResponse } from "@realtime-avatar/domain/calls/worker-sync";
+import { GROWTH, RESUME, type SyncRequest, type SyncResponse } from "@realtime-avatar/domain/calls/worker-sync";
 import { createLog } from "@realtime-avatar/runtime/log";
 import { FLITE_SETTINGS } from "@realtime-avatar/speech/settings";
 import { assigned } from "../../test/support/assigned.ts";
@@ -128,6 +128,46 @@ test("a call that goes on in another room: its process is told once, and reports
   // A process lowers no absence, and has no more seconds of them than are free.
   expect(reports.at(-1)).toEqual({ room_number: 5, gap_count: 5, gap_seconds: 120 });
   expect(requests.at(-1)?.calls[0]).not.toHaveProperty("resume");
+  await stop();
+});
+
+test("a hold that grows: its process is told each length once; seconds beyond what it held when they were reported: not counted", async () => {
+  const first = [
+    { kind: "report", state: "started", used_seconds: 58 },
+    { kind: "report", state: "started", used_seconds: 65 },
+  ];
+  const growth = { longest_seconds: 7200 };
+  const call = { ...assigned, token: JSON.stringify({ first, again: [] }), used_seconds: 58, max_seconds: 60, growth };
+  const to = { session_id, generation: 1, max_seconds: 660, limit: "out_of_credits" as const };
+  const features = [GROWTH];
+  const isTold =
+    (max_seconds: number) =>
+    ({ calls: [one] }: SyncRequest) =>
+      one?.growth?.max_seconds === max_seconds;
+  const { requests, sent, done, stop } = start([
+    [() => true, { features, start: [call] }],
+    [isTold(60), { features, grow: [to] }],
+    [isTold(660), { features, grow: [to, { ...to, generation: 2, max_seconds: 9000 }] }],
+    [() => true, { features, grow: [{ ...to, max_seconds: 1260 }] }],
+    [isTold(1260), { features }],
+  ]);
+  await done;
+  expect(sent).toEqual([["start", "grow", "grow"]]);
+  const told = requests.flatMap(({ calls: [one] }) => one?.growth?.max_seconds ?? []);
+  expect([...new Set(told)]).toEqual([60, 660, 1260]);
+  expect(Math.max(...requests.map(({ calls: [one] }) => one?.used_seconds ?? 0))).toBe(60);
+  await stop();
+});
+
+test("a service that does not know of growth: the worker reports no length, and its process is told none", async () => {
+  const { requests, sent, done, stop } = start([
+    [() => true, startOf(1)],
+    [isIn("joined", 1), { grow: [{ session_id, generation: 1, max_seconds: 660, limit: "session_cap" }] }],
+    [() => true, {}],
+  ]);
+  await done;
+  expect(sent).toEqual([["start"]]);
+  for (const { calls } of requests) expect(calls[0] ?? {}).not.toHaveProperty("growth");
   await stop();
 });
 

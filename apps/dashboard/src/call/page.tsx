@@ -19,6 +19,7 @@ import { Captions, WriteField } from "./captions.tsx";
 import { Figures } from "./figures.tsx";
 import { watchLevel } from "./microphone.ts";
 import { Stage } from "./stage.tsx";
+import { TimeLeftLine } from "./time-left.tsx";
 import { NoCalls } from "./try-call.tsx";
 import { type ConversationView, useCall } from "./use-call.ts";
 
@@ -158,7 +159,7 @@ const Introduction = ({ avatar }: { avatar: Avatar }) => {
 const Talk = ({ avatar }: { avatar: Avatar }) => {
   const media = { video: useRef<HTMLVideoElement>(null), audio: useRef<HTMLAudioElement>(null) };
   const call = useCall(avatar.id, media);
-  const { view, microphone, conversation, write } = call;
+  const { view, microphone, conversation, timeLeft, write } = call;
   const { state } = view;
   const { displayName: name } = avatar;
   const isHeard = microphone.isOn && ["ready", "starting", "open"].includes(state);
@@ -173,6 +174,7 @@ const Talk = ({ avatar }: { avatar: Avatar }) => {
           {statusOf(name, call)}
         </p>
         {"sessionId" in view && <Figures key={view.sessionId} view={view} />}
+        {state === "open" && timeLeft && <TimeLeftLine left={timeLeft} />}
         {(state === "ready" || state === "open") && microphone.fault && (
           <p className="mt-4 rounded-lg bg-warn-soft px-3 py-2 text-sm text-warn">{microphone.fault}</p>
         )}

@@ -1,10 +1,17 @@
 /** What happens in the room of a call: the picture of the avatar comes, stops and comes back, and the call ends. */
-import { LIFECYCLE_TOPIC, type LifecycleMessage } from "@realtime-avatar/domain/calls/lifecycle";
+import { LIFECYCLE_TOPIC, type LifecycleMessage, type TimeLeftReason } from "@realtime-avatar/domain/calls/lifecycle";
 import { type RemoteTrack, type Room, RoomEvent } from "livekit-client";
 import type { RefObject } from "react";
 
 export type Media = { video: RefObject<HTMLVideoElement | null>; audio: RefObject<HTMLAudioElement | null> };
-type Events = { onPicture: () => void; onLost: () => void; onEnd: () => void };
+/** In how many seconds the call ends, and why; null when it goes on for longer after all. */
+export type TimeLeft = { seconds: number; reason: TimeLeftReason } | null;
+type Events = {
+  onPicture: () => void;
+  onLost: () => void;
+  onEnd: () => void;
+  onTimeLeft: (left: TimeLeft) => void;
+};
 
 /** An avatar sends 25 pictures a second. One that sends none for so long is lost. */
 const SILENT_MS = 2000;
@@ -43,16 +50,27 @@ const whenShown = (element: HTMLMediaElement, onShown: () => void): void => {
   else element.addEventListener("loadeddata", onShown, { once: true });
 };
 
-const isEnd = (data: Uint8Array): boolean => {
+const readMessage = (data: Uint8Array): Partial<LifecycleMessage> | null => {
   try {
-    return (JSON.parse(new TextDecoder().decode(data)) as LifecycleMessage).kind === "ended";
+    return JSON.parse(new TextDecoder().decode(data));
   } catch {
-    return false;
+    return null;
   }
 };
 
+/** Passes on what the avatar tells about the end. Other messages, and those that cannot be read, are ignored. */
+const handleMessage = (data: Uint8Array, { onEnd, onTimeLeft }: Pick<Events, "onEnd" | "onTimeLeft">): void => {
+  const message = readMessage(data);
+  if (message?.kind === "ended") onEnd();
+  if (message?.kind !== "time_left") return;
+  const { seconds, reason } = message;
+  if (seconds === null) onTimeLeft(null);
+  else if (typeof seconds === "number" && seconds >= 0 && reason) onTimeLeft({ seconds, reason });
+};
+
 /** Shows the avatar in the elements, and tells what happens in the room. */
-export const watchRoom = (room: Room, { video, audio }: Media, { onPicture, onLost, onEnd }: Events): void => {
+export const watchRoom = (room: Room, { video, audio }: Media, events: Events): void => {
+  const { onPicture, onLost, onEnd } = events;
   let unwatch = (): void => {};
   room.on(RoomEvent.TrackSubscribed, (track) => {
     const element = track.kind === "video" ? video.current : audio.current;
@@ -70,7 +88,7 @@ export const watchRoom = (room: Room, { video, audio }: Media, { onPicture, onLo
   });
   room.on(RoomEvent.Reconnecting, onLost);
   room.on(RoomEvent.DataReceived, (data, _participant, _kind, topic) => {
-    if (topic === LIFECYCLE_TOPIC && isEnd(data)) onEnd();
+    if (topic === LIFECYCLE_TOPIC) handleMessage(data, events);
   });
   room.on(RoomEvent.Disconnected, () => {
     unwatch();

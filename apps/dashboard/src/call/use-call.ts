@@ -7,7 +7,7 @@ import { Cancelled, useVerified } from "../layout/verified.tsx";
 import { type CallKey, createKey, type Grant, releaseCall, revokeKey, startCall } from "./call.ts";
 import { addCaption, type Caption, sendTurn, watchConversation } from "./conversation.ts";
 import { type Microphone, publishMicrophone } from "./microphone.ts";
-import { type Media, watchRoom } from "./room.ts";
+import { type Media, type TimeLeft, watchRoom } from "./room.ts";
 import { useMicrophone } from "./use-microphone.ts";
 
 /**
@@ -71,11 +71,12 @@ type Talk = {
   signal: AbortSignal;
   setView: Dispatch<SetStateAction<CallView>>;
   setConversation: Dispatch<SetStateAction<ConversationView>>;
+  setTimeLeft: (left: TimeLeft) => void;
 };
 
 /** Starts the call, shows it, and returns when it is over. */
 const talk = async (parts: Talk): Promise<void> => {
-  const { key, avatarId, media, room, track, signal, setView, setConversation } = parts;
+  const { key, avatarId, media, room, track, signal, setView, setConversation, setTimeLeft } = parts;
   const onQueued = (position: number, size: number): void =>
     setView({ state: "starting", text: `All places are taken. Yours in the queue is ${position} of ${size}.` });
   const grant = await startCall(key, avatarId, { signal, onQueued });
@@ -95,6 +96,7 @@ const talk = async (parts: Talk): Promise<void> => {
           present.state === "open" && present.picture === "shown" ? { ...present, picture: "lost" } : present,
         ),
       onEnd: resolve,
+      onTimeLeft: setTimeLeft,
     });
     signal.addEventListener("abort", () => resolve());
     if (signal.aborted) resolve();
@@ -114,6 +116,7 @@ export const useCall = (avatarId: string, media: Media) => {
   const runVerified = useVerified();
   const [view, setView] = useState<CallView>({ state: "idle" });
   const [conversation, setConversation] = useState(NO_CONVERSATION);
+  const [timeLeft, setTimeLeft] = useState<TimeLeft>(null);
   const key = useRef<CallKey>(null);
   const room = useRef<Room>(null);
   const hangUp = useRef<AbortController>(null);
@@ -152,7 +155,7 @@ export const useCall = (avatarId: string, media: Media) => {
         signal.throwIfAborted();
         room.current = new Room();
         const { track } = microphone;
-        const parts = { avatarId, media, signal, setView, setConversation };
+        const parts = { avatarId, media, signal, setView, setConversation, setTimeLeft };
         await talk({ ...parts, key: key.current, room: room.current, track: track.current });
       });
       microphone.close();
@@ -165,12 +168,15 @@ export const useCall = (avatarId: string, media: Media) => {
       void room.current?.disconnect(false);
       room.current = null;
       hangUp.current = null;
+      setTimeLeft(null);
       revoke(key);
     }
   };
   return {
     view,
     conversation,
+    /** In the last minute of the call. */
+    timeLeft,
     /** Sends a turn as text. */
     write: (text: string) => sendTurn(room.current, text),
     microphone: microphone.view,

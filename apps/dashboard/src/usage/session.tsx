@@ -22,6 +22,16 @@ export const lengthOf = ({ startedAt, activeSeconds, billedCreditMicros }: Usage
   return activeSeconds === null ? "in progress" : duration(activeSeconds);
 };
 
+/** What a session that is open holds, and for a call how long it can go on with that. */
+export const heldBy = ({
+  videoId,
+  reservedCreditMicros,
+  priceCreditMicrosPerSecond,
+}: Pick<UsageSessionWithNames, "videoId" | "reservedCreditMicros" | "priceCreditMicrosPerSecond">): string => {
+  const amount = creditAmount(reservedCreditMicros);
+  return videoId ? amount : `${amount}, for ${duration(Math.floor(reservedCreditMicros / priceCreditMicrosPerSecond))}`;
+};
+
 const Facts = ({ session }: { session: UsageSessionWithNames }) => {
   const { avatarId, videoId } = session;
   return (
@@ -44,7 +54,7 @@ const Facts = ({ session }: { session: UsageSessionWithNames }) => {
       {!videoId && <Item name="Length">{lengthOf(session)}</Item>}
       <Item name="Charged">
         {session.billedCreditMicros === null
-          ? `nothing yet; holds ${creditAmount(session.reservedCreditMicros)}`
+          ? `nothing yet; holds ${heldBy(session)}`
           : `${credits(session.billedCreditMicros)} of ${creditAmount(session.reservedCreditMicros)} that it held`}
       </Item>
       <Item name="Price of a second">{creditAmount(session.priceCreditMicrosPerSecond)}</Item>

@@ -16,6 +16,7 @@ const commandsOf = (command: Command, words: string[] = []): [words: string[], c
 const VALUES: Record<string, string> = {
   ...{ "--tenant": tenantId, "--amount": "1", "--reference": "r", "--name": "n", "--email": "a@example.com" },
   ...{ "--session": UNKNOWN_SESSION, "--since": "2026-11-20T12:00:00Z", "--max-concurrent-sessions": "1" },
+  ...{ "--keep-transcripts": "on", "--max-call-seconds": "3600" },
   "--forward-to": "http://localhost:4000",
 };
 /** Valid arguments, by the first word of a command. */

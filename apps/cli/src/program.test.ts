@@ -39,6 +39,8 @@ describe("a folder without a database", async () => {
       "shards add 1",
       "verify",
       "tenants list",
+      `tenants limit ${tenant} --max-call-seconds 3600`,
+      `tenants settings ${tenant} --keep-transcripts on`,
     ],
     ...[`users invite ${tenant} --email a@example.com`, `users list ${tenant}`, `users remove a@example.com ${tenant}`],
     ...[`keys create ${tenant} --name x`, `keys list ${tenant}`, `keys show ${UNKNOWN} ${tenant}`],

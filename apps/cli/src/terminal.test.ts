@@ -54,6 +54,9 @@ const COMMANDS: Record<string, ((ids: Ids) => string[]) | null> = {
   verify: null,
   health: null,
   "tenants create": () => ["--name", HOSTILE],
+  // They print no texts of people.
+  "tenants limit": null,
+  "tenants settings": null,
   "tenants list": () => [],
   "users invite": ({ tenant }) => ["--tenant", tenant, "--email", "grace@example.com"],
   "users list": ({ tenant }) => ["--tenant", tenant],

@@ -18,6 +18,7 @@ const OPTION_NAMES: Record<string, string> = {
   scopes: "--scopes",
   spendLimitCreditMicros: "--spend-limit",
   maxConcurrentSessions: "--max-concurrent-sessions",
+  maxCallSeconds: "--max-call-seconds",
   expiresAt: "--expires-at",
   overlapSeconds: "--overlap",
   email: "--email",

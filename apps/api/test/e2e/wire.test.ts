@@ -321,8 +321,8 @@ const FOR_PEOPLE = /^\/api\/v1\/(identities|invitations|passkeys|user-sessions|u
 const statusOf = (target: string): number => {
   // No LiveKit is configured.
   if (target.startsWith("/internal/")) return 501;
-  // And there is no delivery, and no turn.
-  if (/:(token|name)(\/picture|\/animated)?$|\/webhook-deliveries\/.|\/turns\/./.test(target)) return 404;
+  // And there is no delivery, no turn, and no kept transcript.
+  if (/:(token|name)(\/picture|\/animated)?$|\/webhook-deliveries\/.|\/turns\/.|\/transcript$/.test(target)) return 404;
   if (target.endsWith("/oidc/callback")) return 303;
   // For browsers alone.
   if (target === "/" || target === "/dashboard/*") return 404;

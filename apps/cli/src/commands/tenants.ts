@@ -79,10 +79,10 @@ const list = (options: OutputOptions): Promise<void> =>
 type SettingsOptions = TenantOptions & { environment?: string; keepTranscripts: string };
 
 const change = async ({ tenant: tenantId, environment = "test", keepTranscripts, ...options }: SettingsOptions) => {
-  if (!["on", "off"].includes(keepTranscripts)) throw new UsageError("--keep-transcripts: Must be on or off.");
   if (!(ENVIRONMENTS as readonly string[]).includes(environment)) {
     throw new UsageError("--environment: Must be live or test.");
   }
+  if (!["on", "off"].includes(keepTranscripts)) throw new UsageError("--keep-transcripts: Must be on or off.");
   const owner = { tenantId, environment: environment as Environment };
   const keepsTranscripts = keepTranscripts === "on";
   await withDatabase(tenantId, async (db) => {

@@ -10,6 +10,7 @@ import type { AssignedCall, Move, ReportedCall } from "@realtime-avatar/domain/c
 import type { CallConversation } from "../conversation/in-room.ts";
 import type { EchoParts } from "../conversation/speaking/hold-echo.ts";
 import type { ProgramTurn } from "../conversation/speaking/program-turns.ts";
+import { createLateRendering } from "../renderer/late.ts";
 import type { Renderer, Rendering } from "../renderer/renderer.ts";
 import { receiveVoice } from "./agent-voice.ts";
 import { watchAudience } from "./audience.ts";
@@ -80,11 +81,33 @@ const connect = (assigned: AssignedCall, { url, token }: Access, onFlood: () => 
   return { room, joining: join(), gone, disconnect };
 };
 
+/**
+ * Whether the sound is published before the avatar is open: the person has been without it since another process was lost. After a
+ * handover the avatar is open already.
+ */
+const isVoiceFirst = ({ assigned, parts, inRoom }: CallState): boolean => {
+  const { agent_identity, mode, generation, history } = assigned;
+  const isRecovery = parts.isRestart || (generation > 1 && !history?.handed_over);
+  return isRecovery && agent_identity === null && mode === "avatar" && inRoom === null;
+};
+
+/** Publishes the sound of a call, and then its pictures. The call fails when it will have none. */
+const publishVoiceFirst = async (call: CallState, room: Room): Promise<JoinedAvatar> => {
+  const isWatched = watchAudience(room, call.assigned);
+  const shown = call.opening.then((rendering) => ({ rendering, isWatched }));
+  const onFailure = (error: unknown): void => {
+    if (call.reason === null && !call.leaving) fail(call, error);
+  };
+  const published = await publishAvatar(room, null, { shown, onFailure });
+  return { rendering: createLateRendering(call.opening), published, voice: null };
+};
+
 /** Publishes the avatar of a call in a room. */
 const publish = async (call: CallState, { room, joining }: Connection): Promise<JoinedAvatar> => {
   const { assigned } = call;
   const { agent_identity, mode, used_seconds, away_seconds, idle_seconds } = assigned;
   await joining;
+  if (isVoiceFirst(call)) return publishVoiceFirst(call, room);
   const onFlood = (): void => void end(call, "agent_ended");
   const voice =
     agent_identity === null
@@ -192,6 +215,11 @@ const end = async (call: CallState, reason: EndReason): Promise<void> => {
   enterPhase(call, "ended");
 };
 
+const fail = (call: CallState, error: unknown): void => {
+  call.parts.onFailure(error instanceof Error ? error.message : "unknown");
+  void end(call, "failed");
+};
+
 /** A room was deleted, or LiveKit is gone. A call that can move to another room waits for it, as long as for a lost connection. */
 const lose = (call: CallState, { room }: Connection, isNewest: boolean): void => {
   const { assigned, inRoom } = call;
@@ -263,8 +291,7 @@ const enter = async (
       return;
     }
     if (error instanceof NoAgentError) return void end(call, "disconnected");
-    call.parts.onFailure(error instanceof Error ? error.message : "unknown");
-    void end(call, "failed");
+    fail(call, error);
   }
 };
 

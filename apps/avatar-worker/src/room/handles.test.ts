@@ -129,6 +129,50 @@ test.each<[string, TrackKind[]]>([
   expect(left()).toEqual([]);
 });
 
+test("an avatar whose sound is published before it is open: its pictures follow, and all is closed", async () => {
+  const rendering = await renderingOnce();
+  const { promise: opening, resolve } = Promise.withResolvers<void>();
+  const kinds: TrackKind[] = [];
+  const publishTrack = ({ kind }: { kind: TrackKind }) => Promise.resolve(void kinds.push(kind));
+  const published = await publishAvatar({ localParticipant: { publishTrack } } as never, null, {
+    shown: opening.then(() => ({ rendering, isWatched: () => true })),
+    onFailure: () => {},
+  });
+  expect([kinds, left().sort()]).toEqual([[KIND_AUDIO], ["source", "track"]]);
+  resolve();
+  await until(() => kinds.length === 2, { pollMs: 5 });
+  expect(kinds).toEqual([KIND_AUDIO, KIND_VIDEO]);
+  await published.close();
+  expect(left()).toEqual([]);
+});
+
+test("an avatar that is closed before it is open: no picture is published, and nothing stays open", async () => {
+  const rendering = await renderingOnce();
+  const { promise: shown, resolve } = Promise.withResolvers<{ rendering: Rendering; isWatched: () => boolean }>();
+  const failures: unknown[] = [];
+  const onFailure = (error: unknown): void => void failures.push(error);
+  const published = await publishAvatar(roomWith(KIND_AUDIO) as never, null, { shown, onFailure });
+  await published.close();
+  resolve({ rendering, isWatched: () => true });
+  await Bun.sleep(20);
+  expect([left(), failures]).toEqual([[], []]);
+});
+
+test.each<[string, string, () => Promise<Rendering>]>([
+  ["cannot be opened", "no file", () => Promise.reject(new Error("no file"))],
+  ["is open, but its pictures are refused", "the avatar cannot be published", renderingOnce],
+])("an avatar whose sound is published, and that %s: the failure is reported once", async (_, why, open) => {
+  const failures: unknown[] = [];
+  const published = await publishAvatar(roomWith(KIND_AUDIO) as never, null, {
+    shown: open().then((rendering) => ({ rendering, isWatched: () => true })),
+    onFailure: (error) => void failures.push((error as Error).message),
+  });
+  await until(() => failures.length > 0, { pollMs: 5 });
+  expect(failures).toEqual([why]);
+  await published.close();
+  expect(left()).toEqual([]);
+});
+
 test("an avatar in a call by voice: has no picture, and its sound is closed", async () => {
   const published = await publishAvatar(roomWith(KIND_AUDIO) as never, null);
   expect(left().sort()).toEqual(["source", "track"]);

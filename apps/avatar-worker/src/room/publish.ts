@@ -43,47 +43,81 @@ export type Published = {
 /** The pictures of a call, and whether they have viewers. Without viewers, no picture is drawn. */
 export type Shown = { rendering: Rendering; isWatched: () => boolean };
 
-/** Publishes pictures, unless `shown` is null, and a track of sound. */
-export const publishAvatar = async (room: Room, shown: Shown | null): Promise<Published> => {
-  const { localParticipant } = room;
-  if (!localParticipant) throw new Error("the room was left");
-  const sound = new AudioSource(SAMPLE_RATE, 1, 2 * MAX_QUEUED_MS);
-  const picture = shown && new VideoSource(PICTURE_SIZE, PICTURE_SIZE);
-  let isPaused = false;
+/** Pictures that follow the sound, because their avatar is still being opened. `onFailure`: called when there will be none. */
+export type Later = { shown: Promise<Shown>; onFailure: (error: unknown) => void };
+
+/** Starts to draw pictures. The library sends black pictures until the first one, so that one is drawn without viewers, too. */
+const openPictures = ({ rendering, isWatched }: Shown, isPaused: () => boolean) => {
+  const source = new VideoSource(PICTURE_SIZE, PICTURE_SIZE);
   let hasShown = false;
   const show = (): void => {
-    if (!picture || isPaused || picture.closed) return;
-    // The library sends black pictures until the first one. So the first one is drawn without viewers, too.
-    if (hasShown && !shown.isWatched()) return;
+    if (isPaused() || source.closed) return;
+    if (hasShown && !isWatched()) return;
     hasShown = true;
-    picture.captureFrame(shown.rendering.picture());
+    source.captureFrame(rendering.picture());
   };
   show();
-  const stopShowing = picture && startSteadyInterval(1000 / PICTURES_PER_SECOND, show);
-  const audio = LocalAudioTrack.createAudioTrack("avatar-audio", sound);
-  const video = picture && LocalVideoTrack.createVideoTrack("avatar-video", picture);
-  const publish = async (track: LocalTrack, options: TrackPublishOptions): Promise<void> => {
-    await withTimeout(PUBLISH_MS, localParticipant.publishTrack(track, options));
-  };
+  const stopShowing = startSteadyInterval(1000 / PICTURES_PER_SECOND, show);
+  const track = LocalVideoTrack.createVideoTrack("avatar-video", source);
   const close = async (): Promise<void> => {
-    stopShowing?.();
-    // Each closes its source, too.
-    await Promise.all([audio.close(), video?.close()]);
+    stopShowing();
+    // It closes its source, too.
+    await track.close();
+  };
+  return { track, close };
+};
+
+const publishTrack = async (
+  room: Room,
+  track: LocalTrack,
+  options: ConstructorParameters<typeof TrackPublishOptions>[0],
+) => {
+  const { localParticipant } = room;
+  if (!localParticipant) throw new Error("the room was left");
+  await withTimeout(
+    PUBLISH_MS,
+    localParticipant.publishTrack(track, new TrackPublishOptions({ ...options, stream: STREAM })),
+  );
+};
+const publishPictures = (room: Room, track: LocalTrack): Promise<void> => {
+  const videoEncoding = { maxBitrate: MAX_BITRATE, maxFramerate: PICTURES_PER_SECOND };
+  return publishTrack(room, track, { source: TrackSource.SOURCE_CAMERA, simulcast: false, videoEncoding });
+};
+
+/** Publishes pictures, unless `shown` is null, and a track of sound. With `later`, resolves once the sound is published. */
+export const publishAvatar = async (
+  room: Room,
+  shown: Shown | null,
+  later: Later | null = null,
+): Promise<Published> => {
+  if (!room.localParticipant) throw new Error("the room was left");
+  const sound = new AudioSource(SAMPLE_RATE, 1, 2 * MAX_QUEUED_MS);
+  let isPaused = false;
+  let isClosed = false;
+  let pictures = shown && openPictures(shown, () => isPaused);
+  const audio = LocalAudioTrack.createAudioTrack("avatar-audio", sound);
+  const close = async (): Promise<void> => {
+    isClosed = true;
+    await Promise.all([audio.close(), pictures?.close()]);
   };
   try {
     // First, because an agent speaks as soon as it sees a picture: its first word would be heard by nobody.
-    const options = new TrackPublishOptions({ source: TrackSource.SOURCE_MICROPHONE, stream: STREAM });
-    await publish(audio, options);
-    if (video) {
-      const videoEncoding = { maxBitrate: MAX_BITRATE, maxFramerate: PICTURES_PER_SECOND };
-      const options = { source: TrackSource.SOURCE_CAMERA, stream: STREAM, simulcast: false, videoEncoding };
-      await publish(video, new TrackPublishOptions(options));
-    }
+    await publishTrack(room, audio, { source: TrackSource.SOURCE_MICROPHONE });
+    if (pictures) await publishPictures(room, pictures.track);
   } catch {
     await close();
     // The message of the library can contain a token.
     throw new Error("the avatar cannot be published");
   }
+  const showLater = async ({ shown }: Later): Promise<void> => {
+    const opened = await shown;
+    if (isClosed) return;
+    pictures = openPictures(opened, () => isPaused);
+    await publishPictures(room, pictures.track).catch(() => {
+      throw new Error("the avatar cannot be published");
+    });
+  };
+  if (later) showLater(later).catch((error: unknown) => isClosed || later.onFailure(error));
   const play = (pcm: Int16Array): void => {
     if (isPaused || sound.closed || sound.queuedDuration > MAX_QUEUED_MS) return;
     void sound.captureFrame(new AudioFrame(pcm, SAMPLE_RATE, 1, pcm.length)).catch(() => {});

@@ -1,5 +1,6 @@
 /** Conversations whose processes are killed or stopped, with the whole service and a LiveKit server: they go on where they were. */
 import { afterAll, afterEach, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { RoomEvent, TrackKind } from "@livekit/rtc-node";
 import { livekitBinary } from "@realtime-avatar/testing/livekit/binary";
 import type { RunningProcess } from "@realtime-avatar/testing/processes";
 import { until } from "@realtime-avatar/testing/until";
@@ -28,8 +29,8 @@ describe.skipIf(binary.kind === "missing" || process.platform !== "linux")(title
     await providers?.stop();
   });
 
-  const startCall = async (worker: RunningProcess) => {
-    const call = await service.start(service.operatorKey, { mode: "voice" });
+  const startCall = async (worker: RunningProcess, mode: "voice" | "avatar" = "voice") => {
+    const call = await service.start(service.operatorKey, { mode });
     const person = await joinAsPerson(call.url, call.token);
     const { said } = watchTranscript(person.room);
     await until(async () => (await service.stateOf(call.id))["status"] === "started");
@@ -91,9 +92,12 @@ describe.skipIf(binary.kind === "missing" || process.platform !== "linux")(title
     await call.person.leave();
   });
 
-  test("whose worker is killed while the avatar thinks: the next worker answers", async () => {
+  test("whose worker is killed while the avatar thinks: the next worker answers, and its voice comes before its picture", async () => {
     const worker = await service.startWorker();
-    const call = await startCall(worker);
+    const call = await startCall(worker, "avatar");
+    await call.person.until(() => call.person.seen.length > 0);
+    const kinds: (TrackKind | undefined)[] = [];
+    call.person.room.on(RoomEvent.TrackSubscribed, ({ kind }) => void kinds.push(kind));
     await service.startWorker();
     const asked = providers.of("llm").length;
     providers.setAnswer(() => "Of course.");
@@ -107,6 +111,8 @@ describe.skipIf(binary.kind === "missing" || process.platform !== "linux")(title
     worker.kill("SIGKILL");
     providers.faults.delete("tts");
     await untilHeardAfter(call.person, performance.now());
+    await call.person.until(() => kinds.length === 2);
+    expect(kinds).toEqual([TrackKind.KIND_AUDIO, TrackKind.KIND_VIDEO]);
     expect(await service.stateOf(call.id)).toMatchObject({ generation: 2 });
     expect(lastAsked()).toEqual([{ role: "user", content: "Tell me all." }]);
     await call.person.leave();

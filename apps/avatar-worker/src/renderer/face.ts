@@ -4,7 +4,7 @@ import { GESTURES } from "@realtime-avatar/face/life/gestures";
 import { PICTURE_LENGTH, PICTURE_SIZE, toI420 } from "@realtime-avatar/face/picture";
 import { seedFrom } from "@realtime-avatar/face/seed";
 import { createSpeaker } from "@realtime-avatar/face/speaker";
-import { type Face, openFace } from "@realtime-avatar/face/warp/face";
+import { type Face, openFaceInSteps } from "@realtime-avatar/face/warp/face";
 import { loadPhoto, type Photo } from "./photo.ts";
 import { openPortrait } from "./portrait.ts";
 import {
@@ -22,13 +22,25 @@ import {
 /** An avatar as it is needed for a call: its photo, and its face; null, and why, where it has none. */
 type LoadedAvatar = { photo: Photo; face: Face | null; reason: string };
 
+const nextTask = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+/** Opens a face. Messages and sound of the call go on between the steps. */
+const openBetweenTasks = async (picture: Uint8Array, mesh: Float32Array): Promise<Face> => {
+  const steps = openFaceInSteps(picture, mesh);
+  for (;;) {
+    await nextTask();
+    const step = steps.next();
+    if (step.done) return step.value;
+  }
+};
+
 /** Opens the face of a photo; null where the manifest has no valid mesh of it. */
-const openPhoto = (photo: Photo, { manifest }: RendererCall["avatar"]): LoadedAvatar => {
+const openPhoto = async (photo: Photo, { manifest }: RendererCall["avatar"]): Promise<LoadedAvatar> => {
   const { pixels, originalSize } = photo;
   try {
     const mesh = originalSize === null ? null : readMesh(manifest, originalSize, PICTURE_SIZE);
     if (mesh === null) return { photo, face: null, reason: "the avatar was prepared without a face" };
-    return { photo, face: openFace(toI420(pixels), mesh), reason: "" };
+    return { photo, face: await openBetweenTasks(toI420(pixels), mesh), reason: "" };
   } catch (error) {
     return { photo, face: null, reason: error instanceof Error ? error.message : "unknown" };
   }

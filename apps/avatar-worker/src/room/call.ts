@@ -82,13 +82,15 @@ const connect = (assigned: AssignedCall, { url, token }: Access, onFlood: () => 
 };
 
 /**
- * Whether the sound is published before the avatar is open: the person has been without it since another process was lost. After a
- * handover the avatar is open already.
+ * Whether the sound is published before the avatar is opened, which takes the processor that joining needs: the person has heard nothing
+ * since another process was lost. After a handover the avatar is open already.
  */
-const isVoiceFirst = ({ assigned, parts, inRoom }: CallState): boolean => {
-  const { agent_identity, mode, generation, history } = assigned;
-  const isRecovery = parts.isRestart || (generation > 1 && !history?.handed_over);
-  return isRecovery && agent_identity === null && mode === "avatar" && inRoom === null;
+const isVoiceFirst = (
+  { agent_identity, mode, generation, history }: AssignedCall,
+  { isRestart }: Pick<CallParts, "isRestart">,
+): boolean => {
+  const isRecovery = isRestart || (generation > 1 && !history?.handed_over);
+  return isRecovery && agent_identity === null && mode === "avatar";
 };
 
 /** Publishes the sound of a call, and then its pictures. The call fails when it will have none. */
@@ -99,6 +101,7 @@ const publishVoiceFirst = async (call: CallState, room: Room): Promise<JoinedAva
     if (call.reason === null && !call.leaving) fail(call, error);
   };
   const published = await publishAvatar(room, null, { shown, onFailure });
+  call.beginOpening();
   return { rendering: createLateRendering(call.opening), published, voice: null };
 };
 
@@ -107,7 +110,7 @@ const publish = async (call: CallState, { room, joining }: Connection): Promise<
   const { assigned } = call;
   const { agent_identity, mode, used_seconds, away_seconds, idle_seconds } = assigned;
   await joining;
-  if (isVoiceFirst(call)) return publishVoiceFirst(call, room);
+  if (call.inRoom === null && isVoiceFirst(assigned, call.parts)) return publishVoiceFirst(call, room);
   const onFlood = (): void => void end(call, "agent_ended");
   const voice =
     agent_identity === null
@@ -164,6 +167,8 @@ type CallState = {
   readonly parts: CallParts;
   /** The renderer has the avatar. */
   readonly opening: Promise<Rendering>;
+  /** Opens the avatar that was not opened at once: see `isVoiceFirst`. */
+  readonly beginOpening: () => void;
   /** The rooms that it has not left, the newest last. */
   connections: Connection[];
   /** Settles when the newest room is entered. */
@@ -318,11 +323,25 @@ const goTo = (call: CallState, access: Access): void => {
 
 /** Starts a call. It ends by itself when the other side is gone, when its seconds are over, or when it fails. */
 export const startCall = (assigned: AssignedCall, parts: CallParts): Call => {
-  const opening = parts.renderer.open({ ...assigned, label: parts.label }, parts.load);
+  let beginOpening = (): void => {};
+  const mayOpen = new Promise<void>((resolve) => {
+    beginOpening = resolve;
+  });
+  const open = () => parts.renderer.open({ ...assigned, label: parts.label }, parts.load);
+  const opening = isVoiceFirst(assigned, parts) ? mayOpen.then(open) : open();
   // It is awaited in the room. If joining fails first, its failure must not be unhandled.
   opening.catch(() => {});
   const call: CallState = {
-    ...{ assigned, parts, opening, connections: [], entering: Promise.resolve(), rooms: 0, giveUpEntering: () => {} },
+    ...{
+      assigned,
+      parts,
+      opening,
+      beginOpening,
+      connections: [],
+      entering: Promise.resolve(),
+      rooms: 0,
+      giveUpEntering: () => {},
+    },
     ...{ phase: "joining", inRoom: null, reason: null, usedAtEnd: null, leaving: null },
   };
   goTo(call, assigned);

@@ -39,29 +39,36 @@ export type Face = {
 };
 
 /**
- * Opens the face of a photo.
+ * Opens the face of a photo in steps: none takes more than some 50 ms, and in a call sound is played between them.
  *
  * @param picture I420 of 512 × 512 pixels. It is kept, so do not change it later.
  * @param mesh 468 landmarks of MediaPipe's face mesh, 3 numbers each: x, y and z in pixels of the picture. A smaller z is nearer.
  * @throws RangeError when one of them has another length, and when the mesh is not that of a face.
  */
-export const openFace = (picture: Uint8Array, mesh: Float32Array): Face => {
+export function* openFaceInSteps(picture: Uint8Array, mesh: Float32Array): Generator<void, Face> {
   checkMesh(mesh);
   const photo = planesFrom(picture);
   const eyeDistance = measureEyeDistance(mesh);
   const lips = findLips(photo, mesh, eyeDistance);
+  yield;
   const fields = createFields(lips, mesh, eyeDistance);
+  yield;
   const head = createHead(mesh);
   const moving = Int32Array.from({ length: NODE_COUNT }, (_, node) => node).filter(
     (node) => head.share[node] !== 0 || fields.uses[node] !== 0,
   );
+  yield;
+  const packed = packPhoto(photo);
+  yield;
+  const eyes = findEyes(photo.y, mesh, eyeDistance);
+  yield;
   return {
     picture,
     photo,
-    packed: packPhoto(photo),
+    packed,
     eyeDistance,
     lips,
-    eyes: findEyes(photo.y, mesh, eyeDistance),
+    eyes,
     light: measureLight(photo, mesh, lips),
     fields,
     head,
@@ -69,6 +76,15 @@ export const openFace = (picture: Uint8Array, mesh: Float32Array): Face => {
     rows: findMovingRows(moving),
     maps: createMaps(),
   };
+}
+
+/** The same, at once. */
+export const openFace = (picture: Uint8Array, mesh: Float32Array): Face => {
+  const steps = openFaceInSteps(picture, mesh);
+  for (;;) {
+    const step = steps.next();
+    if (step.done) return step.value;
+  }
 };
 
 /** Draws a pose as an I420 picture of 512 × 512 pixels: into `picture`, and returns it. At rest it equals the photo, byte for byte. */

@@ -27,6 +27,9 @@ const TICK_MS = 100;
 /** The longest stream that is read: of a person none, and of an agent 175 seconds of speech at 48 kHz. */
 const MAX_STREAM_BYTES = { person: 64 * 1024, agent: 16 * 1024 * 1024 };
 
+/** From the sound of a recovered call until its avatar is opened: the answer begins in this time, and opening would hold it up. */
+const VOICE_FIRST_MS = 500;
+
 export type CallParts = {
   renderer: Renderer;
   /** Drawn into each picture. */
@@ -101,7 +104,7 @@ const publishVoiceFirst = async (call: CallState, room: Room): Promise<JoinedAva
     if (call.reason === null && !call.leaving) fail(call, error);
   };
   const published = await publishAvatar(room, null, { shown, onFailure });
-  call.beginOpening();
+  setTimeout(call.beginOpening, VOICE_FIRST_MS);
   return { rendering: createLateRendering(call.opening), published, voice: null };
 };
 

@@ -34,7 +34,10 @@ const checkEmbedded = async (config: CommonConfig, { mayCreate = false }: Creati
   await checkDataDirectory(config);
 };
 
-/** Runs `work` with what `DATABASE_URL` names, whatever its schema is. Without it, with the embedded database. */
+/**
+ * Runs `work` with the database of `DATABASE_URL`, at any version of its schema. Without the variable, with the
+ * embedded database.
+ */
 export const withOpenDatabase = async (
   work: (database: OpenDatabase) => Promise<void>,
   creation: Creation = {},

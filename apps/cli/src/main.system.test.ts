@@ -1,4 +1,4 @@
-/** What all commands share: the exit codes, the error messages and the help. */
+/** Common to all commands: the exit codes, the error messages and the help. */
 import { describe, expect, test } from "bun:test";
 import { findCredential } from "@realtime-avatar/db/callers/callers";
 import { IS_ONE_DATABASE, testDatabase } from "@realtime-avatar/testing/database";
@@ -96,7 +96,7 @@ describe("bad arguments", () => {
   });
 });
 
-describe("what cannot be done", () => {
+describe("impossible requests", () => {
   test.each([
     [`keys show ${UNKNOWN}`, "The tenant has no key with this id.\n"],
     [`keys revoke ${UNKNOWN}`, "The tenant has no key with this id.\n"],

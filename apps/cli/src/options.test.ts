@@ -1,4 +1,4 @@
-/** What the errors of invalid options say. */
+/** The error texts of invalid options. */
 import { expect, test } from "bun:test";
 import type { Command } from "commander";
 import { cliTests, UNKNOWN, UNKNOWN_AVATAR, UNKNOWN_SESSION } from "../test/cli.ts";

@@ -1,4 +1,4 @@
-/** What all commands are, compared with docs/cli.md, and what they leave of a folder without a database. */
+/** All commands, compared with docs/cli.md. In a folder without a database they leave no file. */
 import { describe, expect, test } from "bun:test";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -18,7 +18,7 @@ const COMMANDS = commandsOf(createProgram());
 test("docs/cli.md, compared with the commands: each, with its options", async () => {
   const document = await readFile(join(REPOSITORY, "docs/cli.md"), "utf8");
   for (const [name, { options }] of COMMANDS) {
-    // `list` is what `shards` does by itself.
+    // `shards` alone runs `list`.
     expect(document).toMatch(new RegExp(`^\\| \`bun run ${name.replace("shards list", "shards")}[ \`]`, "m"));
     for (const { long } of options)
       if (!new RegExp(`${long}(?![a-z-])`).test(document)) throw new Error(`no ${long} of ${name}`);

@@ -84,7 +84,7 @@ const COMMANDS: Record<string, ((ids: Ids) => string[]) | null> = {
   "sessions end": ({ session }) => [session],
   "workers list": () => [],
   "webhooks list": () => [],
-  // What it prints of events are their ids and types.
+  // It prints the ids and types of events.
   "webhooks listen": null,
   "webhooks disable": ({ endpoint }) => [endpoint],
   "webhooks recover": null,

@@ -1,5 +1,5 @@
 /**
- * Runs the command line, on a database of its own for each test file: within the process of the tests, which takes a
+ * Runs the command line, with one database for each test file: within the process of the tests, which takes a
  * twentieth of the processor time, or as a process. Each command runs as a process in at least one test.
  */
 import { expect } from "bun:test";
@@ -47,7 +47,7 @@ const replaceEnvironment = (variables: Record<string, string>): (() => void) => 
 
 let runs = 0;
 
-/** Evaluates `main.ts` once more, with arguments, an environment and an output of its own. */
+/** Evaluates `main.ts` once more, with the given arguments and environment, and captures its output. */
 const evaluate = async (variables: Record<string, string>, args: readonly string[]): Promise<Result> => {
   const result = { code: 0, stdout: "", stderr: "" };
   const writer = (name: "stdout" | "stderr", end: string) => (text: unknown) => {

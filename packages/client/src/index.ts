@@ -140,7 +140,7 @@ const readJson = (type: string, { headers }: Response, body: ArrayBuffer): unkno
   }
 };
 
-/** What a request is made of, anew for each attempt. A form is encoded again, so that it is not kept in memory. */
+/** The parts of a request, created again for each attempt. A form is encoded again, so that it is not kept in memory. */
 type RequestParts = {
   url: string;
   init: { method: string; headers: Headers; body?: string | FormData; credentials?: "same-origin" };
@@ -260,7 +260,7 @@ type Init<Of> = { headers?: Record<string, string>; signal?: AbortSignal } & (Of
     : Of extends { requestBody: { content: { "multipart/form-data": object } } }
       ? { body: FormData }
       : { body?: OptionalBody<Of> });
-/** The body of an operation that takes one or none; never for one that takes none. */
+/** The body of an operation that takes one or none; `never` for an operation without a body. */
 type OptionalBody<Of> = Of extends { requestBody?: infer Described } ? JsonOf<NonNullable<Described>> : never;
 
 type SuccessOf<Of> = Of extends { responses: infer All }
@@ -342,7 +342,7 @@ const addressOf = (
   return url;
 };
 
-/** The header that says as whom a client calls: the key, or the environment in which a person acts. */
+/** The header with the identity of the caller: the key, or the environment in which a person acts. */
 const credentialOf = (credentials: Credentials): [name: string, value: string] => {
   if ("cookieEnvironment" in credentials) return ["realtime-avatar-environment", credentials.cookieEnvironment];
   const { apiKey } = credentials;

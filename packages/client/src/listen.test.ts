@@ -6,7 +6,7 @@ import { serviceOfFile } from "./testing.ts";
 
 const { service, apiKey } = await serviceOfFile();
 
-test("a tenant with many other deliveries: each look reads one page, and the endpoint is removed at the end", async () => {
+test("a tenant with many other deliveries: each poll reads one page; the endpoint is removed at the end", async () => {
   const ending = new AbortController();
   const cursors: (string | null)[] = [];
   const client = createClient({
@@ -121,7 +121,7 @@ test("a look: goes back for a minute behind the newest delivery, and no further"
   expect(requests.filter((request) => request.startsWith("GET"))).toHaveLength(3);
 });
 
-test("a listing that fails: thrown, and the endpoint is removed", async () => {
+test("a listing that fails: thrown; the endpoint is removed", async () => {
   const requests: string[] = [];
   const fetch = async (request: Request): Promise<Response> => {
     requests.push(request.method);

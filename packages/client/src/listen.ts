@@ -1,7 +1,7 @@
 /**
- * Forwards the events of a tenant to a program on this machine, which no one else can reach. It adds a webhook endpoint without a
- * URL, reads its deliveries, and sends each as the service would: signed with the secret that it got when it added the endpoint
- * (Standard Webhooks 1.0). It uses only web APIs.
+ * Forwards the events of a tenant to a program on this machine that the internet cannot reach. It adds a webhook
+ * endpoint without a URL, reads its deliveries, and sends each as the service would: signed with the secret that it got
+ * when it added the endpoint (Standard Webhooks 1.0). It uses only web APIs.
  */
 import type { components, RealtimeAvatarClient } from "./index.ts";
 import { sleep } from "./wait.ts";
@@ -71,8 +71,8 @@ const forward = async (
 };
 
 /**
- * The deliveries of the endpoint that were not forwarded yet, the oldest first. One without a body is not to be sent yet. A page
- * without any ends the look: what follows is older than thousands of deliveries of the tenant.
+ * The deliveries of the endpoint that were not forwarded yet, the oldest first. One without a body is not to be sent
+ * yet. A page without any ends the look: later pages are older than thousands of deliveries of the tenant.
  */
 const newDeliveries = async ({ client }: ListenOptions, { id }: Endpoint, seen: Map<string, number>) => {
   const since = Math.max(0, ...seen.values()) - OVERLAP_MS;
@@ -88,7 +88,7 @@ const newDeliveries = async ({ client }: ListenOptions, { id }: Endpoint, seen: 
   return found.reverse();
 };
 
-/** What a program prints when it listens, and for each event. */
+/** The lines that a program prints when it starts to listen and for each event. */
 export const listeningMessage = (forwardTo: string, secret: string): string =>
   `Events are forwarded to ${forwardTo}. This secret verifies them until the program ends:\n\n  export WEBHOOK_SECRET=${secret}\n\n`;
 export const forwardedLine = ({ id, type, status }: Forwarded): string => `${id} ${type} ${status ?? "no response"}\n`;

@@ -1,4 +1,7 @@
-/** What a client sends again, how long it waits for that, and what it leaves behind. The responses come from the test itself. */
+/**
+ * Retries of a client: which requests, after which delay, and the resources that they release. The responses come from
+ * the test itself.
+ */
 import { afterEach, beforeEach, describe, expect, type Mock, spyOn, test } from "bun:test";
 import { getEventListeners } from "node:events";
 import { type ClientOptions, createClient } from "./index.ts";
@@ -97,7 +100,7 @@ describe("an attempt that is not a success", () => {
   });
 });
 
-test("Retry-After: seconds or a date, in milliseconds; 0 for what is neither or has passed", () => {
+test("Retry-After: seconds or a date, in milliseconds; 0 for an invalid value or a past date", () => {
   const of = (value?: string): number =>
     retryAfterMs(new Response(null, value === undefined ? {} : { headers: { "retry-after": value } }));
   expect([of(), of(""), of("soon"), of("-5"), of("1.5"), of("0"), of("7")]).toEqual([0, 0, 0, 0, 0, 0, 7000]);

@@ -60,7 +60,7 @@ describe("audit tail", () => {
     const args = ["audit", "tail", "--tenant", tenantId, "--limit", "2", "--action", "api_key.created"];
     const tail = startProcess(bun(PROGRAM, ...args, "--follow", "--json"), variables);
     await tail.waitFor(new RegExp(newer));
-    // Two that are committed after a newer one. The limit leaves out what is older than what was shown.
+    // Two that are committed after a newer one. The limit leaves out older events.
     for (const [target, before] of [
       ["late", newer],
       ["left_out", older],

@@ -74,7 +74,7 @@ const follow = async (
   }
 };
 
-/** Prints each event on a line of its own. */
+/** Prints one event a line. */
 const printLines = (events: readonly AuditEvent[], isJson: boolean): void => {
   for (const event of events) {
     const cells = Object.values(COLUMNS).map((cell) => printable(cell(event) || "-"));

@@ -40,7 +40,7 @@ const COLUMNS: Columns<Avatar> = {
 
 const numberText = (value: number | null): string | null => (value === null ? null : String(value));
 
-/** The unit of what was measured and of its limit. */
+/** The unit of a measured value and its limit. */
 const unitOf = ({ code, measured }: Check): string | null => {
   if (measured === null) return null;
   return SOURCE_KINDS.flatMap((kind) => REQUIREMENTS[kind]).find((one) => one.code === code)?.unit ?? null;
@@ -65,7 +65,7 @@ const list = async (options: SearchOptions & { status?: string; sourceKind?: str
   });
 };
 
-/** The avatar, in whichever environment it is. Throws when the tenant has none of this id. */
+/** The avatar, in whichever environment it is. Throws when the tenant has no avatar with this id. */
 const find = async (db: Db, tenantId: TenantId, id: Id<"ava">): Promise<AvatarRecord> => {
   const records = ENVIRONMENTS.map((environment) => findAvatar(db, { tenantId, environment }, id));
   const record = (await Promise.all(records)).find((avatar) => avatar !== null);

@@ -1,4 +1,4 @@
-/** `sessions` and `workers`: what runs now, and the end of a call by the operator. */
+/** `sessions` and `workers`: open sessions, running workers, and a call that the operator ends. */
 import { describe, expect, test } from "bun:test";
 import { readyAvatar, report, seedCall, sync } from "@realtime-avatar/testing/calls/calls";
 import { seedCaller } from "@realtime-avatar/testing/credits";
@@ -20,7 +20,7 @@ const seedCalls = async () => {
 };
 
 describe("the operator and calls", () => {
-  test("sessions list, workers list, sessions end: what is open, by tenant; the call is charged what was reported", async () => {
+  test("sessions list, workers list, sessions end: open sessions by tenant; the call is charged its reported seconds", async () => {
     const { tenant, started, reserved } = await seedCalls();
     const listed = async (...args: string[]) =>
       (await json("sessions", "list", ...args)).data.map(({ sessionId }: { sessionId: string }) => sessionId);

@@ -1,4 +1,4 @@
-/** `sessions` and `workers`: what runs now, of all tenants, and the end of a session by the operator. */
+/** `sessions` and `workers`: list open sessions and workers of all tenants, and end a session. */
 import { auditEvent } from "@realtime-avatar/db/audit/audit-events";
 import { listWorkers, type WorkerRow } from "@realtime-avatar/db/calls/fleet";
 import { endLostCall } from "@realtime-avatar/db/calls/reconcile";

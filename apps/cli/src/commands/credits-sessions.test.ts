@@ -1,4 +1,4 @@
-/** `credits sessions` and `credits session`: what is open, for how long, what it holds, and by which key. */
+/** `credits sessions` and `credits session`: open sessions, their age, their holds and their keys. */
 import { describe, expect, test } from "bun:test";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";

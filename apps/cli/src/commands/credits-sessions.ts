@@ -1,4 +1,4 @@
-/** `credits sessions` and `credits session`: what is open, for how long, what it holds, and by which key. */
+/** `credits sessions` and `credits session`: open sessions, their age, their holds and their keys. */
 import { listCreditEntries } from "@realtime-avatar/db/credits/credits";
 import { findUsageSession } from "@realtime-avatar/db/credits/find-usage-session";
 import { listOpenSessions, listUsageSessions } from "@realtime-avatar/db/credits/list-usage-sessions";

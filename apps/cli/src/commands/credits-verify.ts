@@ -67,7 +67,7 @@ const textOf = ({ tenants, findings, drift }: Verified): string => {
   return `${table(COLUMNS, drift)}${rest}`;
 };
 
-/** Replaces `file` at once by what Prometheus reads of the result: a collector of text files reads it at any time. */
+/** Writes the result as Prometheus metrics. Replaces `file` atomically: a text file collector reads it at any time. */
 const writeMetrics = async (file: string, { findings }: Verified): Promise<void> => {
   const temporary = `${file}.${process.pid}.tmp`;
   const lines = [

@@ -105,7 +105,7 @@ describe("a void", () => {
     expect(await refusal(...credits("void", tenant, most + 1, "v"))).toEqual([
       1,
       "",
-      "The tenant has less available than this amount. What open sessions hold cannot be voided.",
+      "The tenant has less available than this amount. Credits held by open sessions cannot be voided.",
     ]);
     expect((await jsonProcess(...credits("void", tenant, most, "v"))).outcome).toBe("written");
     expect((await json(...credits("void", tenant, most, "v"))).outcome).toBe("repeated");

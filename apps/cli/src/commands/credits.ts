@@ -48,7 +48,7 @@ type MoveOptions = TenantOptions & {
 const DONE: Record<Kind, string> = { grant: "Granted", void: "Voided", adjust: "Refunded" };
 const INSUFFICIENT: Record<Kind, string> = {
   grant: "The tenant has fewer credits.",
-  void: "The tenant has less available than this amount. What open sessions hold cannot be voided.",
+  void: "The tenant has less available than this amount. Credits held by open sessions cannot be voided.",
   adjust: "The session was charged less than this amount, refunds deducted. An open session was not charged yet.",
 };
 
@@ -71,7 +71,7 @@ const expectWritten = ({ kind: outcome }: MoveOutcome, kind: Kind): "written" | 
   }
 };
 
-/** Makes a movement. A session is looked for in each of `environments`; a movement that finds none writes nothing. */
+/** Makes a movement. A session is looked for in each of `environments`; a movement without a session writes nothing. */
 const move =
   (kind: Kind) =>
   async ({ tenant: tenantId, session: sessionId, ...options }: MoveOptions): Promise<void> => {

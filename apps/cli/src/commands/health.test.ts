@@ -54,7 +54,7 @@ describe("the health command", () => {
         `ready (http://127.0.0.1:${port}/readyz)\n${line}`,
         "",
       ]);
-      // What is printed has no password.
+      // The output contains no password.
       const named = await health({}, "--url", `http://user:hunter2@127.0.0.1:${port}`, "--json");
       expect([named.code, JSON.parse(named.stdout)]).toEqual([
         0,
@@ -105,7 +105,7 @@ describe("the health command", () => {
     });
   });
 
-  test("health, with a LiveKit that responds, that creates rooms for anybody, that does not respond: named", async () => {
+  test("health, a LiveKit that responds, with open room creation, without a response: named", async () => {
     const livekit = await startLivekitStandIn();
     const { url: LIVEKIT_URL, apiKey: LIVEKIT_API_KEY, apiSecret: LIVEKIT_API_SECRET } = livekit;
     const variables = { PORT: "1", LIVEKIT_URL, LIVEKIT_API_KEY, LIVEKIT_API_SECRET };

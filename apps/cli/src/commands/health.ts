@@ -29,7 +29,7 @@ const localUrl = ({ worker, avatarWorker }: HealthOptions): string => {
   return `http://${name.includes(":") ? `[${name}]` : name}:${port}`;
 };
 
-/** `url`: what was asked. `providers`: of conversations. */
+/** `url`: the checked address. `providers`: of conversations. */
 type HealthResult = (Health | { status: "unavailable"; reason: "unreachable" }) & {
   url: string;
   providers?: ProvidersHealth;

@@ -100,7 +100,7 @@ describe("the life of a key", () => {
     expect(shown + stdout).not.toContain(apiKey);
   });
 
-  test("a key of another tenant, by its id or keyId: not found, and it stays active", async () => {
+  test("a key of another tenant, by its id or keyId: not found; the key stays active", async () => {
     const { record } = await seedKey(db, await seedTenant(db));
     for (const id of [record.id, record.keyId]) {
       for (const command of ["show", "rotate", "revoke"]) {
@@ -145,7 +145,7 @@ describe("the life of a key", () => {
     ]);
   });
 
-  test("a key, revoked twice: revoked, and it stays so", async () => {
+  test("a key, revoked twice: stays revoked", async () => {
     const { id, apiKey } = await create();
     for (const overlap of ["604801", "-1", "x"]) {
       expect((await cli("keys", "rotate", id, ...tenant(), `--overlap=${overlap}`)).code).toBe(2);

@@ -13,7 +13,7 @@ export const checkLivekit = async (): Promise<LivekitHealth> => {
     process.env,
     (variables) => [readCommonConfig(variables), readLivekitConfig(variables)] as const,
   );
-  // With a database of its own, the service starts no LiveKit by itself.
+  // A service with `DATABASE_URL` starts no LiveKit.
   const embedded = database.databaseUrl === null ? await readEmbeddedConfig(database.dataDirectory) : null;
   const config = configured ?? embedded;
   if (config === null) return { status: "not_configured" };

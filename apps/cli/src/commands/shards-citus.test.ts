@@ -171,7 +171,7 @@ describe.skipIf(CITUS_BIN === undefined)("the commands of shards, on Citus", () 
     await admin.end();
   });
 
-  test("migrate --shards on one database with tenants: it is shard 0, and its keys are valid", async () => {
+  test("migrate --shards on one database with tenants: becomes shard 0; its keys stay valid", async () => {
     url = await citus.database("older");
     await migrate(url);
     const own = connect(url);
@@ -202,7 +202,7 @@ describe.skipIf(CITUS_BIN === undefined)("the commands of shards, on Citus", () 
     expect(await json("tenants", "list")).toHaveLength(2);
   });
 
-  test("a node that is down: named by verify; what is about a tenant of another node works", async () => {
+  test("a node that is down: named by verify; commands for tenants of other nodes work", async () => {
     const shards: { shard: number; node: string }[] = await json("shards");
     const [down] = citus.nodes.slice(-1);
     const [lost, left] = [true, false].map((is) =>

@@ -1,4 +1,4 @@
-/** The commands of shards, where there are none. On Citus: `shards-citus.test.ts`. */
+/** The commands of shards, on a database without shards. On Citus: `shards-citus.test.ts`. */
 import { describe, expect, test } from "bun:test";
 import { IS_ONE_DATABASE } from "@realtime-avatar/testing/database";
 import { cliTests } from "../../test/cli.ts";
@@ -17,7 +17,7 @@ describe.skipIf(!IS_ONE_DATABASE)("the commands of shards, on one database", asy
     expect((await cli("migrate", "--shards", "1025")).code).toBe(2);
   });
 
-  test("shards and tenants create --shard: say that there are none", async () => {
+  test("shards and tenants create --shard: the error says that the database has no shards", async () => {
     const { code, stderr } = await cliProcess("shards");
     expect([code, stderr]).toEqual([1, "This installation has one database, and no shards.\n"]);
     expect(await cli("tenants", "create", "--name", "x", "--shard", "0")).toMatchObject({

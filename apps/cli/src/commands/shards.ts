@@ -38,7 +38,7 @@ const list = (options: OutputOptions): Promise<void> =>
     const states = await listShards(server.within(LIST_MS), count);
     const shown = states.map(async (state) => ({
       ...state,
-      // Of a node that does not respond it is not known.
+      // Unknown for a node that does not respond.
       tenants: await countTenants(databases.ofShard(state.shard)).catch(() => null),
     }));
     const all = await Promise.all(shown);

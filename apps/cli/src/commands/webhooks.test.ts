@@ -1,4 +1,4 @@
-/** `webhooks`: the endpoints of all tenants, and what the operator does with one. */
+/** `webhooks`: the endpoints of all tenants, and the operator's actions on one. */
 import { describe, expect, test } from "bun:test";
 import { deleteEndpoint } from "@realtime-avatar/db/webhooks/endpoints";
 import { originOf, seedCaller } from "@realtime-avatar/testing/seeds";
@@ -48,7 +48,7 @@ describe("the operator and webhooks", () => {
     }
   });
 
-  test("recover: what failed since then is sent again", async () => {
+  test("recover: failed deliveries since then are sent again", async () => {
     const caller = await seedCaller(tests.db);
     const endpoint = await seedEndpoint(tests.db, caller);
     await seedEvents(tests.db, caller, [newTarget()]);

@@ -1,4 +1,4 @@
-/** `webhooks`: the endpoints of all tenants, and what the operator does with one of them. */
+/** `webhooks`: the endpoints of all tenants, and the operator's actions on one. */
 
 import { createClient } from "@realtime-avatar/client";
 import { forwardedLine, listen, listeningMessage, type WebhookSelection } from "@realtime-avatar/client/listen";

@@ -1,4 +1,4 @@
-/** The arguments of a program that environment variables configure: it has none, except for its help and version. */
+/** The arguments of a program that environment variables configure: only `--help` and `--version`. */
 
 export type Arguments =
   | { kind: "start" }
@@ -15,7 +15,7 @@ export const readArguments = (args: readonly string[], known: readonly string[] 
   return unknown === undefined ? { kind: "start" } : { kind: "unknown", argument: unknown };
 };
 
-/** What a program prints about itself. */
+/** The help and the version that a program prints. */
 export type ProgramTexts = { help: string; version: string };
 
 /**

@@ -116,7 +116,7 @@ describe("readVariables", () => {
     expect(read).toThrow(new ConfigError(sentences));
   });
 
-  test("valid variables: what was read", () => {
+  test("valid variables: the configuration", () => {
     expect(readVariables({ LOG_LEVEL: "warn" }, readCommonConfig)).toEqual({ ...defaults, logLevel: "warn" });
   });
 });
@@ -153,7 +153,7 @@ test.each([
   },
 );
 
-test("a secret: 32 characters or more; that of avatar workers also visible, and 512 at most", () => {
+test("a secret: 32 characters or more; the secret of avatar workers also visible characters, at most 512", () => {
   const revealed = (read: typeof readSecret, name: string) => (text: string | undefined) =>
     read({ [name]: text }, name)?.reveal() ?? null;
   const secret = revealed(readSecret, "SESSION_SECRET");

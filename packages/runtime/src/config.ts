@@ -85,7 +85,7 @@ export const readPort = (variables: Variables, name: string, fallback: number): 
 
 const MILLISECONDS = "a number of milliseconds";
 
-/** What is drawn into the pictures of avatars; empty for nothing. */
+/** The label drawn into the pictures of avatars; empty for no label. */
 export const readAvatarMark = (variables: Variables): string =>
   readVariable(variables, "AVATAR_MARK", DEFAULT_MARK, MARK_FORM, readMark);
 

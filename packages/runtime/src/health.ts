@@ -44,7 +44,7 @@ const check = async (db: Db): Promise<Health> => {
 const OTHERS_MS = 250;
 
 /**
- * One database that does not respond must not take the others out of service: its own tenants get 503 for their requests. Pending migrations
+ * A failed database must leave the others in service: only its tenants get 503. Pending migrations
  * of any count.
  */
 const checkAll = async (all: readonly Db[]): Promise<Health> => {

@@ -37,7 +37,7 @@ describe("runProcess", () => {
   test.skipIf(process.platform !== "linux").each([
     // As by nohup.
     ["HUP", "SIGTERM"],
-    // A shell does that for what it starts in the background.
+    // A shell does so for background processes.
     ["INT", "SIGHUP"],
   ] as const)("a process, started with SIG%s ignored: closes on %s", async (ignored, signal) => {
     const start = `process.on("SIGUSR2", () => console.log("running"));

@@ -49,12 +49,13 @@ export type ProcessOptions = {
 };
 
 /**
- * Runs `start`. If it throws, prints the error in one line on standard error, runs the registered functions, and exits with
- * code 1. After an uncaught exception its state is unknown: it runs the registered functions without a signal, for 20 seconds
- * at most, and exits with code 1, so that what starts it starts it again. On SIGTERM, SIGINT or SIGHUP (the terminal closed), and
- * when the npm process that started it ends, waits until `start` is complete or registers its next function, runs the registered
- * functions, and exits with code 0, or 1 if one of them fails. Further signals do not end it: Ctrl-C reaches a process twice when a
- * script runner forwards it. It reaches the child processes of a start as well: that those fail is no error then.
+ * Runs `start`. If it throws, prints the error in one line on standard error, runs the registered functions, and exits
+ * with code 1. After an uncaught exception its state is unknown: it runs the registered functions without a signal, for
+ * 20 seconds at most, and exits with code 1, so that what starts it starts it again. Stops on SIGTERM, SIGINT or SIGHUP
+ * (the terminal closed), and when the npm process that started it ends. It then waits until `start` is complete or
+ * registers its next function, and runs the registered functions. The exit code is 0, or 1 if one of them fails.
+ * Further signals do not end it: Ctrl-C reaches a process twice when a script runner forwards it. It reaches the child
+ * processes of a start as well: that those fail is no error then.
  */
 export const runProcess = (
   start: (atExit: AtExit, isStopping: () => boolean) => Promise<void>,

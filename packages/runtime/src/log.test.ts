@@ -202,7 +202,7 @@ describe("a stalled reader of the log", () => {
       });`;
     await withPipe(program, async (child, { read }) => {
       const stderr = child.stderr.getReader();
-      // It comes to its end although nobody has read a byte.
+      // It ends although no reader has read a byte.
       const { value } = await stderr.read();
       const { dropped, grown } = JSON.parse(new TextDecoder().decode(value)) as { dropped: number; grown: number };
       expect(dropped).toBeGreaterThan(LINES / 2);

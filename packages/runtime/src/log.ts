@@ -39,8 +39,8 @@ const DRAIN_MS = 1000;
  *
  * A reader that stalls neither blocks the process nor makes its memory grow. Bun writes to pipes and sockets without
  * blocking, and buffers without limit what they do not accept. Therefore nothing is written to a stream before it has
- * drained; lines wait here up to a limit, and further lines are dropped and counted. When the reader is gone, all lines are
- * dropped, and the service keeps running. (Files and terminals are written synchronously: a paused terminal pauses the
+ * drained; lines wait here up to a limit, and further lines are dropped and counted. Without a reader, the service
+ * keeps running and drops all lines. (Files and terminals are written synchronously: a paused terminal pauses the
  * process.)
  */
 export const inTurns = (stream: LogStream): LogOutput => {
@@ -114,7 +114,7 @@ const isJson = (line: string): boolean => {
   }
 };
 
-/** A line as readable text, in which nothing but our colours affects the terminal. The fields are JSON in it. */
+/** A line as readable text. Only our colours affect the terminal. The fields are JSON in it. */
 const readable = (line: string): string => (isJson(line) ? printableJson(format(line)) : printableLines(line));
 
 /**

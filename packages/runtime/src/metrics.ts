@@ -28,7 +28,7 @@ export type SessionLimit = "self" | "ancestor" | "balance" | "sessions";
 
 /**
  * How a job ended. `ready` and `failed`: its target has that status. `gone`: the target was deleted meanwhile, or the job was
- * replaced. `waiting`: what it needs is still on its way. `retried`: it is tried again. `exhausted`: it was tried for the
+ * replaced. `waiting`: its input has not arrived yet. `retried`: it is tried again. `exhausted`: it was tried for the
  * last time. `handed_back`: the worker stopped. `lost`: it belongs to another worker.
  */
 export type JobOutcome = "ready" | "failed" | "gone" | "waiting" | "retried" | "exhausted" | "handed_back" | "lost";
@@ -57,7 +57,7 @@ export type Metrics = ServedMetrics &
     requestEnds(request: CompletedRequest): void;
     /** A session was opened; not by a replay. */
     sessionHeld(): void;
-    /** Requests have closed so many sessions, by default one; not by a repeated release. */
+    /** Counts sessions that requests have closed, by default one. A repeated release does not count. */
     sessionSettled(count?: number): void;
     /** A session was refused. */
     sessionRefused(limit: SessionLimit): void;

@@ -54,7 +54,7 @@ const isIntact = (chain: readonly number[]): boolean =>
 
 /**
  * Calls `onEnd` once, at most `pollMs` milliseconds after the end of the npm process that started this one, or of a process
- * between the two. Does nothing if npm did not start this process. Does not keep the process alive.
+ * between the two. Has an effect only in a process that npm started. Does not keep the process alive.
  */
 export const onNpmEnd = (pollMs: number, onEnd: () => void): void => {
   const chain = chainToNpm();

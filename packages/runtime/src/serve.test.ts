@@ -102,7 +102,7 @@ describe.skipIf(process.platform !== "linux")("serveAll", () => {
     await other.stop(true);
   });
 
-  test("any free port, and an address that the machine does not have: refused, not tried without end", () => {
+  test("any free port, and an address that the machine does not have: refused at once", () => {
     expect(() => serveAt([first, "192.0.2.1"], 0)).toThrow("Cannot listen on 192.0.2.1:");
   });
 });

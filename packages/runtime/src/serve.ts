@@ -24,8 +24,8 @@ const PATTERNS = Array.from({ length: MAX_SEGMENTS + 1 }, (_, count) =>
 );
 
 /**
- * Segments of `pchar` (RFC 3986 §3.3) without percent-escapes; `.` and `..` are not allowed. A slash at the end is a path of its
- * own, which the application knows or does not.
+ * Segments of `pchar` (RFC 3986 §3.3) without percent-escapes; `.` and `..` are not allowed. A path with a slash at the
+ * end is a different path.
  */
 const NORMAL_PATH = /^(?:\/|(?:\/(?!\.\.?(?:\/|$))[A-Za-z0-9._~!$&'()*+,;=:@-]+)+\/?)$/;
 
@@ -67,9 +67,10 @@ export type Timeouts = {
 };
 
 /**
- * Serves `fetch` at an address. Throws when it cannot listen there. Idle connections are closed; Bun closes a connection
- * without a first request after twelve seconds. A request whose path is not in its normal form has a `url` that matches no
- * route. `onFailure` creates the response when `fetch` throws, which means that the application's error handling failed.
+ * Serves `fetch` at an address. Throws when it cannot listen there. Idle connections are closed; Bun closes a
+ * connection without a first request after twelve seconds. For a path in another than its normal form, `url` matches no
+ * route. `onFailure` creates the response when `fetch` throws, which means that the application's error handling
+ * failed.
  */
 export const serve = (
   address: Address,

@@ -43,7 +43,7 @@ describe("readStorageConfig", () => {
     expect(s3({ STORAGE_URL })).toMatchObject({ prefix });
   });
 
-  test("the storage, another endpoint: that of S3 first", () => {
+  test("the storage, another endpoint: S3's own variable first", () => {
     expect(s3({ AWS_ENDPOINT_URL: "http://127.0.0.1:9000/" })).toMatchObject({
       endpoint: "http://127.0.0.1:9000",
       region: "us-east-1",

@@ -19,7 +19,7 @@ import {
 import type { RecordSpan } from "@realtime-avatar/db/connection/request-limit";
 import type { SamplerName, TracingConfig } from "./tracing-config.ts";
 
-/** What a span says of its work: ids and codes, never a secret or data of a person. */
+/** The attributes of a span: ids and codes, never a secret or personal data. */
 export type SpanAttributes = Readonly<Record<string, string | number>>;
 
 /** The span of one request. */

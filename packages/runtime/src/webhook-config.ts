@@ -1,4 +1,4 @@
-/** What the API and the worker share about webhooks. */
+/** Webhook settings shared by the API and the worker. */
 import { webhookSealingKey } from "@realtime-avatar/domain/webhooks/secret";
 import type { Secret } from "@realtime-avatar/storage/secret";
 import { readBoolean, readSecret, refuse, type Variables } from "./config.ts";
@@ -15,7 +15,7 @@ export type WebhookConfig = {
 /** Throws a `ConfigError` that names an invalid variable. */
 export const readWebhookConfig = (variables: Variables): WebhookConfig => {
   const allowHttpLocalhost = readBoolean(variables, "WEBHOOK_ALLOW_HTTP_LOCALHOST", false);
-  // Tenants of a service with a database of its own are strangers: they must not reach what runs beside the worker.
+  // Tenants of a service with `DATABASE_URL` are untrusted: they must not reach programs beside the worker.
   if (allowHttpLocalhost && variables["DATABASE_URL"]) {
     refuse(variables, "WEBHOOK_ALLOW_HTTP_LOCALHOST", "false or unset when DATABASE_URL is set");
   }
@@ -35,7 +35,7 @@ export const openWebhookSealingKey = async (
         dataDirectory,
         name: "webhook-secret-key",
         warning:
-          "DATA_DIR cannot be written: set WEBHOOK_SECRET_KEY, or nobody can open the secrets of webhook endpoints that this process seals",
+          "DATA_DIR cannot be written: set WEBHOOK_SECRET_KEY, because the webhook secrets that this process seals could not be opened later",
       },
       log,
     ),

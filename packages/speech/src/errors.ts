@@ -12,7 +12,7 @@ export const SPEECH_ERRORS = {
 } as const;
 export type SpeechErrorCode = keyof typeof SPEECH_ERRORS;
 
-/** Has nothing that the provider sent, no address, no key and no text: it can be logged and shown. */
+/** It can be logged and shown: it contains no bytes of the provider, no address, no key and no text. */
 export class SpeechError extends Error {
   override readonly name = "SpeechError";
 

@@ -1,8 +1,8 @@
 /// <reference path="./assets.d.ts" />
 /**
- * The voice that comes with the service: Flite, of Carnegie Mellon University, as WebAssembly. It runs in this process, under Bun
- * and Node, and blocks it for 20 ms a second of speech, at most for about 3 seconds at once. The program takes 22 MB, and its
- * memory is at most about 115 MB while it speaks. The same text and voice give the same bytes.
+ * The voice that comes with the service: Flite, of Carnegie Mellon University, as WebAssembly. It runs in this process,
+ * under Bun and Node, and blocks it for 20 ms a second of speech, at most for about 3 seconds at once. The program
+ * takes 22 MB; while it speaks, it uses at most about 115 MB of memory. The same text and voice give the same bytes.
  */
 import { readFile } from "node:fs/promises";
 import { isAbsolute } from "node:path";
@@ -68,7 +68,7 @@ const speakPiece = async (text: string, voice: string): Promise<Int16Array> => {
 
 /**
  * The speech of a spoken text (`spokenText`) by a voice of Flite, in one piece after another: 16-bit PCM, mono, at
- * `FLITE_SAMPLE_RATE`. Nothing when the text has no Latin letter and no number. Other work of the process runs between pieces.
+ * `FLITE_SAMPLE_RATE`. Empty when the text has neither a Latin letter nor a number. Other work of the process runs between pieces.
  *
  * Throws a `RangeError` for a text of more than `MAX_TEXT_LENGTH` characters, `SpeechError` `voice_refused` for speech of more
  * than `MAX_SPEECH_SECONDS`, and the reason of `signal` when it is aborted.

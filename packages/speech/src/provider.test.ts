@@ -190,7 +190,7 @@ test("a provider that cannot be reached: voice_busy", async () => {
   expect((await failure(speakWithProvider(nowhere, "Hello.", voice))).code).toBe("voice_busy");
 });
 
-test("a request that is aborted, before and while sound arrives: its reason, and the connection is closed", async () => {
+test("a request that is aborted, before and while sound arrives: rejects with its reason and closes the connection", async () => {
   const reason = new Error("the call has ended");
   respond = (response) => void response.write(sound);
   const controller = new AbortController();

@@ -1,6 +1,6 @@
 /**
- * Speech from a server with OpenAI's API: `POST /audio/speech` with `response_format: "pcm"`. What the server sends is not
- * trusted: its time and its bytes are bounded, no redirect is followed, and nothing of it is in an error.
+ * Speech from a server with OpenAI's API: `POST /audio/speech` with `response_format: "pcm"`. The server's response is
+ * not trusted: its time and its bytes are bounded, no redirect is followed, and nothing of it is in an error.
  */
 import { SpeechError, type SpeechErrorCode } from "./errors.ts";
 import type { SpeechProvider } from "./settings.ts";
@@ -11,7 +11,7 @@ export const MAX_SOUND_SECONDS = 60;
 /** The text of one request, in UTF-16 units. People speak 12 to 17 characters a second. */
 export const MAX_REQUEST_LENGTH = 480;
 
-/** How long the server may take. Time in which the caller takes no sound does not count for the wait, but for the total. */
+/** How long the server may take. While the caller takes no sound, the time counts only for the total. */
 export type SpeechTimeouts = {
   /** Until the first byte, and for each one after it. */
   waitMs: number;
@@ -47,7 +47,7 @@ const requestSpeech = async (
       ...(apiKey && { authorization: `Bearer ${apiKey.reveal()}` }),
     },
     body: JSON.stringify({ model, ...body, response_format: "pcm" }),
-    // Of Bun: what is compressed against our will is refused, not unpacked.
+    // Of Bun: a compressed response is refused, not unpacked.
     decompress: false,
     signal,
   });

@@ -28,7 +28,7 @@ export const DEFAULT_SAMPLE_RATE = 24_000;
 /** Without configuration. */
 export const FLITE_SETTINGS: SpeechSettings = { provider: null, voices: [], defaultVoiceId: DEFAULT_FLITE_VOICE_ID };
 
-/** What `OPENAI_API_KEY` alone sets. */
+/** The settings that follow from `OPENAI_API_KEY` alone. */
 export const OPENAI = {
   url: "https://api.openai.com/v1",
   model: "gpt-4o-mini-tts",
@@ -63,7 +63,7 @@ const parseVoice = (id: string, value: unknown): Voice | undefined => {
   return { id, name, language, provider: "openai", providerVoice: voice };
 };
 
-/** What `TTS_VOICES` must be. */
+/** The form of `TTS_VOICES`, for error messages. */
 export const VOICES_FORM = `a JSON object of 1 to ${MAX_OPERATOR_VOICES} voices: ids of 8 to 160 letters, digits, ".", "_" and "-" that are not those of Flite, each with the provider's name ("af_heart") or {"voice", "name", "language"}`;
 
 /** Parses `TTS_VOICES`. Returns `undefined` when it does not have the form. The first one is the default voice. */

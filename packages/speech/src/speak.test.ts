@@ -48,7 +48,7 @@ test("a long text by a provider: requests of whole sentences, one after another,
   expect(speech.length).toBe(characters * 200);
 });
 
-test("a text of which nothing is said: no sound and no request", async () => {
+test("a text without spoken parts: no sound, no request", async () => {
   requests.length = 0;
   expect(await collectSpeech(speak("🎉 ![a](b)", heart, { provider }))).toHaveLength(0);
   expect(requests).toEqual([]);

@@ -26,7 +26,7 @@ test.each([
   ["می\u200Cخواهم", "می\u200Cخواهم"],
   ["日本語です。元気？", "日本語です。元気？"],
   ["half\uD83D", "half"],
-])("what is said of a text, %j: %j", (text, words) => {
+])("spoken text of %j: %j", (text, words) => {
   expect(spokenText(text)).toBe(words);
 });
 
@@ -43,7 +43,7 @@ test.each([
   "...",
   "`x = 1;`",
   "\u200B",
-])("what is said of a text, only markup, code or emoji (%j): nothing", (text) => {
+])("spoken text of markup, code or emoji alone (%j): empty", (text) => {
   expect(spokenText(text)).toBe("");
 });
 
@@ -55,11 +55,11 @@ test.each([
   ["日本 and English", "and English"],
   ["日本語です。", ""],
   ["%", ""],
-])("what an English voice says, of %j: %j", (text, words) => {
+])("spoken text of an English voice, %j: %j", (text, words) => {
   expect(englishText(text)).toBe(words);
 });
 
-test("what a voice says, in another script: nothing by Flite, all by a provider", () => {
+test("spoken text in another script: empty for Flite, all for a provider", () => {
   expect(voiceText("**Привет**", { provider: "flite" })).toBe("");
   expect(voiceText("**Привет**", { provider: "openai" })).toBe("Привет");
 });
@@ -95,7 +95,7 @@ test.each([
   "&",
   "1️⃣",
   "<script>",
-])("what is said of a text, full of %j: at most as long", (mark) => {
+])("spoken text of a text full of %j: at most as long", (mark) => {
   const text = mark.repeat(MAX_TEXT_LENGTH / mark.length);
   expect(spokenText(text).length).toBeLessThanOrEqual(text.length);
 });

@@ -1,13 +1,13 @@
 /**
- * The spoken part of a text. Written texts contain markup, addresses, code and emoji, which are not spoken. All functions are pure,
- * and take linear time but for pairs of marks, which a text of `MAX_TEXT_LENGTH` characters bounds.
+ * The spoken part of a text. Written texts contain markup, addresses, code and emoji, which are not spoken. All
+ * functions are pure and take linear time, except for pairs of marks, which `MAX_TEXT_LENGTH` bounds.
  */
 import type { Voice } from "./voices.ts";
 
 /** In characters (code points). A longer text is refused where it enters. */
 export const MAX_TEXT_LENGTH = 5000;
 
-/** Steps in order: what is replaced, and by what. A code block without an end goes to the end of the text, as in CommonMark. */
+/** Steps in order: a pattern and its replacement. A code block without an end goes to the end of the text, as in CommonMark. */
 const MARKUP: readonly (readonly [RegExp, string])[] = [
   [/\r\n?|[\v\f\u0085\u2028\u2029]/g, "\n"],
   [/```[\s\S]*?(?:```|$)/g, "\n"],
@@ -40,7 +40,7 @@ const MARKUP: readonly (readonly [RegExp, string])[] = [
 
 const ENTITIES: Record<string, string> = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'", nbsp: " " };
 
-/** Emoji with what belongs to them: skin tones, variations, flags, keycaps, and what joins them. */
+/** Emoji with skin tones, variations, flags, keycaps and joiners. */
 const EMOJI =
   /(?:\p{Extended_Pictographic}|\p{Regional_Indicator}|\p{Emoji_Modifier}|\uFE0E|\uFE0F|\u20E3|[\u{E0020}-\u{E007F}])\u200D?/gu;
 /** Control characters, marks of direction, and characters without a width. The two joiners belong to some scripts. */
@@ -51,8 +51,8 @@ const SPACE_BEFORE_MARK = / (?=[.,;:!?](?:\s|$))/g;
 const HAS_END = /[.!?…。！？,;:]["'”’»)\]]*$/;
 
 /**
- * The words of `text`, with one line for each paragraph, heading and item of a list. Empty when it has no letter and no number
- * that is said.
+ * The words of `text`, with one line for each paragraph, heading and item of a list. Empty when it has neither a spoken
+ * letter nor a number.
  */
 export const spokenText = (text: string): string => {
   let words = text.toWellFormed().normalize("NFC");

@@ -16,7 +16,7 @@ export type Voice = {
 
 /** The operator's settings of the list of voices. */
 export type VoiceSettings = {
-  /** The voices of the provider; none without one. */
+  /** The voices of the provider; empty without a provider. */
   voices: readonly Voice[];
   defaultVoiceId: string;
 };

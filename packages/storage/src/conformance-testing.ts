@@ -1,4 +1,4 @@
-/** What every store does. */
+/** The contract of every store. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -17,7 +17,7 @@ const MALFORMED_KEYS = [
 export const testStore = (driver: Driver, folder: string): void => {
   setDefaultTimeout(IS_LONG ? 1_800_000 : 300_000);
   describe.skipIf(driver.missing.length > 0)(`the store on ${driver.name}`, () => {
-    // Swift takes 60 ms for a file on two busy cores, and its pages have 4 files: the last of three is not full.
+    // Swift takes 60 ms for a file on two busy cores. Its pages have 4 files: the last of three is not full.
     const LISTED = IS_LONG ? (driver.name === "disk" ? 10_000 : 2000) : 10;
     /** More than a page of Swift, and two such pages are not all. */
     const PAGE = IS_LONG ? 24 : 5;
@@ -191,7 +191,7 @@ export const testStore = (driver: Driver, folder: string): void => {
         paged.push(...page.map(({ key }) => key));
       }
       expect(paged.sort()).toEqual([...keys, "listed/other"].sort());
-      // A prefix may end inside a segment, and the cursor may be a key that is gone.
+      // A prefix may end inside a segment. The cursor may be a deleted key.
       expect((await Array.fromAsync(storage.list("listed/o"))).length).toBe(LISTED + 1);
       const first = all[0]?.key ?? "";
       await storage.delete(first);

@@ -41,11 +41,11 @@ const growthDuring = async (work: () => Promise<unknown>): Promise<number> => {
   return peak - before;
 };
 
-/** The other tests of a process would be measured as well, so a sample runs in a process of its own. */
+/** Each sample runs in a separate process, so that no other tests are measured. */
 const IS_ALONE = IS_LONG || process.env["ALONE"] === "1";
 
 if (!IS_ALONE) {
-  test("a large file, in a process of its own: memory stays bounded", async () => {
+  test("a large file, in a separate process: memory stays bounded", async () => {
     const { code, stderr } = await runToEnd([process.execPath, "test", import.meta.path], { ALONE: "1" });
     expect([code, code === 0 ? "" : stderr]).toEqual([0, ""]);
   });

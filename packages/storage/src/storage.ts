@@ -1,4 +1,4 @@
-/** Where the files of assets are kept: what both drivers, the disk and S3, do. */
+/** The storage of asset files: the interface of both drivers, disk and S3. */
 
 /** A local file, which is read from its path, or a stream of `sizeBytes` bytes. */
 export type Source = { path: string } | { stream: ReadableStream<Uint8Array>; sizeBytes: number };
@@ -8,10 +8,10 @@ export type Range = { start: number; end: number };
 
 export type StoredFile = { key: string; sizeBytes: number; modifiedAt: Date };
 
-/** What a client will upload: the signature of the URL binds all of it. `md5` is in base64, as in `Content-MD5`. */
+/** The upload of a client: the signature of the URL binds all fields. `md5` is in base64, as in `Content-MD5`. */
 export type Upload = { contentType: string; sizeBytes: number; md5: string; expiresAt: Date };
 
-/** What a verified URL binds. */
+/** The fields bound by a verified URL. */
 export type SignedUpload = Upload & { key: string };
 export type SignedFile = { key: string; expiresAt: Date };
 
@@ -27,7 +27,7 @@ export type Storage = {
    */
   put(key: string, source: Source, contentType: string): Promise<void>;
   /**
-   * Opens a file, or a range of it; null when there is none. `sizeBytes` is the size of the whole file. The stream keeps
+   * Opens a file, or a range of it; null when no file exists. `sizeBytes` is the size of the whole file. The stream keeps
    * delivering the same bytes when the file is overwritten or deleted meanwhile. Read it to its end or cancel it. `signal`
    * ends a request to the store, with its connection.
    */
@@ -39,7 +39,7 @@ export type Storage = {
   stat(key: string): Promise<{ sizeBytes: number; contentType: string; modifiedAt: Date } | null>;
   /** Copies a file within the store. The copy has its own time of modification. */
   copy(from: string, to: string): Promise<"copied" | "missing">;
-  /** Deletes a file. Does nothing when there is none. */
+  /** Deletes a file. A missing file is no error. */
   delete(key: string): Promise<void>;
   /**
    * The files whose keys begin with `prefix`, each once, in the order of the store, which differs between the drivers.
@@ -84,7 +84,7 @@ export type VerifiedGet = { kind: "valid"; file: SignedFile } | { kind: "refused
  */
 export type StorageFailure = "full" | "size" | "range" | "unavailable" | "damaged";
 
-/** The one error of a store. Its message contains no key, no credentials, no signed URL and no text of the store. */
+/** The one error of a store. Its message contains no key, credentials, signed URL or text of the store. */
 export class StorageError extends Error {
   readonly reason: StorageFailure;
   constructor(reason: StorageFailure, message: string) {

@@ -1,4 +1,4 @@
-/** The stores of the tests: each driver on what it runs on in production. */
+/** The stores of the tests: each driver on its real backend. */
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { missingForSwift, startSwift } from "@realtime-avatar/testing/storage/swift";

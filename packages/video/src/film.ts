@@ -20,7 +20,7 @@ export type FilmOptions = {
 
 export type Film = {
   /**
-   * Adds a picture (I420, 512 × 512 pixels: it is read before this returns) and what is heard while it is shown: `PICTURE_SAMPLES` samples of
+   * Adds a picture (I420, 512 × 512 pixels: read before this returns) and the sound during it: `PICTURE_SAMPLES` samples of
    * 16-bit PCM, 48 kHz, mono.
    */
   add: (picture: Uint8Array, pcm: Int16Array) => Promise<void>;

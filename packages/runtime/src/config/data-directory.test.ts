@@ -18,7 +18,7 @@ test("a data directory that can be written: created, and left empty", async () =
 test.each([
   ["file", "it is a file (EEXIST)"],
   ["file/data", "it, or a folder above it, is a file (ENOTDIR)"],
-])("a data directory at %s: says why it cannot be used, and what to change", async (name, reason) => {
+])("a data directory at %s: the error says why it is unusable and how to mend it", async (name, reason) => {
   const path = join(folder, name);
   const message = `DATA_DIR cannot be used: ${path}: ${reason}. Set DATA_DIR to a folder that this user can write to.`;
   await expect(checkDataDirectory(embedded(path))).rejects.toThrow(message);

@@ -54,7 +54,7 @@ test.each(
   expect(meant(name)).toBeNull();
 });
 
-test("what is empty, set as well, or set by Kubernetes: left alone", () => {
+test("an empty variable, one that is set as well, one set by Kubernetes: accepted", () => {
   expect(misspeltSettings({ PROT: "", METRIC_PORT: undefined })).toEqual([]);
   expect(meant("PROT", { PORT: "3000" })).toBeNull();
   expect(misspeltSettings({ WORKERS_PORT: "tcp://10.0.0.1:80" })).toEqual([]);

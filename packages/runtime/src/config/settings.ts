@@ -1,4 +1,4 @@
-/** The names of all settings, to find those that are misspelt: a variable that no program reads changes nothing, in silence. */
+/** The names of all settings, to find those that are misspelt: otherwise a misspelt variable is ignored silently. */
 import type { Variables } from "../config.ts";
 
 /** A test compares them with docs/configuration.md. */

@@ -184,7 +184,7 @@ describe("the self-signed certificate", () => {
     expect(certificate.subjectAltName).toBeUndefined();
   });
 
-  test("after it expired, or was damaged: refused, and the error says how to get another", async () => {
+  test("after it expired, or was damaged: refused; the error says how to get another", async () => {
     const folder = join(base, "expired");
     await selfSigned(folder);
     const later = new Date("2036-06-02T00:00:00Z");

@@ -98,7 +98,7 @@ const hasDigitalSignature = (certificate: Uint8Array): boolean => {
 
 /** The first violation of C2PA's certificate profile; null for a valid certificate. */
 const unsuitable = (certificate: X509Certificate): string | null => {
-  if (certificate.ca) return "that of the signer first, which must not be an authority";
+  if (certificate.ca) return "the signer's certificate first, which must not be an authority";
   const purposes = certificate.keyUsage ?? [];
   if (purposes.includes(ANY_PURPOSE) || !purposes.some((purpose) => PURPOSES.includes(purpose))) {
     return `for C2PA: the first needs an extended key usage of ${PURPOSES.join(" or ")}, and not any`;

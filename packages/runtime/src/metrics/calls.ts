@@ -1,4 +1,4 @@
-/** The metrics of calls: of the API and the worker. An avatar worker has metrics of its own. */
+/** The metrics of calls: of the API and the worker. Those of avatar workers are in `apps/avatar-worker`. */
 import type { FleetCounts } from "@realtime-avatar/db/calls/reconcile";
 import { cachedReads } from "./cached-reads.ts";
 import { type OwnRegistry, SECONDS } from "./registry.ts";
@@ -6,7 +6,7 @@ import { type OwnRegistry, SECONDS } from "./registry.ts";
 /** A request to LiveKit: the method, and `ok` or the kind of its error. */
 export type LivekitRequest = { method: string; outcome: string; durationMs: number };
 
-/** What the reconciler of this process has done, and knows. */
+/** Actions and state of this process's reconciler. */
 export type ReconcilerStats = {
   /** Calls that it has ended. */
   ended: number;
@@ -31,7 +31,7 @@ export type CallMetrics = {
 const UNKNOWN: FleetCounts = { slots: Number.NaN, usedSlots: Number.NaN, openCalls: Number.NaN, tickets: Number.NaN };
 
 export const callMetrics = ({ counter, histogram, readCounter, readGauge, readGauges }: OwnRegistry): CallMetrics => {
-  const requests = counter("realtime_avatar_calls_total", "Requests for a call, by what became of them.", ["outcome"]);
+  const requests = counter("realtime_avatar_calls_total", "Requests for a call, by outcome.", ["outcome"]);
   const livekit = histogram("realtime_avatar_livekit_request_duration_seconds", "Duration of requests.", SECONDS, [
     "method",
     "outcome",

@@ -1,4 +1,4 @@
-/** What the metrics of all programs share. Runs on Node too. Loaded only when metrics are configured. */
+/** Shared by the metrics of all programs. Runs on Node too. Loaded only when metrics are configured. */
 import { Counter, Gauge, Histogram, Registry } from "prom-client";
 
 export const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];

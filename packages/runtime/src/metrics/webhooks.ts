@@ -26,9 +26,9 @@ const UNKNOWN: WebhookStats = {
 };
 
 export const webhookMetrics = ({ counter, histogram, readGauge, readGauges }: OwnRegistry): WebhookMetrics => {
-  const help = "Duration of the attempts to send a delivery, by what became of them.";
+  const help = "Duration of the attempts to send a delivery, by outcome.";
   const attempts = histogram("realtime_avatar_webhook_attempt_duration_seconds", help, SECONDS, ["class"]);
-  const transcriptHelp = "Duration of the attempts to send a transcript, by what became of them.";
+  const transcriptHelp = "Duration of the attempts to send a transcript, by outcome.";
   const transcriptAttempts = histogram("realtime_avatar_transcript_attempt_duration_seconds", transcriptHelp, SECONDS, [
     "class",
   ]);

@@ -7,7 +7,7 @@ import { refuse, type Variables } from "../config.ts";
 /** A server with OpenAI's API. `apiKey`: null for a server without keys. */
 export type Endpoint = { url: string; apiKey: Secret | null; model: string };
 
-/** What OpenAI's servers are asked for without another setting. */
+/** The defaults for OpenAI's servers. */
 const OPENAI_MODELS = { LLM: "gpt-4.1-mini", STT: "gpt-4o-mini-transcribe" } as const;
 
 /** With `<prefix>_URL` the server there, else with `OPENAI_API_KEY` OpenAI, else null. */

@@ -4,7 +4,7 @@ import { readFliteSample } from "./flite-samples.ts";
 import { sampleText } from "./sample-texts.ts";
 import { makeSample } from "./write-files.ts";
 
-test.each(FLITE_VOICES)("the sample of $id, compared with what the voice says: the same bytes", async (voice) => {
+test.each(FLITE_VOICES)("the sample of $id, compared with the voice's speech: the same bytes", async (voice) => {
   const sample = await readFliteSample(voice.id);
   expect(sample).toEqual(new Uint8Array(await makeSample(voice)));
   expect(new TextDecoder().decode(sample.subarray(0, 4))).toBe("RIFF");

@@ -1,7 +1,7 @@
 /// <reference path="../assets.d.ts" />
 /**
- * The samples of the voices of Flite, as files: WAV, 16-bit PCM, mono, 16 kHz. Who lists voices needs no program of 22 MB for
- * them. They are part of bundles and compiled programs, for Bun.
+ * The samples of the voices of Flite, as files: WAV, 16-bit PCM, mono, 16 kHz. A list of voices does not load the 22 MB
+ * program. They are part of bundles and compiled programs, for Bun.
  */
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
@@ -21,6 +21,6 @@ const FILES: ReadonlyMap<string, string> = new Map([
 export const readFliteSample = async (id: string): Promise<Uint8Array<ArrayBuffer>> => {
   const file = FILES.get(id);
   if (file === undefined) throw new Error("This voice of Flite has no sample.");
-  // In a bundle, the path is relative to it. That of the API is a CommonJS module, which has no `import.meta.url`.
+  // In a bundle, the path is relative to it. The API's bundle is a CommonJS module, which has no `import.meta.url`.
   return new Uint8Array(await readFile(resolve(import.meta.dir, file)));
 };

@@ -1,7 +1,6 @@
 /**
  * The store on a disk. Under its folder (mode 0700) are:
- * - `objects/<2 hex digits>/<key>`: the files (mode 0600), with a dot for each "/" of the key: a key has no dot of its own,
- *   so no key is a folder to another and none is "..". The digits are those of the SHA-256 of the key, which spreads a
+ * - `objects/<2 hex digits>/<key>`: the files (mode 0600), with a dot for each "/" of the key: keys contain no dots, so no key is a folder of another or is "..". The digits are those of the SHA-256 of the key, which spreads a
  *   million files over 256 folders of 4,000.
  * - `temporary`: files that are being written.
  * - `signing-secret`: the secret of the signed URLs, unless the configuration has one.
@@ -134,7 +133,7 @@ const createFiles = (directory: string) => {
     );
   };
 
-  /** The file of a key with its size and content type; null when there is none. The caller closes it. */
+  /** The file of a key with its size and content type; null when no file exists. The caller closes it. */
   const openFile = async (key: string) => {
     const descriptor = await unlessMissing(openDescriptor(pathOf(key), "r"));
     if (descriptor === null) return null;

@@ -1,4 +1,4 @@
-/** What is written is on the disk, first its content and then its name, before the caller hears of it and writes a row. */
+/** A file is on the disk, first its content and then its name, before the write resolves and the caller writes a row. */
 import { expect, test } from "bun:test";
 import { existsSync, statSync } from "node:fs";
 import { writeFile } from "node:fs/promises";

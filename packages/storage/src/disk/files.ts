@@ -36,7 +36,7 @@ export const unlessMissing = <Value>(work: Promise<Value>): Promise<Value | null
     throw error;
   });
 
-/** Makes the names in a folder durable: what was renamed into it, or deleted from it. */
+/** Makes renames into a folder and deletions from it durable. */
 export const syncFolder = async (path: string): Promise<void> => {
   const folder = await open(path, "r");
   try {
@@ -63,7 +63,7 @@ export const createFolder = async (path: string, mode: number): Promise<void> =>
 
 const temporaryName = (): string => randomBytes(16).toString("hex");
 
-/** How a new file is filled. What it returns becomes the result; a rejection, or `keep: false`, leaves no file. */
+/** How a new file is filled. Its return value becomes the result; a rejection, or `keep: false`, leaves no file. */
 export type Fill<Result> = (file: FileHandle) => Promise<{ keep: boolean; result: Result }>;
 
 /**
@@ -111,8 +111,8 @@ export const writeAll = async (file: FileHandle, bytes: Uint8Array, offset: numb
 };
 
 /**
- * The text of a file that is created with `text` if there is none. Processes that start together agree: `link` fails where
- * another was first. It is durable when this resolves: what it seals would be lost with it.
+ * The text of a file. Creates the file with `text` if it does not exist. Processes that start together agree: `link`
+ * fails where another was first. The file is durable when this resolves: without it, sealed values would be lost.
  */
 export const writeOnce = async (temporaryFolder: string, path: string, text: string): Promise<string> => {
   const found = await unlessMissing(readFile(path, "utf8"));

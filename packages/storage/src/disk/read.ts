@@ -1,6 +1,6 @@
 /**
- * Reads of stored files, by the numbers of their descriptors. Bun throws when it collects a `FileHandle` that is open, which
- * ends the process, and a stream can be dropped by a caller that neither reads nor cancels it.
+ * Reads of stored files, by the numbers of their descriptors. A caller can drop a stream without reading or cancelling
+ * it. Bun would then collect an open `FileHandle` and throw, which ends the process.
  */
 import { close, fstat, open, read } from "node:fs";
 import { promisify } from "node:util";

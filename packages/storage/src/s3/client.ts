@@ -1,4 +1,4 @@
-/** Signed requests to an S3: each has a deadline, and what may be repeated is repeated. */
+/** Signed requests to an S3: each has a deadline; repeatable requests are retried. */
 import { StorageError } from "../storage.ts";
 import { createSigner, type S3Config, type Signer } from "./signer.ts";
 import { startWatch, type UploadBody, type Watch } from "./streams.ts";
@@ -104,7 +104,7 @@ export const createS3Client = (
         redirect: "manual",
         // The bytes are those that were stored, whatever `Content-Encoding` says.
         decompress: false,
-        // A connection that the store closes just now fails; what cannot be repeated gets a new one.
+        // A pooled connection fails when the store closes it at the same time. Requests that cannot be retried use a new one.
         keepalive: canRepeat,
       });
       if (!TRANSIENT.has(response.status)) return { kind: "done", value: await consume(response, watch) };

@@ -35,8 +35,8 @@ const hashFile = async (path: string): Promise<{ sizeBytes: number; sha256: stri
 };
 
 /**
- * What of a call depends on the source. A local file is hashed first: then the store checks what it gets, over plain HTTP as
- * well, and the call can be repeated. A stream can be read once; TLS protects its bytes.
+ * The parts of a call that depend on the source. A local file is hashed first: the store then verifies the bytes, over
+ * plain HTTP as well, and the call can be retried. A stream can be read once; TLS protects its bytes.
  */
 const bodyOf = async (
   source: Source,

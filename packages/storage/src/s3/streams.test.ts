@@ -1,4 +1,4 @@
-/** The streams to and from a store, without one: what they take, when they give up, and what they leave behind. */
+/** The streams to and from a store, tested without a store: input, time limits and released resources. */
 import { describe, expect, test } from "bun:test";
 import { getEventListeners } from "node:events";
 import { bytesOf, streamOf } from "../bytes-testing.ts";
@@ -80,7 +80,7 @@ describe("the body of an upload", () => {
     expect(failure()).toEqual({ error: gone });
   });
 
-  test("that is to be empty: read to its end, and a byte refused", async () => {
+  test("to be empty: read to its end, one byte refused", async () => {
     await drainEmpty(streamOf([new Uint8Array()]));
     await expect(drainEmpty(streamOf([bytesOf(0, 1)]))).rejects.toMatchObject({ reason: "size" });
   });
@@ -93,7 +93,7 @@ describe("the body of a response", () => {
     expect(calls).toEqual(["pause", "progress", "pause", "progress", "pause", "stop"]);
   });
 
-  test("that breaks off: an error of the store, and the watch is stopped", async () => {
+  test("cut off: an error of the store; the watch is stopped", async () => {
     const { calls, watch } = countingWatch();
     const body = downloadBody(streamOf([bytesOf(0, 3)], new Error("secret host")), watch);
     await expect(read(body)).rejects.toMatchObject({
@@ -103,7 +103,7 @@ describe("the body of a response", () => {
     expect(calls.at(-1)).toBe("stop");
   });
 
-  test("that its reader leaves: the request ends", async () => {
+  test("cancelled by its reader: the request ends", async () => {
     const { calls, watch } = countingWatch();
     await downloadBody(streamOf([bytesOf(0, 3)]), watch).cancel();
     expect(calls).toEqual(["pause", "stop", "abort"]);

@@ -40,7 +40,7 @@ export const startWatch = (idleMs: number, signals: readonly AbortSignal[]): Wat
 
 export type UploadBody = {
   stream: ReadableStream<Uint8Array>;
-  /** Why the source failed, if it did: that is not a failure of the store. */
+  /** The error of the source, if it failed, as opposed to a failure of the store. */
   failure(): { error: unknown } | null;
 };
 
@@ -48,7 +48,7 @@ const wrongSize = () => new StorageError("size", "The stream has another size th
 
 /**
  * The body of an upload. It fails, and cuts the request, unless the source has exactly `sizeBytes`: so the store keeps
- * nothing of it. The source may take its time: it is often a client, with a deadline of its own.
+ * nothing of it. The source may take its time: it is often a client, which has another deadline.
  */
 export const uploadBody = (source: ReadableStream<Uint8Array>, sizeBytes: number, watch: Watch): UploadBody => {
   const reader = source.getReader();
@@ -88,7 +88,7 @@ export const downloadBody = (body: ReadableStream<Uint8Array>, watch: Watch): Re
     try {
       watch.progress();
       const { done, value } = await reader.read();
-      // What the consumer does with the bytes takes its own time.
+      // The consumer's time does not count.
       watch.pause();
       if (!done) return controller.enqueue(value);
       watch.stop();

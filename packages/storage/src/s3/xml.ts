@@ -17,7 +17,7 @@ const childrenOf = (element: XmlElement, name: string): XmlElement[] =>
 
 const textOf = (element: XmlElement, name: string): string | null => childrenOf(element, name)[0]?.text ?? null;
 
-/** The code of an error document, such as `NoSuchKey`; null when there is none. */
+/** The code of an error document, such as `NoSuchKey`; null when it has no code. */
 export const errorCodeOf = (text: string): string | null => {
   const root = rootOf(text);
   const code = root?.name === "Error" ? textOf(root, "Code") : null;

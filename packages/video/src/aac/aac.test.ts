@@ -56,7 +56,7 @@ const decode = async (frames: readonly Uint8Array[]): Promise<Int16Array> => {
   expect(errors).toBe("");
   return new Int16Array(bytes).subarray(AAC_FRAME_SAMPLES);
 };
-/** In decibels: the sound over its difference from what is heard. */
+/** In decibels: the sound over its difference from the decoded sound. */
 const signalToNoise = (pcm: Int16Array, heard: Int16Array): number => {
   let [signal, error] = [0, 0];
   for (const [index, sample] of pcm.entries()) {

@@ -1,4 +1,4 @@
-/** Quantizes the coefficients of a block, so that the noise of each band is what it may be. */
+/** Quantizes the coefficients of a block up to the allowed noise of each band. */
 import { BAND_OFFSETS, BANDS } from "./bands.ts";
 import { MAX_DIFFERENCE, MAX_VALUE } from "./codebooks.ts";
 

@@ -1,6 +1,6 @@
 /**
- * The sequence parameter set of H.264 (ITU-T H.264, 7.3.2.1). The encoder writes one of level 2.2, which is too low for its pictures, and
- * without colours. Here it is written again, with what decoders should know.
+ * The sequence parameter set of H.264 (ITU-T H.264, 7.3.2.1). The encoder writes one of level 2.2, which is too low for
+ * its pictures, and without colours. This module writes it again with the correct level and colours.
  */
 import { type BitWriter, createBitWriter } from "../bit-writer.ts";
 
@@ -63,7 +63,7 @@ const escapeUnit = (bytes: Uint8Array): Uint8Array<ArrayBuffer> => {
 export type SequenceParameters = {
   profile: number;
   level: number;
-  /** Id, log2 of the frame numbers less 4, order of pictures (2: that of the file), reference pictures. */
+  /** Id, log2 of the frame numbers less 4, order of pictures (2: file order), reference pictures. */
   fields: readonly [id: number, frameNumbers: number, order: number, references: number];
   hasGaps: number;
   /** In macroblocks. */
@@ -128,7 +128,7 @@ export const improveSequenceParameters = (unit: Uint8Array, picturesPerSecond: n
   writer.write(hasGaps, 1);
   writeNumber(writer, width - 1);
   writeNumber(writer, height - 1);
-  // Whole pictures, the inference of 8 × 8 blocks, no cropping, and what follows.
+  // Whole pictures, the inference of 8 × 8 blocks, no cropping, and the following flag.
   writer.write(0b1101, 4);
   writeUsability(writer, fields[3], picturesPerSecond);
   // The end of a set.

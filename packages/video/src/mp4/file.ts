@@ -1,6 +1,7 @@
 /**
- * Writes an MP4 file with a track of H.264 and one of AAC: what describes them first (`moov`), so that a player can begin before it
- * has the whole file. How many pictures and frames there are must be known, so the room for it is known too, and nothing is held.
+ * Writes an MP4 file with a track of H.264 and one of AAC: the description (`moov`) comes first, so that a player can
+ * start before it has the whole file. How many pictures and frames there are must be known, so the room for it is known
+ * too, and nothing is held.
  */
 import * as boxes from "./boxes.ts";
 import { type Chunk, chunkRuns, planChunks, type TrackName } from "./layout.ts";

@@ -9,7 +9,7 @@
 import { loadavg } from "node:os";
 import { benchCalls } from "./calls/bench.ts";
 import { attempt, requirePrograms } from "./cannot-measure.ts";
-import { contestantsOf } from "./contestants.ts";
+import { startContestants } from "./contestants.ts";
 import { benchCredits, benchFunctions, benchMinutes, NO_FUNCTIONS } from "./credits/bench.ts";
 import { openDatabase, seedAvatars } from "./database.ts";
 import { benchGrowth } from "./growth/bench.ts";
@@ -18,7 +18,7 @@ import { measureLatencies, measureMemory, measureRounds, measureStatements } fro
 import { type Options, PAGE_SECONDS, parseOptions } from "./options.ts";
 import { startProcesses } from "./processes.ts";
 import { Progress, print } from "./progress.ts";
-import { reportOf, writeBlock } from "./report.ts";
+import { benchReport, writeBlock } from "./report.ts";
 import { benchRoutes } from "./routes/bench.ts";
 
 const options = parseOptions(process.argv.slice(2));
@@ -33,7 +33,7 @@ const benchRequests = async (options: Options, progress: Progress): Promise<void
   const restMiB = await residentMiB(service.pid);
   // The avatars last: the server counts the rows after them. With the counts of a new database it looks up keys badly.
   await seedAvatars(database, 1, options.avatars);
-  const contestants = await contestantsOf(database, processes, options.only);
+  const contestants = await startContestants(database, processes, options.only);
 
   const bench = { options, progress, database, processes, contestants };
   const rounds = await measureRounds(bench);
@@ -43,7 +43,7 @@ const benchRequests = async (options: Options, progress: Progress): Promise<void
   const memory = { restMiB, loadedMiB, later: await measureMemory(bench) };
   const results = { options, contestants, rounds, latencies, statements, memory, startUps, loadBefore };
 
-  const report = reportOf(results);
+  const report = benchReport(results);
   print(`\n${report}`);
   if (options.isWritten) await writeBlock("docs/performance.md", "measured", report);
 

@@ -95,7 +95,11 @@ const anyAvatarId = async (db: Db): Promise<string> => {
 };
 
 /** The contestants whose names contain `only`. Without pgbench, those that need it are left out. */
-export const contestantsOf = async (database: Database, processes: Processes, only: string): Promise<Contestant[]> => {
+export const startContestants = async (
+  database: Database,
+  processes: Processes,
+  only: string,
+): Promise<Contestant[]> => {
   const { apiKey } = database;
   return [
     ...(Bun.which("pgbench") === null ? [] : await pgbenchContestants(database)),

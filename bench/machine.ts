@@ -58,7 +58,7 @@ const seconds = (...ticks: (string | undefined)[]): number =>
   ticks.reduce((sum, text) => sum + Number(text ?? 0), 0) / 100;
 
 /** Processor time of a process in seconds, with a resolution of 10 ms. */
-export const cpuOf = async (pid: number): Promise<number> => {
+export const readCpu = async (pid: number): Promise<number> => {
   const stat = await statOf(pid);
   return seconds(stat[11], stat[12]);
 };

@@ -2,7 +2,7 @@
 import { attempt, CannotMeasure, RanOut, withSupply } from "./cannot-measure.ts";
 import type { Contestant } from "./contestants.ts";
 import { countStatements, type Database, trackStatements } from "./database.ts";
-import { cpuOf, cpuOfFamily, median, openLoop, pgbench, type Request, residentMiB, wrk } from "./machine.ts";
+import { cpuOfFamily, median, openLoop, pgbench, type Request, readCpu, residentMiB, wrk } from "./machine.ts";
 import type { Options } from "./options.ts";
 import type { Processes } from "./processes.ts";
 import type { Progress } from "./progress.ts";
@@ -115,7 +115,7 @@ const figuresOf = async (bench: LoadBench, contestant: Contestant, connections: 
   const { server } = contestant;
   if (contestant.name.startsWith("POST /api-keys")) await endCreatedKeys(bench);
   const cpu = async () => ({
-    server: server === undefined ? 0 : await cpuOf(server.pid),
+    server: server === undefined ? 0 : await readCpu(server.pid),
     database: await cpuOfFamily(database.pid),
   });
   const before = await cpu();

@@ -133,7 +133,7 @@ const otherTable = ({ options, contestants, rounds, memory, startUps }: Results)
 };
 
 /** The whole report, in Markdown. */
-export const reportOf = (results: Results): string => {
+export const benchReport = (results: Results): string => {
   const { typicalConnections } = results.options;
   return [
     `Measured on ${new Date().toISOString().slice(0, 10)}. ${loadText(results.loadBefore)} Requests per second: median of the rounds, and half of their range:`,

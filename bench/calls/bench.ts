@@ -5,7 +5,7 @@ import { createRooms } from "@realtime-avatar/livekit/rooms";
 import { Secret } from "@realtime-avatar/storage/secret";
 import { apiRequest } from "../contestants.ts";
 import { OPEN_CLAIMED, REFUSED, type Row } from "../credits/contestants.ts";
-import { type Goal, goalTable, rangeOf, ratiosOf } from "../credits/goals.ts";
+import { divideRates, formatRange, type Goal, goalTable } from "../credits/goals.ts";
 import { measureRows, measureWal, type Wal } from "../credits/measure.ts";
 import { LEASE_SECONDS, type Line } from "../credits/world.ts";
 import { type Database, openDatabase } from "../database.ts";
@@ -63,7 +63,8 @@ type Results = {
 };
 
 const goalsOf = ({ rounds, latencies: { start, createRoom, open }, wal, syncs, passes }: Results): Goal[] => {
-  const ratios = (one: string, other: string) => ratiosOf(rounds.all(one, 32, "rate"), rounds.all(other, 32, "rate"));
+  const ratios = (one: string, other: string) =>
+    divideRates(rounds.all(one, 32, "rate"), rounds.all(other, 32, "rate"));
   const bytes = wal.flatMap(({ name, statementBytes }) => (name === START_REFUSED ? [statementBytes] : []));
   return [
     {
@@ -109,7 +110,7 @@ const textOf = (results: Results): string => {
       ["requests/s at 32 connections", "median [range]", "process", "database"],
       rows.map(({ name }) => [
         name,
-        rangeOf(rounds.all(name, 32, "rate"), number),
+        formatRange(rounds.all(name, 32, "rate"), number),
         micros(rounds.median(name, 32, "serverCpu")),
         micros(rounds.median(name, 32, "databaseCpu")),
       ]),
@@ -132,21 +133,21 @@ const textOf = (results: Results): string => {
         ["their database", `${syncs.databasePercent.toFixed(1)} % of a core`],
         [
           "a pass: processor time of the process",
-          rangeOf(
+          formatRange(
             passes.map(({ processMs }) => processMs),
             ms,
           ),
         ],
         [
           "a pass: processor time of the database",
-          rangeOf(
+          formatRange(
             passes.map(({ databaseMs }) => databaseMs),
             ms,
           ),
         ],
         [
           "a pass: on the clock, without LiveKit's list",
-          rangeOf(
+          formatRange(
             passes.map(({ wallMs }) => wallMs),
             ms,
           ),

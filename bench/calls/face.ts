@@ -11,7 +11,7 @@ import { parseArgs } from "node:util";
 import { startControlPlane } from "../../apps/avatar-worker/test/support/control-plane.ts";
 import { preparedFace, speechFrames } from "../../apps/avatar-worker/test/support/faces.ts";
 import { joinAsPerson } from "../../apps/avatar-worker/test/support/person.ts";
-import { cpuOf, median, percentile, ROOT, start } from "../machine.ts";
+import { median, percentile, ROOT, readCpu, start } from "../machine.ts";
 import { print } from "../progress.ts";
 import { startLivekit, until } from "./livekit.ts";
 
@@ -59,13 +59,13 @@ const measureCalls = async (worker: number, renderer: string, count: number): Pr
   }
   await Bun.sleep(1000 * WARM_SECONDS);
   const all = await callProcesses(worker);
-  const from = await Promise.all(all.map(cpuOf));
-  const [peopleFrom, livekitFrom] = await Promise.all([cpuOf(process.pid), cpuOf(server.pid)]);
+  const from = await Promise.all(all.map(readCpu));
+  const [peopleFrom, livekitFrom] = await Promise.all([readCpu(process.pid), readCpu(server.pid)]);
   const marks = persons.map(({ seen }) => seen.length);
   await Bun.sleep(1000 * seconds);
-  const cores = (await Promise.all(all.map(cpuOf))).map((used, index) => (used - (from[index] ?? 0)) / seconds);
-  const people = ((await cpuOf(process.pid)) - peopleFrom) / seconds;
-  const livekit = ((await cpuOf(server.pid)) - livekitFrom) / seconds;
+  const cores = (await Promise.all(all.map(readCpu))).map((used, index) => (used - (from[index] ?? 0)) / seconds);
+  const people = ((await readCpu(process.pid)) - peopleFrom) / seconds;
+  const livekit = ((await readCpu(server.pid)) - livekitFrom) / seconds;
   const memory = await Promise.all(all.map(proportionalMiB));
   // The spare process is idle.
   const busy = all

@@ -6,7 +6,7 @@ import { syncPath } from "@realtime-avatar/domain/calls/worker-sync";
 import type { Rooms } from "@realtime-avatar/livekit/rooms";
 import { operatorOrigin } from "@realtime-avatar/testing/seeds";
 import type { Database } from "../database.ts";
-import { cpuOf, cpuOfFamily, median, type Process, type Request } from "../machine.ts";
+import { cpuOfFamily, median, type Process, type Request, readCpu } from "../machine.ts";
 import { CALLS_PER_WORKER, type SeededCall } from "./world.ts";
 
 /** How long `work` takes, in milliseconds. */
@@ -78,7 +78,7 @@ export const measureSyncs = async (
         where relname in ('usage_sessions', 'calls', 'avatar_slots', 'credit_entries', 'credit_accounts', 'api_key_meters')`,
       [],
     );
-    return { rows: row?.rows ?? 0, service: await cpuOf(service.pid), database: await cpuOfFamily(pid), syncs };
+    return { rows: row?.rows ?? 0, service: await readCpu(service.pid), database: await cpuOfFamily(pid), syncs };
   };
   // Otherwise what this connection has written before is counted later.
   await db.run("select pg_stat_force_next_flush()", []);

@@ -12,7 +12,7 @@ import { startControlPlane } from "../../apps/avatar-worker/test/support/control
 import { joinAsPerson } from "../../apps/avatar-worker/test/support/person.ts";
 import { wordFrames } from "../../apps/avatar-worker/test/support/words.ts";
 import { startLivekit } from "../calls/livekit.ts";
-import { cpuOf, start } from "../machine.ts";
+import { readCpu, start } from "../machine.ts";
 import { print } from "../progress.ts";
 
 const seconds = Number(process.argv[2] ?? 60);
@@ -37,7 +37,7 @@ const joinCall = async (name: string, variables: Record<string, string>) => {
   await control.untilReported(call.session, "started");
   const children = await readFile(`/proc/${worker.pid}/task/${worker.pid}/children`, "utf8");
   const pids = children.trim().split(" ").map(Number);
-  const cpu = async (): Promise<number> => (await Promise.all(pids.map(cpuOf))).reduce((sum, each) => sum + each, 0);
+  const cpu = async (): Promise<number> => (await Promise.all(pids.map(readCpu))).reduce((sum, each) => sum + each, 0);
   return { name, control, worker, person, cpu };
 };
 

@@ -5,11 +5,11 @@ import type { Options } from "../options.ts";
 import { buildService, startServer, startService } from "../processes.ts";
 import { type Progress, print } from "../progress.ts";
 import { writeBlock } from "../report.ts";
-import { REFUSED, rowsOf, SELF, type Servers } from "./contestants.ts";
+import { REFUSED, SELF, type Servers, selectRows } from "./contestants.ts";
 import { measureFunctions } from "./functions.ts";
 import { goalTable } from "./goals.ts";
 import { hotShares, measureMinutes, measureRows, measureWal, WAL_SECONDS } from "./measure.ts";
-import { type CreditResults, creditReportOf, goalsOf, minutesReportOf } from "./report.ts";
+import { type CreditResults, creditGoals, creditReport, minutesReport } from "./report.ts";
 import { LEASE_SECONDS, seedWorld, type World } from "./world.ts";
 
 /** Releases a second. A faster machine runs out of sessions, and gets more of them. */
@@ -33,7 +33,7 @@ const withServers = async <Result>(
 };
 
 const rowsFor = (world: World, servers: Servers, seconds: number, only: string) =>
-  rowsOf(world, servers, RELEASES_PER_SECOND * seconds, only);
+  selectRows(world, servers, RELEASES_PER_SECOND * seconds, only);
 
 const measureIn = async (
   database: Database,
@@ -82,7 +82,7 @@ export const benchCredits = async (
   const database = await openDatabase();
   const results = await measureIn(database, options, progress, before, functions);
   await database.close();
-  const [goals, report] = [goalTable(goalsOf(results)), creditReportOf(results)];
+  const [goals, report] = [goalTable(creditGoals(results)), creditReport(results)];
   print(`\n${goals}\n\n${report}`);
   if (!options.isWritten) return;
   await writeBlock("docs/credits.md", "goals", goals);
@@ -98,7 +98,7 @@ export const benchMinutes = async (options: Options): Promise<void> => {
     if (!reference) throw new Error("there is no load for reference");
     return measureMinutes({ database, options }, world, servers, reference, options.minutes);
   });
-  const text = minutesReportOf(minutes, await hotShares(database.db));
+  const text = minutesReport(minutes, await hotShares(database.db));
   await world.close();
   await database.close();
   print(`\n${text}`);

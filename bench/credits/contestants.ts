@@ -22,7 +22,7 @@ export const CHANGE = "PATCH /avatars/{id}";
 export const REPORT = "POST /usage/sessions/{id}/usage";
 export const RELEASE = "POST /usage/sessions/{id}/release";
 export const RELEASE_MANY = `${RELEASE}, 64 tenants`;
-export const firstOf = (name: string): string => `first: ${name}`;
+export const firstName = (name: string): string => `first: ${name}`;
 
 export const BALANCE = "GET /credits/balance";
 
@@ -42,7 +42,7 @@ const openRows = ({ flat, deep, first, many }: World, servers: Servers): Row[] =
   const apiKeys = keysOf(many);
   const one = (connections: number, delay: number): Row[] => [
     { name: OPEN, server: servers.service, request: open(flat), connections, delay },
-    { name: firstOf(OPEN), server: servers.first, request: open(first), connections, delay },
+    { name: firstName(OPEN), server: servers.first, request: open(first), connections, delay },
   ];
   const fast = { server: servers.service, connections: 32, delay: 0 };
   return [
@@ -95,11 +95,11 @@ const changeRows = (world: World, servers: Servers, releases: number): Row[] => 
   return [
     ...[slow, fast].flatMap((speed): Row[] => [
       { ...speed, name: REPORT, server: service, request: report(reader, sessions) },
-      { ...speed, name: firstOf(REPORT), server: servers.first, request: report(first, firstSessions) },
+      { ...speed, name: firstName(REPORT), server: servers.first, request: report(first, firstSessions) },
       { ...speed, name: RELEASE, server: service, prepare: release([world.flat]) },
-      { ...speed, name: firstOf(RELEASE), server: servers.first, prepare: release([first]) },
+      { ...speed, name: firstName(RELEASE), server: servers.first, prepare: release([first]) },
       { ...speed, name: RELEASE_MANY, server: service, prepare: release(many) },
-      { ...speed, name: firstOf(RELEASE_MANY), server: servers.first, prepare: release(many) },
+      { ...speed, name: firstName(RELEASE_MANY), server: servers.first, prepare: release(many) },
     ]),
     { ...fast, name: CHANGE, server: service, request: { ...change, paths: avatars } },
   ];
@@ -109,7 +109,7 @@ const readRows = ({ reader }: World, servers: Servers): Row[] => {
   const row = { request: apiRequest(reader.apiKey, "GET", "/credits/balance"), connections: 32, delay: 0 };
   return [
     { ...row, name: BALANCE, server: servers.service },
-    { ...row, name: firstOf(BALANCE), server: servers.first },
+    { ...row, name: firstName(BALANCE), server: servers.first },
   ];
 };
 
@@ -117,7 +117,7 @@ const readRows = ({ reader }: World, servers: Servers): Row[] => {
  * The rows whose names contain `only`, with the limit below them. `releases`: how many requests a load of releases makes at
  * most, before it runs out and gets more.
  */
-export const rowsOf = (world: World, servers: Servers, releases: number, only: string): Row[] => {
+export const selectRows = (world: World, servers: Servers, releases: number, only: string): Row[] => {
   const rows = [
     ...openRows(world, servers),
     ...refusedRows(world, servers),

@@ -14,7 +14,7 @@ import { pgbench, prepareTpcb, TPCB } from "../machine.ts";
 import type { Options } from "../options.ts";
 import type { Progress } from "../progress.ts";
 import { number, table } from "../report.ts";
-import { type Goal, rangeOf, ratiosOf } from "./goals.ts";
+import { divideRates, formatRange, type Goal } from "./goals.ts";
 import { createHotRow, delayCommits, HOT_UPDATE, SLOW_COMMIT } from "./hot-row.ts";
 import { PRICE, seedLine, TENANTS } from "./world.ts";
 
@@ -135,12 +135,12 @@ export const measureFunctions = async (
     DELAYS.map(({ delay, head }) => ({
       name: `database alone, ${head}: ${one} / ${other}`,
       least,
-      ratios: ratiosOf(ratesOf(one, delay), ratesOf(other, delay)),
+      ratios: divideRates(ratesOf(one, delay), ratesOf(other, delay)),
     })),
   );
   const tables = table(
     ["a second", ...DELAYS.map(({ head }) => head)],
-    contestants.map(({ name }) => [name, ...DELAYS.map(({ delay }) => rangeOf(ratesOf(name, delay), number))]),
+    contestants.map(({ name }) => [name, ...DELAYS.map(({ delay }) => formatRange(ratesOf(name, delay), number))]),
   );
   return { goals, tables };
 };

@@ -6,11 +6,11 @@ import { table } from "../report.ts";
 export type Goal = { name: string; ratios: readonly number[] } & ({ least: number } | { most: number; unit: string });
 
 /** The ratios of two lists of rates, round by round. */
-export const ratiosOf = (rates: readonly number[], others: readonly number[]): number[] =>
+export const divideRates = (rates: readonly number[], others: readonly number[]): number[] =>
   rates.flatMap((rate, round) => (others[round] ? [rate / others[round]] : []));
 
 /** The median, and the range when there are several. Of no value, what `format` makes of NaN. */
-export const rangeOf = (values: readonly number[], format: (value: number) => string): string =>
+export const formatRange = (values: readonly number[], format: (value: number) => string): string =>
   values.length < 2
     ? format(values[0] ?? Number.NaN)
     : `${format(median(values))} [${format(Math.min(...values))}–${format(Math.max(...values))}]`;
@@ -19,11 +19,11 @@ const rowOf = (goal: Goal): string[] => {
   const { name, ratios } = goal;
   const middle = median(ratios);
   if ("least" in goal) {
-    const measured = rangeOf(ratios, (ratio) => ratio.toFixed(2));
+    const measured = formatRange(ratios, (ratio) => ratio.toFixed(2));
     return [name, `≥ ${goal.least}`, measured, middle >= goal.least ? "reached" : "missed"];
   }
   const { most, unit } = goal;
-  const measured = rangeOf(ratios, (value) => value.toFixed(value < 10 ? 2 : 0));
+  const measured = formatRange(ratios, (value) => value.toFixed(value < 10 ? 2 : 0));
   return [name, `≤ ${most} ${unit}`, `${measured} ${unit}`, middle <= most ? "reached" : "missed"];
 };
 

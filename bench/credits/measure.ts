@@ -10,7 +10,7 @@ import { createHotRow, delayCommits } from "./hot-row.ts";
 import type { World } from "./world.ts";
 
 /** The label of a row in `Rounds`: rows with slow commits count for themselves. */
-export const labelOf = ({ name, delay }: Pick<Row, "name" | "delay">): string =>
+export const rowLabel = ({ name, delay }: Pick<Row, "name" | "delay">): string =>
   delay === 0 ? name : `${name}, slow commits`;
 
 /** Loads each row for a moment, then measures the rows one after another, in several rounds. */
@@ -30,7 +30,7 @@ export const measureRows = async (
   for (const row of rows) {
     // A load of releases gets as many sessions as `seconds` need.
     const seconds = row.prepare ? Math.min(warmUpSeconds, bench.options.seconds) : warmUpSeconds;
-    progress.step(`warm-up of ${labelOf(row)}`);
+    progress.step(`warm-up of ${rowLabel(row)}`);
     if (!row.script && row.delay === 0) await warmUp(bench, row, WARM_UP_CONNECTIONS, seconds);
   }
   await progress.rounds(count, reservedSeconds, async (round) => {
@@ -38,8 +38,8 @@ export const measureRows = async (
     for (const delay of new Set(rows.map((row) => row.delay))) {
       await delayCommits(db, delay);
       for (const row of rows.filter((row) => row.delay === delay)) {
-        progress.step(`${round}: ${labelOf(row)} at ${row.connections}`);
-        await measure(bench, rounds, row, row.connections, labelOf(row));
+        progress.step(`${round}: ${rowLabel(row)} at ${row.connections}`);
+        await measure(bench, rounds, row, row.connections, rowLabel(row));
       }
     }
   });

@@ -6,7 +6,7 @@ import {
   BALANCE,
   CHANGE,
   CREATE_CLAIMED,
-  firstOf,
+  firstName,
   HOT,
   OPEN,
   OPEN_CLAIMED,
@@ -18,9 +18,9 @@ import {
   type Row,
   SELF,
 } from "./contestants.ts";
-import { type Goal, goalTable, rangeOf, ratiosOf } from "./goals.ts";
+import { divideRates, formatRange, type Goal, goalTable } from "./goals.ts";
 import { SLOW_COMMIT } from "./hot-row.ts";
-import { labelOf, type Minute, type Wal } from "./measure.ts";
+import { type Minute, rowLabel, type Wal } from "./measure.ts";
 
 export type CreditResults = {
   rows: readonly Row[];
@@ -47,45 +47,45 @@ const GOALS: readonly [string, Place, Place, number][] = [
   ],
   ["opens at lineage depth 8 / depth 0", { name: OPEN_DEEP }, { name: OPEN }, 0.7],
   ["refusal (402) / `GET /api-keys/self`", { name: REFUSED }, { name: SELF }, 0.8],
-  ["`GET /credits/balance` / the same as one would write it first", { name: BALANCE }, { name: firstOf(BALANCE) }, 1],
+  ["`GET /credits/balance` / the same as one would write it first", { name: BALANCE }, { name: firstName(BALANCE) }, 1],
   ...[SLOW_COMMIT, 0].flatMap((delay): [string, Place, Place, number][] => {
     const place = (name: string): Place => ({ name, delay });
     const commits = delay === 0 ? "" : ", commits of 1 ms";
     const first = "the same as one would write it first";
     return [
-      [`reports at 32 connections / ${first}${commits}`, place(REPORT), place(firstOf(REPORT)), 2],
-      [`releases of one account / ${first}${commits}`, place(RELEASE), place(firstOf(RELEASE)), 2],
+      [`reports at 32 connections / ${first}${commits}`, place(REPORT), place(firstName(REPORT)), 2],
+      [`releases of one account / ${first}${commits}`, place(RELEASE), place(firstName(RELEASE)), 2],
       [`releases of one account / hot UPDATE${commits}`, place(RELEASE), place(HOT), 1],
-      [`releases of 64 tenants / ${first}${commits}`, place(RELEASE_MANY), place(firstOf(RELEASE_MANY)), 2],
+      [`releases of 64 tenants / ${first}${commits}`, place(RELEASE_MANY), place(firstName(RELEASE_MANY)), 2],
     ];
   }),
 ];
 
 /** Pairs whose ratio has no goal. */
 const RATIOS: readonly [Place, Place][] = [
-  [slow(OPEN), slow(firstOf(OPEN))],
-  [slow(OPEN, 128), slow(firstOf(OPEN), 128)],
-  [{ name: OPEN }, { name: firstOf(OPEN) }],
+  [slow(OPEN), slow(firstName(OPEN))],
+  [slow(OPEN, 128), slow(firstName(OPEN), 128)],
+  [{ name: OPEN }, { name: firstName(OPEN) }],
   [
     { name: OPEN, connections: 128 },
-    { name: firstOf(OPEN), connections: 128 },
+    { name: firstName(OPEN), connections: 128 },
   ],
   [{ name: REPORT }, { name: CHANGE }],
 ];
 
 const ratesOf = (rounds: Rounds, { name, connections = 32, delay = 0 }: Place): number[] =>
-  rounds.all(labelOf({ name, delay }), connections, "rate");
+  rounds.all(rowLabel({ name, delay }), connections, "rate");
 
 const placeText = ({ name, connections = 32, delay = 0 }: Place): string =>
   `${name} at ${connections}${delay === 0 ? "" : ", slow commits"}`;
 
 /** The goals, with what was measured. */
-export const goalsOf = ({ rounds, functions }: CreditResults): Goal[] => [
+export const creditGoals = ({ rounds, functions }: CreditResults): Goal[] => [
   ...functions.goals,
   ...GOALS.map(([name, one, other, least]) => ({
     name,
     least,
-    ratios: ratiosOf(ratesOf(rounds, one), ratesOf(rounds, other)),
+    ratios: divideRates(ratesOf(rounds, one), ratesOf(rounds, other)),
   })),
 ];
 
@@ -93,22 +93,22 @@ const rateTable = ({ rows, rounds }: CreditResults): string =>
   table(
     ["requests/s", "connections", "median [range]", "process", "database"],
     rows.map((row) => [
-      labelOf(row),
+      rowLabel(row),
       `${row.connections}`,
-      rangeOf(ratesOf(rounds, row), number),
-      row.script ? "" : micros(rounds.median(labelOf(row), row.connections, "serverCpu")),
-      micros(rounds.median(labelOf(row), row.connections, "databaseCpu")),
+      formatRange(ratesOf(rounds, row), number),
+      row.script ? "" : micros(rounds.median(rowLabel(row), row.connections, "serverCpu")),
+      micros(rounds.median(rowLabel(row), row.connections, "databaseCpu")),
     ]),
   );
 
 const ratioTable = ({ rounds }: CreditResults): string =>
   table(
     ["ratio", "median [range]"],
-    RATIOS.map(([one, other]) => ({ one, other, ratios: ratiosOf(ratesOf(rounds, one), ratesOf(rounds, other)) }))
+    RATIOS.map(([one, other]) => ({ one, other, ratios: divideRates(ratesOf(rounds, one), ratesOf(rounds, other)) }))
       .filter(({ ratios }) => ratios.length > 0)
       .map(({ one, other, ratios }) => [
         `${placeText(one)} / ${placeText(other)}`,
-        rangeOf(ratios, (ratio) => ratio.toFixed(2)),
+        formatRange(ratios, (ratio) => ratio.toFixed(2)),
       ]),
   );
 
@@ -127,7 +127,7 @@ const walTable = ({ wal }: CreditResults): string =>
 const LONG_LOAD = 10;
 
 /** The long load: its goal and its minutes. */
-export const minutesReportOf = (minutes: readonly Minute[], hotShares: ReadonlyMap<string, number>): string => {
+export const minutesReport = (minutes: readonly Minute[], hotShares: ReadonlyMap<string, number>): string => {
   const shares = [...hotShares].map(([name, share]) => `${name} ${(share * 100).toFixed(1)} %`);
   const [first, last] = [minutes[0], minutes.at(-1)];
   const goal: Goal = {
@@ -149,7 +149,7 @@ export const minutesReportOf = (minutes: readonly Minute[], hotShares: ReadonlyM
 };
 
 /** The tables without the goals. */
-export const creditReportOf = (results: CreditResults): string => {
+export const creditReport = (results: CreditResults): string => {
   const { loads, functions, wal, rounds } = results;
   return [
     `Requests per second, and processor time per request, of the process and of the database. The load of the machine (\`uptime\`) was ${loads[0].toFixed(1)} before and ${loads[1].toFixed(1)} after, this benchmark included:`,

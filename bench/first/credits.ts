@@ -8,7 +8,7 @@ import { secureRandom } from "@realtime-avatar/runtime/random";
 import { PRICE } from "@realtime-avatar/testing/credits";
 import { Elysia } from "elysia";
 import type postgres from "postgres";
-import { csvOf, pageOf, withKey } from "./look-up.ts";
+import { csvResponse, firstPage, withKey } from "./look-up.ts";
 
 /** So that no trigger for functions of an earlier version works for these statements: the release does the same. */
 const AS_THIS_VERSION = { is_counted: true };
@@ -92,8 +92,10 @@ const sessionsOf = (sql: postgres.Sql, key: { tenantId: string; environment: str
 
 const reads = (sql: postgres.Sql) =>
   withKey(sql)
-    .get("/usage/sessions", async ({ key }) => pageOf(await sessionsOf(sql, key, 50)))
-    .get("/usage/sessions.csv", async ({ key, query }) => csvOf(await sessionsOf(sql, key, Number(query["limit"]))))
+    .get("/usage/sessions", async ({ key }) => firstPage(await sessionsOf(sql, key, 50)))
+    .get("/usage/sessions.csv", async ({ key, query }) =>
+      csvResponse(await sessionsOf(sql, key, Number(query["limit"]))),
+    )
     .get("/usage/sessions/:id", async ({ key, params: { id }, status }) => {
       const [session] = await sql`
         select session.*, avatar.display_name from usage_sessions session

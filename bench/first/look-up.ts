@@ -44,9 +44,9 @@ export const withPerson = (sql: postgres.Sql) =>
   });
 
 /** The newest 50 of a list. No filters, no cursor, no validation of the response. */
-export const pageOf = (data: readonly postgres.Row[]) => ({ data, nextCursor: data.at(-1)?.["id"] ?? null });
+export const firstPage = (data: readonly postgres.Row[]) => ({ data, nextCursor: data.at(-1)?.["id"] ?? null });
 /** A list as a file. No texts are escaped, and the whole list is in memory. */
-export const csvOf = (rows: readonly postgres.Row[]): Response =>
+export const csvResponse = (rows: readonly postgres.Row[]): Response =>
   new Response(rows.map((row) => `${Object.values(row).join(",")}\n`).join(""), {
     headers: { "content-type": "text/csv" },
   });

@@ -7,13 +7,13 @@ import { join } from "node:path";
 import { CreateApiKey } from "@realtime-avatar/domain/api-keys/schemas";
 import { type ApiKeySecret, generateApiKey } from "@realtime-avatar/domain/api-keys/secret";
 import { CreateRemoteAsset, CreateUpload } from "@realtime-avatar/domain/assets/schemas";
-import { LIVE_MODEL_ID, modelsOf } from "@realtime-avatar/domain/avatars/models";
+import { LIVE_MODEL_ID, listModels } from "@realtime-avatar/domain/avatars/models";
 import { CreateAvatar } from "@realtime-avatar/domain/avatars/schemas";
 import { type IdPrefix, newId } from "@realtime-avatar/domain/id";
 import { secureRandom } from "@realtime-avatar/runtime/random";
 import { Elysia } from "elysia";
 import type postgres from "postgres";
-import { csvOf, pageOf, withKey, withPerson } from "./look-up.ts";
+import { csvResponse, firstPage, withKey, withPerson } from "./look-up.ts";
 
 type Owner = { tenantId: string; environment: string };
 type Body = Record<string, string>;
@@ -142,7 +142,7 @@ const creates = (sql: postgres.Sql, folder: string) => {
 const others = (sql: postgres.Sql) =>
   withKey(sql)
     .get("/api-keys/self", ({ key }) => key)
-    .get("/models", () => ({ data: modelsOf(LIVE_MODEL_ID), nextCursor: null }))
+    .get("/models", () => ({ data: listModels(LIVE_MODEL_ID), nextCursor: null }))
     .post("/webhook-endpoints/:id/recover", async ({ body, key, params: { id } }) => {
       const rows = await sql`
         update webhook_deliveries set status = 'pending', next_attempt_at = now()
@@ -172,9 +172,9 @@ const ofKeys = (sql: postgres.Sql) => {
     const newest = ({ tenantId, environment }: Owner, limit: number) => sql`
       select * from ${sql(table)} where tenant_id = ${tenantId} and environment = ${environment}
       order by id desc limit ${limit}`;
-    app.get(path, async ({ key }) => pageOf(await newest(key, 50)));
+    app.get(path, async ({ key }) => firstPage(await newest(key, 50)));
     if (FILES.includes(path))
-      app.get(`${path}.csv`, async ({ key, query }) => csvOf(await newest(key, Number(query["limit"]))));
+      app.get(`${path}.csv`, async ({ key, query }) => csvResponse(await newest(key, Number(query["limit"]))));
     if (WITHOUT_READ.includes(path)) continue;
     app.get(`${path}/:id`, async ({ key: { tenantId, environment }, params: { id = "" } }) => {
       const [row] = await sql`
@@ -197,7 +197,7 @@ const ofPeople = (sql: postgres.Sql) => {
   for (const [path, table] of Object.entries({ ...OWN, ...OF_TENANT })) {
     app.get(path, async ({ person }) => {
       const own = path in OWN ? sql`and user_id = ${person.userId}` : sql``;
-      return pageOf(
+      return firstPage(
         await sql`select * from ${sql(table)} where tenant_id = ${person.tenantId} ${own} order by id desc limit 50`,
       );
     });

@@ -17,7 +17,7 @@ import { secureRandom } from "@realtime-avatar/runtime/random";
 import { openStorage } from "@realtime-avatar/storage/open";
 import type { Storage } from "@realtime-avatar/storage/storage";
 import { portraitPath } from "@realtime-avatar/testing/photos";
-import { assetOf, avatarOf, originOf, seedCaller } from "@realtime-avatar/testing/seeds";
+import { plannedAsset, plannedAvatar, seedCaller, seedOrigin } from "@realtime-avatar/testing/seeds";
 import { countStatements, type Database, openDatabase, trackStatements } from "../database.ts";
 import { cpuOfFamily, percentile, start } from "../machine.ts";
 import { buildService } from "../processes.ts";
@@ -41,19 +41,19 @@ const jobOf = (
 
 /** Stores the photo and writes its asset, as an upload does. */
 const upload = async ({ database: { db }, storage, photo }: World, caller: Caller): Promise<AssetRecord> => {
-  const asset = assetOf(caller, { sizeBytes: photo.length, contentType: "image/jpeg" });
+  const asset = plannedAsset(caller, { sizeBytes: photo.length, contentType: "image/jpeg" });
   const stream = new Blob([new Uint8Array(photo)]).stream();
   await storage.put(originalKey(asset), { stream, sizeBytes: photo.length }, "image/jpeg");
   const write = { asset, job: jobOf(asset, "process_asset", 1), quota: QUOTA };
-  const { kind } = await insertAsset(db, write, caller, originOf(caller));
+  const { kind } = await insertAsset(db, write, caller, seedOrigin(caller));
   if (kind !== "written") throw new Error(`The asset is ${kind}.`);
   return asset;
 };
 
 const create = async ({ database: { db } }: World, caller: Caller, source: AssetRecord): Promise<AvatarRecord> => {
-  const avatar = avatarOf(caller, { sourceAssetId: source.id });
+  const avatar = plannedAvatar(caller, { sourceAssetId: source.id });
   const job = jobOf(avatar, "prepare_avatar", avatar.generation);
-  const { kind } = await insertAvatar(db, avatar, job, caller, originOf(caller));
+  const { kind } = await insertAvatar(db, avatar, job, caller, seedOrigin(caller));
   if (kind !== "written") throw new Error(`The avatar is ${kind}.`);
   return avatar;
 };

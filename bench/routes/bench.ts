@@ -1,7 +1,7 @@
 /** The part `routes` of the benchmark: each operation of the API beside the one that one would write first, at 32 connections. */
 import { loadavg } from "node:os";
 import type { Contestant } from "../contestants.ts";
-import { rangeOf, ratiosOf } from "../credits/goals.ts";
+import { divideRates, formatRange } from "../credits/goals.ts";
 import { LEASE_SECONDS } from "../credits/world.ts";
 import { type Database, openDatabase } from "../database.ts";
 import { median, type Process, type Request, wrk } from "../machine.ts";
@@ -102,7 +102,7 @@ const reportOf = (rounds: Rounds, operations: readonly string[], loadBefore: num
     );
     return [
       connections === TYPICAL ? operation : `${operation}, ${connections} connections`,
-      rangeOf(ratiosOf(own ?? [], first ?? []), (ratio) => ratio.toFixed(2)),
+      formatRange(divideRates(own ?? [], first ?? []), (ratio) => ratio.toFixed(2)),
       ...names.map((name) => number(rounds.rate(name, connections))),
       ...cpus,
     ];
@@ -135,7 +135,7 @@ export const benchRoutes = async (options: Options, progress: Progress): Promise
     const [own = [], first = []] = [operation, firstOf(operation)].map((name) =>
       rounds.all(name, connectionsOf(operation), "rate"),
     );
-    return median(ratiosOf(own, first));
+    return median(divideRates(own, first));
   };
   await writePicture(operations.map((name) => ({ name, ratio: ratioOf(name) })).filter(({ ratio }) => ratio > 0));
   await writeBlock("docs/performance.md", "routes", report);

@@ -13,7 +13,7 @@ const xOf = (ratio: number): number =>
   LEFT + Math.round(DOUBLING * (Math.log2(Math.min(Math.max(ratio, 0.25), 32)) + 2));
 
 /** A bar for each ratio, from 1 on a logarithmic axis, as SVG. */
-export const pictureOf = (ratios: readonly { name: string; ratio: number }[]): string => {
+export const ratioPicture = (ratios: readonly { name: string; ratio: number }[]): string => {
   const height = ratios.length * ROW + 60;
   const title = "requests per second at 32 connections, times those of the version that one would write first";
   const ticks = TICKS.map(
@@ -30,4 +30,4 @@ export const pictureOf = (ratios: readonly { name: string; ratio: number }[]): s
 
 /** Writes the picture to docs/. */
 export const writePicture = (ratios: readonly { name: string; ratio: number }[]): Promise<void> =>
-  writeFile(join(ROOT, "docs/performance.svg"), pictureOf(ratios));
+  writeFile(join(ROOT, "docs/performance.svg"), ratioPicture(ratios));

@@ -8,11 +8,11 @@ import { findCredential } from "@realtime-avatar/db/callers/callers";
 import { connect } from "@realtime-avatar/db/connection/pool";
 import { withLock } from "@realtime-avatar/db/migrate";
 import { migrateShard } from "@realtime-avatar/db/shards/migrate-shard";
-import { placementOf } from "@realtime-avatar/db/shards/placement";
+import { readPlacement } from "@realtime-avatar/db/shards/placement";
 import { shardOptions } from "@realtime-avatar/db/shards/shard";
 import { startNodes } from "@realtime-avatar/testing/postgres/citus";
 import { client } from "@realtime-avatar/testing/postgres/client";
-import { avatarOf, callerOf, originOf, seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
+import { findTestCaller, plannedAvatar, seedKey, seedOrigin, seedTenant } from "@realtime-avatar/testing/seeds";
 
 const EXECUTIONS = Number(process.argv[2] ?? 1_000_000);
 const STEPS = 20;
@@ -24,7 +24,7 @@ if (binaries === undefined) throw new Error("CITUS_BIN must name a PostgreSQL wi
 const citus = await startNodes(binaries);
 await withLock(citus.coordinator, {}, (admin) => migrateShard(admin, 0).then(() => {}));
 const admin = client(citus.coordinator);
-const place = (await placementOf((text) => admin.unsafe(text))).get(0);
+const place = (await readPlacement((text) => admin.unsafe(text))).get(0);
 await admin.end();
 const url = Object.assign(new URL(citus.coordinator), { host: `${place?.host}:${place?.port}` }).href;
 /** The memory that is of the process alone. Buffers that all processes share do not count: a table that grows fills them. */
@@ -35,12 +35,12 @@ const privateMib = async (pid: number): Promise<string> => {
 for (const kind of KINDS.filter((one) => (process.argv[3] ?? one) === one)) {
   const db = connect(url, { connections: 1, deadlineMs: 3_600_000, shard: shardOptions(0) });
   const { secret } = await seedKey(db, await seedTenant(db), { environment: "live", scopes: ["*"] });
-  const caller = await callerOf(db, secret.keyId);
+  const caller = await findTestCaller(db, secret.keyId);
   const pidOf = async () => (await db.run<{ pid: number }>("select pg_backend_pid() as pid", []))[0]?.pid ?? 0;
   const once = () =>
     kind === "look-ups"
       ? findCredential(db, caller.credentialKeyId)
-      : insertAvatar(db, avatarOf(caller), null, caller, originOf(caller));
+      : insertAvatar(db, plannedAvatar(caller), null, caller, seedOrigin(caller));
   let pid = await pidOf();
   for (let step = 0; step <= STEPS; step++) {
     const now = await pidOf();

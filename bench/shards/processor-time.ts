@@ -14,14 +14,14 @@ import { openUsageSession, releaseSession, reportUsage } from "@realtime-avatar/
 import { claimJob } from "@realtime-avatar/db/jobs/jobs";
 import { migrate, withLock } from "@realtime-avatar/db/migrate";
 import { migrateShard } from "@realtime-avatar/db/shards/migrate-shard";
-import { placementOf } from "@realtime-avatar/db/shards/placement";
+import { readPlacement } from "@realtime-avatar/db/shards/placement";
 import { shardOptions } from "@realtime-avatar/db/shards/shard";
 import { JOB_KINDS } from "@realtime-avatar/domain/job";
 import { sessionRequest } from "@realtime-avatar/testing/credits";
 import { startNodes } from "@realtime-avatar/testing/postgres/citus";
 import { client } from "@realtime-avatar/testing/postgres/client";
 import { openByTcp } from "@realtime-avatar/testing/postgres/embedded";
-import { avatarOf, callerOf, originOf, seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
+import { findTestCaller, plannedAvatar, seedKey, seedOrigin, seedTenant } from "@realtime-avatar/testing/seeds";
 import { temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
 
 const TENANTS = 64;
@@ -72,7 +72,7 @@ const gathering = (db: Db): Db => {
 
 type Operation = { name: string; times: number; run(db: Db, callers: readonly Caller[]): Promise<unknown> };
 const first = (callers: readonly Caller[]): Caller => callers[0] as Caller;
-const create = (db: Db, caller: Caller) => insertAvatar(db, avatarOf(caller), null, caller, originOf(caller));
+const create = (db: Db, caller: Caller) => insertAvatar(db, plannedAvatar(caller), null, caller, seedOrigin(caller));
 
 const OPERATIONS: readonly Operation[] = [
   { name: "look-up", times: 600, run: (db, callers) => findCredential(db, first(callers).credentialKeyId) },
@@ -116,7 +116,7 @@ const measureSessions = async (db: Db, caller: Caller, measure: Measure): Promis
   return [
     await of("open session", (request) => openUsageSession(db, request, caller)),
     await of("report usage", ({ id }) => reportUsage(db, id, use, caller)),
-    await of("release session", ({ id }) => releaseSession(db, id, release, caller, originOf(caller))),
+    await of("release session", ({ id }) => releaseSession(db, id, release, caller, seedOrigin(caller))),
   ];
 };
 
@@ -140,7 +140,7 @@ const measureAll = async (db: Db, servers: readonly number[]): Promise<Map<strin
       environment: "live",
       scopes: ["*", "usage:write"],
     });
-    callers.push(await callerOf(db, secret.keyId));
+    callers.push(await findTestCaller(db, secret.keyId));
   }
   const measure = measureOn(servers);
   const gathered = gathering(db);
@@ -168,7 +168,7 @@ await withLock(citus.coordinator, {}, async (admin) => {
   for (let shard = 0; shard < 2; shard++) await migrateShard(admin, shard);
 });
 const admin = client(citus.coordinator);
-const place = (await placementOf((text) => admin.unsafe(text))).get(0);
+const place = (await readPlacement((text) => admin.unsafe(text))).get(0);
 await admin.end();
 const options = { connections: 1, deadlineMs: 120_000 };
 const shard = { ...options, shard: shardOptions(0) };

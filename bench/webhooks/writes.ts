@@ -9,7 +9,7 @@ import { migrate } from "@realtime-avatar/db/migrate";
 import postgres from "postgres";
 import { attempt } from "../cannot-measure.ts";
 import { apiRequest } from "../contestants.ts";
-import { rangeOf, ratiosOf } from "../credits/goals.ts";
+import { divideRates, formatRange } from "../credits/goals.ts";
 import { seedLine } from "../credits/world.ts";
 import type { Database } from "../database.ts";
 import { cpuOfFamily, median, type Process } from "../machine.ts";
@@ -88,13 +88,13 @@ export const measureWrites = async (
     }
     const all = (variant: Variant, at: 0 | 1): number[] => (figures.get(variant) ?? []).map((figure) => figure[at]);
     const more = (ratios: readonly number[]): string =>
-      rangeOf(
+      formatRange(
         ratios.map((ratio) => 100 * (ratio - 1)),
         (value) => `${value.toFixed(0)} %`,
       );
     for (const variant of VARIANTS) {
       const [rates, cpus] = [all(variant, 0), all(variant, 1)];
-      const [slower, costlier] = [ratiosOf(all("no events", 0), rates), ratiosOf(cpus, all("no events", 1))];
+      const [slower, costlier] = [divideRates(all("no events", 0), rates), divideRates(cpus, all("no events", 1))];
       const compared = variant === "no events" ? ["", ""] : [more(slower), more(costlier)];
       rows.push([`${count}`, variant, number(median(rates)), `${number(median(cpus))} µs`, ...compared]);
     }

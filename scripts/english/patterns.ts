@@ -54,4 +54,4 @@ export const splitSentences = (text: string): string[] =>
     .filter((sentence) => sentence !== "");
 
 /** An exported function whose name ends in "Of", where a verb or a noun serves. */
-export const SUFFIX = /^export (?:async )?(?:const|function) (\w+Of)\b/gm;
+export const SUFFIX = /^export (?:async )?(?:const|function) ([a-z]\w*Of)\b/gm;

@@ -34,9 +34,9 @@ import { createExportSender } from "./http/files/export.ts";
 import { createFileSender } from "./http/files/send-file.ts";
 import { isHost } from "./http/host.ts";
 import { createRequestLimit } from "./http/limits/rate-limit.ts";
-import { operationsOf } from "./http/operation.ts";
+import { listOperations } from "./http/operation.ts";
 import { isOverload, notFoundForKey, problemResponse, toProblem, writeProblem } from "./http/problem.ts";
-import { type RequestContext, requestIdFor, traceIdOf, withRequestContext } from "./http/request-context.ts";
+import { parseTraceId, type RequestContext, requestIdFor, withRequestContext } from "./http/request-context.ts";
 import { acceptsCoding, type ResponseHead } from "./http/response.ts";
 import { openApiDocument } from "./openapi/document.ts";
 import { dashboardRoutes } from "./pages/dashboard/dashboard.ts";
@@ -125,7 +125,7 @@ const beginRequest = (
   metrics?.requestBegins();
   const span = tracing?.begin(request);
   const traceparent = request.headers.get("traceparent");
-  const traceId = span?.traceId ?? traceIdOf(traceparent);
+  const traceId = span?.traceId ?? parseTraceId(traceparent);
   const context: RequestContext = {
     requestId,
     startedAt,
@@ -287,7 +287,7 @@ export const createApp = (options: AppOptions) => {
   /** The operation id of each route; complete once all routes are added. */
   let operationsByRoute: Map<string, string> | null = null;
   const operationIds = (): Map<string, string> => {
-    operationsByRoute ??= operationsOf(app.routes);
+    operationsByRoute ??= listOperations(app.routes);
     return operationsByRoute;
   };
   const app = new Elysia({

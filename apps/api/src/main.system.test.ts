@@ -7,7 +7,7 @@ import { dirname, join } from "node:path";
 import { openDatabase } from "@realtime-avatar/db/open";
 import { parseApiKey } from "@realtime-avatar/domain/api-keys/secret";
 import { ConfigError } from "@realtime-avatar/runtime/config";
-import { bundleOf } from "@realtime-avatar/testing/bundles";
+import { bundleProgram } from "@realtime-avatar/testing/bundles";
 import { seedCaller, seedMovement, seedSession } from "@realtime-avatar/testing/credits";
 import { client, preparedDataDirectory, type TestDatabase, testDatabase } from "@realtime-avatar/testing/database";
 import { fileDatabase, fileFolder } from "@realtime-avatar/testing/fixture";
@@ -289,7 +289,7 @@ describe("the bundle", () => {
       [API, "api"],
       [CLI, "cli"],
     ] as const) {
-      await cp(dirname(bundleOf(entry)), join(out, name), { recursive: true });
+      await cp(dirname(bundleProgram(entry)), join(out, name), { recursive: true });
     }
     const empty = await testDatabase({ migrated: false });
     const variables = { DATABASE_URL: empty.url };

@@ -4,7 +4,7 @@ import { livekitBinary } from "@realtime-avatar/testing/livekit/binary";
 import { startNetwork } from "@realtime-avatar/testing/network/network";
 import type { RunningProcess } from "@realtime-avatar/testing/processes";
 import { until } from "@realtime-avatar/testing/until";
-import { die, idOf, type OwnCall, startWorld, type World } from "./support/faults.ts";
+import { die, type OwnCall, readWorkerId, startWorld, type World } from "./support/faults.ts";
 import { joinAsPerson } from "./support/person.ts";
 
 setDefaultTimeout(60_000);
@@ -52,9 +52,9 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     await until(async () => (await world.state(call))["status"] === "started");
     // Not by the end of the lease.
     expect(world.service.api.process().stdout()).toMatch(
-      new RegExp(`"worker":"${await idOf(first)}","moved":1,"msg":"an avatar worker is lost`),
+      new RegExp(`"worker":"${await readWorkerId(first)}","moved":1,"msg":"an avatar worker is lost`),
     );
-    expect(await workerOf(call)).toBe(await idOf(second));
+    expect(await workerOf(call)).toBe(await readWorkerId(second));
     await endAndVerify(call);
   });
 
@@ -95,7 +95,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     await first.waitFor(/"state":"ended"[^\n]*"reason":"disconnected"/);
     const successor = await world.avatarOf(call);
     await Bun.sleep(3000);
-    expect([await world.avatarOf(call), await workerOf(call)]).toEqual([successor, await idOf(second)]);
+    expect([await world.avatarOf(call), await workerOf(call)]).toEqual([successor, await readWorkerId(second)]);
     await endAndVerify(call);
   });
 

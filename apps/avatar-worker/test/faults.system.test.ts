@@ -8,7 +8,7 @@ import type { SessionId } from "@realtime-avatar/domain/id";
 import { livekitBinary } from "@realtime-avatar/testing/livekit/binary";
 import { type RunningProcess, source, startProcess } from "@realtime-avatar/testing/processes";
 import { until } from "@realtime-avatar/testing/until";
-import { die, idOf, startWorld, type World } from "./support/faults.ts";
+import { die, readWorkerId, startWorld, type World } from "./support/faults.ts";
 import type { StartedCall } from "./support/service.ts";
 import { validate } from "./support/stranger.ts";
 import type { WebhookFault } from "./support/webhooks.ts";
@@ -103,7 +103,7 @@ describe.skipIf(binary.kind === "missing").each(SETTINGS)(`${title}, room.auto_c
       await untilLeaseEnds(first);
       await untilMoved(call, avatar);
       const late = { session_id: call.id, generation: 1, state: "ended" as const, used_seconds: 500 };
-      const response = await world.sync(await idOf(first), {
+      const response = await world.sync(await readWorkerId(first), {
         slots: 0,
         features: [],
         calls: [{ ...late, reason: "idle" }],

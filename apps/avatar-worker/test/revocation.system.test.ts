@@ -19,7 +19,7 @@ import { RoomServiceClient } from "livekit-server-sdk";
 import { sign } from "./support/control-plane.ts";
 import { joinAsPerson } from "./support/person.ts";
 import { type Service, type StartedCall, startService } from "./support/service.ts";
-import { claimsOf, joinAsStranger, type Stranger, validate } from "./support/stranger.ts";
+import { joinAsStranger, readClaims, type Stranger, validate } from "./support/stranger.ts";
 
 setDefaultTimeout(60_000);
 
@@ -143,7 +143,7 @@ for (const autoCreate of isLong ? [false, true] : [false]) {
     test("the token that LiveKit sends who has joined: allows what the first did, for ten minutes; no room, no agent", async () => {
       const person = await join(call.token);
       await until(() => person.token() !== call.token);
-      const [first, fresh] = [claimsOf(call.token), claimsOf(person.token())];
+      const [first, fresh] = [readClaims(call.token), readClaims(person.token())];
       expect([first.exp - first.nbf, fresh.exp - fresh.nbf]).toEqual([120, 600]);
       expect(fresh.video).toEqual(first.video);
       expect(Object.keys(fresh.video).sort()).toEqual(Object.keys(personToken("").video).sort());

@@ -57,7 +57,7 @@ export const withOpenDatabase = async (
 };
 
 /** Returns the database of a tenant. Throws when the installation does not have its shard. */
-export const databaseOf = (databases: Databases, tenantId: TenantId): Db => {
+export const tenantDatabase = (databases: Databases, tenantId: TenantId): Db => {
   const db = databases.ofTenant(tenantId);
   if (databases.shards() !== null && db.shard === null) throw new Error("No tenant has this id.");
   return db;
@@ -98,7 +98,7 @@ export const withDatabases = (
   withOpenDatabase(async (database) => {
     const { databases } = database;
     if (tenant) {
-      if (!(await isMigrated(databaseOf(databases, tenant)))) throw new Error(PENDING);
+      if (!(await isMigrated(tenantDatabase(databases, tenant)))) throw new Error(PENDING);
       return work(databases);
     }
     const { all, lost } = await findResponding(database);
@@ -110,7 +110,7 @@ export const withDatabases = (
 /** Runs `work` with the database of a tenant. Throws when migrations are pending there. */
 export const withDatabase = (tenantId: TenantId, work: (db: Db) => Promise<void>): Promise<void> =>
   withOpenDatabase(async ({ databases }) => {
-    const db = databaseOf(databases, tenantId);
+    const db = tenantDatabase(databases, tenantId);
     if (!(await isMigrated(db))) throw new Error(PENDING);
     await work(db);
   });
@@ -118,10 +118,10 @@ export const withDatabase = (tenantId: TenantId, work: (db: Db) => Promise<void>
 export type Owner = { tenantId: TenantId; environment: Environment };
 
 /** Every environment of every tenant, or of one, each with its database. */
-export const ownersOf = async (databases: Databases, tenant: TenantId | undefined): Promise<[Db, Owner][]> => {
+export const listOwners = async (databases: Databases, tenant: TenantId | undefined): Promise<[Db, Owner][]> => {
   const owners = (db: Db, tenantId: TenantId): [Db, Owner][] =>
     ENVIRONMENTS.map((environment) => [db, { tenantId, environment }]);
-  if (tenant) return owners(databaseOf(databases, tenant), tenant);
+  if (tenant) return owners(tenantDatabase(databases, tenant), tenant);
   const each = databases
     .all()
     .map(async (db) => (await listTenants(db)).flatMap(({ tenantId }) => owners(db, tenantId)));

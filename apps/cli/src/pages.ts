@@ -1,7 +1,7 @@
 /** Pages of a list: their request, the merge of both environments, and their output. */
 import type { IdPrefix } from "@realtime-avatar/domain/id";
 import { readSearch } from "@realtime-avatar/domain/lists/search";
-import { itemsOf, type List, pageText, type WrittenPage } from "@realtime-avatar/domain/page";
+import { type List, pageText, parseItems, type WrittenPage } from "@realtime-avatar/domain/page";
 import { validate } from "@realtime-avatar/domain/schema";
 import type { TProperties } from "@sinclair/typebox";
 import { type Columns, print, table, usageError } from "./terminal.ts";
@@ -29,7 +29,7 @@ export const mergePages = (pages: readonly WrittenPage[], limit: number, idName 
       .map(({ next }) => next ?? "")
       .sort()
       .at(-1) ?? "";
-  const items = pages.flatMap((page) => itemsOf<Record<string, string>>(page)).filter((item) => idOf(item) >= floor);
+  const items = pages.flatMap((page) => parseItems<Record<string, string>>(page)).filter((item) => idOf(item) >= floor);
   const byId = [...new Map(items.map((item) => [idOf(item), item])).values()].sort((a, b) =>
     idOf(a) < idOf(b) ? 1 : -1,
   );

@@ -10,7 +10,7 @@ import { newAvatar } from "@realtime-avatar/domain/avatars/avatar";
 import type { Environment } from "@realtime-avatar/domain/environment";
 import { newId, type TenantId } from "@realtime-avatar/domain/id";
 import { fileDatabase } from "@realtime-avatar/testing/fixture";
-import { bun, environmentOf, runToEnd } from "@realtime-avatar/testing/processes";
+import { bun, processEnvironment, runToEnd } from "@realtime-avatar/testing/processes";
 import { random } from "@realtime-avatar/testing/random-bytes";
 import { operatorOrigin, seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
 
@@ -55,7 +55,7 @@ const evaluate = async (variables: Record<string, string>, args: readonly string
     return true;
   };
   const restore = [
-    replaceEnvironment(environmentOf(variables)),
+    replaceEnvironment(processEnvironment(variables)),
     replace(process, { argv: [process.execPath, PROGRAM, ...args] }),
     replace(console, { log: writer("stdout", "\n"), error: writer("stderr", "\n") }),
     replace(process.stdout, { write: writer("stdout", "") }),

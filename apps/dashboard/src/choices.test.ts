@@ -9,7 +9,7 @@ import { keptSince, recoveredSince } from "@realtime-avatar/domain/webhooks/sche
 import { OVERLAPS, overlapHint, revocationTexts } from "./keys/end.tsx";
 import { CHOICES, expiryAt } from "./keys/expiry-field.tsx";
 import { LIFETIMES, ROLE_TEXTS } from "./people/invitations.tsx";
-import { PERIODS, sinceOf } from "./webhooks/actions.tsx";
+import { PERIODS, recoveryStart } from "./webhooks/actions.tsx";
 
 const SECONDS: Record<string, number> = { minute: 60, hour: 3600, day: 86_400, week: 604_800, year: 365 * 86_400 };
 /** The seconds that a text names: "After a week", "In 30 days", "The last 24 hours". */
@@ -64,7 +64,7 @@ describe("the recovery of deliveries", () => {
   const now = new Date("2026-11-20T12:00:00.000Z");
 
   test.each(Object.entries(PERIODS))("the choice %p, %p: a time that the service accepts", (choice, text) => {
-    const since = sinceOf(choice, "", now.getTime()) ?? "";
+    const since = recoveryStart(choice, "", now.getTime()) ?? "";
     // The clock of a device that is two hours ahead or behind.
     for (const ms of [-3_600_000, 0, 3_600_000]) {
       expect(recoveredSince(since, new Date(now.getTime() + ms)).toISOString()).toBe(since);
@@ -76,9 +76,9 @@ describe("the recovery of deliveries", () => {
   });
 
   test("a custom time: as it is entered, and null while the field is empty", () => {
-    expect(sinceOf("date", "2026-11-19T12:00:00Z")).toBe("2026-11-19T12:00:00.000Z");
-    expect(sinceOf("2026-11-19T11:00:00.000Z", "")).toBe("2026-11-19T11:00:00.000Z");
-    expect(sinceOf("date", "")).toBeNull();
+    expect(recoveryStart("date", "2026-11-19T12:00:00Z")).toBe("2026-11-19T12:00:00.000Z");
+    expect(recoveryStart("2026-11-19T11:00:00.000Z", "")).toBe("2026-11-19T11:00:00.000Z");
+    expect(recoveryStart("date", "")).toBeNull();
   });
 });
 

@@ -6,7 +6,7 @@ import { BROWSER } from "@realtime-avatar/testing/browser";
 import { bun, runToEnd } from "@realtime-avatar/testing/processes";
 import type { Page } from "playwright-core";
 import { expectAccessible } from "./support/axe.ts";
-import { callerOf, seedCaller } from "./support/calls.ts";
+import { createCaller, seedCaller } from "./support/calls.ts";
 import { choose, clipboard, expectQuiet } from "./support/person.ts";
 import { fileWorld } from "./support/world.ts";
 
@@ -134,7 +134,7 @@ describe.skipIf(!BROWSER)("the keys page in Chromium", () => {
     const rotated = await copySecret(page);
     expect(rotated).not.toBe(secret);
     for (const each of [secret, rotated]) {
-      expect((await callerOf(service, each)("GET", "/api-keys/self"))["name"]).toBe("My app");
+      expect((await createCaller(service, each)("GET", "/api-keys/self"))["name"]).toBe("My app");
     }
     secret = rotated;
     // Neither a reload nor the back button takes the only view away.
@@ -151,10 +151,10 @@ describe.skipIf(!BROWSER)("the keys page in Chromium", () => {
   });
 
   test("a key, revoked on the page: its lineage is shown, and what ends with it", async () => {
-    const call = callerOf(service, secret);
+    const call = createCaller(service, secret);
     const child = { name: "Child", scopes: ["api_keys:write"], environment: "live" };
     const { apiKey } = await call("POST", "/api-keys", child);
-    await callerOf(service, String(apiKey))("POST", "/api-keys", {
+    await createCaller(service, String(apiKey))("POST", "/api-keys", {
       name: "Grandchild",
       scopes: ["api_keys:write"],
       environment: "test",

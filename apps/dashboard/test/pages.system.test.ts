@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { BROWSER } from "@realtime-avatar/testing/browser";
 import type { Page } from "playwright-core";
 import { expectAccessible } from "./support/axe.ts";
-import { callerOf, makeCall, seedCaller } from "./support/calls.ts";
+import { createCaller, makeCall, seedCaller } from "./support/calls.ts";
 import { choose, DESKTOP, expectQuiet, failRequests, PHONE } from "./support/person.ts";
 import { fileWorld } from "./support/world.ts";
 
@@ -79,7 +79,7 @@ describe.skipIf(!BROWSER)("the pages in Chromium", () => {
       scopes: ["realtime:write", "usage:write", "usage:read"],
     });
     await makeCall(call, 125);
-    await makeCall(callerOf(service, String(apiKey)), 290);
+    await makeCall(createCaller(service, String(apiKey)), 290);
     await call("POST", "/avatars", { displayName: "Grace", sourceKind: "image" });
     await call("POST", "/avatars", { displayName: "A".repeat(160), sourceKind: "image" });
   });

@@ -7,7 +7,7 @@ import { runToEnd } from "@realtime-avatar/testing/processes";
 import { seedKey } from "@realtime-avatar/testing/seeds";
 import { temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
 import sharp, { type Sharp } from "sharp";
-import { callerOf } from "./support/calls.ts";
+import { createCaller } from "./support/calls.ts";
 import { DESKTOP } from "./support/person.ts";
 import { FFMPEG } from "./support/sources.ts";
 import { fileWorld } from "./support/world.ts";
@@ -52,7 +52,7 @@ describe.skipIf(!BROWSER)("the picture before a call, in Chromium", () => {
     if (sourceKind === "video" && !FFMPEG) return;
     const path = await make(await temporaryFolder());
     const { secret } = await seedKey(service.database.db, service.tenantId, { environment: "live", scopes: ["*"] });
-    const call = callerOf(service, secret.reveal());
+    const call = createCaller(service, secret.reveal());
     const form = new FormData();
     form.set("file", Bun.file(path), path.split("/").at(-1));
     const headers = { authorization: `Bearer ${secret.reveal()}` };

@@ -7,7 +7,7 @@ import { portraitPath } from "@realtime-avatar/testing/photos";
 import { seedKey } from "@realtime-avatar/testing/seeds";
 import { until } from "@realtime-avatar/testing/until";
 import { expectAccessible } from "./support/axe.ts";
-import { type Caller, callerOf } from "./support/calls.ts";
+import { type Caller, createCaller } from "./support/calls.ts";
 import { DESKTOP, expectQuiet, signIn } from "./support/person.ts";
 import { fileWorld } from "./support/world.ts";
 
@@ -52,7 +52,7 @@ describe.skipIf(!BROWSER)("videos in Chromium", () => {
   beforeAll(async () => {
     const request = { name: "Website", environment: "live" as const, scopes: ["*" as const] };
     const { secret } = await seedKey(service.database.db, service.tenantId, request);
-    call = callerOf(service, secret.reveal());
+    call = createCaller(service, secret.reveal());
     const form = new FormData();
     form.append("file", new Blob([await Bun.file(portraitPath()).bytes()]), "ada.jpg");
     const headers = { authorization: `Bearer ${secret.reveal()}` };

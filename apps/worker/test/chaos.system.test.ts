@@ -15,9 +15,9 @@ import { bun, type RunningProcess, startProcess } from "@realtime-avatar/testing
 import { seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
 import { until } from "@realtime-avatar/testing/until";
 import { callUntilClear } from "./support/calls.ts";
-import { inspectorOf } from "./support/inspector.ts";
+import { inspectorCommand } from "./support/inspector.ts";
 import type { TestWorker } from "./support/job-worker.ts";
-import { type Call, type Expected, scenarioOf } from "./support/scenarios.ts";
+import { type Call, createScenario, type Expected } from "./support/scenarios.ts";
 
 /** How many jobs there are, at least. */
 const JOBS = process.env["LONG"] === "1" ? 10_000 : 30;
@@ -68,7 +68,7 @@ const startParts = async () => {
       const options: TestWorker = {
         url,
         directory: join(data, "assets"),
-        inspector: inspectorOf(),
+        inspector: inspectorCommand(),
         port: 0,
         ca: "",
         concurrency: 4,
@@ -125,7 +125,7 @@ const runScenarios = async (calls: readonly Call[]): Promise<{ expected: Expecte
   const caller = async (): Promise<void> => {
     while (jobs < JOBS) {
       const index = next++;
-      const scenario = scenarioOf(index);
+      const scenario = createScenario(index);
       jobs += scenario.jobs;
       expected.push(await scenario.run(calls[index % calls.length] as Call, `avatar-${index}`));
     }

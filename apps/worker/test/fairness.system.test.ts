@@ -2,7 +2,7 @@
 import { expect, setDefaultTimeout, test } from "bun:test";
 import type { Caller } from "@realtime-avatar/db/callers/callers";
 import type { AvatarRecord } from "@realtime-avatar/domain/avatars/avatar";
-import { callerOf, seedAvatar, seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
+import { findTestCaller, seedAvatar, seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
 import { preparationTests } from "./support/preparations.ts";
 
 // No test asserts a time: a slow disk must not fail one.
@@ -18,7 +18,7 @@ const tests = preparationTests();
 const seedTester = async (): Promise<Caller> => {
   const { db } = tests.world.database;
   const { secret } = await seedKey(db, await seedTenant(db), { environment: "test", scopes: ["*"] });
-  return callerOf(db, secret.keyId);
+  return findTestCaller(db, secret.keyId);
 };
 const seedMany = async (by: Caller, count: number): Promise<AvatarRecord[]> => {
   const avatars: AvatarRecord[] = [];

@@ -13,7 +13,7 @@ import { until } from "@realtime-avatar/testing/until";
 import { JOB_TIMING } from "../src/jobs/run-job.ts";
 import { http, startServer, type TestServer } from "../src/remote/server.testing.ts";
 import { createObjectSweep } from "../src/sweeps/objects.ts";
-import { inspectorOf, waitingInspectorOf } from "./support/inspector.ts";
+import { inspectorCommand, waitingInspectorCommand } from "./support/inspector.ts";
 import { startTestWorker, type TestWorker } from "./support/job-worker.ts";
 import { noise, openWorld, type World } from "./support/world.ts";
 
@@ -55,7 +55,7 @@ const remoteUrl = (name = "ada"): string => `https://files.example.com:${server.
 const optionsOf = (): TestWorker => {
   const { port, network } = server;
   const directory = join(world.data, "assets");
-  return { url: world.database.url, directory, inspector: inspectorOf(), port, ca: network.ca ?? "" };
+  return { url: world.database.url, directory, inspector: inspectorCommand(), port, ca: network.ca ?? "" };
 };
 /** Starts a worker as a process. */
 const startWorker = (options: Partial<TestWorker> = {}): RunningProcess =>
@@ -65,7 +65,7 @@ const startWorker = (options: Partial<TestWorker> = {}): RunningProcess =>
   });
 /** Starts a worker whose inspections and checks of sources wait. Its lease is as long as it ships. */
 const startWaiting = (): RunningProcess =>
-  startWorker({ inspector: waitingInspectorOf(gate), gate, leaseSeconds: JOB_TIMING.leaseSeconds });
+  startWorker({ inspector: waitingInspectorCommand(gate), gate, leaseSeconds: JOB_TIMING.leaseSeconds });
 const kill = async (worker: RunningProcess): Promise<void> => {
   worker.kill("SIGKILL");
   await worker.exited;

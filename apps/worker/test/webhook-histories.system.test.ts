@@ -16,7 +16,7 @@ import { client } from "@realtime-avatar/testing/database";
 import { fixture } from "@realtime-avatar/testing/fixture";
 import { startCluster } from "@realtime-avatar/testing/postgres/cluster";
 import { bun, type RunningProcess, startProcess } from "@realtime-avatar/testing/processes";
-import { avatarOf, inStatus, originOf, seedCaller } from "@realtime-avatar/testing/seeds";
+import { inStatus, plannedAvatar, seedCaller, seedOrigin } from "@realtime-avatar/testing/seeds";
 import { until } from "@realtime-avatar/testing/until";
 import { seedSealedEndpoint } from "../src/webhooks/world.testing.ts";
 
@@ -105,9 +105,15 @@ const rollBack = async (db: Db, caller: Caller): Promise<void> => {
   };
   const batch = async (kind: BatchKind<unknown, unknown>, input: unknown) =>
     (await kind.run(failing as Db, [input]))[0];
-  const avatar = avatarOf(caller);
+  const avatar = plannedAvatar(caller);
   history.rolledBack.push(avatar.id);
-  const code = await insertAvatar({ ...failing, batch } as unknown as Db, avatar, null, caller, originOf(caller)).then(
+  const code = await insertAvatar(
+    { ...failing, batch } as unknown as Db,
+    avatar,
+    null,
+    caller,
+    seedOrigin(caller),
+  ).then(
     () => "written",
     (error: { code?: string }) => error.code,
   );
@@ -126,13 +132,13 @@ const write = async (db: Db, callers: readonly Caller[]): Promise<void> => {
       if (chance(0.05)) {
         await rollBack(db, caller);
       } else if (!known || chance(0.1)) {
-        const avatar = avatarOf(caller);
-        const { kind } = await insertAvatar(db, avatar, null, caller, originOf(caller));
+        const avatar = plannedAvatar(caller);
+        const { kind } = await insertAvatar(db, avatar, null, caller, seedOrigin(caller));
         if (kind === "written") avatars.push({ caller, id: avatar.id });
         history.written++;
       } else {
         const changes = { displayName: `${Math.random()}` };
-        await updateAvatar(db, known.id, changes, inStatus("draft"), known.caller, originOf(known.caller));
+        await updateAvatar(db, known.id, changes, inStatus("draft"), known.caller, seedOrigin(known.caller));
         history.written++;
       }
     } catch {

@@ -4,7 +4,7 @@
  * timeouts, and throws everything that is not a success. It uses only web APIs.
  */
 import type { components, paths } from "./api.ts";
-import { nextCursorOf } from "./csv.ts";
+import { readNextCursor } from "./csv.ts";
 import { backoffMs, PREPARATION, RENDERING, retryAfterMs, sleep, untilSettled, type Wait } from "./wait.ts";
 
 export type { components, operations, paths, webhooks } from "./api.ts";
@@ -390,7 +390,7 @@ export const createClient = (options: ClientOptions): RealtimeAvatarClient => {
   const csv = async (path: string, query: object = {}, init: Pick<AnyInit, "signal"> = {}): Promise<CsvFile> => {
     const { data, response } = await GET(path, { ...init, params: { query } }, FILE_LIMITS);
     if (!(data instanceof Blob)) throw new UnexpectedResponse(response, { requestId: "", idempotencyKey: null });
-    return { data, response, nextCursor: await nextCursorOf(data) };
+    return { data, response, nextCursor: await readNextCursor(data) };
   };
   const POST = call("POST");
   const uploadAsset = (file: Blob, { kind, filename = "upload", ...init }: UploadOptions = {}) => {

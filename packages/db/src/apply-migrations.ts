@@ -23,7 +23,7 @@ const DEFAULT_POLICY: RetryPolicy = { attempts: 500, pauseMs: 800 };
 export const NO_TRANSACTION = "-- no transaction\n";
 
 export const BREAKPOINT = "--> statement-breakpoint";
-export const statementsOf = ({ text }: Migration): string[] => text.split(BREAKPOINT);
+export const splitStatements = ({ text }: Migration): string[] => text.split(BREAKPOINT);
 
 /** The errors of a wait that was given up: `lock_not_available` and `deadlock_detected`. */
 const GIVEN_UP: ReadonlySet<unknown> = new Set(["55P03", "40P01"]);
@@ -45,7 +45,7 @@ const applyInTransaction = (
 ): Promise<unknown> =>
   client.begin(async (transaction) => {
     const start = performance.now();
-    for (const statement of statementsOf(migration)) {
+    for (const statement of splitStatements(migration)) {
       // Zero would be no limit.
       const left = Math.max(10, Math.ceil(maxWaitMs - (performance.now() - start)));
       await transaction.unsafe(`set local lock_timeout = ${left}`);
@@ -62,7 +62,7 @@ const INDEX_NAME = /^\s*create\s+(?:unique\s+)?index\s+concurrently\s+if\s+not\s
  * it is dropped, because `if not exists` would take it for the index. No other statement waits behind these.
  */
 const applyOneByOne = async (client: postgres.Sql, migration: Migration, schemas: MigrationSchemas): Promise<void> => {
-  for (const statement of statementsOf(migration)) {
+  for (const statement of splitStatements(migration)) {
     const name = statement.match(INDEX_NAME)?.[1];
     if (name !== undefined) {
       const broken = await client`

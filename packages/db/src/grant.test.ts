@@ -7,13 +7,13 @@ import { client } from "@realtime-avatar/testing/database";
 import { fileDatabase, fileRole, fixture } from "@realtime-avatar/testing/fixture";
 import { ofOneDatabase as test } from "@realtime-avatar/testing/postgres/one-database";
 import {
-  avatarOf,
-  callerOf,
-  claimOf,
+  findTestCaller,
   inStatus,
+  newClaim,
   operatorOrigin,
-  originOf,
+  plannedAvatar,
   seedKey,
+  seedOrigin,
   seedTenant,
 } from "@realtime-avatar/testing/seeds";
 import { recordUses } from "./api-keys/usage.ts";
@@ -83,27 +83,29 @@ describe("a role with the rights of the service", () => {
   const seedCaller = async (): Promise<Caller> => {
     const tenantId = await seedTenant(database.db);
     const { secret } = await seedKey(database.db, tenantId, { environment: "live", scopes: ["*"] });
-    return callerOf(db, secret.keyId);
+    return findTestCaller(db, secret.keyId);
   };
   const page = { filters: {}, before: null, limit: 50 };
 
   test("the role, with avatars: creates, reads, changes, lists and deletes", async () => {
     const caller = await seedCaller();
-    const avatar = avatarOf(caller);
-    const origin = originOf(caller);
-    expect(await insertAvatar(db, avatar, null, caller, origin, claimOf("a"))).toEqual({ kind: "written" });
-    expect(await insertAvatar(db, avatarOf(caller), null, caller, originOf(caller), claimOf("a"))).toMatchObject({
+    const avatar = plannedAvatar(caller);
+    const origin = seedOrigin(caller);
+    expect(await insertAvatar(db, avatar, null, caller, origin, newClaim("a"))).toEqual({ kind: "written" });
+    expect(
+      await insertAvatar(db, plannedAvatar(caller), null, caller, seedOrigin(caller), newClaim("a")),
+    ).toMatchObject({
       kind: "replayed",
     });
-    expect(await findStoredResponse(db, caller, claimOf("a"))).not.toBeNull();
+    expect(await findStoredResponse(db, caller, newClaim("a"))).not.toBeNull();
     await Promise.all(
-      Array.from({ length: 20 }, () => insertAvatar(db, avatarOf(caller), null, caller, originOf(caller))),
+      Array.from({ length: 20 }, () => insertAvatar(db, plannedAvatar(caller), null, caller, seedOrigin(caller))),
     );
     const any = inStatus("draft");
     expect(await updateAvatar(db, avatar.id, { displayName: "b" }, any, caller, origin)).toMatchObject({
       kind: "written",
     });
-    const origin2 = originOf(caller);
+    const origin2 = seedOrigin(caller);
     expect(await updateAvatar(db, avatar.id, { status: "deleted" }, any, caller, origin2)).toMatchObject({
       kind: "written",
     });
@@ -123,7 +125,7 @@ describe("a role with the rights of the service", () => {
     const overdue = await seedSession(db, caller);
     expect((await reportUsage(db, open, { used: 1, leaseSeconds: 60 }, caller)).kind).toBe("written");
     const release = { isEngine: true, used: 2, reason: "done" };
-    expect((await releaseSession(db, open, release, caller, originOf(caller))).kind).toBe("written");
+    expect((await releaseSession(db, open, release, caller, seedOrigin(caller))).kind).toBe("written");
     await owner`update usage_sessions set expires_at = now() - interval '1 second' where id = ${overdue}`;
     expect((await listOverdueTenants(db, 10)).map((one) => one.tenantId)).toContain(tenantId);
     expect(await closeOverdueSessions(db, tenantId, 10, operatorOrigin())).toMatchObject({ closed: 1 });

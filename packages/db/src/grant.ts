@@ -5,7 +5,7 @@
 import type postgres from "postgres";
 import { FUNCTIONS_SCHEMA } from "./functions/schema.ts";
 import { type LockOptions, withLock } from "./migrate.ts";
-import { functionsInShard, schemaOf, textInShard } from "./shards/shard.ts";
+import { functionsInShard, shardSchema, textInShard } from "./shards/shard.ts";
 
 const RIGHTS = [
   "usage on schema public, drizzle, fleet",
@@ -78,7 +78,7 @@ const RIGHTS = [
 
 /** The same rights in a shard, for its tables, its journal and its functions. */
 const rightsInShard = (shard: number): string[] => {
-  const schema = schemaOf(shard);
+  const schema = shardSchema(shard);
   return RIGHTS.map((right) =>
     textInShard(
       right
@@ -132,7 +132,7 @@ export const grantService = (
       select pg_has_role(rolname, tableowner, 'member') as "isOwner",
         has_schema_privilege(rolname, 'public', 'create') as "mayCreate"
       from pg_roles, pg_tables where rolname = ${role} and tablename = 'audit_events'
-        and schemaname = ${options.shards?.[0] === undefined ? "public" : schemaOf(options.shards[0])}`;
+        and schemaname = ${options.shards?.[0] === undefined ? "public" : shardSchema(options.shards[0])}`;
     if (!known) throw new Error("--grant: There is no such role.");
     if (known.isOwner) throw new Error("--grant: The role owns the tables, or is a superuser. Name another role.");
     if (known.mayCreate) {

@@ -1,6 +1,6 @@
 /** What a migration may contain, so that the service works while it runs: "Write a migration" in docs/development/migrations.md. */
 import { describe, expect, test } from "bun:test";
-import { type Migration, NO_TRANSACTION, statementsOf } from "./apply-migrations.ts";
+import { type Migration, NO_TRANSACTION, splitStatements } from "./apply-migrations.ts";
 import { migrations } from "./migrate.ts";
 
 /** Released before these rules. A database that has not got them yet is empty, or is stopped for them. */
@@ -49,7 +49,7 @@ const REFUSED: [pattern: RegExp, fault: string][] = [
 
 /** The statements without comments, bodies of functions and what else is not SQL of the migration itself. */
 const plainStatements = (migration: Migration): string[] =>
-  statementsOf(migration)
+  splitStatements(migration)
     .flatMap((text) =>
       text
         .replaceAll(/--.*$/gm, "")
@@ -124,7 +124,7 @@ const BEFORE_SHARDS = 27;
 
 /** What Citus refuses of a table that is distributed. */
 const faultsOfDistribution = (one: Migration): string[] =>
-  statementsOf(one).flatMap((text) => {
+  splitStatements(one).flatMap((text) => {
     const commands = plainStatements({ ...one, text });
     const isBesideOthers = /\badd constraint\b/i.test(text) && (commands[0] ?? "").split(ACTIONS).length > 1;
     return [

@@ -5,15 +5,15 @@ import { IS_ONE_DATABASE } from "@realtime-avatar/testing/database";
 import { fileDatabase } from "@realtime-avatar/testing/fixture";
 import { random } from "@realtime-avatar/testing/random-bytes";
 import {
-  assetOf,
-  avatarOf,
-  jobOf,
+  assetJob,
   newJobId,
-  originOf,
+  plannedAsset,
+  plannedAvatar,
   seedAsset,
   seedAvatar,
   seedCaller,
   seedKey,
+  seedOrigin,
   seedTenant,
 } from "@realtime-avatar/testing/seeds";
 import { Glob } from "bun";
@@ -162,9 +162,9 @@ describe("the constraints", () => {
     const caller = await seedCaller(database.db);
     await seedAvatar(database.db, caller);
     await seedAsset(database.db, caller.tenantId);
-    const asset = assetOf(caller);
+    const asset = plannedAsset(caller);
     const quota = { maxAssets: 10, maxBytes: 1e9 };
-    await insertAsset(database.db, { asset, job: jobOf(asset), quota }, caller, originOf(caller));
+    await insertAsset(database.db, { asset, job: assetJob(asset), quota }, caller, seedOrigin(caller));
   });
 
   const insert = async (table: Table, change: object): Promise<string> => {
@@ -309,9 +309,9 @@ describe("the creation of an avatar", () => {
   test("a creation, committed: the resource and its audit event, with the right ids", async () => {
     const { db } = database;
     const caller = await seedCaller(db);
-    const origin = originOf(caller);
+    const origin = seedOrigin(caller);
     const { tenantId } = caller;
-    const avatar = avatarOf(caller, { displayName: "Ada", metadata: JSON.parse('{"__proto__":{"a":1e308}}') });
+    const avatar = plannedAvatar(caller, { displayName: "Ada", metadata: JSON.parse('{"__proto__":{"a":1e308}}') });
     const { id } = avatar;
     expect(await insertAvatar(db, avatar, null, caller, origin)).toEqual({ kind: "written" });
 
@@ -341,7 +341,7 @@ describe("the creation of an avatar", () => {
     const now = new Date();
     // Two sources of the same randomness make the same id of the audit event twice.
     const origin = () => ({ actor: caller, requestId: "r", now, random: () => new Uint8Array(10).fill(7) });
-    const [first, second] = [avatarOf(caller), avatarOf(caller)];
+    const [first, second] = [plannedAvatar(caller), plannedAvatar(caller)];
     expect(await insertAvatar(db, first, null, caller, origin())).toEqual({ kind: "written" });
     await expect(insertAvatar(db, second, null, caller, origin())).rejects.toMatchObject({ code: "23505" });
     expect(await db.client`select id from avatars where tenant_id = ${caller.tenantId}`).toMatchObject([

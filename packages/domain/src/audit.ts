@@ -5,7 +5,7 @@ import { normalizeWindow, refuseEmptyWindow } from "./credits/window.ts";
 import { ENVIRONMENTS } from "./environment.ts";
 import type { ApiKeyId, AuditEventId, TenantId, UserId } from "./id.ts";
 import { ShownName } from "./lists/names.ts";
-import { listOf, PAGE_LIMITS, Page, type PageRequest, readPage, TOTAL_FIELD } from "./page.ts";
+import { defineList, PAGE_LIMITS, Page, type PageRequest, readPage, TOTAL_FIELD } from "./page.ts";
 import { ClosedObject, DateTime, Nullable, OneOf, Text } from "./schema.ts";
 
 export const AUDIT_ACTIONS = [
@@ -91,7 +91,7 @@ const AUDIT_EVENT_FILTERS = {
   from: Type.Optional(DateTime({ description: "Include only events from this time on." })),
   to: Type.Optional(DateTime({ description: "Include only events before this time." })),
 };
-export const AUDIT_EVENT_LIST = listOf("aud", AUDIT_EVENT_FILTERS, PAGE_LIMITS, { hasTotal: true });
+export const AUDIT_EVENT_LIST = defineList("aud", AUDIT_EVENT_FILTERS, PAGE_LIMITS, { hasTotal: true });
 export type AuditPageRequest = PageRequest<typeof AUDIT_EVENT_LIST>;
 
 /** Reads the query parameters of the list, which are valid for `AUDIT_EVENT_LIST.query`. Throws the problem `validation_failed`. */

@@ -5,7 +5,7 @@ import { API_KEY_LIST } from "./api-keys/schemas.ts";
 import { AUDIT_EVENT_LIST } from "./audit.ts";
 import { AVATAR_LIST, AvatarPage } from "./avatars/schemas.ts";
 import { newId } from "./id.ts";
-import { itemsOf, pageText, readPage } from "./page.ts";
+import { pageText, parseItems, readPage } from "./page.ts";
 import { Problem } from "./problem.ts";
 import { validate } from "./schema.ts";
 
@@ -39,7 +39,7 @@ describe("a page", () => {
     expect(page(null)).toBe(`{"data":[${items}],"nextCursor":null}`);
     const { data, nextCursor } = JSON.parse(page(id));
     expect(data).toEqual([{ a: 1e308 }, { a: "\u0001 \u2028" }]);
-    expect(itemsOf<object>({ items, next: null })).toEqual(data);
+    expect(parseItems<object>({ items, next: null })).toEqual(data);
     expect(readPage(AVATAR_LIST, { cursor: nextCursor })).toEqual({ filters: {}, before: id, limit: 50 });
     expect(JSON.parse(pageText(AVATAR_LIST, { filters: {} }, { items: "", next: null }).join(""))).toEqual({
       data: [],

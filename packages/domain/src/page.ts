@@ -59,7 +59,7 @@ export type List<Prefix extends IdPrefix, Filters extends TProperties> = {
 };
 
 /** Defines a list. `limits` are the bounds of its `limit`; null: its pages have no `limit`. `hasTotal`: whether its items are counted. */
-export const listOf = <Prefix extends IdPrefix, Filters extends TProperties>(
+export const defineList = <Prefix extends IdPrefix, Filters extends TProperties>(
   prefix: Prefix,
   filters: Filters,
   limits: { minimum: number; maximum: number } | null = PAGE_LIMITS,
@@ -140,7 +140,7 @@ export const readPage = <Prefix extends IdPrefix, Filters extends TProperties>(
 export type WrittenPage = { items: string; next: string | null };
 
 /** Parses the items of a page. The caller states their type, which is not checked. */
-export const itemsOf = <Item>({ items }: WrittenPage): Item[] => JSON.parse(`[${items}]`);
+export const parseItems = <Item>({ items }: WrittenPage): Item[] => JSON.parse(`[${items}]`);
 
 /**
  * The response body of a list, as consecutive parts of its JSON text. The items are a separate part, so that a large

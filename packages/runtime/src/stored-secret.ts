@@ -1,7 +1,7 @@
 /** Secrets that the operator sets, or that the first start writes into the data directory. */
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
-import { codeOf, createFolder, writeOnce } from "@realtime-avatar/storage/disk/files";
+import { createFolder, errorCode, writeOnce } from "@realtime-avatar/storage/disk/files";
 import { Secret } from "@realtime-avatar/storage/secret";
 import { NOT_WRITABLE } from "./config/data-directory.ts";
 import { MIN_SECRET_LENGTH } from "./config.ts";
@@ -17,7 +17,7 @@ export const openStoredSecret = async (
   try {
     return await readStoredSecret(dataDirectory, name);
   } catch (error) {
-    if (!NOT_WRITABLE.includes(codeOf(error))) throw error;
+    if (!NOT_WRITABLE.includes(errorCode(error))) throw error;
     log.warn(warning);
     return new Secret(randomBytes(32).toString("base64url"));
   }

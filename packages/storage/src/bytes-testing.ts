@@ -1,10 +1,10 @@
 /** Bytes and streams for the tests, and for the processes that they start. */
 import { createHash } from "node:crypto";
 
-export const md5Of = (bytes: Uint8Array): string => createHash("md5").update(bytes).digest("base64");
+export const md5Base64 = (bytes: Uint8Array): string => createHash("md5").update(bytes).digest("base64");
 
 /** A stream of these chunks, which fails with `error` after them if one is given. */
-export const streamOf = (chunks: readonly Uint8Array[], error?: Error): ReadableStream<Uint8Array> => {
+export const streamChunks = (chunks: readonly Uint8Array[], error?: Error): ReadableStream<Uint8Array> => {
   let index = 0;
   return new ReadableStream<Uint8Array>(
     {
@@ -20,7 +20,7 @@ export const streamOf = (chunks: readonly Uint8Array[], error?: Error): Readable
 };
 
 /** Bytes that differ with the seed and along the file. */
-export const bytesOf = (seed: number, length: number): Uint8Array<ArrayBuffer> => {
+export const pseudoRandomBytes = (seed: number, length: number): Uint8Array<ArrayBuffer> => {
   const bytes = new Uint8Array(length);
   // Ten times as fast as `Uint8Array.from`, and the tests make many megabytes.
   for (let index = 0; index < length; index++) bytes[index] = (index * 31 + (index >> 8) * 7 + seed) & 255;

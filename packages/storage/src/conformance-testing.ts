@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { bytesOf, md5Of, streamOf } from "./bytes-testing.ts";
+import { md5Base64, pseudoRandomBytes, streamChunks } from "./bytes-testing.ts";
 import type { Range, Storage, Upload } from "./storage.ts";
 import type { Driver, TestStore } from "./testing.ts";
 
@@ -34,10 +34,10 @@ export const testStore = (driver: Driver, folder: string): void => {
       return found && new Uint8Array(await new Response(found.stream).arrayBuffer());
     };
     const put = (key: string, bytes: Uint8Array, contentType = "image/png"): Promise<void> =>
-      storage.put(key, { stream: streamOf([bytes]), sizeBytes: bytes.byteLength }, contentType);
+      storage.put(key, { stream: streamChunks([bytes]), sizeBytes: bytes.byteLength }, contentType);
 
     test("a local file, stored: its bytes and type", async () => {
-      const bytes = bytesOf(1, 300_000);
+      const bytes = pseudoRandomBytes(1, 300_000);
       const path = join(folder, "source");
       await writeFile(path, bytes);
       await storage.put("path/one", { path }, "video/mp4");
@@ -49,9 +49,9 @@ export const testStore = (driver: Driver, folder: string): void => {
     });
 
     test("a stream, of many chunks: its bytes and size", async () => {
-      const chunks = Array.from({ length: 50 }, (_, index) => bytesOf(index, index * 997));
+      const chunks = Array.from({ length: 50 }, (_, index) => pseudoRandomBytes(index, index * 997));
       const bytes = new Uint8Array(Buffer.concat(chunks));
-      await storage.put("stream/many", { stream: streamOf(chunks), sizeBytes: bytes.byteLength }, "image/webp");
+      await storage.put("stream/many", { stream: streamChunks(chunks), sizeBytes: bytes.byteLength }, "image/webp");
       expect(await read("stream/many")).toEqual(bytes);
       expect((await storage.open("stream/many"))?.sizeBytes).toBe(bytes.byteLength);
     });
@@ -59,7 +59,7 @@ export const testStore = (driver: Driver, folder: string): void => {
     test.each(["path", "stream"])("an empty file, from a %s: stored", async (kind) => {
       const path = join(folder, "empty");
       await writeFile(path, "");
-      const source = kind === "path" ? { path } : { stream: streamOf([]), sizeBytes: 0 };
+      const source = kind === "path" ? { path } : { stream: streamChunks([]), sizeBytes: 0 };
       await storage.put(`empty/${kind}`, source, "image/png");
       expect(await read(`empty/${kind}`)).toEqual(new Uint8Array());
       expect(await storage.stat(`empty/${kind}`)).toMatchObject({ sizeBytes: 0, contentType: "image/png" });
@@ -74,14 +74,14 @@ export const testStore = (driver: Driver, folder: string): void => {
       [262_143, 262_144],
       [500_000, Number.MAX_SAFE_INTEGER],
     ])("a range, from %d to %d: its bytes", async (start, end) => {
-      const bytes = bytesOf(3, 1_000_000);
+      const bytes = pseudoRandomBytes(3, 1_000_000);
       if ((await storage.stat("range/one")) === null) await put("range/one", bytes);
       expect(await read("range/one", { start, end })).toEqual(bytes.slice(start, end + 1));
       expect((await storage.open("range/one", { start, end }))?.sizeBytes).toBe(1_000_000);
     });
 
     test("a range, behind the end or malformed: refused", async () => {
-      await put("range/short", bytesOf(4, 10));
+      await put("range/short", pseudoRandomBytes(4, 10));
       await expect(storage.open("range/short", { start: 10, end: 10 })).rejects.toMatchObject({ reason: "range" });
       for (const [start, end] of [
         [-1, 2],
@@ -103,25 +103,25 @@ export const testStore = (driver: Driver, folder: string): void => {
     });
 
     test("a file, overwritten: new bytes, size and type", async () => {
-      await put("overwritten/one", bytesOf(5, 1000), "image/png");
-      await put("overwritten/one", bytesOf(6, 10), "image/jpeg");
-      expect(await read("overwritten/one")).toEqual(bytesOf(6, 10));
+      await put("overwritten/one", pseudoRandomBytes(5, 1000), "image/png");
+      await put("overwritten/one", pseudoRandomBytes(6, 10), "image/jpeg");
+      expect(await read("overwritten/one")).toEqual(pseudoRandomBytes(6, 10));
       expect(await storage.stat("overwritten/one")).toMatchObject({ sizeBytes: 10, contentType: "image/jpeg" });
     });
 
     test.each(["overwritten", "deleted"])("a file, %s while it is read: the reader gets the old bytes", async (how) => {
       const key = `reading/${how}`;
-      const bytes = bytesOf(7, 8_000_000);
+      const bytes = pseudoRandomBytes(7, 8_000_000);
       await put(key, bytes);
       const found = await storage.open(key);
       if (!found) throw new Error("there is no file");
       const reader = found.stream.getReader();
       const chunks = [(await reader.read()).value as Uint8Array];
-      if (how === "overwritten") await put(key, bytesOf(8, 8_000_000));
+      if (how === "overwritten") await put(key, pseudoRandomBytes(8, 8_000_000));
       else await storage.delete(key);
       for (let next = await reader.read(); !next.done; next = await reader.read()) chunks.push(next.value);
-      expect(md5Of(Buffer.concat(chunks))).toBe(md5Of(bytes));
-      expect(await read(key)).toEqual(how === "overwritten" ? bytesOf(8, 8_000_000) : null);
+      expect(md5Base64(Buffer.concat(chunks))).toBe(md5Base64(bytes));
+      expect(await read(key)).toEqual(how === "overwritten" ? pseudoRandomBytes(8, 8_000_000) : null);
     });
 
     test.each([
@@ -132,17 +132,17 @@ export const testStore = (driver: Driver, folder: string): void => {
       ["a megabyte more", 1000, 1_000_000],
       ["a megabyte fewer", 1_000_000, 1000],
     ])("a stream, with %s: refused, the old file stays", async (_, sizeBytes, length) => {
-      if ((await storage.stat("wrong/size")) === null) await put("wrong/size", bytesOf(9, 50));
+      if ((await storage.stat("wrong/size")) === null) await put("wrong/size", pseudoRandomBytes(9, 50));
       for (const key of ["wrong/size", "wrong/new"]) {
-        const source = { stream: streamOf([bytesOf(10, length)]), sizeBytes };
+        const source = { stream: streamChunks([pseudoRandomBytes(10, length)]), sizeBytes };
         await expect(storage.put(key, source, "image/png")).rejects.toMatchObject({ reason: "size" });
       }
-      expect(await read("wrong/size")).toEqual(bytesOf(9, 50));
+      expect(await read("wrong/size")).toEqual(pseudoRandomBytes(9, 50));
       expect(await storage.stat("wrong/new")).toBeNull();
     });
 
     test("a stream, failing: its error, nothing kept", async () => {
-      const stream = streamOf([bytesOf(11, 100_000)], new Error("the client is gone"));
+      const stream = streamChunks([pseudoRandomBytes(11, 100_000)], new Error("the client is gone"));
       await expect(storage.put("failing/one", { stream, sizeBytes: 200_000 }, "image/png")).rejects.toThrow(
         "the client is gone",
       );
@@ -150,18 +150,18 @@ export const testStore = (driver: Driver, folder: string): void => {
     });
 
     test("a file, copied: independent of its origin", async () => {
-      await put("copied/from", bytesOf(12, 5000), "image/webp");
-      await put("copied/to", bytesOf(13, 6000));
+      await put("copied/from", pseudoRandomBytes(12, 5000), "image/webp");
+      await put("copied/to", pseudoRandomBytes(13, 6000));
       expect(await storage.copy("copied/from", "copied/to")).toBe("copied");
-      await put("copied/from", bytesOf(14, 10));
+      await put("copied/from", pseudoRandomBytes(14, 10));
       await storage.delete("copied/from");
-      expect(await read("copied/to")).toEqual(bytesOf(12, 5000));
+      expect(await read("copied/to")).toEqual(pseudoRandomBytes(12, 5000));
       expect(await storage.stat("copied/to")).toMatchObject({ sizeBytes: 5000, contentType: "image/webp" });
       await expect(storage.copy("copied/to", "copied/to")).rejects.toThrow(TypeError);
     });
 
     test("a file, deleted twice: gone", async () => {
-      await put("deleted/one", bytesOf(15, 10));
+      await put("deleted/one", pseudoRandomBytes(15, 10));
       await storage.delete("deleted/one");
       await storage.delete("deleted/one");
       expect(await read("deleted/one")).toBeNull();
@@ -169,15 +169,15 @@ export const testStore = (driver: Driver, folder: string): void => {
 
     test("keys, differing in folders, case or dashes: kept apart", async () => {
       const keys = ["near/a", "near/a/b", "near/a/b/c", "near/A", "near/a-b", "near/a_b", "-near"];
-      for (const [index, key] of keys.entries()) await put(key, bytesOf(index, 20 + index));
-      for (const [index, key] of keys.entries()) expect(await read(key)).toEqual(bytesOf(index, 20 + index));
+      for (const [index, key] of keys.entries()) await put(key, pseudoRandomBytes(index, 20 + index));
+      for (const [index, key] of keys.entries()) expect(await read(key)).toEqual(pseudoRandomBytes(index, 20 + index));
     });
 
     test(`${LISTED} files, listed: each once, in pages too`, async () => {
       const keys = Array.from({ length: LISTED }, (_, index) => `listed/one/f-${index}`);
       for (let index = 0; index < keys.length; index += 8)
-        await Promise.all(keys.slice(index, index + 8).map((key) => put(key, bytesOf(0, 7))));
-      await put("listed/other", bytesOf(0, 1));
+        await Promise.all(keys.slice(index, index + 8).map((key) => put(key, pseudoRandomBytes(0, 7))));
+      await put("listed/other", pseudoRandomBytes(0, 1));
       const all = await Array.fromAsync(storage.list("listed/one/"));
       expect(all.map(({ key }) => key).sort()).toEqual(keys.sort());
       expect(new Set(all.map(({ sizeBytes }) => sizeBytes))).toEqual(new Set([7]));
@@ -202,8 +202,8 @@ export const testStore = (driver: Driver, folder: string): void => {
 
     test.each(MALFORMED_KEYS)("a key, %j: refused everywhere", async (key) => {
       const expiresAt = new Date(Date.now() + 60_000);
-      const upload = { contentType: "image/png", sizeBytes: 1, md5: md5Of(bytesOf(0, 1)), expiresAt };
-      await expect(put(key, bytesOf(0, 1))).rejects.toThrow(TypeError);
+      const upload = { contentType: "image/png", sizeBytes: 1, md5: md5Base64(pseudoRandomBytes(0, 1)), expiresAt };
+      await expect(put(key, pseudoRandomBytes(0, 1))).rejects.toThrow(TypeError);
       await expect(storage.open(key)).rejects.toThrow(TypeError);
       await expect(storage.stat(key)).rejects.toThrow(TypeError);
       await expect(storage.copy(key, "a")).rejects.toThrow(TypeError);
@@ -220,15 +220,15 @@ export const testStore = (driver: Driver, folder: string): void => {
 
     const MALFORMED_TYPES = ["", "image", "image/", "Image/png", "image/png; charset=utf-8", "a/b\r\nx: y", "a/b\n"];
     test.each([...MALFORMED_TYPES, `a/${"b".repeat(64)}`])("a content type, %j: refused", async (contentType) => {
-      await expect(put("type/one", bytesOf(0, 1), contentType)).rejects.toThrow(TypeError);
+      await expect(put("type/one", pseudoRandomBytes(0, 1), contentType)).rejects.toThrow(TypeError);
     });
 
     describe("a signed PUT", () => {
-      const bytes = bytesOf(20, 70_000);
+      const bytes = pseudoRandomBytes(20, 70_000);
       const uploadOf = (change: Partial<Upload> = {}): Upload => ({
         contentType: "video/mp4",
         sizeBytes: bytes.byteLength,
-        md5: md5Of(bytes),
+        md5: md5Base64(bytes),
         expiresAt: new Date(Date.now() + 900_000),
         ...change,
       });
@@ -254,12 +254,15 @@ export const testStore = (driver: Driver, folder: string): void => {
 
       test("a signed PUT, of an empty file: stored", async () => {
         const key = newKey();
-        const { url, headers } = await storage.signPut(key, uploadOf({ sizeBytes: 0, md5: md5Of(new Uint8Array()) }));
+        const { url, headers } = await storage.signPut(
+          key,
+          uploadOf({ sizeBytes: 0, md5: md5Base64(new Uint8Array()) }),
+        );
         expect((await send(url, headers, new Uint8Array())).status).toBe(200);
         expect(await read(key)).toEqual(new Uint8Array());
       });
 
-      const other = bytesOf(21, 70_000);
+      const other = pseudoRandomBytes(21, 70_000);
       const without = (headers: Record<string, string>, name: string): Record<string, string> => {
         const { [name]: _, ...rest } = headers;
         return rest;
@@ -270,11 +273,11 @@ export const testStore = (driver: Driver, folder: string): void => {
         ["no bytes", () => new Uint8Array()],
         ["other bytes", () => other],
         ["one bit changed", () => bytes.map((byte, index) => (index === 69_999 ? byte ^ 1 : byte))],
-        ["other bytes and their MD5", () => other, (headers) => ({ ...headers, "Content-MD5": md5Of(other) })],
+        ["other bytes and their MD5", () => other, (headers) => ({ ...headers, "Content-MD5": md5Base64(other) })],
         ["no content type", () => bytes, (headers) => without(headers, "Content-Type")],
         ["no MD5", () => bytes, (headers) => without(headers, "Content-MD5")],
         ["another content type", () => bytes, (headers) => ({ ...headers, "Content-Type": "text/html" })],
-        ["no Content-Length", () => streamOf([bytes])],
+        ["no Content-Length", () => streamChunks([bytes])],
       ])("a signed PUT, with %s: refused", async (_, body, change = (headers) => headers) => {
         const key = newKey();
         const { url, headers } = await storage.signPut(key, uploadOf());
@@ -322,16 +325,16 @@ export const testStore = (driver: Driver, folder: string): void => {
       const soon = () => new Date(Date.now() + 900_000);
 
       test("a signed GET, its file and another: served, and refused", async () => {
-        await put("served/one", bytesOf(30, 5000));
-        await put("served/two", bytesOf(31, 5000));
+        await put("served/one", pseudoRandomBytes(30, 5000));
+        await put("served/two", pseudoRandomBytes(31, 5000));
         const url = await storage.signGet("served/one", soon());
-        expect(new Uint8Array(await (await fetch(url)).arrayBuffer())).toEqual(bytesOf(30, 5000));
+        expect(new Uint8Array(await (await fetch(url)).arrayBuffer())).toEqual(pseudoRandomBytes(30, 5000));
         const at = url.length - 1;
         expect((await fetch(url.slice(0, at) + (url.at(at) === "0" ? "1" : "0"))).status).toBe(403);
         if (storage.served === null) expect((await fetch(url.replace("one", "two"))).status).toBe(403);
         const write = await fetch(url, { method: "PUT", body: "x" });
         expect(write.status).toBeGreaterThanOrEqual(400);
-        expect(await read("served/one")).toEqual(bytesOf(30, 5000));
+        expect(await read("served/one")).toEqual(pseudoRandomBytes(30, 5000));
       });
 
       test("a signed GET, expired: refused", async () => {

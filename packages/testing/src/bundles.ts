@@ -111,7 +111,7 @@ const recipeOf = (file: string): Recipe => {
 };
 
 /** The bundle of a program of `apps`, with nothing else beside it. It starts in a third of the time of its source. */
-export const bundleOf = (file: string): string => {
+export const bundleProgram = (file: string): string => {
   const recipe = recipeOf(file);
   fill(recipe);
   return join(recipe.folder, basename(file).replace(/\.ts$/, ".js"));
@@ -124,7 +124,7 @@ const dashboard = (): Recipe => ({
 
 /** Copies the bundle of an app to where a release has it. Returns the path of the program. */
 const released = (app: string): string => {
-  const built = bundleOf(`apps/${app}/src/main.ts`);
+  const built = bundleProgram(`apps/${app}/src/main.ts`);
   const folder = join(folderOfBundles(), "release/apps", app, "dist");
   fill({ folder, command: (draft) => ["cp", "-r", dirname(built), draft] });
   return join(folder, basename(built));

@@ -10,7 +10,7 @@ import type { CreateApiKey } from "@realtime-avatar/domain/api-keys/schemas";
 import { OPERATOR_ACTIONS } from "@realtime-avatar/domain/credits/entry";
 import { newId, type SessionId, type TenantId } from "@realtime-avatar/domain/id";
 import { random } from "./random-bytes.ts";
-import { asOwner, callerOf, operatorOrigin, seedKey } from "./seeds.ts";
+import { asOwner, findTestCaller, operatorOrigin, seedKey } from "./seeds.ts";
 
 /** Credit micros of a second in tests. */
 export const PRICE = 1_000_000;
@@ -24,7 +24,7 @@ export const seedCaller = async (
 ): Promise<{ caller: Caller; record: ApiKeyRecord; apiKey: string }> => {
   const all: Partial<CreateApiKey> = { environment: "live", scopes: ["*", "usage:write"] };
   const { record, secret } = await seedKey(db, tenantId, { ...all, ...request }, parent);
-  return { caller: await callerOf(db, secret.keyId), record, apiKey: secret.reveal() };
+  return { caller: await findTestCaller(db, secret.keyId), record, apiKey: secret.reveal() };
 };
 
 /** Makes a movement of the operator; by default a live grant of 100 seconds without a reference. */

@@ -1,6 +1,6 @@
 /** Starts processes of the service as an operator does. Preload this file, so that it can end them after the tests. */
 import { afterAll } from "bun:test";
-import { bundleOf, REPOSITORY, releaseOfApi } from "./bundles.ts";
+import { bundleProgram, REPOSITORY, releaseOfApi } from "./bundles.ts";
 import { within } from "./until.ts";
 
 export { REPOSITORY };
@@ -25,7 +25,7 @@ afterAll(async () => {
 });
 
 /** The environment of a process: of the tests' own variables only those that a program needs to run. */
-export const environmentOf = (variables: Record<string, string>): Record<string, string> => {
+export const processEnvironment = (variables: Record<string, string>): Record<string, string> => {
   const { PATH = "", HOME = "", TMPDIR } = process.env;
   return { PATH, HOME, ...(TMPDIR === undefined ? {} : { TMPDIR }), ...variables };
 };
@@ -34,7 +34,7 @@ export const environmentOf = (variables: Record<string, string>): Record<string,
 export const startProcess = (command: readonly string[], variables: Record<string, string> = {}): RunningProcess => {
   const child = Bun.spawn([...command], {
     // The developer's `.env` must not affect the tests.
-    env: environmentOf(variables),
+    env: processEnvironment(variables),
     cwd: REPOSITORY,
     stdin: "ignore",
     stdout: "pipe",
@@ -98,7 +98,7 @@ export const runToEnd = async (
  * bundle; `source` gives the command for the source.
  */
 export const bun = (file: string, ...args: string[]): string[] =>
-  source(file.startsWith("apps/") ? bundleOf(file) : file, ...args);
+  source(file.startsWith("apps/") ? bundleProgram(file) : file, ...args);
 
 /** The command for a program from its source, under Bun, without the developer's `.env`. */
 export const source = (file: string, ...args: string[]): string[] => [process.execPath, "--no-env-file", file, ...args];

@@ -28,11 +28,11 @@ import type { TestDb } from "./database.ts";
 import { random } from "./random-bytes.ts";
 
 /** The origin of a write by `actor`, by default the operator, now. */
-export const originOf = (actor: Origin["actor"] = null): Origin => {
+export const seedOrigin = (actor: Origin["actor"] = null): Origin => {
   const now = new Date();
   return { actor, requestId: newRequestId(now, random), now, random };
 };
-export const operatorOrigin = (): Origin => originOf();
+export const operatorOrigin = (): Origin => seedOrigin();
 
 /** The same database for what the operator writes: by the owner's client, where the test has one. */
 export const asOwner = (db: Db): Db => {
@@ -78,7 +78,7 @@ export const seedKey = async (
 };
 
 /** The caller that authenticates with this credential. */
-export const callerOf = async (db: Db, keyId: string): Promise<Caller> => {
+export const findTestCaller = async (db: Db, keyId: string): Promise<Caller> => {
   const found = await findCredential(db, keyId);
   if (!found) throw new Error("the credential was not found");
   return found.caller;
@@ -87,7 +87,7 @@ export const callerOf = async (db: Db, keyId: string): Promise<Caller> => {
 /** Creates a root key in live with `*`, by default of a new tenant, and returns it as a caller. */
 export const seedCaller = async (db: Db, tenantId?: TenantId): Promise<Caller> => {
   const { secret } = await seedKey(db, tenantId ?? (await seedTenant(db)), { environment: "live", scopes: ["*"] });
-  return callerOf(db, secret.keyId);
+  return findTestCaller(db, secret.keyId);
 };
 
 /** A new key that the caller creates, not written yet. */
@@ -95,14 +95,14 @@ export const issuedBy = (caller: Caller, request: Partial<CreateApiKey> = {}): R
   issueApiKey({ name: "Key of a test", ...request }, caller, { ...caller, now: new Date(), random });
 
 /** A new avatar of the caller's tenant and environment, not written yet. */
-export const avatarOf = (caller: Caller, fields: Partial<CreateAvatar> = {}): AvatarRecord => {
+export const plannedAvatar = (caller: Caller, fields: Partial<CreateAvatar> = {}): AvatarRecord => {
   const now = new Date();
   const context = { id: newId("ava", now, random), defaultModelId: "m", now };
   return newAvatar({ displayName: "x", sourceKind: "image", ...fields }, { ...caller, ...context });
 };
 
 /** The job that prepares a new avatar, not written yet; null when the avatar has no source. */
-export const preparationOf = ({ tenantId, environment, id, generation }: AvatarRecord): JobRecord | null => {
+export const preparationJob = ({ tenantId, environment, id, generation }: AvatarRecord): JobRecord | null => {
   const runAt = new Date();
   const job = { tenantId, environment, id: newJobId(), targetId: id, generation, runAt } as const;
   return generation === 0 ? null : { ...job, kind: "prepare_avatar" };
@@ -115,14 +115,14 @@ export const newJobId = (): JobId => newId("job", new Date(), random);
 
 /** Writes an avatar with its job, and returns it. */
 export const seedAvatar = async (db: Db, caller: Caller, fields: Partial<CreateAvatar> = {}): Promise<AvatarRecord> => {
-  const avatar = avatarOf(caller, fields);
-  const { kind } = await insertAvatar(db, avatar, preparationOf(avatar), caller, originOf(caller));
+  const avatar = plannedAvatar(caller, fields);
+  const { kind } = await insertAvatar(db, avatar, preparationJob(avatar), caller, seedOrigin(caller));
   if (kind !== "written") throw new Error(`the avatar was not written: ${kind}`);
   return avatar;
 };
 
 /** A new asset of the owner, not written yet: by default an image of 1000 bytes that is uploaded. */
-export const assetOf = (
+export const plannedAsset = (
   { tenantId, environment }: Pick<AssetRecord, "tenantId" | "environment">,
   fields: Partial<AssetRecord> = {},
 ): AssetRecord => {
@@ -135,7 +135,7 @@ export const assetOf = (
 };
 
 /** A new job that processes `asset`, not written yet. */
-export const jobOf = ({ tenantId, environment, id }: AssetRecord, fields: Partial<JobRecord> = {}): JobRecord => {
+export const assetJob = ({ tenantId, environment, id }: AssetRecord, fields: Partial<JobRecord> = {}): JobRecord => {
   const runAt = new Date();
   const job = { tenantId, environment, id: newId("job", runAt, random), targetId: id, runAt } as const;
   return { ...job, kind: "process_asset", generation: 1, ...fields };
@@ -151,7 +151,7 @@ export const seedAsset = async (
 ): Promise<AssetRecord> => {
   const sha256 = "0".repeat(64);
   const error = status === "failed" ? ({ code: "unsupported_type", detail: "Made up by a test." } as const) : null;
-  const asset = assetOf({ tenantId, environment }, { kind, status, sha256, error });
+  const asset = plannedAsset({ tenantId, environment }, { kind, status, sha256, error });
   await asOwner(db).run(
     `insert into assets (tenant_id, id, environment, kind, status, content_type, size_bytes, sha256, public_token,
        reserved_bytes, error_code, error_detail, metadata, version, created_at, updated_at)
@@ -171,7 +171,7 @@ export const seedAsset = async (
 };
 
 /** A claim of `POST /api/v1/avatars`; `text` makes its response recognisable. */
-export const claimOf = (idempotencyKey: string, text = ""): Claim => ({
+export const newClaim = (idempotencyKey: string, text = ""): Claim => ({
   request: "POST /api/v1/avatars",
   idempotencyKey,
   bodyHash: new Uint8Array(32).fill(7),

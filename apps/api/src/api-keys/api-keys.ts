@@ -35,7 +35,7 @@ import type { Dependencies } from "../dependencies.ts";
 import { authentication } from "../http/authenticate.ts";
 import { listHandler } from "../http/list.ts";
 import { operations } from "../http/operation.ts";
-import { grantorOf, isPerson, keyOf, requirePasskey } from "../http/person.ts";
+import { isPerson, requireKey, requirePasskey, toGrantor } from "../http/person.ts";
 import { NO_PARAMETERS, readQuery } from "../http/query.ts";
 import { sendResource } from "../http/response.ts";
 import { type Attempt, execute, type OutcomeOf, type Settled, writtenResource } from "../http/write.ts";
@@ -99,7 +99,7 @@ const CREATE_API_KEY = {
   plan: ({ body, caller, origin, db, dependencies: { config } }: Attempt<CreateApiKey>) => {
     const { tenantId, checkedAt } = caller;
     const { now, random } = origin;
-    const { record, secret } = issueApiKey(body, grantorOf(caller), {
+    const { record, secret } = issueApiKey(body, toGrantor(caller), {
       tenantId,
       checkedAt,
       now,
@@ -124,7 +124,7 @@ const ROTATE_API_KEY = {
   body: RotateApiKey,
   representation: WITH_SECRET,
   plan: ({ body, caller, target, origin, db }: Attempt<RotateApiKey>) => {
-    const rotated = rotatedApiKey(target, body, isPerson(caller) ? grantorOf(caller) : caller, origin.random);
+    const rotated = rotatedApiKey(target, body, isPerson(caller) ? toGrantor(caller) : caller, origin.random);
     const { record, secret } = rotated;
     return {
       response: { version: record.version, body: presentApiKeyWithSecret(record, secret) },
@@ -142,7 +142,7 @@ const UPDATE_API_KEY = {
   body: UpdateApiKey,
   representation: API_KEY,
   plan: ({ db, body, caller, target, origin, expectation: { matches } }: Attempt<UpdateApiKey>) => {
-    const updated = updatedApiKey(target, body, grantorOf(caller), { checkedAt: caller.checkedAt, matches });
+    const updated = updatedApiKey(target, body, toGrantor(caller), { checkedAt: caller.checkedAt, matches });
     const { record } = updated;
     const by = isWider(updated.target, record) ? requirePasskey(caller) : caller;
     return {
@@ -157,7 +157,7 @@ const REVOKE_API_KEY = {
   body: null,
   representation: API_KEY,
   plan: ({ db, caller, target, origin, expectation: { versions, matches } }: Attempt<unknown>) => {
-    const key = revocableApiKey(target, grantorOf(caller), matches);
+    const key = revocableApiKey(target, toGrantor(caller), matches);
     const expected = { version: versions === null ? null : key.version };
     return { response: null, write: () => revokeApiKey(db, key, expected, caller, origin) };
   },
@@ -187,7 +187,7 @@ export const apiKeyRoutes = (dependencies: Dependencies) =>
       "/self",
       ({ caller, request, set }) => {
         readQuery(request, NO_PARAMETERS);
-        const key = keyOf(caller);
+        const key = requireKey(caller);
         return sendResource(API_KEY, presentApiKey(key), key, set);
       },
       { scope: "any", detail: OPERATIONS.getCallingApiKey },
@@ -196,7 +196,7 @@ export const apiKeyRoutes = (dependencies: Dependencies) =>
       "/:id",
       async ({ caller, db, target, request, set }) => {
         readQuery(request, NO_PARAMETERS);
-        const key = visibleApiKey(grantorOf(caller), target);
+        const key = visibleApiKey(toGrantor(caller), target);
         const body = { ...presentApiKey(key), ...(await findCreator(db, key, caller.environment)) };
         return sendResource(WITH_CREATOR, body, key, set);
       },

@@ -17,7 +17,7 @@ import { readBody } from "../http/body.ts";
 import { createNetworkLimit } from "../http/limits/rate-limit.ts";
 import { operations } from "../http/operation.ts";
 import { runWrite } from "../http/problem.ts";
-import { originOf, type RequestContext, withRequestContext } from "../http/request-context.ts";
+import { type RequestContext, requestOrigin, withRequestContext } from "../http/request-context.ts";
 
 /** Maximum number of reports of one client in a minute. */
 const REPORTS_PER_MINUTE = 30;
@@ -50,7 +50,7 @@ export const leakedKeyRoutes = (dependencies: Dependencies) => {
     const find = (db: Db) => findCredential(db.until(context), secret.keyId, null, recentSecrets.tenantOf(secret));
     const stored = await findIn(databases.ofKeyId(secret.keyId), find);
     if (!stored || !verifyApiKey(secret, stored.digest) || !stored.mayReport) return { kind: "ignored" as const };
-    const origin = originOf(dependencies, null, context);
+    const origin = requestOrigin(dependencies, null, context);
     const holder = { credentialKeyId: secret.keyId };
     const db = databases.ofTenant(stored.caller.tenantId).until(context);
     return runWrite(() =>

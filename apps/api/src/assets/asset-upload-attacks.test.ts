@@ -2,7 +2,7 @@
 import { expect, test } from "bun:test";
 import { startApi, TEST_CONFIG, testStorage } from "../../test/support/api.ts";
 import { assetCalls } from "../../test/support/assets.ts";
-import { fileOf, md5Of } from "../../test/support/forms.ts";
+import { createFile, md5Base64 } from "../../test/support/forms.ts";
 import { corsHeaders, readUploadOrigins } from "./upload-cors.ts";
 
 const BYTES = 100_000;
@@ -26,9 +26,9 @@ const api = await startApi(watchedStorage, { config: { ...TEST_CONFIG, maxAssetB
 const key = await api.key();
 const { call, stored } = assetCalls(api, key);
 
-const file = fileOf("image", BYTES);
+const file = createFile("image", BYTES);
 const begin = async () => {
-  const about = { kind: "image", contentType: "image/png", sizeBytes: BYTES, md5: md5Of(file) };
+  const about = { kind: "image", contentType: "image/png", sizeBytes: BYTES, md5: md5Base64(file) };
   const { status, body } = await call("POST", "/uploads", about);
   expect(status).toBe(201);
   return body;

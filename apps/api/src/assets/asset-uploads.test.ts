@@ -6,7 +6,7 @@ import { ASSET_LIMITS } from "@realtime-avatar/domain/assets/limits";
 import { until } from "@realtime-avatar/testing/until";
 import { type Answer, rowCounts, startApi } from "../../test/support/api.ts";
 import { assetCalls } from "../../test/support/assets.ts";
-import { fileOf, filePart, formOf, md5Of, PNG, sha256Of, typeOf } from "../../test/support/forms.ts";
+import { createFile, encodeForm, filePart, formType, md5Base64, PNG, sha256Hex } from "../../test/support/forms.ts";
 import { MAX_FORM_BYTES } from "./receive-file.ts";
 
 const api = await startApi();
@@ -22,7 +22,7 @@ describe("an upload by a form", () => {
     const { id, tenantId, publicUrl } = answer.body;
     expect(answer.body).toMatchObject({
       ...{ environment: "live", kind: "image", status: "uploaded", contentType: "image/png", sizeBytes: PNG.length },
-      ...{ sha256: sha256Of(PNG), error: null, originalFilename: "../ada.png", metadata: {} },
+      ...{ sha256: sha256Hex(PNG), error: null, originalFilename: "../ada.png", metadata: {} },
     });
     expect(publicUrl).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/public\/assets\/[A-Za-z0-9_-]{43}$/);
     expect([answer.headers.get("location"), answer.headers.get("etag")]).toEqual([`/api/v1/assets/${id}`, '"1"']);
@@ -41,7 +41,7 @@ describe("an upload by a form", () => {
     async (kind) => {
       const before = [await rowCounts(api.database), await stored()];
       const { maxBytes } = ASSET_LIMITS[kind];
-      const answer = await upload(fileOf(kind, maxBytes + 1));
+      const answer = await upload(createFile(kind, maxBytes + 1));
       expect(outcome(answer).slice(0, 2)).toEqual([413, "body_too_large"]);
       expect(answer.body.detail).toContain(`${maxBytes / 1024 / 1024} MiB`);
       expect([await rowCounts(api.database), await stored()]).toEqual(before);
@@ -54,11 +54,11 @@ describe("an upload by a form", () => {
     ["multipart/form-data2; boundary=x", ""],
     ["multipart/mixed; boundary=x", ""],
     ["", ""],
-    [typeOf(), "gzip"],
-    [typeOf(), "identity"],
+    [formType(), "gzip"],
+    [formType(), "identity"],
   ])("an uploaded form, of type %j and encoding %j: 415", async (type, encoding) => {
     const headers = { "content-type": type, ...(encoding && { "content-encoding": encoding }) };
-    for (const body of ["x", formOf([filePart(PNG)])]) {
+    for (const body of ["x", encodeForm([filePart(PNG)])]) {
       const answer = await api.call("POST", "/api/v1/assets", { key, body, headers });
       expect(outcome(answer).slice(0, 2)).toEqual([415, "unsupported_media_type"]);
     }
@@ -79,9 +79,9 @@ describe("an upload by a form", () => {
   test("an uploaded form, its client gone: nothing left", async () => {
     const before = [await rowCounts(api.database), await stored()];
     const { hostname, port } = new URL(api.url);
-    const form = formOf([filePart(fileOf("image", 1_000_000))]);
+    const form = encodeForm([filePart(createFile("image", 1_000_000))]);
     for (const length of [`Content-Length: ${form.length}`, "Transfer-Encoding: chunked"]) {
-      const headers = `Host: x\r\nAuthorization: Bearer ${key}\r\nContent-Type: ${typeOf()}\r\n${length}`;
+      const headers = `Host: x\r\nAuthorization: Bearer ${key}\r\nContent-Type: ${formType()}\r\n${length}`;
       const socket = connect(Number(port), hostname);
       socket.write(`POST /api/v1/assets HTTP/1.1\r\n${headers}\r\n\r\n`);
       const start = form.subarray(0, 300_000);
@@ -133,7 +133,7 @@ describe("an upload by a form", () => {
 
 describe("an upload by a signed PUT", () => {
   const request = (file: Uint8Array, more = {}) => ({
-    ...{ kind: "image", contentType: "image/png", sizeBytes: file.byteLength, md5: md5Of(file) },
+    ...{ kind: "image", contentType: "image/png", sizeBytes: file.byteLength, md5: md5Base64(file) },
     ...more,
   });
   const send = async (
@@ -196,7 +196,7 @@ describe("an upload by a signed PUT", () => {
       [await send(target, Buffer.concat([PNG, PNG])), 422],
       [await send(target, PNG.subarray(1)), 422],
       [await send(target, PNG, { "Content-Type": "text/html" }), 422],
-      [await send(target, PNG, { "Content-MD5": md5Of(other) }), 422],
+      [await send(target, PNG, { "Content-MD5": md5Base64(other) }), 422],
       [await send(altered(claims, Buffer.from(forged).toString("base64url")), PNG), 404],
       [await send(altered(".", "."), PNG, { "Content-MD5": "" }), 422],
       [await send({ ...target, url: `${target.url}x` }, PNG), 404],
@@ -222,7 +222,7 @@ describe("an upload by a signed PUT", () => {
 
   test("a signed upload, its bytes of another type or kind: 422, and only deletion is left", async () => {
     const text = Buffer.from("hello, world");
-    const wav = fileOf("audio", 1000);
+    const wav = createFile("audio", 1000);
     for (const [file, code] of [
       [text, "unsupported_file"],
       [wav, "asset_kind_mismatch"],

@@ -18,7 +18,7 @@ import { withMembers } from "../http/response.ts";
 import { type Attempt, execute, executeWithBody, type OutcomeOf } from "../http/write.ts";
 import { openBody } from "./body-reader.ts";
 import { COMPLETE_UPLOAD } from "./complete-upload.ts";
-import { checkRoom, insertOf, processingJob, settleInsert } from "./create-asset.ts";
+import { assetInsert, checkRoom, processingJob, settleInsert } from "./create-asset.ts";
 import { checkFormType, FORM_OVERHEAD_BYTES } from "./form.ts";
 import { formTooLarge, MAX_FORM_BYTES, type ReceivedFile, receiveUpload } from "./receive-file.ts";
 import type { SpoolFile } from "./spool.ts";
@@ -88,7 +88,7 @@ const UPLOAD_ASSET = {
         version: asset.version,
         body: presentAsset(asset, dependencies.assetOrigin()),
       },
-      write: insertOf(attempt, asset, processingJob(asset, origin)),
+      write: assetInsert(attempt, asset, processingJob(asset, origin)),
     };
   },
   settle: (outcome: OutcomeOf<typeof insertAsset>, attempt: Attempt<StoredUpload>) => {
@@ -132,7 +132,7 @@ const CREATE_UPLOAD = {
     const resource = { ...presentAsset(asset, dependencies.assetOrigin()), upload };
     return {
       response: { location: locationOf(id), version: asset.version, body: resource },
-      write: insertOf(attempt, asset, null),
+      write: assetInsert(attempt, asset, null),
     };
   },
   settle: settleInsert,

@@ -198,9 +198,9 @@ test("an upload, beyond the quota: 409; a replay: still 201", async () => {
   );
   expect((await ask(bytes, "POST", "/remote", remote)).status).toBe(201);
   const before = await stored();
-  const { formOf, filePart, typeOf } = await import("../../test/support/forms.ts");
-  const form = formOf([filePart(PNG, "again.png")]);
-  const replay = await ask(full, "POST", "", form, typeOf());
+  const { encodeForm, filePart, formType } = await import("../../test/support/forms.ts");
+  const form = encodeForm([filePart(PNG, "again.png")]);
+  const replay = await ask(full, "POST", "", form, formType());
   expect([replay.status, replay.text.length]).toEqual([201, first.text.length]);
   expect((await upload(PNG, { by })).status).toBe(201);
   expect((await stored()).length).toBe(before.length + 1);

@@ -18,7 +18,7 @@ import { operations } from "../http/operation.ts";
 import { NO_PARAMETERS, readQuery } from "../http/query.ts";
 import { sendResource } from "../http/response.ts";
 import { type Attempt, execute, type Settled, writtenResource } from "../http/write.ts";
-import { insertOf, processingJob, settleInsert } from "./create-asset.ts";
+import { assetInsert, processingJob, settleInsert } from "./create-asset.ts";
 import { removeAllFiles } from "./stored-file.ts";
 
 const OPERATIONS = operations({
@@ -71,7 +71,7 @@ const IMPORT_ASSET = {
     const resource = presentAsset(asset, dependencies.assetOrigin());
     return {
       response: { location: `/api/v1/assets/${id}`, version: asset.version, body: resource },
-      write: insertOf(attempt, asset, processingJob(asset, origin)),
+      write: assetInsert(attempt, asset, processingJob(asset, origin)),
     };
   },
   settle: settleInsert,

@@ -97,7 +97,7 @@ export const openBody = (
  * The rest of a body as a stream, which reads a piece when it is asked for one. The reader must be done with a piece when it
  * asks for the next.
  */
-export const streamOf = (body: BodyReader): ReadableStream<Uint8Array> => {
+export const readableStream = (body: BodyReader): ReadableStream<Uint8Array> => {
   let piece: Uint8Array | null = null;
   return new ReadableStream<Uint8Array>(
     {

@@ -9,7 +9,7 @@ import {
   presentAsset,
   uploadKey,
 } from "@realtime-avatar/domain/assets/asset";
-import { contentTypeOf, MAGIC_BYTES } from "@realtime-avatar/domain/assets/magic";
+import { detectContentType, MAGIC_BYTES } from "@realtime-avatar/domain/assets/magic";
 import { describeRefusedType } from "@realtime-avatar/domain/assets/refused-type";
 import { Asset, CompleteUpload } from "@realtime-avatar/domain/assets/schemas";
 import { ASSET_TRANSITIONS, type AssetStatus, USABLE_STATUSES } from "@realtime-avatar/domain/assets/status";
@@ -63,7 +63,7 @@ const inspect = (
       detail: `The file has ${sizeBytes} bytes, and ${asset.reservedBytes} were declared. Send that file, or create another upload.`,
     };
   }
-  const magic = contentTypeOf(head);
+  const magic = detectContentType(head);
   if (magic === null) return { code: "unsupported_file", detail: describeRefusedType(head, [asset.kind]) };
   const { kind, contentType } = magic;
   if (kind === asset.kind) return { contentType };

@@ -36,7 +36,7 @@ export const processingJob = (asset: AssetRecord, { now, random }: Origin): JobR
 });
 
 /** The insert of a new asset, as the plan of a write has it. `job` processes its file; null when the file is still to come. */
-export const insertOf =
+export const assetInsert =
   (
     { db, caller, origin, dependencies }: Pick<Attempt<unknown>, "db" | "caller" | "origin" | "dependencies">,
     asset: AssetRecord,

@@ -29,7 +29,7 @@ import { entityTag, hasTag } from "../http/conditional.ts";
 import { clientNetwork } from "../http/limits/client-address.ts";
 import { type RequestContext, withRequestContext } from "../http/request-context.ts";
 import type { ResponseHead } from "../http/response.ts";
-import { type RequestedRange, rangeOf } from "./range.ts";
+import { parseRange, type RequestedRange } from "./range.ts";
 
 const HEADERS = {
   "accept-ranges": "bytes",
@@ -93,7 +93,7 @@ const animatedFile = manifestPicture((manifest, { previewFile }) => animatedPict
 const requestedRange = ({ headers, method }: Request, tag: string, sizeBytes: number): RequestedRange => {
   if (method !== "GET") return { kind: "whole" };
   const condition = headers.get("if-range");
-  return condition === null || condition === tag ? rangeOf(headers.get("range"), sizeBytes) : { kind: "whole" };
+  return condition === null || condition === tag ? parseRange(headers.get("range"), sizeBytes) : { kind: "whole" };
 };
 
 /**

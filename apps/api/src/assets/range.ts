@@ -11,7 +11,7 @@ export type RequestedRange =
 const BYTES = /^bytes=(\d{0,15})-(\d{0,15})$/i;
 
 /** The range that the header `Range` asks for, of a file of `sizeBytes`; null: there is no header. */
-export const rangeOf = (header: string | null, sizeBytes: number): RequestedRange => {
+export const parseRange = (header: string | null, sizeBytes: number): RequestedRange => {
   const [, first = "", last = ""] = BYTES.exec(header ?? "") ?? [];
   if (first === "" && last === "") return { kind: "whole" };
   if (first === "") {

@@ -6,14 +6,14 @@ import { Problem } from "@realtime-avatar/domain/problem";
 import { fileFolder } from "@realtime-avatar/testing/fixture";
 import {
   BOUNDARY,
+  createFile,
+  encodeForm,
   fieldPart,
-  fileOf,
   filePart,
-  formOf,
+  formType,
   type Part,
   PNG,
-  sha256Of,
-  typeOf,
+  sha256Hex,
 } from "../../test/support/forms.ts";
 import type { RequestContext } from "../http/request-context.ts";
 import { openBody } from "./body-reader.ts";
@@ -49,7 +49,7 @@ const context = (): RequestContext => ({
 type Options = { type?: string; stallMs?: number };
 /** Receives a form; the outcome with what was spooled. */
 const receive = async (pieces: Iterable<Uint8Array> | AsyncIterable<Uint8Array>, options: Options = {}) => {
-  const { type = typeOf(), stallMs = 30_000 } = options;
+  const { type = formType(), stallMs = 30_000 } = options;
   const request = new Request("http://x/", { method: "POST", body: streamed(pieces) });
   const result = await spool
     .withFile(async (file) => {
@@ -78,15 +78,15 @@ describe("the upload form, received", () => {
   test.each([1, 2, 3, 7, 64, 511, 1 << 16])(
     "a form in pieces of %d bytes, parts in either order: the file is received",
     async (size) => {
-      const file = fileOf("image", 5000, true);
+      const file = createFile("image", 5000, true);
       for (const parts of [
         [filePart(file), fieldPart("kind", "image")],
         [fieldPart("kind", "image"), filePart(file)],
       ]) {
-        const result = await receive(cut(formOf(parts), size));
+        const result = await receive(cut(encodeForm(parts), size));
         expect(result).toEqual({
           received: {
-            ...{ kind: "image", contentType: "image/jpeg", sizeBytes: 5000, sha256: sha256Of(file) },
+            ...{ kind: "image", contentType: "image/jpeg", sizeBytes: 5000, sha256: sha256Hex(file) },
             ...{ originalFilename: "ada.jpg", declaredKind: "image" },
           },
           spooled: new Uint8Array(file),
@@ -96,7 +96,7 @@ describe("the upload form, received", () => {
   );
 
   test("a form, without a kind, with a tiny file, or with a file that looks like a boundary: received", async () => {
-    expect(await receive([formOf([filePart(PNG)])])).toMatchObject({
+    expect(await receive([encodeForm([filePart(PNG)])])).toMatchObject({
       received: { kind: "image", contentType: "image/png", sizeBytes: PNG.length, declaredKind: null },
     });
     const near = Buffer.concat([
@@ -104,14 +104,14 @@ describe("the upload form, received", () => {
       Buffer.from(`\r\n--${BOUNDARY.slice(0, -1)}\r\n--\r\n\r\n--${BOUNDARY}x`.slice(0, 40)),
     ]);
     for (const size of [1, 17, 4096]) {
-      expect(await receive(cut(formOf([filePart(near)]), size))).toMatchObject({
-        received: { sha256: sha256Of(near) },
+      expect(await receive(cut(encodeForm([filePart(near)]), size))).toMatchObject({
+        received: { sha256: sha256Hex(near) },
       });
     }
   });
 
   test("a form, with a preamble and an epilogue: both are ignored", async () => {
-    const form = Buffer.concat([Buffer.from("preamble\r\n"), formOf([filePart(PNG)]), Buffer.from("epilogue")]);
+    const form = Buffer.concat([Buffer.from("preamble\r\n"), encodeForm([filePart(PNG)]), Buffer.from("epilogue")]);
     expect(await outcome(form)).toBe("received");
   });
 
@@ -124,9 +124,9 @@ describe("the upload form, received", () => {
         [maxBytes, "received"],
         [maxBytes + 1, "body_too_large"],
       ] as const) {
-        const start = fileOf(kind, 64 * 1024);
+        const start = createFile(kind, 64 * 1024);
         const pieces = function* () {
-          const [before = "", after = ""] = formOf([filePart("@")])
+          const [before = "", after = ""] = encodeForm([filePart("@")])
             .toString()
             .split("@");
           yield Buffer.from(before);
@@ -151,7 +151,7 @@ describe("the upload form, refused", () => {
   test("a form, with a GIF and a kind: the error says what was sent, and what that kind allows", async () => {
     const gif = filePart("GIF89a\x01\x00\x01\x00", "a.png");
     const detailOf = async (...fields: Part[]): Promise<unknown> => {
-      const result = await receive([formOf([...fields, gif])]);
+      const result = await receive([encodeForm([...fields, gif])]);
       return result instanceof Problem ? result.extras.errors?.[0]?.detail : null;
     };
     expect(await detailOf(fieldPart("kind", "image"))).toBe(
@@ -215,17 +215,17 @@ describe("the upload form, refused", () => {
     ["a header without a colon", [part("Content-Disposition"), image], "malformed_request"],
     ["17 parts that are not form data", Array.from({ length: 17 }, () => part("X: y")), "malformed_request"],
   ] satisfies [string, Part[], string][])("a form, with %s: the error names the part", async (_, parts, expected) => {
-    expect(await outcome(formOf(parts))).toBe(expected);
+    expect(await outcome(encodeForm(parts))).toBe(expected);
     // In small pieces as well.
-    expect(outcomeOf(await receive(cut(formOf(parts), 100)))).toBe(expected);
+    expect(outcomeOf(await receive(cut(encodeForm(parts), 100)))).toBe(expected);
   });
 
   test.each([
-    ["without the last boundary", formOf([image], { end: false })],
-    ["that ends in a file", formOf([image]).subarray(0, 150)],
-    ["that ends in the headers of a part", formOf([image]).subarray(0, 60)],
-    ["that ends in the last boundary", formOf([image]).subarray(0, -4)],
-    ["of another boundary", formOf([image], { boundary: "other" })],
+    ["without the last boundary", encodeForm([image], { end: false })],
+    ["that ends in a file", encodeForm([image]).subarray(0, 150)],
+    ["that ends in the headers of a part", encodeForm([image]).subarray(0, 60)],
+    ["that ends in the last boundary", encodeForm([image]).subarray(0, -4)],
+    ["of another boundary", encodeForm([image], { boundary: "other" })],
     ["that is empty", new Uint8Array(0)],
     ["that is JSON", Buffer.from('{"file":"x"}')],
   ])("a form, %s: 400", async (_, form) => {
@@ -238,13 +238,13 @@ describe("the upload form, refused", () => {
     "multipart/form-data; bound=x",
     "multipart/form-data;;",
   ])("a form, with the type %j: 400", async (type) =>
-    expect(await outcome(formOf([image]), { type })).toBe("malformed_request"),
+    expect(await outcome(encodeForm([image]), { type })).toBe("malformed_request"),
   );
 
   test("a form, its file never ends: 413 at the limit of the kind", async () => {
     let sent = 0;
     const endless = async function* () {
-      yield formOf([filePart(fileOf("image", 1000))], { end: false });
+      yield encodeForm([filePart(createFile("image", 1000))], { end: false });
       for (;;) {
         sent += 64 * 1024;
         yield new Uint8Array(64 * 1024);
@@ -258,7 +258,7 @@ describe("the upload form, refused", () => {
     "a form, with %s that never ends: 413 at the limit of the form",
     async (where) => {
       const endless = async function* () {
-        if (where === "an epilogue") yield formOf([image]);
+        if (where === "an epilogue") yield encodeForm([image]);
         for (;;) yield new Uint8Array(1024 * 1024);
       };
       expect(outcomeOf(await receive(endless()))).toBe("body_too_large");
@@ -270,7 +270,7 @@ describe("the upload form, refused", () => {
     const endless = async function* () {
       for (;;) {
         parts++;
-        yield formOf([part("X: y")], { end: false });
+        yield encodeForm([part("X: y")], { end: false });
       }
     };
     expect(outcomeOf(await receive(endless()))).toBe("malformed_request");
@@ -278,7 +278,7 @@ describe("the upload form, refused", () => {
   });
 
   test("a form, it stops or is too slow: 400, retryable, and the connection closes", async () => {
-    const [start = "", end = ""] = formOf([filePart(`${PNG.toString("latin1")}@`)])
+    const [start = "", end = ""] = encodeForm([filePart(`${PNG.toString("latin1")}@`)])
       .toString("latin1")
       .split("@");
     const silent = async function* () {
@@ -302,7 +302,7 @@ describe("the upload form, refused", () => {
 
   test("a form, its connection breaks: 400", async () => {
     const broken = async function* () {
-      yield formOf([image]).subarray(0, 150);
+      yield encodeForm([image]).subarray(0, 150);
       throw new Error("ECONNRESET");
     };
     expect(outcomeOf(await receive(broken()))).toBe("malformed_request");
@@ -327,7 +327,7 @@ describe("the name of a file", () => {
     ["characters that change the direction of text or break lines", "a\u202e\u061c\u2028gpj.exe", "agpj.exe"],
     ["line breaks alone", "%0D%0A", null],
   ])("the name, %s (%s): read as %s", async (_case, filename, expected) => {
-    expect(await receive([formOf([filePart(PNG, filename)])])).toMatchObject({
+    expect(await receive([encodeForm([filePart(PNG, filename)])])).toMatchObject({
       received: { originalFilename: expected },
     });
   });
@@ -337,7 +337,7 @@ describe("the name of a file", () => {
       [`Content-Disposition: form-data; filename="a\\"; name="file"`, "a\\"],
       [`Content-Disposition: form-data; name="file"; filename*=UTF-8''a%00%0d%0a%1b%7f.png`, "a.png"],
     ] as const) {
-      expect(await receive([formOf([{ headers, content: PNG }])])).toMatchObject({
+      expect(await receive([encodeForm([{ headers, content: PNG }])])).toMatchObject({
         received: { originalFilename: expected },
       });
     }
@@ -357,7 +357,7 @@ describe("the name of a file", () => {
 
   test("in a malformed header: malformed_request, and not a missing file", async () => {
     const headers = 'Content-Disposition: form-data; name="file"; filename="a"; b';
-    expect(outcomeOf(await receive([formOf([{ headers, content: PNG }])]))).toBe("malformed_request");
+    expect(outcomeOf(await receive([encodeForm([{ headers, content: PNG }])]))).toBe("malformed_request");
   });
 
   test("without an unpaired surrogate, and absent: null", () => {

@@ -1,7 +1,7 @@
 /** Receives the file of a form into the spool. Its first bytes decide what it is, and its size is bounded by its kind. */
 import { createHash } from "node:crypto";
 import { ASSET_KINDS, ASSET_LIMITS, type AssetKind, inMib, MAKE_SMALLER } from "@realtime-avatar/domain/assets/limits";
-import { contentTypeOf, MAGIC_BYTES, type Magic } from "@realtime-avatar/domain/assets/magic";
+import { detectContentType, MAGIC_BYTES, type Magic } from "@realtime-avatar/domain/assets/magic";
 import { describeRefusedType } from "@realtime-avatar/domain/assets/refused-type";
 import { UploadFields } from "@realtime-avatar/domain/assets/schemas";
 import { Problem, validationFailed } from "@realtime-avatar/domain/problem";
@@ -46,7 +46,7 @@ export const formTooLarge = (): Problem => {
 
 /** What a file is. Throws the problem `validation_failed` when it is not accepted, or not of the kind that was declared. */
 export const identify = (firstBytes: Uint8Array, declaredKind: string | null, name: string): Magic => {
-  const magic = contentTypeOf(firstBytes);
+  const magic = detectContentType(firstBytes);
   if (magic === null) {
     const kinds = ASSET_KINDS.filter((kind) => declaredKind === null || kind === declaredKind);
     throw validationFailed([fieldError(name, "unsupported_file", describeRefusedType(firstBytes, kinds))]);

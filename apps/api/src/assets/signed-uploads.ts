@@ -14,7 +14,7 @@ import type { Dependencies } from "../dependencies.ts";
 import { clientNetwork } from "../http/limits/client-address.ts";
 import type { RouteDetail } from "../http/operation.ts";
 import { type RequestContext, withRequestContext } from "../http/request-context.ts";
-import { openBody, streamOf } from "./body-reader.ts";
+import { openBody, readableStream } from "./body-reader.ts";
 import { corsHeaders, preflightHeaders } from "./upload-cors.ts";
 
 /** Its address comes from another operation, and depends on the store. */
@@ -74,7 +74,7 @@ export const signedUploadRoutes = ({ databases, storage, uploadSlots, clock, pee
           const tooLarge = () => wrongHeader("size");
           const body = openBody(request, requestContext, { maxBytes: upload.sizeBytes, tooLarge, place });
           try {
-            const received = await served.receive(upload, streamOf(body));
+            const received = await served.receive(upload, readableStream(body));
             if (received.kind === "refused") throw wrongHeader(received.reason);
           } finally {
             body.close();

@@ -18,14 +18,14 @@ const FURTHER: Record<AssetKind, readonly string[]> = {
 };
 
 /** The limits of a kind, one after the other: `image/jpeg, image/png or image/webp; at most 16 MiB; …`. */
-export const limitsOf = (kind: AssetKind): string => {
+export const describeLimits = (kind: AssetKind): string => {
   const types: readonly string[] = ASSET_LIMITS[kind].contentTypes;
   const list = `${types.slice(0, -1).join(", ")} or ${types.at(-1)}`;
   return [list, `at most ${inMib(ASSET_LIMITS[kind].maxBytes)}`, ...FURTHER[kind]].join("; ");
 };
 
 /** The limits of all kinds, as a list in Markdown. */
-export const LIMITS_TEXT = ASSET_KINDS.map((kind) => `- \`${kind}\`: ${limitsOf(kind)}`).join("\n");
+export const LIMITS_TEXT = ASSET_KINDS.map((kind) => `- \`${kind}\`: ${describeLimits(kind)}`).join("\n");
 
 /** How the name of a file becomes `originalFilename`. */
 const FILENAME_TEXT =

@@ -7,7 +7,7 @@ import {
   type AuditPageRequest,
   readAuditPage,
 } from "@realtime-avatar/domain/audit";
-import { fileQueryOf } from "@realtime-avatar/domain/lists/csv";
+import { fileQuery } from "@realtime-avatar/domain/lists/csv";
 import { Elysia } from "elysia";
 import type { Dependencies } from "../dependencies.ts";
 import { authentication } from "../http/authenticate.ts";
@@ -26,7 +26,7 @@ const OPERATIONS = operations({
   exportAuditEvents: {
     summary: "Export the audit trail",
     description: `The events of the list, as a file. ${CSV_DESCRIPTION}`,
-    query: fileQueryOf(AUDIT_EVENT_LIST),
+    query: fileQuery(AUDIT_EVENT_LIST),
     success: { status: 200, description: "The events.", file: "csv" },
   },
 });

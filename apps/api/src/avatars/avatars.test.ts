@@ -5,7 +5,7 @@ import { isId } from "@realtime-avatar/domain/id";
 import { validate } from "@realtime-avatar/domain/schema";
 import { rowCounts, startApi } from "../../test/support/api.ts";
 import { assetCalls } from "../../test/support/assets.ts";
-import { fileOf } from "../../test/support/forms.ts";
+import { createFile } from "../../test/support/forms.ts";
 
 const PATH = "/api/v1/avatars";
 
@@ -28,7 +28,7 @@ describe("the creation of an avatar", () => {
       displayName: "Ada 👩‍🚀",
       sourceKind: "video",
       modelId: "m-2",
-      sourceAssetId: (await makeAsset({ by: live }, fileOf("video", 100))).id,
+      sourceAssetId: (await makeAsset({ by: live }, createFile("video", 100))).id,
       defaultVoiceId: "voice-12",
       settings: { speed: 1.5, nested: { deep: [1, null, true, "x"] } },
       metadata: { "": "", order: "ä" },

@@ -1,5 +1,5 @@
 /** `/api/v1/models` */
-import { ModelPage, modelsOf } from "@realtime-avatar/domain/avatars/models";
+import { listModels, ModelPage } from "@realtime-avatar/domain/avatars/models";
 import { Elysia } from "elysia";
 import type { Dependencies } from "../dependencies.ts";
 import { authentication } from "../http/authenticate.ts";
@@ -19,7 +19,7 @@ const OPERATIONS = operations({
 const MODELS = { schema: ModelPage, toText: JSON.stringify };
 
 export const modelRoutes = (dependencies: Dependencies) => {
-  const data = modelsOf(dependencies.config.defaultAvatarModelId);
+  const data = listModels(dependencies.config.defaultAvatarModelId);
   return new Elysia({ name: "models", prefix: "/api/v1/models" }).use(authentication(dependencies)).get(
     "",
     ({ request, set }) => {

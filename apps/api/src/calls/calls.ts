@@ -46,7 +46,7 @@ import { checkHeadroom, countRefusal, OPENING_PROBLEMS, openingRefused, openWith
 import type { Dependencies } from "../dependencies.ts";
 import { authentication } from "../http/authenticate.ts";
 import { operations } from "../http/operation.ts";
-import { keyOf } from "../http/person.ts";
+import { requireKey } from "../http/person.ts";
 import type { RequestContext } from "../http/request-context.ts";
 import { type Attempt, execute, type OutcomeOf, type Settled } from "../http/write.ts";
 import { dispatchOf } from "./agents/agent.ts";
@@ -124,7 +124,7 @@ const restoreRoom = async (response: string, attempt: StartAttempt): Promise<voi
 /** A start that is repeated: while nobody has joined, the same grant; then one with which the person comes back to the call. */
 const restoreCall = async (response: string, attempt: StartAttempt): Promise<string | null> => {
   const { session_id } = JSON.parse(response) as PlannedGrant;
-  const call = await findCallToResume(attempt.db, keyOf(attempt.caller), session_id);
+  const call = await findCallToResume(attempt.db, requireKey(attempt.caller), session_id);
   if (call === null || !call.isOpen) return null;
   if (call.isStarted && canResume(call)) return resumeStarted(call, attempt);
   await restoreRoom(response, attempt);
@@ -185,7 +185,7 @@ const startOperation = (prices: Prices, hasAgent: boolean, dependencies: Pick<De
   },
   /** A call that cannot be held is refused before its response is made: a refusal stays cheap. */
   lookUp: async ({ body, db, caller: anyCaller, origin, dependencies }: StartAttempt): Promise<StartBasis> => {
-    const caller = keyOf(anyCaller);
+    const caller = requireKey(anyCaller);
     const { config, instance, rooms } = realtimeOf(dependencies);
     if (!rooms.isAvailable()) throw livekitUnavailable();
     const terms = { priceCreditMicrosPerSecond: prices.call, instance: await instance(db) };
@@ -199,7 +199,7 @@ const startOperation = (prices: Prices, hasAgent: boolean, dependencies: Pick<De
     { db, caller: anyCaller, origin, dependencies, requestContext }: StartAttempt,
     { token, longestSeconds, ...planned }: StartBasis,
   ) => {
-    const caller = keyOf(anyCaller);
+    const caller = requireKey(anyCaller);
     const { metadata } = planned.session;
     const conversation = hasAgent ? null : { price: prices.conversation, ...namedByStart(planned.input) };
     const transcript =
@@ -249,9 +249,9 @@ const startOperation = (prices: Prices, hasAgent: boolean, dependencies: Pick<De
         throw new TypeError("a start brings no token");
       case "insufficient_credits":
       case "spend_limit_exceeded":
-        throw await openingRefused(outcome, { ...session, price: outcome.price }, db, keyOf(caller));
+        throw await openingRefused(outcome, { ...session, price: outcome.price }, db, requireKey(caller));
       default:
-        throw await openingRefused(outcome, session, db, keyOf(caller));
+        throw await openingRefused(outcome, session, db, requireKey(caller));
     }
   },
   restore: restoreCall,
@@ -263,7 +263,7 @@ const RELEASE_CALL = {
   plan: ({ db, body, caller, origin }: Attempt<ReleaseCall>) => ({
     response: { version: null, body: { ok: true } },
     write: (claim: Claim | null) =>
-      releaseCall(db, releaseTarget(body), { reason: body.reason ?? null }, keyOf(caller), origin, claim),
+      releaseCall(db, releaseTarget(body), { reason: body.reason ?? null }, requireKey(caller), origin, claim),
   }),
   settle: (
     outcome: OutcomeOf<typeof releaseCall>,

@@ -9,7 +9,7 @@ import { avatarNotReady } from "../credits/opening.ts";
 import type { Dependencies } from "../dependencies.ts";
 import { authentication } from "../http/authenticate.ts";
 import { operations } from "../http/operation.ts";
-import { keyOf } from "../http/person.ts";
+import { requireKey } from "../http/person.ts";
 import { type Attempt, execute, type OutcomeOf, type Settled } from "../http/write.ts";
 import { realtimeOf } from "./realtime.ts";
 
@@ -33,7 +33,7 @@ const PREPARE_CALL = {
     if (!isId("ava", avatar_id)) throw notFound();
     return {
       response: { version: null, body: { avatar_id, expires_in_seconds: PREPARED_SECONDS } },
-      write: (claim: Claim | null) => preloadAvatar(db, avatar_id, keyOf(caller), origin, claim),
+      write: (claim: Claim | null) => preloadAvatar(db, avatar_id, requireKey(caller), origin, claim),
     };
   },
   settle: (

@@ -10,7 +10,7 @@ import type { SessionId } from "@realtime-avatar/domain/id";
 import { notFound, Problem } from "@realtime-avatar/domain/problem";
 import { mintToken } from "@realtime-avatar/livekit/tokens";
 import { operations } from "../http/operation.ts";
-import { keyOf } from "../http/person.ts";
+import { requireKey } from "../http/person.ts";
 import { responseText } from "../http/response.ts";
 import type { Attempt, OutcomeOf, Settled } from "../http/write.ts";
 import { realtimeOf } from "./realtime.ts";
@@ -47,7 +47,7 @@ const resumeInRoom = async (
   { db, caller: anyCaller, dependencies, requestContext }: AnyAttempt,
   claim: Claim | null,
 ): Promise<OutcomeOf<typeof resumeCall> | { kind: "superseded" | "unavailable" }> => {
-  const caller = keyOf(anyCaller);
+  const caller = requireKey(anyCaller);
   const { tenantId } = caller;
   const { room_name } = grant;
   const sessionId = grant.session_id as SessionId;
@@ -94,7 +94,7 @@ export const RESUME_CALL = {
   lookUp: async (attempt: ResumeAttempt): Promise<NextRoom> => {
     const { db, body, caller, dependencies } = attempt;
     if (!realtimeOf(dependencies).rooms.isAvailable()) refuse("unavailable");
-    const call = await findCallToResume(db, keyOf(caller), body.session_id);
+    const call = await findCallToResume(db, requireKey(caller), body.session_id);
     if (call === null) throw notFound();
     return nextRoomOf(call, attempt);
   },
@@ -121,7 +121,7 @@ export const RESUME_CALL = {
   restore: async (response: string, attempt: ResumeAttempt): Promise<null> => {
     const { db, caller, dependencies, requestContext } = attempt;
     const { session_id, room_name } = JSON.parse(response) as CallGrant;
-    const call = await findCallToResume(db, keyOf(caller), session_id);
+    const call = await findCallToResume(db, requireKey(caller), session_id);
     if (call === null || !call.isOpen) return null;
     const realtime = realtimeOf(dependencies);
     const { sessionId, roomNumber, isRoomPending } = call;

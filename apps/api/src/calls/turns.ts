@@ -17,7 +17,7 @@ import { Elysia } from "elysia";
 import type { Dependencies } from "../dependencies.ts";
 import { authentication } from "../http/authenticate.ts";
 import { operations } from "../http/operation.ts";
-import { keyOf } from "../http/person.ts";
+import { requireKey } from "../http/person.ts";
 import { NO_PARAMETERS, readQuery } from "../http/query.ts";
 import { sendResource } from "../http/response.ts";
 import { type Attempt, execute, type OutcomeOf, type Settled } from "../http/write.ts";
@@ -85,7 +85,7 @@ const CREATE_TURN = {
     return {
       response: { status: 202 as const, version: 1, body: queued },
       write: (claim: Claim | null) =>
-        createTurn(db, { ...turn, text, instructions, interrupt }, keyOf(caller), origin, claim),
+        createTurn(db, { ...turn, text, instructions, interrupt }, requireKey(caller), origin, claim),
     };
   },
   settle,
@@ -101,7 +101,7 @@ const INTERRUPT_CALL = {
     const interruption = { id, sessionId, kind: "interrupt" as const, text: null, instructions: null, interrupt: true };
     return {
       response: { status: 202 as const, version: null, body: { session_id: sessionId } },
-      write: (claim: Claim | null) => createTurn(db, interruption, keyOf(caller), origin, claim),
+      write: (claim: Claim | null) => createTurn(db, interruption, requireKey(caller), origin, claim),
     };
   },
   settle,
@@ -118,7 +118,7 @@ export const turnRoutes = (dependencies: Dependencies) =>
       "/turns/:id",
       async ({ caller, db, params: { id }, request, set }) => {
         readQuery(request, NO_PARAMETERS);
-        const turn = isId("trn", id) ? await findTurn(db, keyOf(caller), id) : null;
+        const turn = isId("trn", id) ? await findTurn(db, requireKey(caller), id) : null;
         if (!turn) throw notFound();
         return sendResource(TURN, presentTurn(turn), turn, set);
       },

@@ -46,7 +46,7 @@ import {
 import { mintToken } from "@realtime-avatar/livekit/tokens";
 import type { Dependencies } from "../dependencies.ts";
 import { runWrite } from "../http/problem.ts";
-import { originOf, type RequestContext } from "../http/request-context.ts";
+import { type RequestContext, requestOrigin } from "../http/request-context.ts";
 import { presentTokens, withUsage } from "./conversation-usage.ts";
 import { createLostWorkers } from "./lost-workers.ts";
 import { createManifests, type Manifest, type ManifestOutcome, type Manifests } from "./manifests.ts";
@@ -195,7 +195,7 @@ const createStarting = (dependencies: Dependencies, manifests: Manifests) => {
   const fail = ({ tenantId, sessionId }: Assignment, why: string, { realtime, context }: WorkerSync): void => {
     log.warn({ session: sessionId, why }, "the manifest of an avatar is unusable: its call ends");
     const db = databases.ofTenant(tenantId).within(BACKGROUND_MS);
-    const ending = endLostCall(db, tenantId, sessionId, "failed", originOf(dependencies, null, context));
+    const ending = endLostCall(db, tenantId, sessionId, "failed", requestOrigin(dependencies, null, context));
     ending.then(
       (room) => {
         if (room === null) return;
@@ -336,7 +336,7 @@ export const createWorkerSyncs = (dependencies: Dependencies) => {
   const memory = createMemory();
 
   const write = async ({ db, workerId, request, realtime, context }: WorkerSync): Promise<SyncResult> => {
-    const origin = originOf(dependencies, null, context);
+    const origin = requestOrigin(dependencies, null, context);
     // Also when the connection has ended meanwhile: otherwise it is not known which lease is to end.
     const { deadline, recordSpan } = context;
     const patient = db.until({ deadline, recordSpan });

@@ -3,7 +3,7 @@ import { CreditBalance, CreditEntryPage, UsageSummaryPage } from "@realtime-avat
 import { validate } from "@realtime-avatar/domain/schema";
 import { connectTo, IS_ONE_DATABASE } from "@realtime-avatar/testing/database";
 import { seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
-import { seedEndpoint, typesOf } from "@realtime-avatar/testing/webhooks/events";
+import { deliveredTypes, seedEndpoint } from "@realtime-avatar/testing/webhooks/events";
 import { callAnew, startApi } from "../../test/support/api.ts";
 
 const SECOND = 1_000_000;
@@ -98,7 +98,7 @@ describe("credits", () => {
     await post("", { maxSessionSeconds: 10 });
     const refuse = () => api.call("POST", "/api/v1/usage/sessions", { key, body: { maxSessionSeconds: 1000 } });
     for (const _ of [1, 2, 3]) expect((await refuse()).body.code).toBe("insufficient_credits");
-    expect(await typesOf(db, tenantId, tenantId)).toEqual(["credits.exhausted"]);
+    expect(await deliveredTypes(db, tenantId, tenantId)).toEqual(["credits.exhausted"]);
   });
 
   test("the entries, filtered by kind, key and session: every movement, of this tenant", async () => {

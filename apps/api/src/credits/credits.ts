@@ -16,7 +16,7 @@ import {
   CreditEntryPage,
   UpdateCreditBalance,
 } from "@realtime-avatar/domain/credits/schemas";
-import { fileQueryOf } from "@realtime-avatar/domain/lists/csv";
+import { fileQuery } from "@realtime-avatar/domain/lists/csv";
 import { type PageRequest, readPage } from "@realtime-avatar/domain/page";
 import { notFound } from "@realtime-avatar/domain/problem";
 import { Elysia } from "elysia";
@@ -53,7 +53,7 @@ const OPERATIONS = operations({
   exportCreditEntries: {
     summary: "Export credit entries",
     description: `The entries of the list, as a file. ${CSV_DESCRIPTION}`,
-    query: fileQueryOf(CREDIT_ENTRY_LIST),
+    query: fileQuery(CREDIT_ENTRY_LIST),
     success: { status: 200, description: "The entries.", file: "csv" },
   },
 });

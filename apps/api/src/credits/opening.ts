@@ -8,12 +8,12 @@ import type { OpenOutcome } from "@realtime-avatar/db/credits/usage-sessions";
 import type { AvatarStatus } from "@realtime-avatar/domain/avatars/status";
 import {
   concurrencyLimitReached,
+  findReachedLimit,
   type Hold,
   insufficientCredits,
   type PlannedSession,
   type ReachedLimit,
-  reachedLimitOf,
-  refusalOf,
+  refuseHold,
   spendLimitExceeded,
 } from "@realtime-avatar/domain/credits/open";
 import { notFound, Problem } from "@realtime-avatar/domain/problem";
@@ -38,9 +38,9 @@ export const checkHeadroom = async (db: Db, planned: PlannedSession, caller: Cal
   const { headroom } = caller;
   // Overdue sessions hold credits: the write closes them before it refuses the session.
   if (!headroom || headroom.hasOverdue) return;
-  const reached = reachedLimitOf(headroom);
+  const reached = findReachedLimit(headroom);
   if (reached) throw await sessionLimitReached(db, caller, reached);
-  const refusal = refusalOf(planned, headroom);
+  const refusal = refuseHold(planned, headroom);
   // The write refuses it then, and announces it: at most once an hour.
   if (refusal?.code === "insufficient_credits" && headroom.announcesExhaustion) return;
   if (refusal) throw refusal;

@@ -30,7 +30,7 @@ import {
 import { presentSession } from "@realtime-avatar/domain/credits/session";
 import { readSessionPage, type SessionPageRequest } from "@realtime-avatar/domain/credits/session-list";
 import { isId, newId, type SessionId } from "@realtime-avatar/domain/id";
-import { fileQueryOf } from "@realtime-avatar/domain/lists/csv";
+import { fileQuery } from "@realtime-avatar/domain/lists/csv";
 import { pageText } from "@realtime-avatar/domain/page";
 import { notFound, Problem } from "@realtime-avatar/domain/problem";
 import { Elysia } from "elysia";
@@ -38,7 +38,7 @@ import type { Dependencies } from "../dependencies.ts";
 import { authentication, checkScope } from "../http/authenticate.ts";
 import { CSV_DESCRIPTION, type Export, exportHandler } from "../http/files/export.ts";
 import { operations } from "../http/operation.ts";
-import { keyOf } from "../http/person.ts";
+import { requireKey } from "../http/person.ts";
 import { NO_PARAMETERS, readQuery } from "../http/query.ts";
 import { sendResource } from "../http/response.ts";
 import { type Attempt, execute, type OutcomeOf, type Settled, writtenResource } from "../http/write.ts";
@@ -64,7 +64,7 @@ const OPERATIONS = operations({
   exportUsageSessions: {
     summary: "Export usage sessions",
     description: `The sessions of the list, as a file. ${CSV_DESCRIPTION}`,
-    query: fileQueryOf(USAGE_SESSION_LIST),
+    query: fileQuery(USAGE_SESSION_LIST),
     success: { status: 200, description: "The sessions.", file: "csv" },
   },
   getUsageSession: {
@@ -119,7 +119,7 @@ const OPEN_SESSION = {
   representation: OPENED_SESSION,
   /** A session that cannot fit is refused before its response is made: a refusal stays cheap. */
   lookUp: async ({ body, db, caller: anyCaller, origin, dependencies }: OpenAttempt): Promise<PlannedSession> => {
-    const caller = keyOf(anyCaller);
+    const caller = requireKey(anyCaller);
     const { creditPriceMicrosPerSecond, sessionStartSeconds } = dependencies.config;
     const terms = { priceCreditMicrosPerSecond: creditPriceMicrosPerSecond, startSeconds: sessionStartSeconds };
     const planned = plannedSession(body, terms, { environment: caller.environment, ...origin });
@@ -127,7 +127,7 @@ const OPEN_SESSION = {
     return planned;
   },
   plan: ({ db, caller: anyCaller, origin, dependencies: { sweepOverdue } }: OpenAttempt, planned: PlannedSession) => {
-    const caller = keyOf(anyCaller);
+    const caller = requireKey(anyCaller);
     const request = { ...planned, entryId: newId("ent", origin.now, origin.random), requestId: origin.requestId };
     const location = `/api/v1/usage/sessions/${planned.id}`;
     return {
@@ -149,7 +149,7 @@ const OPEN_SESSION = {
       case "stale":
         return { kind: "stale" };
       default:
-        throw await openingRefused(outcome, planned, db, keyOf(caller));
+        throw await openingRefused(outcome, planned, db, requireKey(caller));
     }
   },
 };
@@ -182,7 +182,7 @@ const REPORT_USAGE = {
     const report = { used: body.usedCreditMicros, leaseSeconds: config.sessionLeaseSeconds };
     return {
       response: null,
-      write: (claim: Claim | null) => reportUsage(db, sessionIdOf(id), report, keyOf(caller), claim),
+      write: (claim: Claim | null) => reportUsage(db, sessionIdOf(id), report, requireKey(caller), claim),
     };
   },
   settle: (outcome: OutcomeOf<typeof reportUsage>) =>
@@ -194,7 +194,7 @@ const RELEASE_SESSION = {
   isBodyOptional: true,
   representation: SESSION,
   plan: ({ db, id, body, caller: anyCaller, origin }: Attempt<ReleaseSession>) => {
-    const caller = keyOf(anyCaller);
+    const caller = requireKey(anyCaller);
     const { usedCreditMicros: used = null, reason = null } = body;
     // The member itself is valid, so this is not 422: it is the grant of the caller that does not allow it.
     if (used !== null) checkScope(caller, ["usage:write"]);

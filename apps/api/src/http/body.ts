@@ -3,7 +3,7 @@ import { withoutUnknownFields } from "@realtime-avatar/domain/calls/known-fields
 import { type FieldError, Problem } from "@realtime-avatar/domain/problem";
 import { MAX_ERRORS, validate } from "@realtime-avatar/domain/schema";
 import type { Static, TSchema } from "@sinclair/typebox";
-import { NO_PARAMETERS, queryOf, refuseIfAny } from "./query.ts";
+import { NO_PARAMETERS, parseQuery, refuseIfAny } from "./query.ts";
 import type { RequestContext } from "./request-context.ts";
 
 const MAX_DEPTH = 64;
@@ -125,7 +125,7 @@ export const readOptionalBody = async <Schema extends TSchema>(
   schema: Schema,
 ): Promise<Static<Schema>> => {
   if (!isAbsent(request)) return readBody(request, context, schema);
-  refuseIfAny([...queryOf(request, NO_PARAMETERS).errors, ...validate(schema, {})]);
+  refuseIfAny([...parseQuery(request, NO_PARAMETERS).errors, ...validate(schema, {})]);
   return {};
 };
 
@@ -147,7 +147,7 @@ export const readBody = async <Schema extends TSchema>(
 ): Promise<Static<Schema>> => {
   const parsed = parseJson(await readText(request, context, kind));
   const value = kind.ignoresUnknownFields ? withoutUnknownFields(schema, parsed) : parsed;
-  const query = queryOf(request, NO_PARAMETERS);
+  const query = parseQuery(request, NO_PARAMETERS);
   refuseIfAny([...query.errors, ...errors, ...validate(schema, value)].slice(0, MAX_ERRORS));
   return value as Static<Schema>;
 };

@@ -73,7 +73,7 @@ const claimedOperation = ({ request: { method, headers }, path, caller }: Claimi
   isPerson(caller) ? `${method} ${path} ${headers.get(ENVIRONMENT_HEADER)}` : `${method} ${path}`;
 
 /** The claim of a request with `body`, with its response; null without an `Idempotency-Key`. */
-export const claimOf = (
+export const createClaim = (
   claiming: ClaimingRequest,
   body: unknown,
   { schema }: Pick<Representation<never>, "schema">,

@@ -58,7 +58,7 @@ export const operations = <Id extends string>(
 };
 
 /** The operation id of each route that has one, by method and path. */
-export const operationsOf = (
+export const listOperations = (
   routes: readonly { method: string; path: string; hooks?: { detail?: object } }[],
 ): Map<string, string> =>
   new Map(

@@ -29,19 +29,19 @@ export const authenticatePerson = async (
 export const isPerson = (caller: AnyCaller): caller is PersonCaller => caller.sessionId !== null;
 
 /** The caller of an operation that only people may call. */
-export const personOf = (caller: AnyCaller): PersonCaller => {
+export const requirePerson = (caller: AnyCaller): PersonCaller => {
   if (!isPerson(caller)) throw new Error("a key has called an operation of people");
   return caller;
 };
 
 /** The caller of an operation that only keys may call. */
-export const keyOf = (caller: AnyCaller): Caller => {
+export const requireKey = (caller: AnyCaller): Caller => {
   if (isPerson(caller)) throw new Error("a person has called an operation of keys");
   return caller;
 };
 
 /** What the caller may grant to keys. */
-export const grantorOf = (caller: AnyCaller): Grantor =>
+export const toGrantor = (caller: AnyCaller): Grantor =>
   isPerson(caller) ? personGrantor(caller.environment) : caller;
 
 /**

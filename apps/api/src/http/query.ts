@@ -10,7 +10,7 @@ export const NO_PARAMETERS = Type.Object({}, { additionalProperties: false });
 const INTEGER = /^(0|[1-9]\d{0,15})$/;
 
 /** The query parameters with the types of `schema`, and their errors, at most `MAX_ERRORS`. */
-export const queryOf = (
+export const parseQuery = (
   { url }: { url: string },
   schema: TObject,
 ): { value: Record<string, unknown>; errors: FieldError[] } => {
@@ -52,7 +52,7 @@ export const readQuery = <Schema extends TObject>(
   schema: Schema,
   errors: readonly FieldError[] = [],
 ): Static<Schema> => {
-  const query = queryOf(request, schema);
+  const query = parseQuery(request, schema);
   refuseIfAny([...query.errors, ...errors]);
   return query.value as Static<Schema>;
 };

@@ -54,7 +54,7 @@ export const requestIdFor = (sent: string | null, now: Date, random: RandomBytes
 const TRACEPARENT = /^00-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/;
 
 /** The trace id in a `traceparent` (W3C Trace Context §3.2.2); undefined when it is malformed. */
-export const traceIdOf = (traceparent: string | null): string | undefined =>
+export const parseTraceId = (traceparent: string | null): string | undefined =>
   traceparent === null ? undefined : TRACEPARENT.exec(traceparent)?.[1];
 
 /** Types the `requestContext` of handlers. The application sets a new one for each request before anything else runs. */
@@ -64,7 +64,7 @@ export const withRequestContext = new Elysia({ name: "request-context" }).decora
 );
 
 /** The origin of a write of this request: `actor` is the key or the person that acts, or null. */
-export const originOf = (
+export const requestOrigin = (
   { clock, random }: { clock: () => Date; random: RandomBytes },
   actor: Origin["actor"],
   { requestId }: RequestContext,

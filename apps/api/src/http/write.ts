@@ -17,10 +17,10 @@ import type { Static, TSchema } from "@sinclair/typebox";
 import type { WriteRequest } from "./authenticate.ts";
 import { readBody, readOptionalBody } from "./body.ts";
 import { ANY_VERSION, type Expectation, entityTag, readIfMatch } from "./conditional.ts";
-import { claimOf, findReplay, openReplay, type StoredReplay, sendReplay } from "./idempotency.ts";
+import { createClaim, findReplay, openReplay, type StoredReplay, sendReplay } from "./idempotency.ts";
 import { throwWriteError } from "./problem.ts";
 import { NO_PARAMETERS, readQuery, refuseIfAny } from "./query.ts";
-import { originOf } from "./request-context.ts";
+import { requestOrigin } from "./request-context.ts";
 import { type Representation, type ResourceHead, responseText, sendText, withMembers } from "./response.ts";
 
 /** One attempt at a write. Its caller is the one of the latest look-up. */
@@ -126,7 +126,7 @@ const makeAttempt = async <Body, Basis, Outcome, Resource>(
   const { write, response } = operation.plan(attempt, basis);
   const head = response === null ? UNKNOWN_HEAD : headOf(response);
   const text = response === null ? "{}" : responseText(representation, response.body);
-  const claim = claimOf(attempt, claimedBody, representation, head, text, origin.random);
+  const claim = createClaim(attempt, claimedBody, representation, head, text, origin.random);
 
   let outcome: Outcome;
   try {
@@ -165,7 +165,7 @@ export const executeWithBody = async <Body, Basis, Outcome, Resource>(
   let previous: Attempt<Body, Basis, Outcome>["previous"] = null;
   for (let attempts = 1; ; attempts++) {
     const random = randomFor(request.db, dependencies.random);
-    const origin = originOf({ clock: dependencies.clock, random }, request.caller, requestContext);
+    const origin = requestOrigin({ clock: dependencies.clock, random }, request.caller, requestContext);
     const attempt: Attempt<Body, Basis, Outcome> = { ...request, body, expectation, origin, previous };
     const result = await makeAttempt(operation, attempt, claimedBody).catch((error) => replayAfter(error, attempt));
     switch (result.kind) {

@@ -10,9 +10,9 @@ import { Json } from "@stoplight/spectral-parsers";
 import { oas } from "@stoplight/spectral-rulesets";
 import { Elysia } from "elysia";
 import {
+  describedOperations,
   documentValidator,
   type OpenApi,
-  operationsOf,
   type Parameter,
   resolved,
 } from "../../test/support/openapi/openapi.ts";
@@ -88,9 +88,9 @@ describe("the OpenAPI document", () => {
   test("the document, checked by Spectral: clean; a broken one: errors", async () => {
     await lintOnce(spectral);
     const broken = excerpt();
-    const [first, second] = operationsOf(broken);
+    const [first, second] = describedOperations(broken);
     if (first && second) first.operation.operationId = second.operation.operationId;
-    for (const { operation } of operationsOf(broken)) {
+    for (const { operation } of describedOperations(broken)) {
       for (const media of Object.values(operation.requestBody?.content ?? {})) media.example = { name: 5 };
     }
     const found = (await spectral(broken)).join();
@@ -116,7 +116,7 @@ describe("the OpenAPI document", () => {
     const known = routes.flatMap((route) =>
       /^\/(api|problems)/.test(route.path) && !isHidden(route) ? [`${route.method} ${route.path}`] : [],
     );
-    const operations = operationsOf(document);
+    const operations = describedOperations(document);
     const found = operations.map(({ method, path }) => `${method} ${path.replace(/\{(\w+)\}/, ":$1")}`);
     expect(found.sort()).toEqual(known.sort());
     expect(new Set(operations.map(({ operation }) => operation.operationId)).size).toBe(operations.length);
@@ -132,7 +132,7 @@ describe("the OpenAPI document", () => {
   });
 
   test("the document, each header and cursor of a request: has lengths and a pattern", () => {
-    const parameters = operationsOf(document).flatMap(({ operation }) =>
+    const parameters = describedOperations(document).flatMap(({ operation }) =>
       operation.parameters.map((parameter) => resolved<Parameter>(document, parameter)),
     );
     const texts = parameters.filter(({ in: where, name }) => where === "header" || name === "cursor");
@@ -162,7 +162,7 @@ describe("the OpenAPI document", () => {
   });
 
   test("a request with every parameter at its greatest length: has a head that the server takes", () => {
-    for (const { method, path, operation } of operationsOf(document)) {
+    for (const { method, path, operation } of describedOperations(document)) {
       const bytes = operation.parameters
         .map((parameter) => resolved<Parameter>(document, parameter))
         .map(({ in: where, name, schema }) => {
@@ -238,7 +238,7 @@ describe("the examples of the document", () => {
   });
 
   test("the examples, for each request and response body: present", () => {
-    const missing = operationsOf(document).flatMap(({ operation }) => {
+    const missing = describedOperations(document).flatMap(({ operation }) => {
       const bodies = [
         operation.requestBody,
         ...Object.values(operation.responses).map((one) => resolved(document, one)),

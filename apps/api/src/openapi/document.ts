@@ -24,7 +24,7 @@ import {
   SCHEMAS,
   schemaJson,
 } from "./components.ts";
-import { EVENTS_TAG, WEBHOOK_RESPONSES, webhooksOf } from "./webhooks.ts";
+import { describeWebhooks, EVENTS_TAG, WEBHOOK_RESPONSES } from "./webhooks.ts";
 
 const ID_PREFIXES: Record<string, string> = {
   "/api/v1/api-keys": "key",
@@ -308,7 +308,7 @@ export const openApiDocument = (routes: readonly DescribedRoute[]): Json => {
     for (const code of [...problemsOf(method, path, detail).values()].flat()) usedCodes.add(code);
   }
   const codes = [...usedCodes].sort();
-  const webhooks = webhooksOf();
+  const webhooks = describeWebhooks();
   return {
     openapi: "3.1.1",
     info: {

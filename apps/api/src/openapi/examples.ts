@@ -2,7 +2,7 @@
 import type * as apiKeys from "@realtime-avatar/domain/api-keys/schemas";
 import type { Asset, CreateRemoteAsset, CreateUpload } from "@realtime-avatar/domain/assets/schemas";
 import type { AuditEvent } from "@realtime-avatar/domain/audit";
-import { LIVE_MODEL_ID, modelsOf } from "@realtime-avatar/domain/avatars/models";
+import { LIVE_MODEL_ID, listModels } from "@realtime-avatar/domain/avatars/models";
 import type { Avatar, CreateAvatar, UpdateAvatar } from "@realtime-avatar/domain/avatars/schemas";
 import * as calls from "@realtime-avatar/domain/calls/schemas";
 import type { CreateTurn, InterruptCall, InterruptedCall, Turn } from "@realtime-avatar/domain/calls/turns";
@@ -312,7 +312,7 @@ export const EXAMPLES = {
   CreditEntry: entry,
   CreditEntryPage: page(entry),
   LeakedKeyReport: { status: "accepted" },
-  ModelPage: { data: modelsOf(LIVE_MODEL_ID), nextCursor: null },
+  ModelPage: { data: listModels(LIVE_MODEL_ID), nextCursor: null },
   PrepareAvatar: {},
   ProblemType: {
     type: "/problems/not_found",

@@ -1,7 +1,7 @@
 /** The `webhooks` of the OpenAPI document: each event, as a receiver gets it. */
 import {
-  meaningOf,
-  objectOf,
+  describeEvent,
+  eventObject,
   WEBHOOK_EVENT_TYPES,
   type WebhookEventType,
 } from "@realtime-avatar/domain/webhooks/events";
@@ -69,7 +69,7 @@ const RESOURCES = {
 };
 
 const exampleOf = (type: WebhookEventType) => {
-  const object = objectOf(type);
+  const object = eventObject(type);
   const { id, resource } = RESOURCES[object];
   const data = { id, object, sequence: 1, resource };
   return { id: `evt_${suffix}`, type, timestamp: "2026-11-20T12:00:00.000Z", data } as WebhookEvent;
@@ -81,12 +81,12 @@ const pascal = (type: WebhookEventType): string =>
 
 const operationOf = (type: WebhookEventType): Json => {
   // Inline as well: oapi-codegen leaves out the components to which webhooks alone refer, and then does not compile.
-  const schema = schemaJson(WEBHOOK_EVENTS[objectOf(type)]);
+  const schema = schemaJson(WEBHOOK_EVENTS[eventObject(type)]);
   return {
     post: {
       operationId: `on${pascal(type)}`,
       summary: type,
-      description: meaningOf(type),
+      description: describeEvent(type),
       tags: [EVENTS_TAG.name],
       // The signature authenticates the sender.
       security: [],
@@ -102,4 +102,5 @@ const operationOf = (type: WebhookEventType): Json => {
   };
 };
 
-export const webhooksOf = (): Json => Object.fromEntries(WEBHOOK_EVENT_TYPES.map((type) => [type, operationOf(type)]));
+export const describeWebhooks = (): Json =>
+  Object.fromEntries(WEBHOOK_EVENT_TYPES.map((type) => [type, operationOf(type)]));

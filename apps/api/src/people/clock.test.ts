@@ -9,9 +9,9 @@ import {
   linkToken,
   newCredential,
   type Person,
-  personOf,
   seedIdentity,
   seedPerson,
+  signedInPerson,
   signIn,
   signInAgain,
 } from "../../test/support/people/people.ts";
@@ -60,7 +60,7 @@ describe.each([-45, 45])("a replica whose clock is wrong by %d minutes", (minute
     expectBetween(expiresAt, 12 * 60 * MINUTE, during);
     expectBetween(verifiedUntil, 5 * MINUTE, during);
     for (const at of [api, replica]) {
-      expect((await personOf(at, answer, person.authenticator).call("GET", CURRENT)).status).toBe(200);
+      expect((await signedInPerson(at, answer, person.authenticator).call("GET", CURRENT)).status).toBe(200);
     }
   });
 

@@ -2,7 +2,14 @@
 import { afterAll, expect, test } from "bun:test";
 import { whileHeld } from "@realtime-avatar/testing/postgres/waits";
 import { startFakeProvider } from "../../test/support/people/fake-provider.ts";
-import { beginIdentity, begunBy, endAs, failureOf, pageOf, startApiWith } from "../../test/support/people/oidc.ts";
+import {
+  beginIdentity,
+  begunBy,
+  dashboardPage,
+  endAs,
+  readFailure,
+  startApiWith,
+} from "../../test/support/people/oidc.ts";
 import { expireVerification, type Person, seedIdentity, seedPerson } from "../../test/support/people/people.ts";
 import { expectProblem } from "../../test/support/routes.ts";
 
@@ -29,7 +36,7 @@ test("an account, linked when the five minutes passed at the provider: refused",
   const person = await seedPerson(api, "viewer");
   const begun = await beginIdentity(person);
   await expireVerification(api.database, person);
-  expect(failureOf(await endAs(api, provider, begun, "too-late"))).toBe("not_verified");
+  expect(readFailure(await endAs(api, provider, begun, "too-late"))).toBe("not_verified");
   expect(await identitiesOf(person)).toEqual([]);
 });
 
@@ -42,7 +49,7 @@ test("an account, linked when the five minutes pass at a lock: refused", async (
     () => endAs(api, provider, begun, "waits"),
     (db) => expireVerification({ db }, person),
   );
-  expect(failureOf(answer)).toBe("not_verified");
+  expect(readFailure(answer)).toBe("not_verified");
   expect(await identitiesOf(person)).toEqual([]);
 });
 
@@ -62,7 +69,7 @@ test.each([
 
 test("a linked account, listed: shown to its person alone", async () => {
   const [person, other] = [await seedPerson(api, "viewer"), await seedPerson(api, "owner")];
-  expect(pageOf(await endAs(api, provider, await beginIdentity(person), "mine"))).toBe("/people");
+  expect(dashboardPage(await endAs(api, provider, await beginIdentity(person), "mine"))).toBe("/people");
   expect(await identitiesOf(person)).toMatchObject([{ issuer: provider.issuer, subject: "mine" }]);
   expect(await identitiesOf(other)).toEqual([]);
 });

@@ -10,7 +10,7 @@ import type { Dependencies } from "../dependencies.ts";
 import { authentication } from "../http/authenticate.ts";
 import { listHandler } from "../http/list.ts";
 import { operations } from "../http/operation.ts";
-import { personOf, requirePasskey } from "../http/person.ts";
+import { requirePasskey, requirePerson } from "../http/person.ts";
 import { type Attempt, execute, type OutcomeOf, type Settled, writtenResource } from "../http/write.ts";
 
 const OPERATIONS = operations({
@@ -38,7 +38,7 @@ const DELETE_IDENTITY = {
   representation: IDENTITY,
   plan: ({ db, id, caller, origin, expectation: { matches }, dependencies: { oidc } }: Attempt<unknown>) => {
     if (!isId("idn", id)) throw notFound();
-    const by = requirePasskey(personOf(caller));
+    const by = requirePasskey(requirePerson(caller));
     checkVersion(VERSION, matches);
     return {
       response: null,
@@ -65,7 +65,7 @@ export const identityRoutes = (dependencies: Dependencies) =>
     .get(
       "",
       listHandler(dependencies, IDENTITY_LIST, ({ caller, db }, page) => {
-        const { tenantId, id: userId } = personOf(caller);
+        const { tenantId, id: userId } = requirePerson(caller);
         return listIdentities(db, { tenantId, userId }, page);
       }),
       { scope: "person", detail: OPERATIONS.listIdentities },

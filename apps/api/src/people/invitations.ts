@@ -10,7 +10,7 @@ import {
   listInvitations,
   type StoredInvitation,
 } from "@realtime-avatar/db/people/invitations";
-import { findPasskeysOf } from "@realtime-avatar/db/people/passkeys";
+import { findPasskeys } from "@realtime-avatar/db/people/passkeys";
 import { isId, newId, type UserId } from "@realtime-avatar/domain/id";
 import {
   invitationUrl,
@@ -39,12 +39,12 @@ import { authentication } from "../http/authenticate.ts";
 import { readBody } from "../http/body.ts";
 import { listHandler } from "../http/list.ts";
 import { operations } from "../http/operation.ts";
-import { personOf, requirePasskey } from "../http/person.ts";
+import { requirePasskey, requirePerson } from "../http/person.ts";
 import { runWrite } from "../http/problem.ts";
-import { originOf, type RequestContext, withRequestContext } from "../http/request-context.ts";
+import { type RequestContext, requestOrigin, withRequestContext } from "../http/request-context.ts";
 import { sendJson } from "../http/response.ts";
 import { type Attempt, execute, type OutcomeOf, type Settled, writtenResource } from "../http/write.ts";
-import { createStrangerCheck, sendNewSession, shownProvider, userAgentOf } from "./sign-in.ts";
+import { createStrangerCheck, readUserAgent, sendNewSession, shownProvider } from "./sign-in.ts";
 import { invalidPasskey } from "./webauthn.ts";
 
 const OPERATIONS = operations({
@@ -135,7 +135,7 @@ const accept = async (
 ): Promise<SessionToken> => {
   const { invitation, db } = await findValidInvitation(dependencies, token, context);
   const { challenge, ...created } = await dependencies.passkeys.verifyRegistration(credential, useOf(invitation));
-  const origin = originOf(dependencies, null, context);
+  const origin = requestOrigin(dependencies, null, context);
   const { now, random } = origin;
   const { tenantId, email, role } = invitation;
   const userId = invitedUserId(invitation);
@@ -152,7 +152,7 @@ const accept = async (
     lastUsedAt: now,
   };
   const signedIn = newUserSession(
-    { tenantId, userId, passkeyId: passkey.id, userAgent: userAgentOf(request) },
+    { tenantId, userId, passkeyId: passkey.id, userAgent: readUserAgent(request) },
     { now, random },
   );
   const acceptance = { ...signedIn, user: isNew ? user : null, passkey, challenge };
@@ -184,7 +184,7 @@ export const invitationAcceptanceRoutes = (dependencies: Dependencies) => {
         const { token } = await readBody(request, requestContext, InvitationOptionsRequest);
         const { invitation, db } = await findValidInvitation(dependencies, token, requestContext);
         const { tenantId, tenantName, email, role } = invitation;
-        const existing = invitation.userId ? await findPasskeysOf(db, tenantId, invitation.userId) : [];
+        const existing = invitation.userId ? await findPasskeys(db, tenantId, invitation.userId) : [];
         const user = { tenantId, id: invitedUserId(invitation), email, name: email };
         const publicKey = await dependencies.passkeys.registrationOptions(user, existing, useOf(invitation));
         const tenant = { id: tenantId, name: tenantName };
@@ -215,7 +215,7 @@ const CREATE_INVITATION = {
     origin,
     dependencies: { publicUrl },
   }: Attempt<CreateInvitation>) => {
-    const person = requirePasskey(personOf(caller));
+    const person = requirePasskey(requirePerson(caller));
     const fields = { tenantId: person.tenantId, email, role, lifetimeSeconds, userId: null, createdBy: person.id };
     const created = newInvitation(fields, { now: person.checkedAt, random: origin.random });
     const { invitation, token } = created;
@@ -246,7 +246,7 @@ const DELETE_INVITATION = {
     checkVersion(VERSION, matches);
     return {
       response: null,
-      write: () => deleteInvitation(db, id, personOf(caller), origin),
+      write: () => deleteInvitation(db, id, requirePerson(caller), origin),
     };
   },
   settle: (outcome: OutcomeOf<typeof deleteInvitation>): Settled<Invitation> => {

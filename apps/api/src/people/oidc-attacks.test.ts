@@ -8,21 +8,21 @@ import { callAnew, PUBLIC_URL } from "../../test/support/api.ts";
 import { startFakeProvider } from "../../test/support/people/fake-provider.ts";
 import {
   ATTEMPT_COOKIE,
-  answerOf,
   beginAcceptance,
   beginIdentity,
   beginSignIn,
   beginVerification,
   begunBy,
   CALLBACK,
+  callbackQuery,
   comeBack,
+  dashboardPage,
   endAs,
-  failureOf,
   oidcConfig,
-  pageOf,
   personWith,
-  sessionOf,
-  setCookieOf,
+  readFailure,
+  readSession,
+  readSetCookie,
   startApiWith,
 } from "../../test/support/people/oidc.ts";
 import {
@@ -50,16 +50,16 @@ const seedMember = async (role: "owner" | "viewer" = "viewer", tenant = api.tena
   const sub = `account-${accounts}`;
   const token = await inviteByOperator(api, { email: `${sub}@example.com`, role, tenant });
   const answer = await endAs(api, fake, await beginAcceptance(api, token), sub);
-  expect(pageOf(answer)).toBe("");
-  const cookie = sessionOf(answer) as string;
+  expect(dashboardPage(answer)).toBe("");
+  const cookie = readSession(answer) as string;
   return { sub, cookie, ...personWith(api, answer) };
 };
 
 const sessions = async (): Promise<number> => (await api.database.db.client`select 1 from user_sessions`).length;
 /** Expects that an attempt has failed with this code, and opened no session. */
 const expectFailure = (answer: Awaited<ReturnType<typeof comeBack>>, code: string): void => {
-  expect(failureOf(answer)).toBe(code);
-  expect(sessionOf(answer)).toBeNull();
+  expect(readFailure(answer)).toBe(code);
+  expect(readSession(answer)).toBeNull();
 };
 
 describe("the callback of the provider", () => {
@@ -68,12 +68,12 @@ describe("the callback of the provider", () => {
     const before = await sessions();
     const begun = await beginSignIn(api);
     fake.claims = { sub };
-    const query = answerOf(fake, begun);
+    const query = callbackQuery(fake, begun);
     const answers = await Promise.all([1, 2, 3].map(() => comeBack(api, query, begun.cookie)));
-    expect(answers.filter((answer) => sessionOf(answer) !== null)).toHaveLength(1);
+    expect(answers.filter((answer) => readSession(answer) !== null)).toHaveLength(1);
     expectFailure(await comeBack(api, query, begun.cookie), "expired");
     // A code that is new does not make the attempt new.
-    expectFailure(await comeBack(api, answerOf(fake, begun, { code: "other" }), begun.cookie), "expired");
+    expectFailure(await comeBack(api, callbackQuery(fake, begun, { code: "other" }), begun.cookie), "expired");
     expect(await sessions()).toBe(before + 1);
   });
 
@@ -82,11 +82,11 @@ describe("the callback of the provider", () => {
     const [mine, theirs] = [await beginSignIn(api), await beginSignIn(api)];
     fake.exchanges.length = 0;
     fake.claims = { sub };
-    const query = answerOf(fake, mine);
+    const query = callbackQuery(fake, mine);
     for (const cookie of [null, theirs.cookie, "", "x"]) expectFailure(await comeBack(api, query, cookie), "expired");
     expect(fake.exchanges).toHaveLength(0);
     // The attempt of the browser is not lost by it.
-    expect(setCookieOf(await comeBack(api, query, theirs.cookie), ATTEMPT_COOKIE)).toBeNull();
+    expect(readSetCookie(await comeBack(api, query, theirs.cookie), ATTEMPT_COOKIE)).toBeNull();
   });
 
   test("a callback, with two attempt cookies: refused", async () => {
@@ -94,14 +94,17 @@ describe("the callback of the provider", () => {
     const begun = await beginSignIn(api);
     fake.claims = { sub };
     const other = (await beginSignIn(api)).cookie;
-    expectFailure(await comeBack(api, answerOf(fake, begun), `${begun.cookie}; ${ATTEMPT_COOKIE}=${other}`), "expired");
+    expectFailure(
+      await comeBack(api, callbackQuery(fake, begun), `${begun.cookie}; ${ATTEMPT_COOKIE}=${other}`),
+      "expired",
+    );
   });
 
   test.each(["", "x", null])("a callback, with the state %p: refused", async (state) => {
     const { sub } = await seedMember();
     const begun = await beginSignIn(api);
     fake.claims = { sub };
-    expectFailure(await comeBack(api, answerOf(fake, begun, { state }), begun.cookie), "expired");
+    expectFailure(await comeBack(api, callbackQuery(fake, begun, { state }), begun.cookie), "expired");
   });
 
   test("a callback, after ten minutes: refused", async () => {
@@ -115,7 +118,7 @@ describe("the callback of the provider", () => {
     const { sub } = await seedMember();
     const begun = await beginSignIn(api);
     fake.claims = { sub };
-    const query = answerOf(fake, begun);
+    const query = callbackQuery(fake, begun);
     const bytes = Buffer.from(begun.cookie, "base64url");
     for (const at of [0, 12, 40, bytes.length - 1]) {
       const changed = Buffer.from(bytes);
@@ -124,7 +127,7 @@ describe("the callback of the provider", () => {
     }
     const attempt = newOidcAttempt(api.tenantId, { kind: "sign_in" }, { now: new Date(), random });
     const forged = sealOidcAttempt(attempt, new Secret("a secret that is not the one of the service"), random);
-    expectFailure(await comeBack(api, answerOf(fake, begun, { state: attempt.state }), forged), "expired");
+    expectFailure(await comeBack(api, callbackQuery(fake, begun, { state: attempt.state }), forged), "expired");
     // The key is derived for attempts alone: no other text of the service opens as one.
     expectFailure(await comeBack(api, query, (await seedMember()).cookie), "expired");
   });
@@ -142,7 +145,7 @@ describe("the callback of the provider", () => {
     }
     // The response of the one with the cookie of the other.
     const [one, other] = [await beginSignIn(api), await beginSignIn(api, tenant)];
-    expectFailure(await comeBack(api, answerOf(fake, one), other.cookie), "expired");
+    expectFailure(await comeBack(api, callbackQuery(fake, one), other.cookie), "expired");
   });
 
   test.each([
@@ -155,7 +158,7 @@ describe("the callback of the provider", () => {
     const begun = await beginSignIn(api);
     fake.exchanges.length = 0;
     fake.claims = { sub };
-    expectFailure(await comeBack(api, answerOf(fake, begun, changes), begun.cookie), "not_accepted");
+    expectFailure(await comeBack(api, callbackQuery(fake, begun, changes), begun.cookie), "not_accepted");
     expect(fake.exchanges).toHaveLength(0);
   });
 
@@ -164,12 +167,12 @@ describe("the callback of the provider", () => {
     for (const extra of ["&code=other", "&state=x", "&iss=https%3A%2F%2Fevil.test", "&error=x&error=y", "&hd=1&hd=1"]) {
       const begun = await beginSignIn(api);
       fake.claims = { sub };
-      expectFailure(await comeBack(api, answerOf(fake, begun) + extra, begun.cookie), "not_accepted");
+      expectFailure(await comeBack(api, callbackQuery(fake, begun) + extra, begun.cookie), "not_accepted");
     }
     const begun = await beginSignIn(api);
     const extra = "&session_state=abc&scope=openid&__proto__=x&returnTo=https%3A%2F%2Fevil.test&tenant=ten_x";
-    const answer = await comeBack(api, answerOf(fake, begun) + extra, begun.cookie);
-    expect([pageOf(answer), sessionOf(answer) !== null]).toEqual(["", true]);
+    const answer = await comeBack(api, callbackQuery(fake, begun) + extra, begun.cookie);
+    expect([dashboardPage(answer), readSession(answer) !== null]).toEqual(["", true]);
   });
 
   test("a callback, the provider's error: a page with a code, not the provider's words", async () => {
@@ -180,10 +183,10 @@ describe("the callback of the provider", () => {
     ] as const) {
       const begun = await beginSignIn(api);
       const words = { error, error_description: "Visit https://evil.test", code: null };
-      const answer = await comeBack(api, answerOf(fake, begun, words), begun.cookie);
-      expect(pageOf(answer)).toBe(`/sign-in?tenant=${api.tenantId}&problem=${code}`);
+      const answer = await comeBack(api, callbackQuery(fake, begun, words), begun.cookie);
+      expect(dashboardPage(answer)).toBe(`/sign-in?tenant=${api.tenantId}&problem=${code}`);
       // It is over: the same cookie counts no more in this browser.
-      expect(setCookieOf(answer, ATTEMPT_COOKIE)).toBe("");
+      expect(readSetCookie(answer, ATTEMPT_COOKIE)).toBe("");
     }
   });
 
@@ -191,11 +194,11 @@ describe("the callback of the provider", () => {
     const { sub } = await seedMember();
     const begun = await beginSignIn(api);
     fake.claims = { sub };
-    const query = answerOf(fake, begun);
+    const query = callbackQuery(fake, begun);
     const headers = { cookie: `${ATTEMPT_COOKIE}=${begun.cookie}` };
     const head = await fetch(`${api.url}${CALLBACK}?${query}`, { method: "HEAD", redirect: "manual", headers });
     expect([head.status, head.headers.getSetCookie()]).toEqual([303, []]);
-    expect(sessionOf(await comeBack(api, query, begun.cookie))).not.toBeNull();
+    expect(readSession(await comeBack(api, query, begun.cookie))).not.toBeNull();
   });
 
   test("a callback, another Host header: redirects to the configured origin", async () => {
@@ -234,7 +237,7 @@ describe("an ID token", () => {
     const { sub } = await seedMember();
     const begun = await beginSignIn(api);
     fake.claims = { sub, ...claims };
-    expectFailure(await comeBack(api, answerOf(fake, begun), begun.cookie), "not_accepted");
+    expectFailure(await comeBack(api, callbackQuery(fake, begun), begun.cookie), "not_accepted");
   });
 
   test("an ID token, a wrong signature or none: refused", async () => {
@@ -248,7 +251,7 @@ describe("an ID token", () => {
     const text = [{ alg: "none" }, claims].map((part) => Buffer.from(JSON.stringify(part)).toString("base64url"));
     const tokens = { access_token: "a", token_type: "bearer", id_token: `${text.join(".")}.` };
     fake.answers.set("/token", () => Response.json(tokens));
-    expectFailure(await comeBack(api, answerOf(fake, begun), begun.cookie), "not_accepted");
+    expectFailure(await comeBack(api, callbackQuery(fake, begun), begun.cookie), "not_accepted");
   });
 
   test("a code, exchanged: sends the verifier of this browser's attempt", async () => {
@@ -277,7 +280,7 @@ describe("the person of an account", () => {
     const begun = await beginSignIn(api);
     fake.claims = { sub: member.sub };
     const cookie = `${begun.cookie}; ${COOKIE}=${member.cookie}`;
-    const session = sessionOf(await comeBack(api, answerOf(fake, begun), cookie));
+    const session = readSession(await comeBack(api, callbackQuery(fake, begun), cookie));
     expect(session).toStartWith("rta_session_");
     expect(session).not.toBe(member.cookie);
   });
@@ -319,7 +322,7 @@ describe("the person of an account", () => {
     const person = await seedPerson(api, "viewer");
     expectFailure(await endAs(api, fake, await beginIdentity(person), sub), "identity_taken");
     const begun = await beginIdentity(person);
-    expect(pageOf(await endAs(api, fake, begun, "mine-alone"))).toBe("/people");
+    expect(dashboardPage(await endAs(api, fake, begun, "mine-alone"))).toBe("/people");
     expectFailure(await endAs(api, fake, begun, "mine-too"), "expired");
     expectFailure(await endAs(api, fake, await beginIdentity(person), "mine-alone"), "identity_taken");
   });
@@ -384,5 +387,5 @@ test("the attempt cookie and the session cookie, exchanged: neither counts as th
   const answer = await api.call("GET", "/api/v1/user-sessions/current", { headers: pageHeaders(begun.cookie) });
   expectProblem(answer, "missing_api_key");
   fake.claims = { sub };
-  expectFailure(await comeBack(api, answerOf(fake, begun), cookie), "expired");
+  expectFailure(await comeBack(api, callbackQuery(fake, begun), cookie), "expired");
 });

@@ -14,8 +14,8 @@ import {
 import { retryWhileStale } from "@realtime-avatar/db/query/retry-while-stale";
 import { newId, type TenantId } from "@realtime-avatar/domain/id";
 import {
-  isSessionOf,
-  isStateOf,
+  hasState,
+  isForSession,
   type OidcAttempt,
   type OidcPurpose,
   type OidcSession,
@@ -36,11 +36,11 @@ import type { Dependencies } from "../dependencies.ts";
 import { clearedAttemptCookie, presentedAttempt, sessionCookie } from "../http/cookie.ts";
 import { requirePasskey } from "../http/person.ts";
 import { runWrite, toProblem } from "../http/problem.ts";
-import { originOf, type RequestContext, untimed } from "../http/request-context.ts";
+import { type RequestContext, requestOrigin, untimed } from "../http/request-context.ts";
 import type { ResponseHead } from "../http/response.ts";
 import { findValidInvitation, invitedUserId } from "./invitations.ts";
 import { OidcError, type OidcPerson } from "./oidc-provider.ts";
-import { userAgentOf } from "./sign-in.ts";
+import { readUserAgent } from "./sign-in.ts";
 
 /** A request of the provider that ends the attempt of its browser. */
 type Callback<Purpose extends OidcPurpose = OidcPurpose> = {
@@ -79,7 +79,7 @@ const endSignIn = async ({
   if (!identity) throw new OidcError("unknown_identity");
   const { id: identityId, userId } = identity;
   context.userId = userId;
-  const origin = originOf(dependencies, null, context);
+  const origin = requestOrigin(dependencies, null, context);
   const { now } = origin;
   const signedIn = newUserSession(
     {
@@ -87,7 +87,7 @@ const endSignIn = async ({
       userId,
       passkeyId: null,
       identityId,
-      userAgent: userAgentOf(request),
+      userAgent: readUserAgent(request),
       verifiedUntil: verifiedBy(person, now),
     },
     origin,
@@ -104,7 +104,7 @@ const acceptanceOf = (
   invitation: Invited,
 ) => {
   const { tenantId, email, role } = invitation;
-  const origin = originOf(dependencies, null, context);
+  const origin = requestOrigin(dependencies, null, context);
   const { now, random } = origin;
   const userId = invitedUserId(invitation);
   const { issuer, subject } = person;
@@ -119,7 +119,7 @@ const acceptanceOf = (
     createdAt: now,
     lastUsedAt: now,
   };
-  const of = { tenantId, userId, passkeyId: null, identityId: identity.id, userAgent: userAgentOf(request) };
+  const of = { tenantId, userId, passkeyId: null, identityId: identity.id, userAgent: readUserAgent(request) };
   const signedIn = newUserSession({ ...of, verifiedUntil: verifiedBy(person, now) }, origin);
   const isNew = invitation.userId === null;
   const challenge = spentAttempt(attempt);
@@ -159,7 +159,7 @@ type OfSession = Pick<Callback, "db" | "context"> & { attempt: { tenantId: Tenan
  */
 const callerOf = async ({ db, attempt, context }: OfSession): Promise<PersonCaller> => {
   const stored = await findUserSession(db, { tenantId: attempt.tenantId, id: attempt.purpose.sessionId });
-  if (!stored?.isLive || !isSessionOf(attempt.purpose, stored.digest)) throw new OidcError("session_ended");
+  if (!stored?.isLive || !isForSession(attempt.purpose, stored.digest)) throw new OidcError("session_ended");
   context.userId = stored.person.id;
   return inEnvironment(stored.person, PEOPLE_ENVIRONMENT);
 };
@@ -169,7 +169,7 @@ const endIdentity = async (callback: CallbackOf<"identity">): Promise<Success> =
   const { kind } = await retryWhileStale(async () => {
     // Again, as the attempt lasts longer than a verification.
     const caller = requirePasskey(await callerOf(callback));
-    const origin = originOf(dependencies, caller, context);
+    const origin = requestOrigin(dependencies, caller, context);
     const identity: IdentityRecord = {
       tenantId: caller.tenantId,
       id: newId("idn", origin.now, origin.random),
@@ -200,7 +200,7 @@ const endVerification = async (callback: CallbackOf<"verification">): Promise<Su
     const caller = await callerOf(callback);
     const identity = await findIdentity(db, caller.tenantId, person);
     if (identity?.userId !== caller.id) throw new OidcError("unknown_identity");
-    const origin = originOf(dependencies, caller, context);
+    const origin = requestOrigin(dependencies, caller, context);
     const { tenantId, id: userId } = caller;
     const use = { tenantId, identityId: identity.id, userId, usedAt: origin.now };
     // By the clock of the database, as the look-up has read it.
@@ -245,7 +245,7 @@ const attemptOf = (
   if (sealed === null) throw new OidcError("expired", "no_cookie");
   const attempt = openOidcAttempt(sealed, sessionSecret, clock());
   if (!attempt) throw new OidcError("expired", "cookie");
-  if (!isStateOf(attempt, parameters.get("state") ?? "")) throw new OidcError("expired", "state");
+  if (!hasState(attempt, parameters.get("state") ?? "")) throw new OidcError("expired", "state");
   return attempt;
 };
 

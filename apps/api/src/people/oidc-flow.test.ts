@@ -12,10 +12,10 @@ import {
   beginVerification,
   CALLBACK,
   comeBack,
-  failureOf,
-  pageOf,
+  dashboardPage,
   personWith,
-  setCookieOf,
+  readFailure,
+  readSetCookie,
   startApiWith,
 } from "../../test/support/people/oidc.ts";
 import { expireVerification, inviteByOperator, seedPerson } from "../../test/support/people/people.ts";
@@ -37,14 +37,14 @@ test("a person, invited: joins with an account of the provider and signs in with
   const token = await inviteByOperator(api, { email: "grace@example.com", role: "developer" });
   const begun = await beginAcceptance(api, token, "Grace");
   const joined = await go(begun, "grace-1");
-  expect(pageOf(joined)).toBe("");
-  expect(setCookieOf(joined, ATTEMPT_COOKIE)).toBe("");
+  expect(dashboardPage(joined)).toBe("");
+  expect(readSetCookie(joined, ATTEMPT_COOKIE)).toBe("");
   const person = personWith(api, joined);
   const current = await person.call("GET", "/api/v1/user-sessions/current");
   expect(current.body.user).toMatchObject({ email: "grace@example.com", name: "Grace", role: "developer" });
 
   const again = await go(await beginSignIn(api), "grace-1");
-  expect(pageOf(again)).toBe("");
+  expect(dashboardPage(again)).toBe("");
   const sessions = (await personWith(api, again).call("GET", "/api/v1/user-sessions")).body.data;
   expect(sessions.map(({ signInMethod }: { signInMethod: string }) => signInMethod)).toEqual(["oidc", "oidc"]);
   const [identity] = (await person.call("GET", "/api/v1/identities")).body.data;
@@ -58,9 +58,9 @@ test("a person, invited: joins with an account of the provider and signs in with
 
 test("a provider that has rotated its key: the next sign-in works", async () => {
   const person = await seedPerson(api, "owner");
-  expect(pageOf(await go(await beginIdentity(person), "rotated-1"))).toBe("/people");
+  expect(dashboardPage(await go(await beginIdentity(person), "rotated-1"))).toBe("/people");
   provider.rotateKey();
-  expect(pageOf(await go(await beginSignIn(api), "rotated-1"))).toBe("");
+  expect(dashboardPage(await go(await beginSignIn(api), "rotated-1"))).toBe("");
 });
 
 test("the authorization request, of a sign-in: PKCE, nonce, state, and the scope openid alone", async () => {
@@ -92,7 +92,7 @@ test("the attempt cookie, set: HttpOnly, Lax, Secure, ten minutes", async () => 
 test("a person, after linking an account: verifies with it, and the provider asks again", async () => {
   const person = await seedPerson(api, "owner");
   const browser = createOidcBrowser();
-  expect(pageOf(await go(await beginIdentity(person), "linked-1", browser))).toBe("/people");
+  expect(dashboardPage(await go(await beginIdentity(person), "linked-1", browser))).toBe("/people");
   await expireVerification(api.database, person);
   const invite = () => person.call("POST", "/api/v1/invitations", { email: "new@example.com", role: "viewer" });
   expectProblem(await invite(), "passkey_required");
@@ -102,8 +102,8 @@ test("a person, after linking an account: verifies with it, and the provider ask
   const begun = await beginVerification(person, "/usage");
   expect(Object.fromEntries(begun.url.searchParams)).toMatchObject({ prompt: "login", max_age: "0" });
   // The browser has a session of the provider, which asks nevertheless.
-  expect(pageOf(await go(begun, "linked-1", browser))).toBe("/usage");
-  expect(pageOf(await go(await beginVerification(person, "/"), "linked-1", browser))).toBe("");
+  expect(dashboardPage(await go(begun, "linked-1", browser))).toBe("/usage");
+  expect(dashboardPage(await go(await beginVerification(person, "/"), "linked-1", browser))).toBe("");
   expect((await invite()).status).toBe(201);
 });
 
@@ -113,7 +113,7 @@ test("a verification, as another account: refused", async () => {
   const other = await seedPerson(api, "owner");
   await go(await beginIdentity(other), "theirs");
   for (const login of ["theirs", "unknown"]) {
-    expect(failureOf(await go(await beginVerification(person), login))).toBe("unknown_identity");
+    expect(readFailure(await go(await beginVerification(person), login))).toBe("unknown_identity");
   }
 });
 
@@ -123,8 +123,8 @@ test("an account without a link, its address that of a person: no sign-in", asyn
   const login = person.email.split("@")[0] as string;
   const before = (await api.database.db.client`select 1 from user_sessions`).length;
   // Its e-mail address at the provider is that of the person, and verified there.
-  expect(failureOf(await go(await beginSignIn(api), login))).toBe("unknown_identity");
-  expect(failureOf(await go(await beginSignIn(api), "victim"))).toBe("unknown_identity");
+  expect(readFailure(await go(await beginSignIn(api), login))).toBe("unknown_identity");
+  expect(readFailure(await go(await beginSignIn(api), "victim"))).toBe("unknown_identity");
   expect((await api.database.db.client`select 1 from user_sessions`).length).toBe(before);
 });
 
@@ -133,7 +133,7 @@ test("the log, after a sign-in: no code, token, state or secret", async () => {
   const begun = await beginSignIn(api);
   const location = await createOidcBrowser().authorize(begun.url.href, "grace-1");
   const answer = await comeBack(api, location.slice(location.indexOf("?") + 1), begun.cookie);
-  expect(pageOf(answer)).toBe("");
+  expect(dashboardPage(answer)).toBe("");
   await comeBack(api, location.slice(location.indexOf("?") + 1), begun.cookie);
   const log = api.log.join("");
   expect(log).toContain(CALLBACK);
@@ -156,5 +156,5 @@ test("a callback with every parameter at its greatest length, percent-encoded: a
   const query = Object.entries(OidcCallback.properties).map(([name, { maxLength }]) => {
     return `${name}=${encodeURIComponent((name === "state" ? "x" : "%").repeat(Number(maxLength)))}`;
   });
-  expect(failureOf(await comeBack(api, query.join("&"), begun.cookie))).toBe("expired");
+  expect(readFailure(await comeBack(api, query.join("&"), begun.cookie))).toBe("expired");
 });

@@ -6,7 +6,7 @@ import { Secret } from "@realtime-avatar/storage/secret";
 import { fixture } from "@realtime-avatar/testing/fixture";
 import { OIDC_CLIENT } from "@realtime-avatar/testing/oidc/provider";
 import { random } from "@realtime-avatar/testing/random-bytes";
-import { metadataOf, startFakeProvider } from "../../test/support/people/fake-provider.ts";
+import { providerMetadata, startFakeProvider } from "../../test/support/people/fake-provider.ts";
 import { createOidcProvider, OidcError } from "./oidc-provider.ts";
 
 const fake = startFakeProvider();
@@ -79,7 +79,7 @@ const trickle = (): Response =>
     }),
     { headers: { "content-type": "application/json" } },
   );
-const metadata = (changes: object) => () => Response.json({ ...metadataOf(fake.issuer), ...changes });
+const metadata = (changes: object) => () => Response.json({ ...providerMetadata(fake.issuer), ...changes });
 
 describe("the metadata of a provider", () => {
   test("the provider, unreachable, then back: the problem names the reason, then a sign-in works", async () => {
@@ -113,7 +113,7 @@ describe("the metadata of a provider", () => {
     let reads = 0;
     fake.answers.set(METADATA, () => {
       reads++;
-      return Response.json(metadataOf(fake.issuer));
+      return Response.json(providerMetadata(fake.issuer));
     });
     const provider = providerAt();
     expect(reads).toBe(0);

@@ -7,8 +7,8 @@ import {
   beginSignIn,
   beginVerification,
   endAs,
-  failureOf,
   personWith,
+  readFailure,
   startApiWith,
 } from "../../test/support/people/oidc.ts";
 import { expireVerification, inviteByOperator, seedPerson } from "../../test/support/people/people.ts";
@@ -47,9 +47,9 @@ describe.each<[string, unknown, number]>([
     const sub = newAccount();
     const token = await inviteByOperator(api, { email: `${sub}@example.com`, role: "owner" });
     const joined = await endAs(api, fake, await beginAcceptance(api, token), sub);
-    expect([failureOf(joined), await verifiedForMs()]).toEqual([null, expectedMs]);
+    expect([readFailure(joined), await verifiedForMs()]).toEqual([null, expectedMs]);
     const answer = await endAs(api, fake, await beginSignIn(api), sub);
-    expect([failureOf(answer), await verifiedForMs()]).toEqual([null, expectedMs]);
+    expect([readFailure(answer), await verifiedForMs()]).toEqual([null, expectedMs]);
     // What asks for the passkey is refused, unless the provider has asked the person within five minutes.
     const { call } = personWith(api, answer);
     const invited = await call("POST", "/api/v1/invitations", { email: `by-${sub}@example.com`, role: "viewer" });
@@ -62,9 +62,9 @@ test.each([-1, String(now / 1000), null, true])(
   async (time) => {
     const person = await seedPerson(api, "owner");
     const sub = newAccount();
-    expect(failureOf(await endAs(api, fake, await beginIdentity(person), sub))).toBeNull();
+    expect(readFailure(await endAs(api, fake, await beginIdentity(person), sub))).toBeNull();
     fake.claims = { auth_time: time };
-    expect(failureOf(await endAs(api, fake, await beginSignIn(api), sub))).toBe("not_accepted");
+    expect(readFailure(await endAs(api, fake, await beginSignIn(api), sub))).toBe("not_accepted");
   },
 );
 
@@ -79,11 +79,11 @@ test.each<[number, string | null]>([
 ])("a verification, %d seconds from its begin by the clock of the provider: %p", async (seconds, failure) => {
   const person = await seedPerson(api, "owner");
   const sub = newAccount();
-  expect(failureOf(await endAs(api, fake, await beginIdentity(person), sub))).toBeNull();
+  expect(readFailure(await endAs(api, fake, await beginIdentity(person), sub))).toBeNull();
   await expireVerification(api.database, person);
   fake.claims = { auth_time: now / 1000 + seconds };
   const answer = await endAs(api, fake, await beginVerification(person), sub);
-  expect(failureOf(answer)).toBe(failure);
+  expect(readFailure(answer)).toBe(failure);
   const { body } = await person.call("GET", "/api/v1/user-sessions/current");
   expect(Date.parse(body.verifiedUntil) > Date.now()).toBe(failure === null);
   expect(Date.parse(body.verifiedUntil)).toBeLessThanOrEqual(Date.now() + 5 * MINUTE);

@@ -28,7 +28,7 @@ import { attemptCookie } from "../http/cookie.ts";
 import type { CallerSecret } from "../http/idempotency.ts";
 import { createNetworkLimit } from "../http/limits/rate-limit.ts";
 import { operations } from "../http/operation.ts";
-import { personOf, requirePasskey } from "../http/person.ts";
+import { requirePasskey, requirePerson } from "../http/person.ts";
 import { type RequestContext, untimed, withRequestContext } from "../http/request-context.ts";
 import { type ResponseHead, sendJson } from "../http/response.ts";
 import { findValidInvitation } from "./invitations.ts";
@@ -150,7 +150,7 @@ export const oidcRoutes = (dependencies: Dependencies) => {
 const sessionOf = (caller: AnyCaller, secret: CallerSecret): OidcSession => {
   // Only people have a session, and only the token of a session authenticates people.
   const digest = secret instanceof PersonToken ? Buffer.from(digestToken(secret)).toString("base64url") : "";
-  return { sessionId: personOf(caller).sessionId, digest };
+  return { sessionId: requirePerson(caller).sessionId, digest };
 };
 
 /** The routes that need a session. */

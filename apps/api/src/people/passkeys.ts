@@ -5,7 +5,7 @@ import type { Claim, WriteOutcome } from "@realtime-avatar/db/idempotency/idempo
 import { insertInvitation } from "@realtime-avatar/db/people/invitations";
 import {
   deletePasskey,
-  findPasskeysOf,
+  findPasskeys,
   insertPasskey,
   listPasskeys,
   MAX_PASSKEYS,
@@ -37,7 +37,7 @@ import { authentication } from "../http/authenticate.ts";
 import { readOptionalBody } from "../http/body.ts";
 import { listHandler } from "../http/list.ts";
 import { operations } from "../http/operation.ts";
-import { personOf, requirePasskey } from "../http/person.ts";
+import { requirePasskey, requirePerson } from "../http/person.ts";
 import { sendJson } from "../http/response.ts";
 import { type Attempt, execute, type OutcomeOf, type Settled, writtenResource } from "../http/write.ts";
 import { invalidPasskey, type NewPasskey } from "./webauthn.ts";
@@ -117,12 +117,12 @@ const CREATE_PASSKEY = {
   body: CreatePasskey,
   representation: PASSKEY,
   lookUp: ({ body, caller, dependencies: { passkeys } }: Attempt<CreatePasskey, NewPasskey>): Promise<NewPasskey> =>
-    passkeys.verifyRegistration(body.credential, useOf(requirePasskey(personOf(caller)))),
+    passkeys.verifyRegistration(body.credential, useOf(requirePasskey(requirePerson(caller)))),
   plan: (
     { db, body: { name }, caller, origin }: Attempt<CreatePasskey, NewPasskey>,
     { challenge, ...created }: NewPasskey,
   ) => {
-    const person = requirePasskey(personOf(caller));
+    const person = requirePasskey(requirePerson(caller));
     const passkey: PasskeyRecord = {
       ...created,
       tenantId: person.tenantId,
@@ -157,7 +157,7 @@ const CREATE_LINK = {
   isBodyOptional: true,
   representation: LINK,
   plan: ({ db, caller, origin, dependencies: { publicUrl } }: Attempt<unknown>) => {
-    const person = requirePasskey(personOf(caller));
+    const person = requirePasskey(requirePerson(caller));
     const { tenantId, id, user, checkedAt } = person;
     const fields = { tenantId, email: user.email, role: user.role, userId: id, createdBy: id };
     const created = newInvitation(fields, { now: checkedAt, random: origin.random });
@@ -187,7 +187,7 @@ const UPDATE_PASSKEY = {
     if (!isId("psk", id)) throw notFound();
     return {
       response: null,
-      write: () => updatePasskey(db, id, name, expectation, personOf(caller), origin),
+      write: () => updatePasskey(db, id, name, expectation, requirePerson(caller), origin),
     };
   },
   settle: settleChange,
@@ -198,7 +198,7 @@ const DELETE_PASSKEY = {
   representation: PASSKEY,
   plan: ({ db, id, caller, origin, expectation, dependencies: { oidc } }: Attempt<unknown>) => {
     if (!isId("psk", id)) throw notFound();
-    const by = requirePasskey(personOf(caller));
+    const by = requirePasskey(requirePerson(caller));
     return {
       response: null,
       write: () => deletePasskey(db, id, { ...expectation, issuer: oidc?.issuer ?? null }, by, origin),
@@ -218,7 +218,7 @@ export const passkeyRoutes = (dependencies: Dependencies) => {
     .get(
       "",
       listHandler(dependencies, PASSKEY_LIST, ({ caller, db }, page) => {
-        const { tenantId, id: userId } = personOf(caller);
+        const { tenantId, id: userId } = requirePerson(caller);
         return listPasskeys(db, { tenantId, userId }, page);
       }),
       { scope: "person", detail: OPERATIONS.listPasskeys },
@@ -228,8 +228,8 @@ export const passkeyRoutes = (dependencies: Dependencies) => {
       async ({ caller, db, request, set, requestContext }) => {
         await readOptionalBody(request, requestContext, Nothing);
         requirePasskey(caller);
-        const person = personOf(caller);
-        const existing = await findPasskeysOf(db, person.tenantId, person.id);
+        const person = requirePerson(caller);
+        const existing = await findPasskeys(db, person.tenantId, person.id);
         const publicKey = await passkeys.registrationOptions(person.user, existing, useOf(person));
         return sendJson(OPTIONS, { publicKey }, set);
       },

@@ -7,11 +7,11 @@ import { createAuthenticator } from "../../test/support/people/authenticator.ts"
 import { startFakeProvider } from "../../test/support/people/fake-provider.ts";
 import {
   ATTEMPT_COOKIE,
-  answerOf,
   beginIdentity,
   CALLBACK,
+  callbackQuery,
+  dashboardPage,
   oidcConfig,
-  pageOf,
 } from "../../test/support/people/oidc.ts";
 import {
   accept,
@@ -114,9 +114,9 @@ const OTHERS: Change[] = [
     async (person) => {
       const begun = await beginIdentity(onReplica(person));
       return async () => {
-        const query = answerOf(provider, begun);
+        const query = callbackQuery(provider, begun);
         const headers = { cookie: `${ATTEMPT_COOKIE}=${begun.cookie}` };
-        expect(pageOf(await replica.call("GET", `${CALLBACK}?${query}`, { headers }))).toBe("/people");
+        expect(dashboardPage(await replica.call("GET", `${CALLBACK}?${query}`, { headers }))).toBe("/people");
         return { status: 201 };
       };
     },

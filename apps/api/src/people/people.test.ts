@@ -10,8 +10,8 @@ import {
   expireVerification,
   linkToken,
   type Person,
-  personOf,
   seedPerson,
+  signedInPerson,
   signIn,
   signInAgain,
 } from "../../test/support/people/people.ts";
@@ -165,7 +165,7 @@ describe("passkeys", () => {
     expect((await person.call("POST", "/api/v1/passkeys/options", {})).body.publicKey.excludeCredentials).toHaveLength(
       2,
     );
-    const bySecond = personOf(api, await signIn(api, phone), phone);
+    const bySecond = signedInPerson(api, await signIn(api, phone), phone);
     expect((await signIn(api, phone)).status).toBe(201);
     const path = `/api/v1/passkeys/${added.body.id}`;
     expect((await person.call("PATCH", path, { name: "Old phone" })).body.name).toBe("Old phone");
@@ -238,7 +238,7 @@ describe("passkeys", () => {
     const linkOf = async (of: Person): Promise<string> =>
       linkToken(await of.call("POST", "/api/v1/passkeys/invitations", {}));
     const device = createAuthenticator(PUBLIC_URL);
-    const thief = personOf(api, await accept(api, await linkOf(person), device), device);
+    const thief = signedInPerson(api, await accept(api, await linkOf(person), device), device);
     const lost = (await list(person))[0].id;
 
     const ofLost = await linkOf(thief);

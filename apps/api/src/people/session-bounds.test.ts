@@ -7,8 +7,8 @@ import {
   inviteByOperator,
   linkToken,
   type Person,
-  personOf,
   seedPerson,
+  signedInPerson,
   signInAgain,
 } from "../../test/support/people/people.ts";
 import { expectProblem } from "../../test/support/routes.ts";
@@ -56,7 +56,7 @@ describe("the bound of 20 sessions of a person", () => {
     // One with a counter would have to sign in order.
     const authenticator = createAuthenticator(PUBLIC_URL, { hasCounter: false });
     const token = await inviteByOperator(api, { email: "at-once@example.com", role: "viewer" });
-    const person = personOf(api, await accept(api, token, authenticator), authenticator);
+    const person = signedInPerson(api, await accept(api, token, authenticator), authenticator);
     await insertSessions(person, 17, "1 minute");
     await Promise.all(Array.from({ length: 8 }, () => again(person)));
     expect([(await sessionsOf(person)).length, (await endedOf(person)).length]).toEqual([20, 6]);

@@ -8,12 +8,12 @@ import { attestationCertificate } from "../../test/support/people/certificate.ts
 import {
   accept,
   COOKIE,
-  cookieOf,
   inviteByOperator,
   linkToken,
   pageHeaders,
-  personOf,
+  readCookie,
   seedPerson,
+  signedInPerson,
   signIn,
 } from "../../test/support/people/people.ts";
 import { expectProblem } from "../../test/support/routes.ts";
@@ -45,7 +45,7 @@ describe("an invitation", () => {
     // The token is in the cookie alone.
     expect(accepted.text).not.toContain("rta_session_");
 
-    const person = personOf(api, accepted, authenticator);
+    const person = signedInPerson(api, accepted, authenticator);
     const current = await person.call("GET", "/api/v1/user-sessions/current");
     expect(current.body).toMatchObject({ id: person.sessionId, user: { id: person.id } });
     expect((await person.call("GET", "/api/v1/avatars")).status).toBe(200);
@@ -341,6 +341,6 @@ describe("a sign-in", () => {
     const credential = authenticator.get(body.publicKey);
     const answer = await post("user-sessions", { credential }, pageHeaders(fixed));
     expect(answer.status).toBe(201);
-    expect(cookieOf(answer)).not.toBe(fixed);
+    expect(readCookie(answer)).not.toBe(fixed);
   });
 });

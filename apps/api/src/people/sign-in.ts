@@ -18,7 +18,7 @@ const MAX_USER_AGENT = 512;
 export const CURRENT_SESSION = { schema: CurrentSession, toText: JSON.stringify };
 
 /** What browsers call themselves. It is shown to the person, and decides nothing. */
-export const userAgentOf = ({ headers }: Request): string | null => {
+export const readUserAgent = ({ headers }: Request): string | null => {
   const text = headers.get("user-agent");
   return text === null ? null : [...text.slice(0, MAX_USER_AGENT)].join("").toWellFormed();
 };

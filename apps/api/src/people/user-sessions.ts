@@ -3,8 +3,8 @@
 import type { PersonCaller } from "@realtime-avatar/db/callers/callers";
 import type { Db } from "@realtime-avatar/db/connection/pool";
 import type { Claim } from "@realtime-avatar/db/idempotency/idempotency-keys";
-import { findIdentitiesOf } from "@realtime-avatar/db/people/identities";
-import { type Assertion, findPasskey, findPasskeysOf } from "@realtime-avatar/db/people/passkeys";
+import { findIdentities } from "@realtime-avatar/db/people/identities";
+import { type Assertion, findPasskey, findPasskeys } from "@realtime-avatar/db/people/passkeys";
 import {
   type EndOutcome,
   endUserSession,
@@ -42,13 +42,13 @@ import { readBody, readOptionalBody } from "../http/body.ts";
 import { clearedCookie } from "../http/cookie.ts";
 import { listHandler } from "../http/list.ts";
 import { operations } from "../http/operation.ts";
-import { personOf } from "../http/person.ts";
+import { requirePerson } from "../http/person.ts";
 import { runWrite } from "../http/problem.ts";
 import { NO_PARAMETERS, readQuery } from "../http/query.ts";
-import { originOf, type RequestContext, withRequestContext } from "../http/request-context.ts";
+import { type RequestContext, requestOrigin, withRequestContext } from "../http/request-context.ts";
 import { sendJson, sendResource } from "../http/response.ts";
 import { type Attempt, execute, type OutcomeOf, type Settled, writtenResource } from "../http/write.ts";
-import { CURRENT_SESSION, createStrangerCheck, sendNewSession, shownProvider, userAgentOf } from "./sign-in.ts";
+import { CURRENT_SESSION, createStrangerCheck, readUserAgent, sendNewSession, shownProvider } from "./sign-in.ts";
 import { invalidPasskey } from "./webauthn.ts";
 
 const OPERATIONS = operations({
@@ -144,8 +144,8 @@ const signIn = async (
   const db = databases.ofTenant(user.tenantId).until(context);
   const passkey = await findNamedPasskey(db, user, credentialId);
   const { assertion, challenge } = await passkeys.verifyAssertion(credential, passkey, SIGN_IN);
-  const origin = originOf(dependencies, null, context);
-  const signedIn = newUserSession({ ...user, passkeyId: passkey.id, userAgent: userAgentOf(request) }, origin);
+  const origin = requestOrigin(dependencies, null, context);
+  const signedIn = newUserSession({ ...user, passkeyId: passkey.id, userAgent: readUserAgent(request) }, origin);
   if (!(await runWrite(() => insertUserSession(db, signedIn, assertion, challenge, origin)))) throw invalidPasskey();
   return signedIn.token;
 };
@@ -182,7 +182,7 @@ const END_SESSION = {
   body: null,
   representation: SESSION,
   plan: ({ db, id, caller: anyCaller, origin, expectation: { versions } }: Attempt<unknown>) => {
-    const caller = personOf(anyCaller);
+    const caller = requirePerson(anyCaller);
     const target = id || caller.sessionId;
     if (!isId("uss", target)) throw notFound();
     const ofOthers = caller.role === "owner";
@@ -200,7 +200,7 @@ const END_SESSION = {
         throw notFound();
       case "written": {
         const { session } = outcome;
-        const caller = personOf(attempt.caller);
+        const caller = requirePerson(attempt.caller);
         const isCurrent = session.id === caller.sessionId;
         if (isCurrent) attempt.set.headers["set-cookie"] = clearedCookie(attempt.dependencies.publicUrl());
         // Of another session it is not read: the sign-in is the last time that is known.
@@ -215,7 +215,7 @@ const END_SESSION = {
 
 /** Whether the person has an identity of this issuer. */
 const isLinked = async (db: Db, { tenantId, id }: PersonCaller, issuer: string): Promise<boolean> =>
-  (await findIdentitiesOf(db, tenantId, id)).some((identity) => identity.issuer === issuer);
+  (await findIdentities(db, tenantId, id)).some((identity) => identity.issuer === issuer);
 
 const verificationOf = ({ sessionId }: PersonCaller) => ({ purpose: "verification" as const, subject: sessionId });
 
@@ -227,13 +227,13 @@ const VERIFY_SESSION = {
   body: SignIn,
   representation: CURRENT_SESSION,
   lookUp: async ({ body: { credential }, db, caller, dependencies: { passkeys } }: VerifyAttempt) => {
-    const person = personOf(caller);
+    const person = requirePerson(caller);
     const { credentialId } = passkeys.readAssertion(credential);
     const passkey = await findNamedPasskey(db, { tenantId: person.tenantId, userId: person.id }, credentialId);
     return passkeys.verifyAssertion(credential, passkey, verificationOf(person));
   },
   plan: ({ db, caller: anyCaller, origin }: VerifyAttempt, { assertion, challenge }: Verification) => {
-    const caller = personOf(anyCaller);
+    const caller = requirePerson(anyCaller);
     const { user, tenantName, checkedAt } = caller;
     // By the clock of the database, as the look-up has read it.
     const until = verifiedUntil(checkedAt);
@@ -260,7 +260,7 @@ export const userSessionRoutes = (dependencies: Dependencies) => {
       "/current",
       ({ caller, request, set }) => {
         readQuery(request, NO_PARAMETERS);
-        const { session, user, tenantName, checkedAt } = personOf(caller);
+        const { session, user, tenantName, checkedAt } = requirePerson(caller);
         const body = presentCurrentSession(session, user, tenantName, checkedAt);
         return sendResource(CURRENT_SESSION, body, session, set);
       },
@@ -274,8 +274,8 @@ export const userSessionRoutes = (dependencies: Dependencies) => {
       "/current/verification/options",
       async ({ caller, db, request, set, requestContext }) => {
         await readOptionalBody(request, requestContext, Nothing);
-        const person = personOf(caller);
-        const own = await findPasskeysOf(db, person.tenantId, person.id);
+        const person = requirePerson(caller);
+        const own = await findPasskeys(db, person.tenantId, person.id);
         const publicKey = await passkeys.authenticationOptions(own, verificationOf(person));
         const hasIdentity = oidc !== null && (await isLinked(db, person, oidc.issuer));
         const body = { publicKey, hasPasskey: own.length > 0, oidc: hasIdentity ? shownProvider(dependencies) : null };
@@ -287,7 +287,7 @@ export const userSessionRoutes = (dependencies: Dependencies) => {
       "/current/verification",
       ({ write, caller }) => {
         // The response is about this session: another session of the person does not get it.
-        const path = `/api/v1/user-sessions/${personOf(caller).sessionId}/verification`;
+        const path = `/api/v1/user-sessions/${requirePerson(caller).sessionId}/verification`;
         return execute({ ...write, path }, VERIFY_SESSION);
       },
       { scope: "person", detail: OPERATIONS.verifyUserSession },
@@ -295,7 +295,7 @@ export const userSessionRoutes = (dependencies: Dependencies) => {
     .get(
       "",
       listHandler(dependencies, USER_SESSION_LIST, ({ caller, db }, page) => {
-        const person = personOf(caller);
+        const person = requirePerson(caller);
         return listUserSessions(db, person, person.role === "owner", page);
       }),
       { scope: "person", detail: OPERATIONS.listUserSessions },

@@ -13,7 +13,7 @@ import { authentication } from "../http/authenticate.ts";
 import type { Expectation } from "../http/conditional.ts";
 import { listHandler } from "../http/list.ts";
 import { operations } from "../http/operation.ts";
-import { personOf, requirePasskey } from "../http/person.ts";
+import { requirePasskey, requirePerson } from "../http/person.ts";
 import { NO_PARAMETERS, readQuery } from "../http/query.ts";
 import { sendResource } from "../http/response.ts";
 import { type Attempt, execute, type Settled, writtenResource } from "../http/write.ts";
@@ -70,7 +70,7 @@ const UPDATE_USER = {
   body: UpdateUser,
   representation: USER,
   plan: ({ db, id, body, caller, origin, expectation }: Attempt<UpdateUser>) => {
-    const person = personOf(caller);
+    const person = requirePerson(caller);
     if (id !== person.id || body.role !== undefined) checkRole(person.role, "owner");
     const by = body.role === undefined ? person : requirePasskey(person);
     if (!isId("usr", id)) throw notFound();
@@ -89,7 +89,7 @@ const DELETE_USER = {
   representation: USER,
   plan: ({ db, id, caller, origin, expectation }: Attempt<unknown>) => {
     if (!isId("usr", id)) throw notFound();
-    const by = requirePasskey(personOf(caller));
+    const by = requirePasskey(requirePerson(caller));
     return {
       response: null,
       write: () => deleteUser(db, { tenantId: by.tenantId, id }, expectation, by, origin),

@@ -6,7 +6,7 @@ import type { Environment } from "@realtime-avatar/domain/environment";
 import { isId } from "@realtime-avatar/domain/id";
 import { validate } from "@realtime-avatar/domain/schema";
 import { Video } from "@realtime-avatar/domain/videos/schemas";
-import { fileOf } from "@realtime-avatar/testing/avatars/videos";
+import { videoFile } from "@realtime-avatar/testing/avatars/videos";
 import { jobClaim, ROOMY } from "@realtime-avatar/testing/postgres/jobs";
 import { operatorOrigin, seedAsset, seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
 import { rowCounts, startApi, TEST_CONFIG, testStorage } from "../../test/support/api.ts";
@@ -44,7 +44,7 @@ const render = async (bytes = "film") => {
   const job = await claimJob(db, jobClaim({ kinds: ["render_video"], slots: 9 }));
   if (!job) throw new Error("no job");
   expect(await startVideo(db, job)).toMatchObject({ kind: "started" });
-  const file = fileOf(job, { sizeBytes: bytes.length });
+  const file = videoFile(job, { sizeBytes: bytes.length });
   const stream = new Blob([bytes]).stream();
   await api.files.storage.put(originalKey(file), { stream, sizeBytes: bytes.length }, "video/mp4");
   const result = { kind: "ready", asset: file, durationMs: 2100, warnings: [], quota: ROOMY } as const;

@@ -10,7 +10,7 @@ import {
   findVideo,
 } from "@realtime-avatar/db/videos/videos";
 import { permits } from "@realtime-avatar/domain/api-keys/scope";
-import { refusalOf } from "@realtime-avatar/domain/credits/open";
+import { refuseHold } from "@realtime-avatar/domain/credits/open";
 import { isId } from "@realtime-avatar/domain/id";
 import { notFound, Problem, validationFailed } from "@realtime-avatar/domain/problem";
 import { checkVersion } from "@realtime-avatar/domain/transitions";
@@ -36,7 +36,7 @@ import { authentication, checkScope } from "../http/authenticate.ts";
 import { entityTag, isKnown } from "../http/conditional.ts";
 import { listHandler } from "../http/list.ts";
 import { operations } from "../http/operation.ts";
-import { isPerson, keyOf } from "../http/person.ts";
+import { isPerson, requireKey } from "../http/person.ts";
 import { NO_PARAMETERS, readQuery } from "../http/query.ts";
 import { sendResource } from "../http/response.ts";
 import { type Attempt, execute, type Settled, writtenResource } from "../http/write.ts";
@@ -102,7 +102,7 @@ const CREATE_VIDEO = {
   /** A video that cannot fit is refused before its response is made: a refusal stays cheap. */
   lookUp: async ({ body, caller: anyCaller, origin, dependencies }: CreateAttempt): Promise<PlannedVideo> => {
     const { speech, creditPriceMicrosPerSecond: price } = dependencies.config;
-    const caller = keyOf(anyCaller);
+    const caller = requireKey(anyCaller);
     const spoken = spokenBy(speech, body);
     const errors = videoErrors(body, { spoken, hasVoice: (id) => findVoice(speech, id) !== null });
     if (errors.length > 0) throw validationFailed(errors);
@@ -110,13 +110,13 @@ const CREATE_VIDEO = {
     const { headroom } = caller;
     // Overdue sessions hold credits: the write closes them before it refuses the video. So it announces a refusal.
     if (video.seconds === null || !headroom || headroom.hasOverdue) return video;
-    const refusal = refusalOf({ minSeconds: video.seconds, price }, headroom);
+    const refusal = refuseHold({ minSeconds: video.seconds, price }, headroom);
     if (refusal && !(refusal.code === "insufficient_credits" && headroom.announcesExhaustion)) throw refusal;
     return video;
   },
   plan: ({ db, caller: anyCaller, origin, dependencies }: CreateAttempt, video: PlannedVideo) => {
     const { config, sweepOverdue } = dependencies;
-    const caller = keyOf(anyCaller);
+    const caller = requireKey(anyCaller);
     const terms = {
       voiceIds: listVoices(config.speech).map(({ id }) => id),
       defaultVoiceId: config.speech.defaultVoiceId,
@@ -162,10 +162,10 @@ const CREATE_VIDEO = {
         throw tooManyVideos(maxRunningVideosPerTenant);
       case "avatar_not_found":
       case "avatar_not_ready":
-        throw await openingRefused(outcome, holdOf(0, price), db, keyOf(caller));
+        throw await openingRefused(outcome, holdOf(0, price), db, requireKey(caller));
       case "spend_limit_exceeded":
       case "insufficient_credits":
-        throw await openingRefused(outcome, holdOf(outcome.requiredCreditMicros, price), db, keyOf(caller));
+        throw await openingRefused(outcome, holdOf(outcome.requiredCreditMicros, price), db, requireKey(caller));
     }
   },
 };
@@ -187,7 +187,7 @@ const DELETE_VIDEO = {
   ): Promise<Settled<Video>> => {
     switch (outcome.kind) {
       case "not_own":
-        checkScope(keyOf(caller), ["avatars:write"]);
+        checkScope(requireKey(caller), ["avatars:write"]);
         throw notFound();
       case "in_use":
         throw new Problem("asset_in_use", FILE_IN_USE);

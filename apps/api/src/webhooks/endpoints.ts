@@ -14,10 +14,10 @@ import { notFound, Problem } from "@realtime-avatar/domain/problem";
 import { checkVersion } from "@realtime-avatar/domain/transitions";
 import {
   newWebhookEndpoint,
+  normalizeSelection,
   presentWebhookEndpoint,
   presentWebhookEndpointWithSecret,
   rotatedEndpoint,
-  selectionOf,
   type WebhookEndpointRecord,
 } from "@realtime-avatar/domain/webhooks/endpoint";
 import {
@@ -150,7 +150,7 @@ const updateOperation = (dependencies: Dependencies) => ({
   representation: ENDPOINT,
   plan: ({ db, id, body, caller, origin, expectation: { versions } }: Attempt<UpdateWebhookEndpoint>) => {
     const by = body.url !== undefined && caller.environment === "live" ? requirePasskey(caller) : caller;
-    const changes = body.events === undefined ? body : { ...body, events: selectionOf(body.events) };
+    const changes = body.events === undefined ? body : { ...body, events: normalizeSelection(body.events) };
     return {
       response: null,
       write: () => updateEndpoint(db, endpointIdOf(id), changes, { versions }, by, origin),

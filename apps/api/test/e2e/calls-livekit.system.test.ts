@@ -4,7 +4,7 @@ import { livekitBinary } from "@realtime-avatar/testing/livekit/binary";
 import { type LivekitServer, startLivekit } from "@realtime-avatar/testing/livekit/server";
 import { until } from "@realtime-avatar/testing/until";
 import { callAnew, startApi } from "../support/api.ts";
-import { callOptions, RELEASE, roomsOf, START, WORKER_SECRET } from "../support/calls/calls.ts";
+import { callOptions, connectRooms, RELEASE, START, WORKER_SECRET } from "../support/calls/calls.ts";
 
 setDefaultTimeout(60_000);
 
@@ -17,11 +17,11 @@ describe.skipIf(binary.kind === "missing")(
   () => {
     let livekit: LivekitServer;
     let call: ReturnType<typeof callAnew>;
-    let rooms: ReturnType<typeof roomsOf>;
+    let rooms: ReturnType<typeof connectRooms>;
     let avatar_id: string;
     beforeAll(async () => {
       livekit = await startLivekit(binary.kind === "found" ? binary.path : "");
-      rooms = roomsOf(livekit);
+      rooms = connectRooms(livekit);
       call = callAnew(api.database.db, callOptions(livekit));
       const body = { displayName: "Ada", sourceKind: "image" };
       avatar_id = (await api.call("POST", "/api/v1/avatars", { key, body })).body.id;

@@ -17,21 +17,21 @@ import { AMPLE_CREDITS, createTestApp, TEST_CONFIG, testStorage } from "../suppo
 import { startConformanceCalls } from "../support/calls/conformance.ts";
 import {
   type Answer,
+  createBody,
+  createTarget,
   document,
   expectAssetResponses,
   expectSessionProblems,
-  freshBodyOf,
-  freshIdOf,
   HEADER_EDGES,
+  listParameters,
   one,
   operations,
-  parametersOf,
   type Sent,
   sendTo,
   validator,
 } from "../support/openapi/conformance.ts";
 import { describeOperation, newRecord, RUNS, sendToFresh } from "../support/openapi/describe-operation.ts";
-import { bodySchema, type Described, valuesOf } from "../support/openapi/openapi.ts";
+import { arbitraryValues, bodySchema, type Described } from "../support/openapi/openapi.ts";
 import { expectVideoResponses } from "../support/openapi/videos.ts";
 import { expectWebhookResponses } from "../support/openapi/webhooks.ts";
 
@@ -76,7 +76,7 @@ await calls.prepare(send);
 
 /** Something for an operation to work on: an id that its path can take. */
 const freshId = (described: Described): Promise<string> =>
-  freshIdOf(described, {
+  createTarget(described, {
     send,
     newKey: async () => (await newKey()).record.id,
     // Only an avatar with a source can be prepared.
@@ -100,9 +100,9 @@ describe.each(operations.map((described, at) => [described.operation.operationId
     const needsKey = operation.security.length > 0;
     describeOperation(described, { test, send, freshId });
 
-    for (const { name, schema: headerSchema } of parametersOf(described, "header")) {
+    for (const { name, schema: headerSchema } of listParameters(described, "header")) {
       test(`the header ${name}, random: accepted exactly if valid by the document`, async () => {
-        const body = await freshBodyOf(described, send);
+        const body = await createBody(described, send);
         const wild = fc.stringMatching(/^[ -~]{0,40}$/).map((value) => value.trim());
         const edges = fc.constantFrom(...HEADER_EDGES);
         // The others are replaced or ignored when they are malformed, as the document says of each: for all operations alike.
@@ -110,14 +110,17 @@ describe.each(operations.map((described, at) => [described.operation.operationId
         const sampling = refusal ? { seed: 9, numRuns: RUNS } : { seed: at + 1, numRuns: RUNS / 4 };
         const sendNext = sendToFresh({ send, freshId }, described);
         await fc.assert(
-          fc.asyncProperty(fc.oneof(valuesOf(document, headerSchema).map(String), wild, edges), async (value) => {
-            // What HTTP itself cannot carry never comes so far.
-            const sent = value.replace(/[^\x20-\x7e]/g, "").trim();
-            const { code } = await sendNext({ body, headers: { [name]: sent } });
-            const isMet = validator.errors(headerSchema, sent).length === 0;
-            if (refusal) expect([sent, code === refusal]).toEqual([sent, !isMet]);
-            else expect([sent, code]).toEqual([sent, null]);
-          }),
+          fc.asyncProperty(
+            fc.oneof(arbitraryValues(document, headerSchema).map(String), wild, edges),
+            async (value) => {
+              // What HTTP itself cannot carry never comes so far.
+              const sent = value.replace(/[^\x20-\x7e]/g, "").trim();
+              const { code } = await sendNext({ body, headers: { [name]: sent } });
+              const isMet = validator.errors(headerSchema, sent).length === 0;
+              if (refusal) expect([sent, code === refusal]).toEqual([sent, !isMet]);
+              else expect([sent, code]).toEqual([sent, null]);
+            },
+          ),
           sampling,
         );
       });

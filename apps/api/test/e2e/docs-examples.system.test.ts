@@ -10,7 +10,7 @@ import { startLivekitStandIn } from "@realtime-avatar/testing/livekit/stand-in";
 import { bun, REPOSITORY, release, runToEnd } from "@realtime-avatar/testing/processes";
 import { EXAMPLES } from "../../src/openapi/examples.ts";
 import { WORKER_SECRET } from "../support/calls/calls.ts";
-import { examplesOf, PHOTO, settled, shortened, untilPrepared, untilSettled } from "../support/examples.ts";
+import { PHOTO, readExamples, settled, shortened, untilPrepared, untilSettled } from "../support/examples.ts";
 import { fileService } from "../support/process.ts";
 
 const DOCUMENTS = ["README", "docs/api", "docs/keys", "docs/credits", "docs/getting-started", "docs/videos"];
@@ -99,7 +99,7 @@ beforeAll(async () => {
   const bodyOf = (path: string): object => {
     const [, section = ""] =
       apiDocument?.split(`\n## ${path === "avatars" ? "Create an avatar" : "Create an API key"}\n`) ?? [];
-    const command = (examplesOf(section)[0]?.[1] ?? "").replaceAll(`'"$ASSET_ID"'`, variables["ASSET_ID"] ?? "");
+    const command = (readExamples(section)[0]?.[1] ?? "").replaceAll(`'"$ASSET_ID"'`, variables["ASSET_ID"] ?? "");
     return JSON.parse(/-d '(.*)'/s.exec(command)?.[1] ?? "");
   };
   await createAssets(create);
@@ -113,7 +113,7 @@ describe.each([
   ["docs/api.md", apiDocument],
   ["docs/credits.md", creditsDocument],
 ] as const)("the examples of %s", (_, text = "") => {
-  const examples = examplesOf(text);
+  const examples = readExamples(text);
   test("the examples, counted: each marked one is found", () => {
     expect(examples.length).toBeGreaterThan(1);
     expect(examples.length).toBe(text.split("<!-- example -->").length - 1);

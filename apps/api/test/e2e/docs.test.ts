@@ -19,7 +19,7 @@ import { createApp } from "../../src/app.ts";
 import { readLivekitProgram } from "../../src/children/livekit.ts";
 import { readConfig } from "../../src/config.ts";
 import type { Dependencies } from "../../src/dependencies.ts";
-import { operationsOf, type RouteDetail } from "../../src/http/operation.ts";
+import { listOperations, type RouteDetail } from "../../src/http/operation.ts";
 import { problemSchema } from "../../src/http/problem.ts";
 import { API_FILE, writtenAnew } from "../../src/openapi/write-tables.ts";
 
@@ -119,7 +119,7 @@ describe("the tables of docs/api.md", () => {
 
   test("the table of docs/people.md, compared with the routes: each operation with its role", () => {
     const app = createApp({ config: readConfig({}) } as unknown as Dependencies);
-    const operations = operationsOf(app.routes);
+    const operations = listOperations(app.routes);
     const rows = [...(peopleDocument ?? "").matchAll(/^\| .+ \| `(\w+ \/\S+)` \| (.+) \|$/gm)].map(
       ([, route = "", role]) => [route.replace(/\{(\w+)\}/, ":$1"), role?.split(":")[0]?.replaceAll("`", "")],
     );

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { REPOSITORY } from "@realtime-avatar/testing/processes";
 import type { Answer } from "../support/api.ts";
 import { RELEASE, START, startCallApi } from "../support/calls/calls.ts";
-import { filePart, formOf, md5Of, PNG, typeOf } from "../support/forms.ts";
+import { encodeForm, filePart, formType, md5Base64, PNG } from "../support/forms.ts";
 import { seedPerson } from "../support/people/people.ts";
 
 const { api, tenantWith, giveSlots } = await startCallApi();
@@ -21,7 +21,7 @@ const create = async (path: string, body: object): Promise<string> => {
   if (answer.status >= 300) throw new Error(`${path}: ${answer.text}`);
   return answer.body.id ?? answer.body.sessionId ?? answer.body.session_id;
 };
-const upload = { kind: "image", contentType: "image/png", sizeBytes: PNG.length, md5: md5Of(PNG) };
+const upload = { kind: "image", contentType: "image/png", sizeBytes: PNG.length, md5: md5Base64(PNG) };
 const withSource = async (): Promise<string> => {
   const id = await create("avatars", { displayName: "Ada", sourceKind: "image" });
   const { client } = api.database.db;
@@ -48,8 +48,8 @@ const REQUESTS: Record<string, (() => Promise<Sent> | Sent) | null> = {
     json(`api-keys/${(await newKey({}, other.record)).record.id}/rotate`, { overlapSeconds: 60 }),
   "/api/v1/assets": () => ({
     path: "/api/v1/assets",
-    body: formOf([filePart(PNG)]) as unknown as string,
-    headers: { "content-type": typeOf() },
+    body: encodeForm([filePart(PNG)]) as unknown as string,
+    headers: { "content-type": formType() },
   }),
   "/api/v1/assets/remote": () => json("assets/remote", { kind: "image", remoteUrl: "https://example.com/ada.jpg" }),
   "/api/v1/assets/uploads": () => json("assets/uploads", upload),

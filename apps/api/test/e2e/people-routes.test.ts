@@ -2,10 +2,10 @@
 import { describe, expect, test } from "bun:test";
 import { MINIMUM_ROLES, ROLES } from "@realtime-avatar/domain/people/roles";
 import { seedTenant } from "@realtime-avatar/testing/seeds";
-import { operationsOf } from "../../src/http/operation.ts";
+import { listOperations } from "../../src/http/operation.ts";
 import { startApi } from "../support/api.ts";
 import { type Person, pageHeaders, seedPerson } from "../support/people/people.ts";
-import { allRoutesOf, bare, expectProblem, kindOf, unknownId, withId } from "../support/routes.ts";
+import { bare, expectProblem, listRoutes, resourceKind, unknownId, withId } from "../support/routes.ts";
 
 const api = await startApi();
 const everything = await api.key();
@@ -15,8 +15,8 @@ const readsAvatars = await api.key({ scopes: ["avatars:read"] });
 const owner = await seedPerson(api, "owner");
 
 /** The routes without credentials are left out. */
-const routes = () => allRoutesOf(api).filter(({ scope }) => scope !== "none");
-const operationsByRoute = () => operationsOf(api.app.routes);
+const routes = () => listRoutes(api).filter(({ scope }) => scope !== "none");
+const operationsByRoute = () => listOperations(api.app.routes);
 describe("the role of a person", () => {
   /** Refused by its query, after the role: nothing is executed. */
   const probe = (person: Person, method: string, url: string) => person.call(method, `${url}?dry=1`, undefined);
@@ -83,8 +83,8 @@ test("an id in a path, malformed, unknown or of another tenant: 404 in the same 
     const send = async (id: string) => bare(await owner.call(method, withId(path, id), body));
     const missing = await send(unknownId(path));
     expect([missing.status, missing.body.code]).toEqual([404, "not_found"]);
-    const other = others[kindOf(path)];
-    for (const id of ["x", `${kindOf(path)}_`, ...(other ? [other.toUpperCase(), other] : [])])
+    const other = others[resourceKind(path)];
+    for (const id of ["x", `${resourceKind(path)}_`, ...(other ? [other.toUpperCase(), other] : [])])
       expect(await send(id)).toEqual(missing);
   }
   // And nothing has happened to any of it.

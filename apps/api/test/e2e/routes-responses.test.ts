@@ -2,13 +2,13 @@
 import { describe, expect, test } from "bun:test";
 import { type Answer, readAnswer, startApi, UUID_V7 } from "../support/api.ts";
 
-import { allRoutesOf, expectProblem, unknownId, withId } from "../support/routes.ts";
+import { expectProblem, listRoutes, unknownId, withId } from "../support/routes.ts";
 
 const api = await startApi();
 const everything = await api.key();
 const nothing = await api.key({ scopes: ["usage:read"] });
 
-const allRoutes = () => allRoutesOf(api);
+const allRoutes = () => listRoutes(api);
 /** The one route without credentials is left out. */
 const routes = () => allRoutes().filter(({ scope }) => scope !== "none");
 const withBody = () =>

@@ -5,9 +5,9 @@ import type { Scope } from "@realtime-avatar/domain/api-keys/scope";
 import type { PROBLEMS } from "@realtime-avatar/domain/problem";
 import { seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
 import { AMPLE_CREDITS, type Answer, readAnswer, requestInit, rowCounts, startApi } from "../support/api.ts";
-import { filePart, formOf, PNG, typeOf } from "../support/forms.ts";
+import { encodeForm, filePart, formType, PNG } from "../support/forms.ts";
 import { seedPerson } from "../support/people/people.ts";
-import { allRoutesOf, bare, expectProblem, kindOf, ROUTES, unknownId, withId } from "../support/routes.ts";
+import { bare, expectProblem, listRoutes, ROUTES, resourceKind, unknownId, withId } from "../support/routes.ts";
 
 const api = await startApi();
 const everything = await api.key();
@@ -17,7 +17,7 @@ const readsAvatars = await api.key({ scopes: ["avatars:read"] });
 /** For the routes that only people may call. */
 const owner = await seedPerson(api, "owner");
 
-const allRoutes = () => allRoutesOf(api);
+const allRoutes = () => listRoutes(api);
 /** The routes without credentials are left out. */
 const routes = () => allRoutes().filter(({ scope }) => scope !== "none");
 /** The routes that a key may call. */
@@ -34,7 +34,7 @@ const ask = (
 const withAnyBody = () => allRoutes().filter(({ method }) => ["POST", "PUT", "PATCH"].includes(method));
 /** The routes with a JSON body. */
 const withBody = () => withAnyBody().filter(({ isForm, isSigned }) => !isForm && !isSigned);
-const FORM = { body: formOf([filePart(PNG)]), headers: { "content-type": typeOf() } };
+const FORM = { body: encodeForm([filePart(PNG)]), headers: { "content-type": formType() } };
 
 /** Bodies that would each be refused for another reason, if anyone looked at them. */
 const hostileBodies: [string, Record<string, string>, string | Uint8Array | undefined][] = [
@@ -348,7 +348,7 @@ describe("the path last", () => {
       "a".repeat(5000),
     ];
     for (const { method, path, body } of withIds()) {
-      const kind = kindOf(path) as keyof typeof own;
+      const kind = resourceKind(path) as keyof typeof own;
       const ask = async (key: string, id: string) => bare(await api.call(method, withId(path, id), { key, body }));
       const missing = await ask(everything, unknownId(path));
       expect([missing.status, missing.body.code]).toEqual([404, "not_found"]);

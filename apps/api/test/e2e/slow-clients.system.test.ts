@@ -6,7 +6,7 @@ import { seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
 import { until } from "@realtime-avatar/testing/until";
 import { startApi } from "../support/api.ts";
 import { assetCalls } from "../support/assets.ts";
-import { BOUNDARY, fileOf, typeOf } from "../support/forms.ts";
+import { BOUNDARY, createFile, formType } from "../support/forms.ts";
 
 const IS_LONG = process.env["LONG"] === "1";
 /** More than the places of a process, which are 256. */
@@ -70,13 +70,13 @@ test("64 slow uploads of four tenants: a fifth tenant uploads, and so does one o
   const part = `--${BOUNDARY}\r\nContent-Disposition: form-data; name="file"; filename="a.jpg"\r\n\r\n`;
   const before = logged(429);
   for (let at = 0; at < 64; at++) {
-    const headers = `Authorization: Bearer ${keys[at % 4]}\r\nContent-Type: ${typeOf()}\r\nContent-Length: 1000000\r\n`;
+    const headers = `Authorization: Bearer ${keys[at % 4]}\r\nContent-Type: ${formType()}\r\nContent-Length: 1000000\r\n`;
     begin(`198.51.100.${at % 4}`, "POST /api/v1/assets", headers, part);
   }
   await until(() => logged(429) - before >= 32);
   const upload = async (secret: string, from: string): Promise<number> => {
     const body = new FormData();
-    body.set("file", new Blob([fileOf("image", 1000)]), "a.jpg");
+    body.set("file", new Blob([createFile("image", 1000)]), "a.jpg");
     const headers = { authorization: `Bearer ${secret}`, "x-forwarded-for": from };
     const response = await fetch(`${api.url}/api/v1/assets`, { method: "POST", headers, body });
     await response.arrayBuffer();

@@ -3,7 +3,7 @@ import { expect, test } from "bun:test";
 import { BROWSER, sharedBrowser } from "@realtime-avatar/testing/browser";
 import { startApi, testStorage } from "../support/api.ts";
 import { assetCalls } from "../support/assets.ts";
-import { fileOf, md5Of } from "../support/forms.ts";
+import { createFile, md5Base64 } from "../support/forms.ts";
 
 const api = await startApi(testStorage);
 const key = await api.key();
@@ -12,8 +12,8 @@ const { call } = assetCalls(api, key);
 test.skipIf(!BROWSER)(
   "a page of another origin, with a signed URL: its file is stored; with a key: nothing is sent",
   async () => {
-    const bytes = fileOf("image", 5000);
-    const about = { kind: "image", contentType: "image/png", sizeBytes: bytes.length, md5: md5Of(bytes) };
+    const bytes = createFile("image", 5000);
+    const about = { kind: "image", contentType: "image/png", sizeBytes: bytes.length, md5: md5Base64(bytes) };
     const { body } = await call("POST", "/uploads", about);
     using server = Bun.serve({
       port: 0,

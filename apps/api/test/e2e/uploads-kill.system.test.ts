@@ -18,7 +18,7 @@ import { temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
 import { until } from "@realtime-avatar/testing/until";
 import { createSpool } from "../../src/assets/spool.ts";
 import { type Answer, readAnswer, requestInit } from "../support/api.ts";
-import { fileOf, filePart, formOf, md5Of, PNG, typeOf } from "../support/forms.ts";
+import { createFile, encodeForm, filePart, formType, md5Base64, PNG } from "../support/forms.ts";
 import { start } from "../support/process.ts";
 
 // No test asserts a time: a slow disk must not fail one.
@@ -58,7 +58,7 @@ afterEach(async () => {
 const call = async (method: string, path: string, body?: unknown, headers = {}): Promise<Answer> =>
   readAnswer(await fetch(`${service.url}/api/v1/assets${path}`, requestInit(method, { key, body, headers })));
 const upload = (file: Uint8Array, idempotencyKey: string): Promise<Answer> =>
-  call("POST", "", formOf([filePart(file)]), { "content-type": typeOf(), "idempotency-key": idempotencyKey });
+  call("POST", "", encodeForm([filePart(file)]), { "content-type": formType(), "idempotency-key": idempotencyKey });
 
 const stored = async (): Promise<string[]> => (await Array.fromAsync(storage.list(""))).map((file) => file.key).sort();
 const spooled = (): Promise<string[]> => readdir(join(folder, "data", "uploads")).catch(() => []);
@@ -98,8 +98,8 @@ describe("a killed upload", () => {
     const { hostname, port } = new URL(service.url);
     const socket: Socket = connect(Number(port), hostname);
     socket.on("error", () => {});
-    const form = formOf([filePart(fileOf("image", 1_000_000))]);
-    const headers = `Host: x\r\nAuthorization: Bearer ${key}\r\nContent-Type: ${typeOf()}\r\nContent-Length: ${form.length}`;
+    const form = encodeForm([filePart(createFile("image", 1_000_000))]);
+    const headers = `Host: x\r\nAuthorization: Bearer ${key}\r\nContent-Type: ${formType()}\r\nContent-Length: ${form.length}`;
     socket.write(`POST /api/v1/assets HTTP/1.1\r\n${headers}\r\n\r\n`);
     socket.write(form.subarray(0, 500_000));
     await until(async () => (await spooled()).length === 1, OFTEN);
@@ -142,7 +142,7 @@ describe("a killed upload", () => {
   });
 
   test("a signed upload, killed between copy and row: completing it again succeeds", async () => {
-    const about = { kind: "image", contentType: "image/png", sizeBytes: PNG.length, md5: md5Of(PNG) };
+    const about = { kind: "image", contentType: "image/png", sizeBytes: PNG.length, md5: md5Base64(PNG) };
     const { id, upload: target } = (await call("POST", "/uploads", about)).body;
     expect((await fetch(target.url, { method: "PUT", headers: target.headers, body: PNG })).status).toBe(200);
     const release = await block(`select from assets where id = '${id}' for update`);
@@ -159,7 +159,7 @@ describe("a killed upload", () => {
   });
 
   test("ten uploads, killed at random moments: no row without its file, each executed once", async () => {
-    const file = fileOf("image", 300_000, true);
+    const file = createFile("image", 300_000, true);
     for (let kill = 0; kill < KILLS; kill++) {
       const uploads = Array.from({ length: 10 }, (_, at) => upload(file, `${kill}-${at}`).catch(() => null));
       await Bun.sleep(Math.random() * 120);

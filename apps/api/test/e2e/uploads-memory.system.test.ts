@@ -10,7 +10,7 @@ import type { Asset } from "@realtime-avatar/domain/assets/schemas";
 import { openStorage } from "@realtime-avatar/storage/open";
 import { fileDatabase, fileFolder } from "@realtime-avatar/testing/fixture";
 import { seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
-import { BOUNDARY, fileOf, typeOf } from "../support/forms.ts";
+import { BOUNDARY, createFile, formType } from "../support/forms.ts";
 import { fileService } from "../support/process.ts";
 
 /** With LONG=1 in full. */
@@ -60,11 +60,11 @@ const upload = async (sizeBytes: number): Promise<string> => {
   });
   const start = `--${BOUNDARY}\r\nContent-Disposition: form-data; name="file"; filename="a.mp4"\r\n\r\n`;
   const end = `\r\n--${BOUNDARY}--\r\n`;
-  const headers = `Host: x\r\nAuthorization: Bearer ${key}\r\nContent-Type: ${typeOf()}`;
+  const headers = `Host: x\r\nAuthorization: Bearer ${key}\r\nContent-Type: ${formType()}`;
   const length = start.length + sizeBytes + end.length;
   await write(socket, Buffer.from(`POST /api/v1/assets HTTP/1.1\r\n${headers}\r\nContent-Length: ${length}\r\n\r\n`));
   await write(socket, Buffer.from(start));
-  const first = fileOf("video", 64 * 1024);
+  const first = createFile("video", 64 * 1024);
   const zeros = Buffer.alloc(64 * 1024);
   for (let sent = 0; sent < sizeBytes; sent += zeros.length) {
     await write(socket, (sent === 0 ? first : zeros).subarray(0, sizeBytes - sent));
@@ -98,7 +98,7 @@ test.skipIf(process.platform !== "linux")(
 
 test.skipIf(process.platform !== "linux")("the memory, readers that stop reading public files: bounded", async () => {
   const form = new FormData();
-  form.set("file", new Blob([fileOf("image", 1000)]), "a.jpg");
+  form.set("file", new Blob([createFile("image", 1000)]), "a.jpg");
   const headers = { authorization: `Bearer ${key}` };
   const created = await fetch(`${url}/api/v1/assets`, { method: "POST", headers, body: form });
   const { id, tenantId, publicUrl } = (await created.json()) as Asset;
@@ -106,7 +106,7 @@ test.skipIf(process.platform !== "linux")("the memory, readers that stop reading
     { kind: "disk", directory: join(folder, "data", "assets"), signingSecret: null },
     { origin: () => url },
   );
-  const file = fileOf("image", 8 * 1024 * 1024);
+  const file = createFile("image", 8 * 1024 * 1024);
   await storage.put(
     `public/${tenantId}/${id}`,
     { stream: new Blob([file]).stream(), sizeBytes: file.length },

@@ -7,7 +7,7 @@ import { canMountDisk, mountDisk } from "@realtime-avatar/testing/storage/small-
 import { createSpool } from "../../src/assets/spool.ts";
 import { rowCounts, startApi, testStorage } from "../support/api.ts";
 import { assetCalls } from "../support/assets.ts";
-import { fileOf, md5Of, PNG } from "../support/forms.ts";
+import { createFile, md5Base64, PNG } from "../support/forms.ts";
 
 const S3 = DRIVERS.filter(({ name }) => name !== "disk");
 
@@ -35,7 +35,7 @@ for (const driver of S3) {
     });
 
     test("a signed upload, sent straight to this store and completed: kept, other bytes refused", async () => {
-      const request = { kind: "image", contentType: "image/png", sizeBytes: PNG.byteLength, md5: md5Of(PNG) };
+      const request = { kind: "image", contentType: "image/png", sizeBytes: PNG.byteLength, md5: md5Base64(PNG) };
       const { body } = await call("POST", "/uploads", request);
       expect(new URL(body.upload.url).origin).not.toBe(new URL(api.url).origin);
       const other = await fetch(body.upload.url, {
@@ -84,7 +84,7 @@ describe.skipIf(!canMountDisk)("a disk without room (as root, who may mount a sm
   test("a file, larger than the free space: 503, nothing left, the next file accepted", async () => {
     const before = [await rowCounts(api.database), await stored()];
     const headers = { "idempotency-key": "no-room" };
-    const refused = await upload(fileOf("image", 3_000_000), { headers });
+    const refused = await upload(createFile("image", 3_000_000), { headers });
     expect([refused.status, refused.body]).toMatchObject([
       503,
       { code: "unavailable", retryable: true, detail: "There is no room for the file at present." },

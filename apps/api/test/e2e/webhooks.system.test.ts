@@ -4,8 +4,8 @@ import { readFile, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { validate } from "@realtime-avatar/domain/schema";
 import {
-  meaningOf,
-  objectOf,
+  describeEvent,
+  eventObject,
   WEBHOOK_EVENT_TYPES,
   type WebhookEventType,
 } from "@realtime-avatar/domain/webhooks/events";
@@ -160,7 +160,7 @@ describe("what a tenant does", () => {
     ]);
     for (const { type, text } of received) {
       expect(WEBHOOK_EVENT_TYPES).toContain(type);
-      expect([type, validate(WEBHOOK_EVENTS[objectOf(type)], JSON.parse(text))]).toEqual([type, []]);
+      expect([type, validate(WEBHOOK_EVENTS[eventObject(type)], JSON.parse(text))]).toEqual([type, []]);
       expect(text).not.toContain(child.apiKey);
     }
     await remove(endpoint.id);
@@ -277,7 +277,7 @@ describe("docs/webhooks.md", () => {
       type,
       when,
     ]);
-    expect(rows).toEqual(WEBHOOK_EVENT_TYPES.map((type) => [type, meaningOf(type)]));
+    expect(rows).toEqual(WEBHOOK_EVENT_TYPES.map((type) => [type, describeEvent(type)]));
   });
 
   test("docs/webhooks.md, its errors and reasons: those of the code", () => {

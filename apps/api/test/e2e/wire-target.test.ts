@@ -3,7 +3,7 @@
  */
 import { describe, expect, test } from "bun:test";
 import { rowCounts, startApi } from "../support/api.ts";
-import { CLOSE, MALFORMED, NOT_FOUND, problemIn, request, statusesOf, wireCalls } from "../support/wire.ts";
+import { CLOSE, MALFORMED, NOT_FOUND, problemIn, readStatuses, request, wireCalls } from "../support/wire.ts";
 
 const api = await startApi();
 const key = await api.key();
@@ -76,7 +76,7 @@ describe("a path not in its normal form", () => {
     const headers = `${CLOSE + bearer()}Idempotency-Key: one-spelling\r\n`;
     const rotate = (spelling: string) =>
       exchange(request("POST", `/api/v1/api-keys/${spelling}/rotate`, { headers, body: "{}" }));
-    expect(statusesOf(await rotate(id))).toEqual([200]);
+    expect(readStatuses(await rotate(id))).toEqual([200]);
     const before = await rowCounts(api.database);
     for (const spelling of [id.replace("_", "%5F"), id.replace("_", "%5f"), id.replace("k", "%6b")]) {
       expect(problemIn(await rotate(spelling))).toEqual(NOT_FOUND);
@@ -92,7 +92,7 @@ describe("a path not in its normal form", () => {
       "HTTP://elsewhere:81/api/v1/api-keys/self",
     ]) {
       const text = await exchange(request("GET", target, { headers: CLOSE + bearer() }));
-      expect([target, statusesOf(text)]).toEqual([target, [200]]);
+      expect([target, readStatuses(text)]).toEqual([target, [200]]);
     }
   });
 });
@@ -113,27 +113,27 @@ describe("the Host header", () => {
   test.each(["a", "localhost:3000", "[::1]:3000", "a:", "a%2Fb", "a".repeat(300)])(
     "a Host, %s: served",
     async (host) => {
-      expect(statusesOf(await self(host))).toEqual([200]);
+      expect(readStatuses(await self(host))).toEqual([200]);
       expect(problemIn(await self(host, "1.1", "/aaaaaaaaaa/api/v1/api-keys/self"))).toEqual(NOT_FOUND);
       expect(problemIn(await self(host, "1.1", "/api/v1/api-keys/x/../self"))).toEqual(NOT_FOUND);
     },
   );
 
   test("a Host, absent in HTTP/1.0: served at exactly the path sent", async () => {
-    expect(statusesOf(await self(null, "1.0"))).toEqual([200]);
-    expect(statusesOf(await self(null, "1.0", "/api/v1/api-keys/self?"))).toEqual([200]);
-    expect(statusesOf(await self(null, "1.0", "/readyz"))).toEqual([200]);
+    expect(readStatuses(await self(null, "1.0"))).toEqual([200]);
+    expect(readStatuses(await self(null, "1.0", "/api/v1/api-keys/self?"))).toEqual([200]);
+    expect(readStatuses(await self(null, "1.0", "/readyz"))).toEqual([200]);
     for (const target of ["/aaaaaaaaaa/api/v1/api-keys/self", "/api/v1/../../readyz", "/api/v1/api-keys/x/../self"]) {
       expect(problemIn(await self(null, "1.0", target))).toEqual(NOT_FOUND);
     }
     const body = '{"displayName":"Ada","sourceKind":"image"}';
     const made = request("POST", "/api/v1/avatars", { version: "1.0", host: null, headers: bearer(), body });
-    expect(statusesOf(await exchange(made))).toEqual([201]);
+    expect(readStatuses(await exchange(made))).toEqual([201]);
   });
 
   test("a Host, absent in HTTP/1.1: 400 by Bun itself", async () => {
     const text = await self(null);
-    expect(statusesOf(text)).toEqual([400]);
+    expect(readStatuses(text)).toEqual([400]);
     expect(text.toLowerCase()).not.toContain("x-request-id");
   });
 });

@@ -7,7 +7,7 @@ import { connect as connectPool } from "@realtime-avatar/db/connection/pool";
 import { createLog } from "@realtime-avatar/runtime/log";
 import { until } from "@realtime-avatar/testing/until";
 import { createTestApp, rowCounts, startApi } from "../support/api.ts";
-import { CLOSE, NOT_FOUND, problemIn, request, statusesOf, wireCalls } from "../support/wire.ts";
+import { CLOSE, NOT_FOUND, problemIn, readStatuses, request, wireCalls } from "../support/wire.ts";
 
 const api = await startApi();
 const key = await api.key();
@@ -50,7 +50,7 @@ describe("a request without a successful response", () => {
   ])("a request, %s: no 201, and nothing written", async (_, bytes) => {
     const before = (await quiet()) as { avatars: string }[];
     const texts = await Promise.all(Array.from({ length: ROUNDS }, () => exchange(bytes())));
-    const created = texts.flatMap(statusesOf).filter((status) => status === 201).length;
+    const created = texts.flatMap(readStatuses).filter((status) => status === 201).length;
     const after = (await quiet()) as { avatars: string }[];
     expect(Number(after[0]?.avatars) - Number(before[0]?.avatars)).toBe(created);
     // Bun serves none of them today. One that it learns to serve may be written.
@@ -61,7 +61,7 @@ describe("a request without a successful response", () => {
     const leaked = await api.key();
     const report = JSON.stringify({ apiKey: leaked });
     const text = await exchange(`${request("POST", "/api/v1/leaked-keys", { body: report })}\r\n`);
-    expect(statusesOf(text)).toEqual([400]);
+    expect(readStatuses(text)).toEqual([400]);
     await quiet();
     expect((await api.call("GET", "/api/v1/api-keys/self", { key: leaked })).status).toBe(200);
   });
@@ -89,7 +89,7 @@ describe("a request without a successful response", () => {
     socket.write(chunked(""));
     await until(/HTTP\/1\.1 201[\s\S]*\r\n\r\n\{.*\}$/);
     socket.write(request("GET", "/healthz", { headers: CLOSE }));
-    expect(statusesOf(await whole())).toEqual([201, 200]);
+    expect(readStatuses(await whole())).toEqual([201, 200]);
   });
 });
 
@@ -160,7 +160,7 @@ describe("an unread body", () => {
     socket.write(`${request("POST", "/api/v1/avatars", { headers })}2\r\n{}\r\n0\r\n\r\n`);
     await until(/HTTP\/1\.1 422[\s\S]*\}$/);
     socket.write(request("GET", "/healthz", { headers: CLOSE }));
-    expect(statusesOf(await whole())).toEqual([401, 422, 200]);
+    expect(readStatuses(await whole())).toEqual([401, 422, 200]);
   });
 });
 
@@ -193,7 +193,7 @@ describe("long and unusual credentials", () => {
   test("credentials, several spaces or any letter case: 200; other separators: 401", async () => {
     for (const value of [`Bearer   ${key}`, `bEARER ${key}`, `BEARER ${key}  `]) {
       const headers = `${CLOSE}Authorization: ${value}\r\n`;
-      expect(statusesOf(await exchange(request("GET", "/api/v1/api-keys/self", { headers })))).toEqual([200]);
+      expect(readStatuses(await exchange(request("GET", "/api/v1/api-keys/self", { headers })))).toEqual([200]);
     }
     for (const value of [`Bearer\t${key}`, `Bearer ${key} x`, `Bearer ${key},`]) {
       const headers = `${CLOSE}Authorization: ${value}\r\n`;
@@ -212,9 +212,9 @@ describe("a request that waits for 100 Continue with its body", () => {
   test("100-continue: 100, and the response after the body", async () => {
     const { socket, until, whole } = dial();
     socket.write(head("POST", "/api/v1/avatars", "100-continue", bearer() + CLOSE));
-    expect(statusesOf(await until(/100 Continue\r\n\r\n/))).toEqual([100]);
+    expect(readStatuses(await until(/100 Continue\r\n\r\n/))).toEqual([100]);
     socket.write(body);
-    expect(statusesOf(await whole())).toEqual([100, 201]);
+    expect(readStatuses(await whole())).toEqual([100, 201]);
   });
 
   test.each(["100-Continue", "100-CONTINUE", "100-cONTINUE", "100-continue, 100-continue", "x"])(
@@ -226,7 +226,7 @@ describe("a request that waits for 100 Continue with its body", () => {
         request("POST", "/api/v1/avatars", { headers: chunked }),
       ]) {
         const text = await exchange(sent);
-        expect(statusesOf(text)).toEqual([417]);
+        expect(readStatuses(text)).toEqual([417]);
         expect(text).toMatch(/^content-length: 0\r\n/im);
         expect(text).toMatch(/^x-request-id: /im);
         expect(text).toEndWith("\r\n\r\n");
@@ -241,13 +241,13 @@ describe("a request that waits for 100 Continue with its body", () => {
     for (const target of targets) {
       const [method = "", path = ""] = target.split(" ");
       const text = await exchange(head(method, path, "100-Continue", bearer()));
-      expect([target, statusesOf(text)]).toEqual([target, [417]]);
+      expect([target, readStatuses(text)]).toEqual([target, [417]]);
     }
   });
 
   test("100-Continue without a body: served", async () => {
     const headers = `${bearer()}${CLOSE}Expect: 100-Continue\r\n`;
-    expect(statusesOf(await exchange(request("GET", "/api/v1/avatars", { headers })))).toEqual([200]);
+    expect(readStatuses(await exchange(request("GET", "/api/v1/avatars", { headers })))).toEqual([200]);
   });
 });
 
@@ -368,6 +368,6 @@ test("a HEAD request, on every route over a socket: the head of GET and no body"
         .filter((line) => !/^(date|x-request-id):/.test(line))
         .sort();
     expect([target, headOf(head)]).toEqual([target, headOf(get)]);
-    expect([target, statusesOf(head ?? ""), head?.split("\r\n\r\n")[1]]).toEqual([target, [statusOf(target)], ""]);
+    expect([target, readStatuses(head ?? ""), head?.split("\r\n\r\n")[1]]).toEqual([target, [statusOf(target)], ""]);
   }
 });

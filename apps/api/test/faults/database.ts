@@ -2,7 +2,7 @@
 import { describe, expect, test } from "bun:test";
 import { client, IS_ONE_DATABASE } from "@realtime-avatar/testing/database";
 import { CONNECTIONS, cluster, holdLock, terminateBackends, under } from "./support/scene.ts";
-import { coordinatorOf } from "./support/server.ts";
+import { findCoordinator } from "./support/server.ts";
 
 describe("the database", () => {
   test("the database, stopped and started three times: nothing lost, doubled or half-written", async () => {
@@ -43,7 +43,7 @@ describe("the database", () => {
 
   test.skipIf(IS_ONE_DATABASE)("the coordinator of Citus, killed and started: no request notices", async () => {
     const row = await under("coordinator of Citus killed", async ({ load, databaseUrl }) => {
-      const coordinator = coordinatorOf(databaseUrl);
+      const coordinator = findCoordinator(databaseUrl);
       await coordinator?.kill();
       await load.untilSuccesses(500);
       await coordinator?.start();

@@ -2,7 +2,7 @@
 import type { Asset } from "@realtime-avatar/domain/assets/schemas";
 import type { AssetStatus } from "@realtime-avatar/domain/assets/status";
 import { type Answer, readAnswer, requestInit, type TestApi } from "./api.ts";
-import { fieldPart, filePart, formOf, PNG, typeOf } from "./forms.ts";
+import { encodeForm, fieldPart, filePart, formType, PNG } from "./forms.ts";
 
 export const PATH = "/api/v1/assets";
 
@@ -14,11 +14,11 @@ export const assetCalls = (api: TestApi, key: string) => {
     { kind, filename = "ada.png", headers = {}, boundary, by = key }: UploadOptions = {},
   ): Promise<Answer> => {
     const fields = kind === undefined ? [] : [fieldPart("kind", kind)];
-    const form = formOf([filePart(file, filename), ...fields], boundary === undefined ? {} : { boundary });
+    const form = encodeForm([filePart(file, filename), ...fields], boundary === undefined ? {} : { boundary });
     const init = requestInit("POST", {
       key: by,
       body: form,
-      headers: { "content-type": typeOf(boundary), ...headers },
+      headers: { "content-type": formType(boundary), ...headers },
     });
     return readAnswer(await fetch(api.url + PATH, init));
   };

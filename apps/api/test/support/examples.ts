@@ -4,7 +4,7 @@ import { portraitPath } from "@realtime-avatar/testing/photos";
 import { until } from "@realtime-avatar/testing/until";
 
 /** A command, and the answer that the document gives. */
-export const examplesOf = (text = ""): [title: string, command: string, answer: string][] =>
+export const readExamples = (text = ""): [title: string, command: string, answer: string][] =>
   [...text.matchAll(/<!-- example -->\n```sh\n(.*?)```\n\n```(?:json|csv)\n(.*?)```/gs)].map(
     ([, command = "", answer = ""]) => [command.replace(/\\\n\s*/g, "").split("\n")[0] ?? "", command, answer],
   );

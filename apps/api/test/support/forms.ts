@@ -18,7 +18,7 @@ export const fieldPart = (name: string, content: string): Part => ({
 });
 
 /** The bytes of a form. `end: false`: without the last boundary. */
-export const formOf = (parts: readonly Part[], { boundary = BOUNDARY, end = true } = {}): Buffer =>
+export const encodeForm = (parts: readonly Part[], { boundary = BOUNDARY, end = true } = {}): Buffer =>
   Buffer.concat([
     ...parts.flatMap(({ headers, content }) => [
       Buffer.from(`--${boundary}${crlf}${headers}${crlf}${crlf}`),
@@ -28,7 +28,7 @@ export const formOf = (parts: readonly Part[], { boundary = BOUNDARY, end = true
     Buffer.from(end ? `--${boundary}--${crlf}` : ""),
   ]);
 
-export const typeOf = (boundary = BOUNDARY): string => `multipart/form-data; boundary=${boundary}`;
+export const formType = (boundary = BOUNDARY): string => `multipart/form-data; boundary=${boundary}`;
 
 /** The first bytes of accepted files. What follows them is not looked at by the API. */
 const JPEG = Buffer.from([0xff, 0xd8, 0xff, 0xe0, 0, 16, 0x4a, 0x46, 0x49, 0x46, 0]);
@@ -37,14 +37,14 @@ const WAV = Buffer.from("RIFF\0\0\0\0WAVEfmt ", "latin1");
 export const STARTS = { image: JPEG, video: MP4, audio: WAV } as const;
 
 /** A file that begins as one of its kind, followed by zeros or random bytes. */
-export const fileOf = (kind: keyof typeof STARTS, sizeBytes: number, isRandom = false): Buffer => {
+export const createFile = (kind: keyof typeof STARTS, sizeBytes: number, isRandom = false): Buffer => {
   const file = isRandom ? randomBytes(sizeBytes) : Buffer.alloc(sizeBytes);
   STARTS[kind].copy(file);
   return file;
 };
 
-export const sha256Of = (bytes: Uint8Array): string => createHash("sha256").update(bytes).digest("hex");
-export const md5Of = (bytes: Uint8Array): string => createHash("md5").update(bytes).digest("base64");
+export const sha256Hex = (bytes: Uint8Array): string => createHash("sha256").update(bytes).digest("hex");
+export const md5Base64 = (bytes: Uint8Array): string => createHash("md5").update(bytes).digest("base64");
 
 /** A small picture (1 × 1 pixel, PNG), which can be decoded. */
 export const PNG = Buffer.from(

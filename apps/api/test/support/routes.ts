@@ -137,12 +137,12 @@ const KINDS = [
   ["webhook-deliveries", "whd"],
 ] as const;
 /** The kind of the ids that a path takes. */
-export const kindOf = (path: string): (typeof KINDS)[number][1] | "key" =>
+export const resourceKind = (path: string): (typeof KINDS)[number][1] | "key" =>
   KINDS.find(([name]) => path.includes(name))?.[1] ?? "key";
 /** An id of the kind that a path asks for, and of nothing. */
-export const unknownId = (path: string): string => `${kindOf(path)}_01h455vb4pex5vsknk084sn02q`;
+export const unknownId = (path: string): string => `${resourceKind(path)}_01h455vb4pex5vsknk084sn02q`;
 /** Every route of the application, without the preflight of signed URLs, which has no credentials and no body. */
-export const allRoutesOf = ({ app }: TestApi) =>
+export const listRoutes = ({ app }: TestApi) =>
   app.routes
     .filter(({ method, path }) => path.startsWith("/api/v1") && method !== "OPTIONS")
     .map(({ method, path }) => {

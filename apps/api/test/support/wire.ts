@@ -66,7 +66,7 @@ export const request = (
   `\r\n${body ?? ""}`;
 export const CLOSE = "Connection: close\r\n";
 
-export const statusesOf = (text: string): number[] =>
+export const readStatuses = (text: string): number[] =>
   [...text.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, code]) => Number(code));
 /** The only response, as a problem. */
 export const problemIn = (text: string) => {
@@ -75,7 +75,7 @@ export const problemIn = (text: string) => {
   const problem = JSON.parse(body);
   expect(head.toLowerCase()).toContain(`x-request-id: ${problem.requestId}`);
   expect(problem.requestId).toMatch(UUID_V7);
-  return { status: statusesOf(head)[0], code: problem.code };
+  return { status: readStatuses(head)[0], code: problem.code };
 };
 export const NOT_FOUND = { status: 404, code: "not_found" };
 export const MALFORMED = { status: 400, code: "malformed_request" };

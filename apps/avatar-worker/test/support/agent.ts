@@ -9,7 +9,7 @@ const PIECE_SECONDS = 0.2;
 export type Finished = { playback_position: number; interrupted: boolean };
 
 /** 16-bit PCM: a tone in all channels. */
-export const toneOf = (seconds: number, sampleRate: number, channels: number): Buffer => {
+export const createTone = (seconds: number, sampleRate: number, channels: number): Buffer => {
   const samples = Math.round(seconds * sampleRate);
   const pcm = Buffer.alloc(samples * channels * 2);
   for (let index = 0; index < samples; index++) {
@@ -61,7 +61,7 @@ export const joinAsAgent = async (url: string, token: string, avatarIdentity: st
       }),
     /** Sends a segment, at once. `pieceBytes`: where it is cut; by default between samples. */
     say: async (seconds: number, { sampleRate = 24_000, channels = 1, pieceBytes = 0 } = {}): Promise<void> => {
-      const pcm = toneOf(seconds, sampleRate, channels);
+      const pcm = createTone(seconds, sampleRate, channels);
       const writer = await open({ sample_rate: String(sampleRate), num_channels: String(channels) });
       const size = pieceBytes || Math.round(PIECE_SECONDS * sampleRate) * channels * 2;
       for (let start = 0; start < pcm.length; start += size) await writer.write(pcm.subarray(start, start + size));

@@ -18,7 +18,7 @@ export const die = async (one: RunningProcess): Promise<void> => {
   await one.exited;
 };
 const portOf = (url: string): number => Number(new URL(url).port);
-export const idOf = async (worker: RunningProcess): Promise<string> =>
+export const readWorkerId = async (worker: RunningProcess): Promise<string> =>
   (await worker.waitFor(/"workerId":"(\w+)"/))[1] ?? "";
 
 export type OwnCall = StartedCall & { apiKey: string };
@@ -103,12 +103,13 @@ const createFleetView = ({ db, url, workerSecret }: Service) => ({
     return rows.map((row) => row["session_id"]);
   },
   leaseOf: async (worker: RunningProcess): Promise<number> => {
-    const [row] = await db.client`select lease_until from fleet.avatar_workers where id = ${await idOf(worker)}`;
+    const [row] =
+      await db.client`select lease_until from fleet.avatar_workers where id = ${await readWorkerId(worker)}`;
     return Number(row?.["lease_until"] ?? 0);
   },
   /** Ends the lease of a worker that is gone. */
   endLease: async (worker: RunningProcess): Promise<void> => {
-    await db.client`update fleet.avatar_workers set lease_until = now(), synced_at = null where id = ${await idOf(worker)}`;
+    await db.client`update fleet.avatar_workers set lease_until = now(), synced_at = null where id = ${await readWorkerId(worker)}`;
   },
   /** Syncs as a worker. */
   sync: async (workerId: string, request: SyncRequest): Promise<SyncResponse> => {
@@ -182,7 +183,7 @@ export const startWorld = async (livekitProgram: string, autoCreate: boolean, lo
       for (const id of await fleet.openCalls()) await calls.endCall({ id: id as StartedCall["id"], apiKey });
       const [kept, ...others] = service.workers();
       await Promise.all(others.map(die));
-      await service.db.client`delete from fleet.avatar_workers where id <> ${kept ? await idOf(kept) : ""}`;
+      await service.db.client`delete from fleet.avatar_workers where id <> ${kept ? await readWorkerId(kept) : ""}`;
     },
     stop: async (): Promise<void> => {
       await service.stop();

@@ -49,7 +49,7 @@ export const tampered = (token: string, claims: object): string => {
 };
 
 /** What a token allows, as its claims say. Its signature is not verified. */
-export const claimsOf = (token: string) => {
+export const readClaims = (token: string) => {
   const claims = JSON.parse(Buffer.from(token.split(".")[1] ?? "", "base64url").toString());
   return claims as { exp: number; nbf: number; video: Record<string, unknown> };
 };

@@ -6,7 +6,7 @@ import { AUDIT_EVENT_LIST, type AuditEvent } from "@realtime-avatar/domain/audit
 import { normalizeWindow, refuseEmptyWindow } from "@realtime-avatar/domain/credits/window";
 import { ENVIRONMENTS } from "@realtime-avatar/domain/environment";
 import { type Id, isId, type TenantId } from "@realtime-avatar/domain/id";
-import { itemsOf, type PageRequest } from "@realtime-avatar/domain/page";
+import { type PageRequest, parseItems } from "@realtime-avatar/domain/page";
 import { printableJson } from "@realtime-avatar/domain/text";
 import type { Command } from "commander";
 import { withDatabase } from "../database.ts";
@@ -35,7 +35,7 @@ const listEvents = async (db: Db, tenantId: TenantId, request: EventRequest): Pr
     const pages = ENVIRONMENTS.map((environment) => listAuditEvents(db, { tenantId, environment }, pageRequest));
     // Of an event in both, that of live is kept: it has the names of live objects.
     const page = mergePages((await Promise.all(pages)).reverse(), limit);
-    events.push(...itemsOf<AuditEvent>(page));
+    events.push(...parseItems<AuditEvent>(page));
     if (page.next === null || events.length >= request.limit) return events;
     before = page.next as Id<"aud">;
   }

@@ -7,10 +7,10 @@ import { type AvatarRecord, preparedAgain } from "@realtime-avatar/domain/avatar
 import { REQUIREMENTS } from "@realtime-avatar/domain/avatars/checks";
 import { AVATAR_LIST, type Avatar } from "@realtime-avatar/domain/avatars/schemas";
 import { type AvatarId, newId, type TenantId } from "@realtime-avatar/domain/id";
-import { itemsOf, type WrittenPage } from "@realtime-avatar/domain/page";
+import { parseItems, type WrittenPage } from "@realtime-avatar/domain/page";
 import { Problem } from "@realtime-avatar/domain/problem";
 import { secureRandom as random } from "@realtime-avatar/runtime/random";
-import { type Owner, operatorOrigin, ownersOf, withDatabases } from "../database.ts";
+import { listOwners, type Owner, operatorOrigin, withDatabases } from "../database.ts";
 import type { OutputOptions } from "../options.ts";
 import { pageRequest } from "../pages.ts";
 import { type Columns, print, table } from "../terminal.ts";
@@ -61,7 +61,7 @@ async function* withoutFace(db: Db, owner: Owner): AsyncGenerator<AvatarId> {
   for (let before: AvatarId | null = null; ; ) {
     const request = { ...pageRequest(AVATAR_LIST, { status: "ready", limit: PAGE }), before };
     const page: WrittenPage = await listAvatars(db, owner, request, "");
-    for (const avatar of itemsOf<Avatar>(page)) if (lacksFace(avatar)) yield avatar.id as AvatarId;
+    for (const avatar of parseItems<Avatar>(page)) if (lacksFace(avatar)) yield avatar.id as AvatarId;
     before = page.next as AvatarId | null;
     if (before === null) return;
   }
@@ -121,7 +121,7 @@ export const prepareAll = (options: OutputOptions & { tenant?: TenantId }): Prom
   withDatabases(async (databases) => {
     const progress: Progress = { prepared: 0, failures: [] };
     const waiting: Waiting[] = [];
-    for (const [db, owner] of await ownersOf(databases, options.tenant)) {
+    for (const [db, owner] of await listOwners(databases, options.tenant)) {
       for await (const id of withoutFace(db, owner)) {
         await waitForFewer(AT_ONCE, waiting, progress);
         const started = await startUnlessGone(db, owner, id);

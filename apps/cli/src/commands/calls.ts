@@ -8,11 +8,11 @@ import { listOpenSessions } from "@realtime-avatar/db/credits/list-usage-session
 import type { UsageSession } from "@realtime-avatar/domain/credits/schemas";
 import { presentSession } from "@realtime-avatar/domain/credits/session";
 import type { SessionId, TenantId } from "@realtime-avatar/domain/id";
-import { itemsOf } from "@realtime-avatar/domain/page";
+import { parseItems } from "@realtime-avatar/domain/page";
 import { readLivekitConfig } from "@realtime-avatar/livekit/config";
 import { createRooms } from "@realtime-avatar/livekit/rooms";
 import type { Command } from "commander";
-import { type Owner, operatorOrigin, ownersOf, withDatabases } from "../database.ts";
+import { listOwners, type Owner, operatorOrigin, withDatabases } from "../database.ts";
 import { idParser, type OutputOptions, withOutputOptions } from "../options.ts";
 import { type Columns, fields, print, table } from "../terminal.ts";
 import { listSessions, sessionColumns, withSessionOptions } from "./credits-sessions.ts";
@@ -23,7 +23,7 @@ const openSessionsOf = async (db: Db, owner: Owner): Promise<OwnSession[]> => {
   const sessions: OwnSession[] = [];
   for (let before: SessionId | null = null; ; ) {
     const page = await listOpenSessions(db, owner, { before, limit: 100 });
-    for (const session of itemsOf<UsageSession>(page)) sessions.push({ tenantId: owner.tenantId, ...session });
+    for (const session of parseItems<UsageSession>(page)) sessions.push({ tenantId: owner.tenantId, ...session });
     if (page.next === null) return sessions;
     before = page.next as SessionId;
   }
@@ -32,7 +32,7 @@ const openSessionsOf = async (db: Db, owner: Owner): Promise<OwnSession[]> => {
 const listOpen = (options: OutputOptions & { tenant?: TenantId }): Promise<void> =>
   withDatabases(async (databases) => {
     const open: OwnSession[] = [];
-    for (const [db, owner] of await ownersOf(databases, options.tenant))
+    for (const [db, owner] of await listOwners(databases, options.tenant))
       open.push(...(await openSessionsOf(db, owner)));
     const columns: Columns<OwnSession> = { TENANT: ({ tenantId }) => tenantId, ...sessionColumns(Date.now()) };
     print(options, { data: open }, open.length > 0 ? table(columns, open) : "No open sessions.");
@@ -49,7 +49,7 @@ const deleteRoom = async (room: string): Promise<void> => {
 
 const end = (id: SessionId, options: OutputOptions & { tenant?: TenantId }): Promise<void> =>
   withDatabases(async (databases) => {
-    for (const [db, owner] of await ownersOf(databases, options.tenant)) {
+    for (const [db, owner] of await listOwners(databases, options.tenant)) {
       const found = await findUsageSession(db, owner, id);
       if (!found) continue;
       if (found.endedAt === null) {

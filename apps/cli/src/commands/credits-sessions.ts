@@ -9,10 +9,10 @@ import {
   type UsageSession,
 } from "@realtime-avatar/domain/credits/schemas";
 import { presentSession } from "@realtime-avatar/domain/credits/session";
-import { normalizeWindow, windowOf } from "@realtime-avatar/domain/credits/window";
+import { normalizeWindow, parseWindow } from "@realtime-avatar/domain/credits/window";
 import { ENVIRONMENTS } from "@realtime-avatar/domain/environment";
 import type { SessionId } from "@realtime-avatar/domain/id";
-import { itemsOf } from "@realtime-avatar/domain/page";
+import { parseItems } from "@realtime-avatar/domain/page";
 import type { Command } from "commander";
 import { withDatabase } from "../database.ts";
 import { idParser, type PageOptions, type TenantOptions, withPage, withTenantOptions } from "../options.ts";
@@ -66,7 +66,7 @@ export const listSessions = async (options: ListOptions): Promise<void> => {
   const now = new Date();
   const isOpen = shownStatus === "open";
   if (isOpen) checkOpen(options);
-  const window = isOpen ? null : windowOf(normalizeWindow(others), now);
+  const window = isOpen ? null : parseWindow(normalizeWindow(others), now);
   await withDatabase(tenantId, async (db) => {
     const pages = owners.map((owner) => {
       if (window === null || shownStatus === "open")
@@ -101,7 +101,7 @@ const show = (id: SessionId, options: TenantOptions): Promise<void> =>
     if (!record) throw new Error("The tenant has no session with this id.");
     const request = pageRequest(CREDIT_ENTRY_LIST, { sessionId: id, limit: 100 });
     const owner = { tenantId: options.tenant, environment: record.environment };
-    const entries = itemsOf<CreditEntry>(await listCreditEntries(db, owner, request));
+    const entries = parseItems<CreditEntry>(await listCreditEntries(db, owner, request));
     const session = presentSession(record);
     const text = [fields(session), table(ENTRY, entries)].join("\n\n");
     print(options, { ...session, entries }, text);

@@ -6,7 +6,7 @@ import { type CreditDrift, findCreditDrift, listTenantIds } from "@realtime-avat
 import { ENVIRONMENTS } from "@realtime-avatar/domain/environment";
 import type { TenantId } from "@realtime-avatar/domain/id";
 import type { Command } from "commander";
-import { databaseOf, withDatabases } from "../database.ts";
+import { tenantDatabase, withDatabases } from "../database.ts";
 import { idParser, type OutputOptions, withOutputOptions } from "../options.ts";
 import { type Columns, print, table } from "../terminal.ts";
 
@@ -92,7 +92,7 @@ const verify = (options: OutputOptions & { tenant?: TenantId; metricsFile?: stri
     const { tenant } = options;
     const verified: Verified = { tenants: 0, findings: 0, drift: [] };
     if (tenant) {
-      const db = databaseOf(databases, tenant);
+      const db = tenantDatabase(databases, tenant);
       if (!(await isTenant(db, tenant))) throw new Error("No tenant has this id.");
       await verifyTenants(db, [tenant], verified);
     } else {

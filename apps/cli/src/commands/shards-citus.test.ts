@@ -4,7 +4,7 @@ import { findCredential } from "@realtime-avatar/db/callers/callers";
 import { connect } from "@realtime-avatar/db/connection/pool";
 import { migrate } from "@realtime-avatar/db/migrate";
 import { moveShard } from "@realtime-avatar/db/shards/manage";
-import { placementOf } from "@realtime-avatar/db/shards/placement";
+import { readPlacement } from "@realtime-avatar/db/shards/placement";
 import { shardOptions } from "@realtime-avatar/db/shards/shard";
 import { client } from "@realtime-avatar/testing/database";
 import { CITUS_BIN, type Citus, startNodes } from "@realtime-avatar/testing/postgres/citus";
@@ -161,7 +161,7 @@ describe.skipIf(CITUS_BIN === undefined)("the commands of shards, on Citus", () 
 
   test("a standby that Citus knows too: no shard is there", async () => {
     const admin = client(url);
-    const ask = async () => [...(await placementOf((text) => admin.unsafe(text))).values()].map(({ port }) => port);
+    const ask = async () => [...(await readPlacement((text) => admin.unsafe(text))).values()].map(({ port }) => port);
     const before = await ask();
     for (const [index, { server }] of citus.nodes.slice(1).entries()) {
       await admin`select citus_add_secondary_node('127.0.0.1', ${index + 1}, '127.0.0.1', ${server.port}::integer)`;

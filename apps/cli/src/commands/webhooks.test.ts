@@ -1,13 +1,13 @@
 /** `webhooks`: the endpoints of all tenants, and the operator's actions on one. */
 import { describe, expect, test } from "bun:test";
 import { deleteEndpoint } from "@realtime-avatar/db/webhooks/endpoints";
-import { originOf, seedCaller } from "@realtime-avatar/testing/seeds";
-import { newTarget, queueOf, seedEndpoint, seedEvents } from "@realtime-avatar/testing/webhooks/seeds";
+import { seedCaller, seedOrigin } from "@realtime-avatar/testing/seeds";
+import { newTarget, seedEndpoint, seedEvents, testQueue } from "@realtime-avatar/testing/webhooks/seeds";
 import { cliTests } from "../../test/cli.ts";
 
 const tests = await cliTests();
 const { cli, cliProcess, json } = tests;
-const queue = queueOf(tests.db);
+const queue = testQueue(tests.db);
 
 describe("the operator and webhooks", () => {
   test("list, disable: the endpoints of all tenants, and the reason of one that is disabled", async () => {
@@ -44,7 +44,8 @@ describe("the operator and webhooks", () => {
     expect([...audit]).toEqual([{ actor_id: null }] as never[]);
     for (const caller of [one, other]) {
       const page = await json("webhooks", "list", "--tenant", caller.tenantId);
-      for (const { id } of page.data) await deleteEndpoint(tests.db, id, { versions: null }, caller, originOf(caller));
+      for (const { id } of page.data)
+        await deleteEndpoint(tests.db, id, { versions: null }, caller, seedOrigin(caller));
     }
   });
 

@@ -8,12 +8,12 @@ import { recoverDeliveries } from "@realtime-avatar/db/webhooks/deliveries";
 import { disableEndpoint, findEndpoint, listEndpoints } from "@realtime-avatar/db/webhooks/endpoints";
 import { parseDateTime } from "@realtime-avatar/domain/date-time";
 import type { TenantId, WebhookEndpointId } from "@realtime-avatar/domain/id";
-import { itemsOf } from "@realtime-avatar/domain/page";
+import { parseItems } from "@realtime-avatar/domain/page";
 import { presentWebhookEndpoint, type WebhookEndpointRecord } from "@realtime-avatar/domain/webhooks/endpoint";
 import { recoveredSince } from "@realtime-avatar/domain/webhooks/schedule";
 import { DELIVERY_DAYS, MAX_ENDPOINTS, type WebhookEndpoint } from "@realtime-avatar/domain/webhooks/schemas";
 import type { Command } from "commander";
-import { operatorOrigin, ownersOf, withDatabases } from "../database.ts";
+import { listOwners, operatorOrigin, withDatabases } from "../database.ts";
 import { idParser, type OutputOptions, withOutputOptions } from "../options.ts";
 import { type Columns, fields, print, table, UsageError } from "../terminal.ts";
 
@@ -31,9 +31,11 @@ const COLUMNS: Columns<WebhookEndpoint> = {
 const list = (options: TenantOption & { disabled?: boolean }): Promise<void> =>
   withDatabases(async (databases) => {
     const data: WebhookEndpoint[] = [];
-    for (const [db, owner] of await ownersOf(databases, options.tenant)) {
+    for (const [db, owner] of await listOwners(databases, options.tenant)) {
       const page = await listEndpoints(db, owner, { before: null, limit: MAX_ENDPOINTS });
-      data.push(...itemsOf<WebhookEndpoint>(page).filter(({ status }) => !options.disabled || status === "disabled"));
+      data.push(
+        ...parseItems<WebhookEndpoint>(page).filter(({ status }) => !options.disabled || status === "disabled"),
+      );
     }
     print(options, { data }, data.length > 0 ? table(COLUMNS, data) : "No webhook endpoints.");
   }, options.tenant);
@@ -44,7 +46,7 @@ const find = async (
   id: WebhookEndpointId,
   tenant: TenantId | undefined,
 ): Promise<{ db: Db; endpoint: WebhookEndpointRecord }> => {
-  for (const [db, owner] of await ownersOf(databases, tenant)) {
+  for (const [db, owner] of await listOwners(databases, tenant)) {
     const endpoint = await findEndpoint(db, owner, id);
     if (endpoint) return { db, endpoint };
   }

@@ -1,6 +1,6 @@
 import { useEffect, useId, useState } from "react";
 import { useFileDrop } from "../layout/use-file-drop.ts";
-import { acceptOf, hintsOf, KIND_NAMES, type SourceCheck, type SourceKind } from "./source.ts";
+import { acceptedTypes, KIND_NAMES, type SourceCheck, type SourceKind, sourceHints } from "./source.ts";
 import type { Chosen, ChosenSource } from "./use-source.ts";
 
 const MARKS: Record<SourceCheck["verdict"], { mark: string; word: string; className: string }> = {
@@ -75,7 +75,7 @@ export const SourceDrop = ({
         <input
           id={id}
           type="file"
-          accept={acceptOf(kinds)}
+          accept={acceptedTypes(kinds)}
           className="sr-only"
           data-focus
           aria-describedby={`${id}-hint`}
@@ -89,7 +89,7 @@ export const SourceDrop = ({
       </label>
       <div id={`${id}-hint`} className="mt-2 text-sm text-muted">
         <p>One face, sharp and well lit, that looks straight at the camera.</p>
-        {hintsOf(requirements, kinds).map((hint) => (
+        {sourceHints(requirements, kinds).map((hint) => (
           <p key={hint}>{hint}</p>
         ))}
       </div>

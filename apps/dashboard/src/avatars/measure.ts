@@ -1,5 +1,5 @@
 /** Reads from a file what its checks need. The browser decodes it, from the disk: nothing is sent. */
-import { contentTypeOf, MAGIC_BYTES } from "@realtime-avatar/domain/assets/magic";
+import { detectContentType, MAGIC_BYTES } from "@realtime-avatar/domain/assets/magic";
 import type { Source } from "./source.ts";
 
 type Picture = Source["picture"];
@@ -46,7 +46,7 @@ export const measureSource = async (file: Blob): Promise<Source> => {
     .arrayBuffer()
     .then((buffer) => new Uint8Array(buffer))
     .catch(() => null);
-  const magic = firstBytes && contentTypeOf(firstBytes);
+  const magic = firstBytes && detectContentType(firstBytes);
   const type = magic?.kind === "image" || magic?.kind === "video" ? magic : null;
   const picture = type && (await (type.kind === "image" ? measureImage(file) : measureVideo(file)));
   return { firstBytes, type, sizeBytes: file.size, picture };

@@ -2,11 +2,11 @@
 import { expect, test } from "bun:test";
 import type { Asset } from "@realtime-avatar/client";
 import { ASSET_LIMITS } from "@realtime-avatar/domain/assets/limits";
-import { modelsOf } from "@realtime-avatar/domain/avatars/models";
-import { checkSource, hintsOf, type Requirements, type Source } from "./source.ts";
+import { listModels } from "@realtime-avatar/domain/avatars/models";
+import { checkSource, type Requirements, type Source, sourceHints } from "./source.ts";
 import { untilExamined } from "./use-source.ts";
 
-const [model] = modelsOf("m");
+const [model] = listModels("m");
 if (!model) throw new Error("there is no model");
 const requirements = model.requirements as Requirements;
 const BOTH = ["image", "video"] as const;
@@ -99,11 +99,11 @@ test("a source, checked with other bounds of the service: those decide", () => {
   ]);
   expect(refused(video(640, 640, 5), changed("video", "duration", { min: 6, max: 8 }))).toEqual(["Length fail"]);
   expect(checkSource(image(10, 10), undefined, BOTH).every(({ verdict }) => verdict === "pass")).toBe(true);
-  expect(hintsOf(requirements, BOTH)).toEqual([
+  expect(sourceHints(requirements, BOTH)).toEqual([
     "A photo: JPEG, PNG or WebP, at most 16 MiB, each side at least 512 pixels.",
     "A video of 1 to 120 seconds: MP4, MOV or WebM, at most 200 MiB, each side at least 512 pixels.",
   ]);
-  expect(hintsOf(undefined, ["image"])).toEqual(["A photo: JPEG, PNG or WebP, at most 16 MiB."]);
+  expect(sourceHints(undefined, ["image"])).toEqual(["A photo: JPEG, PNG or WebP, at most 16 MiB."]);
 });
 
 test("a file that was uploaded, refused when the service examines it: throws why; ready: returns", async () => {

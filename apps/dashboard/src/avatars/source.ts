@@ -4,7 +4,7 @@
  */
 import type { components } from "@realtime-avatar/client";
 import { ASSET_LIMITS, type ContentType, MAKE_SMALLER } from "@realtime-avatar/domain/assets/limits";
-import { describeRefusedType, TYPE_NAMES, typesOf } from "@realtime-avatar/domain/assets/refused-type";
+import { acceptedTypesText, describeRefusedType, TYPE_NAMES } from "@realtime-avatar/domain/assets/refused-type";
 import { bytes, duration } from "../format.ts";
 
 export type Requirements = components["schemas"]["Model"]["requirements"];
@@ -31,7 +31,7 @@ export type SourceCheck = {
 export const KIND_NAMES: Record<SourceKind, string> = { image: "photo", video: "video" };
 
 /** The value of `accept` of a file input. */
-export const acceptOf = (kinds: readonly SourceKind[]): string =>
+export const acceptedTypes = (kinds: readonly SourceKind[]): string =>
   kinds.flatMap((kind) => ASSET_LIMITS[kind].contentTypes).join(",");
 
 const DAMAGED = "The file is damaged or incomplete. Export it anew as JPEG or PNG, or use another photo.";
@@ -42,13 +42,13 @@ const boundsOf = (requirements: Requirements | undefined, kind: SourceKind, code
   requirements?.[kind].find((requirement) => requirement.code === code)?.required ?? { min: null, max: null };
 
 /** The requirements of a source, for people, in one sentence for each kind. Without `requirements`, only the types. */
-export const hintsOf = (requirements: Requirements | undefined, kinds: readonly SourceKind[]): string[] =>
+export const sourceHints = (requirements: Requirements | undefined, kinds: readonly SourceKind[]): string[] =>
   kinds.map((kind) => {
     const side = boundsOf(requirements, kind, "resolution").min;
     const length = boundsOf(requirements, kind, "duration");
     const lasting = length.min !== null && length.max !== null ? ` of ${length.min} to ${length.max} seconds` : "";
     const sides = side === null ? "" : `, each side at least ${side} pixels`;
-    return `A ${KIND_NAMES[kind]}${lasting}: ${typesOf(kind)}, at most ${bytes(ASSET_LIMITS[kind].maxBytes)}${sides}.`;
+    return `A ${KIND_NAMES[kind]}${lasting}: ${acceptedTypesText(kind)}, at most ${bytes(ASSET_LIMITS[kind].maxBytes)}${sides}.`;
   });
 
 /** Why a file is refused: the exceeded bound and the next step. */

@@ -4,7 +4,7 @@ import { useEffect, useRef, useState } from "react";
 import { Prose } from "../components/prose.tsx";
 import { creditAmount, duration } from "../format.ts";
 import { useAccount } from "../layout/context.tsx";
-import { outcomeOf } from "../usage/outcome.ts";
+import { callOutcome } from "../usage/outcome.ts";
 import { newMeter } from "./meter.ts";
 import type { CallView } from "./use-call.ts";
 
@@ -52,7 +52,7 @@ export const Figures = ({ view }: { view: Extract<CallView, { sessionId: string 
   const seconds = useSeconds(counted, view.state === "open" && view.picture === "shown");
   const charged = isOver ? session?.billedCreditMicros : session && seconds * price;
   const length = isOver ? session?.activeSeconds : seconds;
-  const outcome = isOver && !view.isHungUp && session?.endedAt ? outcomeOf(session) : null;
+  const outcome = isOver && !view.isHungUp && session?.endedAt ? callOutcome(session) : null;
   return (
     <>
       <dl className="mt-4 grid grid-cols-2 gap-4">

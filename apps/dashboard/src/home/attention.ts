@@ -2,7 +2,7 @@
 import type { ApiKey, Avatar, CreditBalance, WebhookEndpoint } from "@realtime-avatar/client";
 import { counted, creditAmount, credits } from "../format.ts";
 import type { Page, SearchChange } from "../layout/navigation.tsx";
-import { DISABLED_TEXTS, nameOf } from "../webhooks/data.ts";
+import { DISABLED_TEXTS, endpointName } from "../webhooks/data.ts";
 import { MAX_FAILED_CALLS } from "./data.ts";
 
 export type Concern = {
@@ -66,7 +66,7 @@ const ofEndpoint = (endpoint: WebhookEndpoint): Concern[] => {
       id,
       kind: "Endpoint",
       tone: disabledReason === null ? "warn" : "bad",
-      name: nameOf(endpoint),
+      name: endpointName(endpoint),
       text:
         disabledReason === null
           ? "No delivery succeeds. The first failure was"
@@ -79,14 +79,14 @@ const ofEndpoint = (endpoint: WebhookEndpoint): Concern[] => {
 };
 
 /** The keys that expire soon, the first to expire first. */
-export const expiringOf = (keys: readonly ApiKey[], now: number): ApiKey[] => {
+export const expiringKeys = (keys: readonly ApiKey[], now: number): ApiKey[] => {
   const expiry = ({ effectiveExpiresAt: at }: ApiKey): number =>
     at === null ? Number.POSITIVE_INFINITY : Date.parse(at);
   return keys.filter((key) => expiry(key) < now + SOON_DAYS * DAY_MS).sort((a, b) => expiry(a) - expiry(b));
 };
 
 const ofKeys = (keys: readonly ApiKey[], now: number): Concern[] => {
-  const expiring = expiringOf(keys, now);
+  const expiring = expiringKeys(keys, now);
   const shown = expiring.slice(0, MAX_KEYS).map(
     ({ id, name, effectiveExpiresAt: at }): Concern => ({
       id,
@@ -132,7 +132,7 @@ export type HomeData = {
 };
 
 /** Concerns that stop calls come first. */
-export const concernsOf = (
+export const listConcerns = (
   { balance, failedCalls, endpoints, keys, failedAvatars }: HomeData,
   now: number,
 ): Concern[] => [

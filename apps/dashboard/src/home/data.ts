@@ -31,7 +31,7 @@ export type Today = {
 };
 
 /** The sums of a page, added up. */
-export const todayOf = ({ data, nextCursor }: PageOf<UsageSum>): Today => {
+export const sumToday = ({ data, nextCursor }: PageOf<UsageSum>): Today => {
   const sum = (of: (each: UsageSum) => number) => data.reduce((total, each) => total + of(each), 0);
   return {
     calls: sum(({ sessions }) => sessions),
@@ -47,7 +47,7 @@ export const useToday = () => {
     queryKey: ["usage", environment, "today"],
     queryFn: async () => {
       const query = { groupBy: "avatar" as const, from: today() };
-      return todayOf((await client.GET("/api/v1/usage/summary", { params: { query } })).data);
+      return sumToday((await client.GET("/api/v1/usage/summary", { params: { query } })).data);
     },
     refetchInterval: REFRESH_MS,
   });

@@ -1,9 +1,9 @@
 import { expect, test } from "bun:test";
 import type { ApiKey, Avatar, CreditBalance, UsageSum, WebhookEndpoint } from "@realtime-avatar/client";
 import type { Video } from "../videos/data.ts";
-import { concernsOf, type HomeData } from "./attention.ts";
-import { countFailures, todayOf } from "./data.ts";
-import { stepsOf } from "./steps.ts";
+import { type HomeData, listConcerns } from "./attention.ts";
+import { countFailures, sumToday } from "./data.ts";
+import { completedSteps } from "./steps.ts";
 
 const NOW = Date.parse("2026-11-20T12:00:00.000Z");
 const DAY_MS = 86_400_000;
@@ -26,7 +26,7 @@ const QUIET: HomeData = {
   failedAvatars: [],
 };
 const named = (data: Partial<HomeData>) =>
-  concernsOf({ ...QUIET, ...data }, NOW).map(({ name, text, tone }) => [name, text, tone]);
+  listConcerns({ ...QUIET, ...data }, NOW).map(({ name, text, tone }) => [name, text, tone]);
 
 test("an environment without trouble: nothing needs attention", () => expect(named({})).toEqual([]));
 
@@ -55,12 +55,12 @@ test("endpoints, failing and disabled: named, unless a person has disabled them"
     ["Slow", "No delivery succeeds. The first failure was", "warn"],
     ["Gone", "Disabled. It responded with 410 Gone, which asks for no more events.", "bad"],
   ]);
-  expect(concernsOf({ ...QUIET, endpoints }, NOW).map((concern) => concern.at)).toEqual([at(-1), null]);
+  expect(listConcerns({ ...QUIET, endpoints }, NOW).map((concern) => concern.at)).toEqual([at(-1), null]);
 });
 
 test("keys, expiring soon: the first five to expire, and how many more there are", () => {
   const keys = [9, 3, 8, 14, 1, 2, 5, 13.9].map((days) => key(String(days), at(days)));
-  const concerns = concernsOf({ ...QUIET, keys }, NOW);
+  const concerns = listConcerns({ ...QUIET, keys }, NOW);
   expect(concerns.map(({ name }) => name)).toEqual(["1", "2", "3", "5", "8", "2 more keys expire"]);
   expect(concerns[0]).toMatchObject({ to: "/keys", search: { key: "key_1" }, at: at(1) });
 });
@@ -85,7 +85,7 @@ test("the first steps, of keys and avatars: open, waiting, failed and done", () 
   const preparing = avatar("Preparing", { status: "preprocessing" });
   const failed = avatar("Failed", { status: "failed" });
   const states = (keys: ApiKey[], avatars: Avatar[]) => {
-    const steps = stepsOf(keys, avatars, []);
+    const steps = completedSteps(keys, avatars, []);
     return [steps.key.state, steps.avatar.state, steps.avatar.with?.name];
   };
   expect(states([], [])).toEqual(["open", "open", undefined]);
@@ -98,7 +98,7 @@ test("the first steps, of keys and avatars: open, waiting, failed and done", () 
 test("the step of a video: open, waiting, failed and done, whatever else is newer", () => {
   const video = (status: Video["status"], text: string | null = status) => ({ status, text }) as Video;
   const step = (...videos: Video[]) => {
-    const { state, with: what } = stepsOf([], [], videos).video;
+    const { state, with: what } = completedSteps([], [], videos).video;
     return [state, what?.name];
   };
   expect(step()).toEqual(["open", undefined]);
@@ -112,15 +112,15 @@ test("the step of a video: open, waiting, failed and done, whatever else is newe
 test("the key of the first call: one that can start calls", () => {
   const reader = { ...key("Reader"), scopes: ["credits:read"] } as ApiKey;
   const caller = { ...key("Caller"), scopes: ["realtime:write"] } as ApiKey;
-  expect(stepsOf([reader], [], []).callKey).toBeNull();
-  expect(stepsOf([reader, caller], [], []).callKey).toBe("Caller");
+  expect(completedSteps([reader], [], []).callKey).toBeNull();
+  expect(completedSteps([reader, caller], [], []).callKey).toBe("Caller");
 });
 
 test("the calls of a day: added up, and whether there are more", () => {
   const sum = (sessions: number) => ({ sessions, activeSeconds: 10 * sessions, billedCreditMicros: 100 * sessions });
   const page = (nextCursor: string | null) => ({ data: [sum(1), sum(2)] as UsageSum[], nextCursor });
-  expect(todayOf(page(null))).toEqual({ calls: 3, seconds: 30, billed: 300, hasMore: false });
-  expect(todayOf(page("x")).hasMore).toBe(true);
+  expect(sumToday(page(null))).toEqual({ calls: 3, seconds: 30, billed: 300, hasMore: false });
+  expect(sumToday(page("x")).hasMore).toBe(true);
 });
 
 test("failed calls: counted up to twenty, among a thousand; one that its program has ended does not count", async () => {

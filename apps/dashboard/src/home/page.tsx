@@ -10,7 +10,7 @@ import { LINK, PageLink, type SearchChange } from "../layout/navigation.tsx";
 import { useBalance, useUsageRefresh } from "../usage/data.ts";
 import type { Video } from "../videos/data.ts";
 import { useEndpoints } from "../webhooks/data.ts";
-import { type Concern, concernsOf, FAILED_CALLS } from "./attention.ts";
+import { type Concern, FAILED_CALLS, listConcerns } from "./attention.ts";
 import {
   MAX_FAILED_CALLS,
   type Today,
@@ -22,7 +22,7 @@ import {
   useToday,
 } from "./data.ts";
 import { Guide } from "./guide.tsx";
-import { stepsOf } from "./steps.ts";
+import { completedSteps } from "./steps.ts";
 
 type TileProps = { name: string; value: string; search: SearchChange; children: ReactNode };
 
@@ -109,7 +109,7 @@ const useAttention = () => {
     isPending: all.some(({ isPending }) => isPending),
     data: isRead
       ? {
-          concerns: concernsOf(
+          concerns: listConcerns(
             {
               balance: balance.data as CreditBalance,
               failedCalls: failedCalls.data ?? 0,
@@ -176,7 +176,7 @@ const Beginning = ({ videos }: { videos: readonly Video[] }) => {
       <Loaded query={keys} skeleton={<TileSkeletons />}>
         {({ keys: active }) => (
           <Loaded query={avatars} skeleton={<TileSkeletons />}>
-            {(found) => <Guide steps={stepsOf(active, found, videos)} />}
+            {(found) => <Guide steps={completedSteps(active, found, videos)} />}
           </Loaded>
         )}
       </Loaded>

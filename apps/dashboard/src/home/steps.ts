@@ -49,7 +49,11 @@ export type Steps = {
 };
 
 /** The steps before the first call, of the active keys, the videos, and avatars: those of each status that counts. */
-export const stepsOf = (keys: readonly ApiKey[], avatars: readonly Avatar[], videos: readonly Video[]): Steps => ({
+export const completedSteps = (
+  keys: readonly ApiKey[],
+  avatars: readonly Avatar[],
+  videos: readonly Video[],
+): Steps => ({
   key: keyStep(keys),
   avatar: avatarStep(avatars),
   video: videoStep(videos),

@@ -1,9 +1,9 @@
 import { expect, test } from "bun:test";
-import { entriesOf, type Reader } from "./entries.ts";
+import { findEntries, type Reader } from "./entries.ts";
 
 const OWNER: Reader = { environment: "live", canCreate: true, canInvite: true };
 const ID = "01h455vb4pex5vsknk084sn02q";
-const names = (text: string, reader = OWNER) => entriesOf(text, reader).map(({ name }) => name);
+const names = (text: string, reader = OWNER) => findEntries(text, reader).map(({ name }) => name);
 
 test("the palette, opened: every page first, then the actions", () => {
   expect(names("")).toEqual([
@@ -45,7 +45,7 @@ test.each([
   ["ses", { kind: "page", to: "/usage", search: { session: `ses_${ID}` } }],
   ["whe", { kind: "page", to: "/webhooks", search: { endpoint: `whe_${ID}` } }],
 ] as const)("an id of the kind %s, typed: leads to the object and to its audit trail", (prefix, target) => {
-  const [open, trail, ...rest] = entriesOf(` ${prefix}_${ID} `, OWNER);
+  const [open, trail, ...rest] = findEntries(` ${prefix}_${ID} `, OWNER);
   expect(open?.target).toEqual(target);
   expect(trail?.target).toEqual({ kind: "page", to: "/audit", search: { target: `${prefix}_${ID}` } });
   expect(rest).toEqual([]);

@@ -58,7 +58,7 @@ const ID = /^[a-z]{3}_[0-9a-z]{26}$/;
 export const isObjectId = (text: string): boolean => ID.test(text.trim().toLowerCase());
 
 /** Pages and actions whose names have each word of the text, or the object of an id. */
-export const entriesOf = (text: string, reader: Reader): Entry[] => {
+export const findEntries = (text: string, reader: Reader): Entry[] => {
   const query = text.trim().toLowerCase();
   if (isObjectId(query)) return ofId(query);
   const pages = PAGES.map(([to, name]) => ({ name, group: "Page", target: page(to) }));

@@ -3,7 +3,7 @@ import { createContext, lazy, type ReactNode, Suspense, useContext, useEffect, u
 import { useHasRole } from "../layout/context.tsx";
 import { ShortcutsDialog } from "./help.tsx";
 import { useSingleKeys } from "./preference.ts";
-import { keyContextOf, type Shortcut, shortcutOf } from "./shortcuts.ts";
+import { findShortcut, keyContext, type Shortcut } from "./shortcuts.ts";
 
 /** Loads the palette: a separate file, loaded after the first page. */
 export const loadPalette = () => import("./palette.tsx");
@@ -54,7 +54,7 @@ export const KeyboardProvider = ({ children }: { children: ReactNode }) => {
   );
   useEffect(() => {
     const press = (event: KeyboardEvent): void => {
-      const shortcut = shortcutOf(event, keyContextOf(event, latest.current.hasSingleKeys));
+      const shortcut = findShortcut(event, keyContext(event, latest.current.hasSingleKeys));
       if (shortcut === null) return;
       event.preventDefault();
       actions[shortcut]();

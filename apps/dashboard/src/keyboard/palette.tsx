@@ -6,7 +6,7 @@ import { Dialog } from "../components/dialog.tsx";
 import { useAccount, useHasRole } from "../layout/context.tsx";
 import { environmentChange } from "../layout/environment.tsx";
 import { useNavigation } from "../layout/navigation.tsx";
-import { type Entry, entriesOf, type Target } from "./entries.ts";
+import { type Entry, findEntries, type Target } from "./entries.ts";
 import { useFound } from "./use-found.ts";
 
 /** Returns a function that goes where an entry leads. */
@@ -89,7 +89,7 @@ export const Palette = ({ text: first, onClose, onHelp }: Props) => {
   const lead = useLead(onHelp);
   const { found, isSearching, error } = useFound(text);
   // Found objects come last, so that the chosen entry keeps its place.
-  const entries = [...entriesOf(text, reader), ...found];
+  const entries = [...findEntries(text, reader), ...found];
   const select = ({ target }: Entry): void => {
     onClose();
     lead(target);

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { type KeyContext, shortcutOf } from "./shortcuts.ts";
+import { findShortcut, type KeyContext } from "./shortcuts.ts";
 
 const PRESSED = {
   key: "c",
@@ -13,7 +13,7 @@ const PRESSED = {
 const PAGE: KeyContext = { isTyping: false, isCovered: false, hasSingleKeys: true, isMac: false };
 
 const press = (pressed: Partial<typeof PRESSED>, context: Partial<KeyContext> = {}) =>
-  shortcutOf({ ...PRESSED, ...pressed }, { ...PAGE, ...context });
+  findShortcut({ ...PRESSED, ...pressed }, { ...PAGE, ...context });
 
 test.each([
   ["/", "search"],

@@ -25,7 +25,7 @@ export type KeyContext = {
 };
 
 /** The action of a pressed key; null for other keys. On a Mac, Ctrl-K deletes to the end of a line. */
-export const shortcutOf = (pressed: KeyPress, context: KeyContext): Shortcut | null => {
+export const findShortcut = (pressed: KeyPress, context: KeyContext): Shortcut | null => {
   const { key, ctrlKey, metaKey, altKey, repeat, isComposing, defaultPrevented } = pressed;
   if (defaultPrevented || repeat || isComposing || altKey || context.isCovered) return null;
   if (ctrlKey || metaKey) return key === "k" && (context.isMac ? metaKey && !ctrlKey : !metaKey) ? "palette" : null;
@@ -41,7 +41,7 @@ const TYPED_INTO =
   "input:not([type=checkbox], [type=radio], [type=button], [type=submit], [type=file])";
 
 /** The context of a key that is pressed now. */
-export const keyContextOf = ({ target }: KeyboardEvent, hasSingleKeys: boolean): KeyContext => ({
+export const keyContext = ({ target }: KeyboardEvent, hasSingleKeys: boolean): KeyContext => ({
   isTyping: target instanceof Element && target.closest(TYPED_INTO) !== null,
   isCovered: document.querySelector("dialog[open], :popover-open") !== null,
   hasSingleKeys,

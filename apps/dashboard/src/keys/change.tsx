@@ -9,16 +9,16 @@ import { creditsText } from "../format.ts";
 import { useAccount } from "../layout/context.tsx";
 import { useAction } from "../layout/use-action.ts";
 import {
+  compareFields,
   type Difference,
   descendantsText,
-  differencesOf,
   effectText,
   type Fields,
-  inheritedOf,
-  requestOf,
+  inheritedLimits,
+  updateRequest,
 } from "./changes.ts";
 import { type Keys, useDescendants, useKeyVersion, useParent } from "./data.ts";
-import { fieldsOf, KeyFields, SHOWN_FIELDS, type Values } from "./fields.tsx";
+import { KeyFields, parseFields, SHOWN_FIELDS, type Values } from "./fields.tsx";
 
 const valuesOf = (key: ApiKey): Values => ({
   name: key.name,
@@ -77,16 +77,16 @@ const useChange = (presented: ApiKey | undefined, keys: Keys) => {
   const parent = useParent(presented?.parentId ?? null, keys);
   if (!presented) return null;
   const values = { ...valuesOf(presented), ...edits };
-  const after = fieldsOf(values, presented.expiresAt);
-  const differences = after ? differencesOf(presented, after) : [];
-  const inherited = inheritedOf(presented, parent ?? undefined);
+  const after = parseFields(values, presented.expiresAt);
+  const differences = after ? compareFields(presented, after) : [];
+  const inherited = inheritedLimits(presented, parent ?? undefined);
   return {
     values,
     presentExpiry: presented.expiresAt,
     present: presented.scopes,
     differences,
     effects: effectText(after ?? presented, inherited),
-    request: after && differences.length > 0 ? requestOf(after, differences) : null,
+    request: after && differences.length > 0 ? updateRequest(after, differences) : null,
     onChange: (change: Partial<Values>) => setEdits((present) => ({ ...present, ...change })),
   };
 };

@@ -4,7 +4,7 @@ import type { ApiKey } from "@realtime-avatar/client";
 import { isWider } from "@realtime-avatar/domain/api-keys/reach";
 import { SCOPES } from "@realtime-avatar/domain/api-keys/scope";
 import fc from "fast-check";
-import { descendantsText, differencesOf, effectText, type Fields, inheritedOf, requestOf } from "./changes.ts";
+import { compareFields, descendantsText, effectText, type Fields, inheritedLimits, updateRequest } from "./changes.ts";
 
 const NO_LIMITS = { maxConcurrentSessions: null, expiresAt: null };
 const key = (fields: Partial<ApiKey>): ApiKey => {
@@ -38,12 +38,12 @@ const grantOf = ({ scopes, spendLimitCreditMicros, maxConcurrentSessions, expire
 test("a change, random: wider and narrower as in the domain, the request has only differences", () => {
   fc.assert(
     fc.property(fields, fields, (before, after) => {
-      const differences = differencesOf(before, after);
+      const differences = compareFields(before, after);
       const has = (direction: string) => differences.some((difference) => difference.direction === direction);
       expect(has("wider")).toBe(isWider(grantOf(before), grantOf(after)));
       expect(has("narrower")).toBe(isWider(grantOf(after), grantOf(before)));
-      expect(differencesOf({ ...before, ...requestOf(after, differences) }, after)).toEqual([]);
-      expect(differencesOf(before, before)).toEqual([]);
+      expect(compareFields({ ...before, ...updateRequest(after, differences) }, after)).toEqual([]);
+      expect(compareFields(before, before)).toEqual([]);
     }),
   );
 });
@@ -51,12 +51,12 @@ test("a change, random: wider and narrower as in the domain, the request has onl
 test("a change, in words: each difference with its direction", () => {
   const before = key({ name: "Shop", scopes: ["avatars:read", "usage:read"], spendLimitCreditMicros: 5_000_000 });
   const after = { ...before, name: "Store", scopes: ["*" as const], spendLimitCreditMicros: null };
-  expect(differencesOf(before, after).map(({ text, direction }) => [direction, text])).toEqual([
+  expect(compareFields(before, after).map(({ text, direction }) => [direction, text])).toEqual([
     [null, "Name: Shop → Store"],
     ["wider", "May also do: everything except usage:write"],
     ["wider", "Spend cap: 5 credits → no cap"],
   ]);
-  expect(differencesOf(after, before).map(({ text }) => text)).toEqual([
+  expect(compareFields(after, before).map(({ text }) => text)).toEqual([
     "Name: Store → Shop",
     "May only do: avatars:read, usage:read",
     "Spend cap: no cap → 5 credits",
@@ -67,7 +67,7 @@ const UNTIL = "2030-01-01T00:00:00.000Z";
 
 test("an equal limit in another form; spaces around a name are no change", () => {
   const before = key({ name: " Shop ", maxConcurrentSessions: 2, expiresAt: UNTIL });
-  const texts = (from: Fields, to: Fields) => differencesOf(from, to).map(({ text, direction }) => [direction, text]);
+  const texts = (from: Fields, to: Fields) => compareFields(from, to).map(({ text, direction }) => [direction, text]);
   const [wider, narrower] = [
     texts(before, { ...before, name: "Shop", ...NO_LIMITS }),
     texts(key({ name: " Shop " }), { ...before, name: "Shop" }),
@@ -109,7 +109,7 @@ test.each([
     { spendLimitCreditMicros: 5, ...NO_LIMITS },
   ],
 ] as const)("a key's inherited limits, by its lineage: %s", (_, child, parent, limits) => {
-  expect(inheritedOf(child, parent)).toEqual({ ...limits });
+  expect(inheritedLimits(child, parent)).toEqual({ ...limits });
 });
 
 test("a limit in effect, shown: only where it is not the key's own", () => {

@@ -26,7 +26,7 @@ const list = (scopes: readonly string[]): string =>
   scopes.map((scope) => (scope === "*" ? "everything except usage:write" : scope)).join(", ");
 
 /** How `after` differs from `before`. */
-export const differencesOf = (before: Fields, after: Fields): Difference[] => {
+export const compareFields = (before: Fields, after: Fields): Difference[] => {
   const differences: Difference[] = [];
   const limit = (field: keyof Limits, from: number | null, to: number | null, text: string): void => {
     if (from !== to) differences.push({ field, direction: isAbove(to, from) ? "wider" : "narrower", text });
@@ -52,14 +52,14 @@ export const differencesOf = (before: Fields, after: Fields): Difference[] => {
 };
 
 /** The body of the request: only what differs, so that nothing else of the key is written. */
-export const requestOf = (after: Fields, differences: readonly Difference[]): Partial<Fields> =>
+export const updateRequest = (after: Fields, differences: readonly Difference[]): Partial<Fields> =>
   Object.fromEntries(differences.map(({ field }) => [field, after[field]]));
 
 /**
  * The limits that a key has from its ancestors, as far as the page knows them. Those of the parent in effect are all of them.
  * Except for the expiry, a limit counts in its own environment alone. Without the parent, a limit in effect that is not the key's own is theirs.
  */
-export const inheritedOf = (key: ApiKey, parent: ApiKey | undefined): Limits => {
+export const inheritedLimits = (key: ApiKey, parent: ApiKey | undefined): Limits => {
   const known = <Limit>(own: Limit, effective: Limit): Limit | null => (own === effective ? null : effective);
   const cap = known(key.spendLimitCreditMicros, key.effectiveSpendLimitCreditMicros);
   const calls = known(key.maxConcurrentSessions, key.effectiveMaxConcurrentSessions);

@@ -7,7 +7,7 @@ import { Badge } from "../components/text.tsx";
 import { useAccount } from "../layout/context.tsx";
 import { useAction } from "../layout/use-action.ts";
 import { useStay } from "../layout/use-stay.ts";
-import { fieldsOf, KeyFields, SHOWN_FIELDS, type Values } from "./fields.tsx";
+import { KeyFields, parseFields, SHOWN_FIELDS, type Values } from "./fields.tsx";
 import { PRESETS, type Preset } from "./presets.ts";
 
 const Presets = ({ value, onChange }: { value: Preset; onChange: (preset: Preset) => void }) => (
@@ -59,7 +59,7 @@ export const CreateKeyDialog = ({
     setPreset(chosen);
     setValues(({ name }) => ({ name, ...PRESETS[chosen].values() }));
   };
-  const body = fieldsOf(values, null);
+  const body = parseFields(values, null);
   const create = useAction(
     async (request: NonNullable<typeof body>) =>
       (await client.POST("/api/v1/api-keys", { body: { ...request, environment } })).data as ApiKeyWithSecret,

@@ -2,7 +2,7 @@
 import { expect, test } from "bun:test";
 import { type ApiKeyWithCreator, createClient } from "@realtime-avatar/client";
 import { creatorText } from "./creator.tsx";
-import { keysOf, readDescendants, shownKeys, treeOf } from "./data.ts";
+import { indexKeys, keyTree, readDescendants, shownKeys } from "./data.ts";
 
 const key = (id: string, parentId: string | null, fields: Partial<ApiKeyWithCreator> = {}): ApiKeyWithCreator =>
   ({
@@ -26,7 +26,7 @@ const ALL = [
   key("b", null),
   key("a", null),
 ];
-const rows = (all: ApiKeyWithCreator[]) => treeOf(all).map(({ key: { id }, depth }) => `${id} ${depth}`);
+const rows = (all: ApiKeyWithCreator[]) => keyTree(all).map(({ key: { id }, depth }) => `${id} ${depth}`);
 
 test("the tree, of keys: children behind parents", () => {
   expect(rows(ALL)).toEqual(["b 0", "b1 1", "a 0", "t1 1", "t2 2", "a2 1", "a21 2", "a1 1"]);
@@ -81,6 +81,6 @@ test("the keys that end with a key: read until there are a hundred, or no more",
 });
 
 test("loaded keys: found by their id, and whether there are more", () => {
-  const keys = keysOf(ALL, true);
+  const keys = indexKeys(ALL, true);
   expect([keys.byId.get("b1")?.id, keys.byId.get("x"), keys.hasMore]).toEqual(["b1", undefined, true]);
 });

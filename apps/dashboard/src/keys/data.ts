@@ -23,7 +23,7 @@ export type Keys = {
   hasMore: boolean;
 };
 
-export const keysOf = (all: ApiKeyWithCreator[], hasMore: boolean): Keys => ({
+export const indexKeys = (all: ApiKeyWithCreator[], hasMore: boolean): Keys => ({
   all,
   byId: new Map(all.map((key) => [key.id, key])),
   hasMore,
@@ -55,7 +55,7 @@ export const keyPages = (environment: Environment, search: KeySearch) => {
 export const useKeys = (search: KeySearch) => {
   const { environment } = useAccount();
   const { data, hasMore, ...query } = useSearchedPages(keyPages(environment, search), () => REFRESH_MS);
-  return { ...query, data: useMemo(() => data && keysOf(data, hasMore), [data, hasMore]) };
+  return { ...query, data: useMemo(() => data && indexKeys(data, hasMore), [data, hasMore]) };
 };
 
 /** How many keys match, of a list that has more than are loaded. Those that pages have created for themselves count. */
@@ -160,7 +160,7 @@ export type Row = { key: ApiKeyWithCreator; depth: number };
  * The keys as a tree: each key behind its parent. A key whose parent is not listed is a root. A key is newer than its
  * parent; the newest keys are loaded first. So below each key that is listed, none of those that match is missing.
  */
-export const treeOf = (listed: readonly ApiKeyWithCreator[]): Row[] => {
+export const keyTree = (listed: readonly ApiKeyWithCreator[]): Row[] => {
   const ids = new Set(listed.map(({ id }) => id));
   const children = Map.groupBy(listed, ({ parentId }) => (parentId !== null && ids.has(parentId) ? parentId : ""));
   const rows: Row[] = [];

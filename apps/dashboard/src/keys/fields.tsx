@@ -31,7 +31,10 @@ const isNoLimit = (calls: string): boolean =>
 const NO_LIMIT = "Must be a whole number, 1 or more.";
 
 /** The fields that the form describes; null while one of them cannot be understood. `presentExpiry`: the key's expiry. */
-export const fieldsOf = ({ name, scopes, cap, calls, expiry }: Values, presentExpiry: string | null): Fields | null => {
+export const parseFields = (
+  { name, scopes, cap, calls, expiry }: Values,
+  presentExpiry: string | null,
+): Fields | null => {
   const expiresAt = expiryAt(expiry, presentExpiry);
   if (scopes.length === 0 || isNoAmount(cap) || isNoLimit(calls) || expiresAt === undefined) return null;
   return {

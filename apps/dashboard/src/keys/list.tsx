@@ -9,7 +9,7 @@ import { Windowed } from "../components/windowed.tsx";
 import { useAccount, useHasRole } from "../layout/context.tsx";
 import { LINK, useNavigation } from "../layout/navigation.tsx";
 import { creatorText } from "./creator.tsx";
-import { type Keys, type Row, treeOf } from "./data.ts";
+import { type Keys, keyTree, type Row } from "./data.ts";
 import { Expiry, KeyStatus, Spent } from "./row.tsx";
 
 /** The dialog that is open. */
@@ -147,7 +147,7 @@ export const KeyList = ({ keys, isFiltered, onOpen, more }: ListProps) => {
       {all.length === 0 && !keys.hasMore && <p className="py-6 text-muted">No key matches.</p>}
       {all.length > 0 && (
         <div className="overflow-hidden rounded-2xl border border-line bg-surface">
-          <Windowed items={treeOf(all)} size={PART} label="API keys" className="-mb-px">
+          <Windowed items={keyTree(all)} size={PART} label="API keys" className="-mb-px">
             {(row) => (
               <KeyRow
                 key={row.key.id}

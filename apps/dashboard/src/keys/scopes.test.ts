@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { SCOPES } from "@realtime-avatar/domain/api-keys/scope";
-import { fieldsOf } from "./fields.tsx";
+import { parseFields } from "./fields.tsx";
 import { PRESETS } from "./presets.ts";
 import { isInAll, offeredScopes, type Scope } from "./scopes.ts";
 
@@ -18,7 +18,7 @@ test("a scope that a person may give, but those of a whole account: in a preset"
 
 test("the form of a key, with *: keeps usage:write, and names nothing that * includes", () => {
   const scopesOf = (scopes: readonly Scope[]) =>
-    fieldsOf({ name: "n", scopes, cap: "", calls: "", expiry: { choice: "never", chosenAt: 0, date: "" } }, null)
+    parseFields({ name: "n", scopes, cap: "", calls: "", expiry: { choice: "never", chosenAt: 0, date: "" } }, null)
       ?.scopes;
   expect(scopesOf(SCOPES)).toEqual(["*", "usage:write"]);
   expect(scopesOf(["*", "avatars:read"])).toEqual(["*"]);

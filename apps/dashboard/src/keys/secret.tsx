@@ -2,11 +2,11 @@ import type { ApiKeyWithSecret } from "@realtime-avatar/client";
 import { useState } from "react";
 import { CopyText } from "../components/copy.tsx";
 import { SecretDialog } from "../components/secret.tsx";
-import { snippetsOf } from "./snippets.ts";
+import { codeSnippets } from "./snippets.ts";
 
 /** Shows the secret of a new or rotated key, and a first call with it. */
 export const KeySecretDialog = ({ issued, onClose }: { issued: ApiKeyWithSecret; onClose: () => void }) => {
-  const snippets = snippetsOf(location.origin, issued.apiKey);
+  const snippets = codeSnippets(location.origin, issued.apiKey);
   const [language, setLanguage] = useState<keyof typeof snippets>("curl");
   return (
     <SecretDialog title={`The secret of ${issued.name}`} onClose={onClose}>

@@ -2,7 +2,7 @@
 const PATH = "/api/v1/api-keys/self";
 
 /** By the name of the language. The curl line has the secret, so that it works at once; programs read it from their environment. */
-export const snippetsOf = (origin: string, secret: string): Record<"curl" | "TypeScript" | "Python", string> => ({
+export const codeSnippets = (origin: string, secret: string): Record<"curl" | "TypeScript" | "Python", string> => ({
   curl: `curl -sS ${origin}${PATH} -H "Authorization: Bearer ${secret}"`,
   TypeScript: `import { createClient } from "@realtime-avatar/client";
 

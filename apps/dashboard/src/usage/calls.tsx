@@ -12,8 +12,8 @@ import { LINK, PageLink, useNavigation, useParameters } from "../layout/navigati
 import { ObjectName, useNameText } from "../layout/object-name.tsx";
 import { type CallFilters, type CallStatus, callsQuery, useCalls } from "./data.ts";
 import { KeepTranscripts } from "./keep-transcripts.tsx";
-import { outcomeOf } from "./outcome.ts";
-import { lengthOf, SessionDetails } from "./session.tsx";
+import { callOutcome } from "./outcome.ts";
+import { callLength, SessionDetails } from "./session.tsx";
 
 const STATUSES: Record<CallStatus, string> = {
   reserved: "Connecting",
@@ -33,7 +33,7 @@ type RowProps = { call: UsageSessionWithNames; isOpen: boolean; onToggle: () => 
 
 const CallRow = ({ call, isOpen, onToggle }: RowProps) => {
   const { sessionId, apiKeyId, avatarId } = call;
-  const { text, tone } = outcomeOf(call);
+  const { text, tone } = callOutcome(call);
   const avatarName = call.avatarName ?? avatarId ?? "No avatar";
   return (
     <>
@@ -66,10 +66,10 @@ const CallRow = ({ call, isOpen, onToggle }: RowProps) => {
         <td className={`${WIDE} max-w-48 truncate`}>
           <ObjectName id={apiKeyId} name={call.apiKeyName} />
         </td>
-        <td className={`${WIDE} text-right whitespace-nowrap tabular-nums`}>{lengthOf(call)}</td>
+        <td className={`${WIDE} text-right whitespace-nowrap tabular-nums`}>{callLength(call)}</td>
         <td className={`${CELL} text-right whitespace-nowrap tabular-nums max-md:pr-0`}>
           {costOf(call)}
-          <span className="block text-sm text-muted md:hidden">{lengthOf(call)}</span>
+          <span className="block text-sm text-muted md:hidden">{callLength(call)}</span>
         </td>
         <td className={WIDE}>
           <Badge tone={tone}>{text}</Badge>

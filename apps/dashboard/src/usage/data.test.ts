@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import type { UsageSum } from "@realtime-avatar/client";
-import { addUp, callsQuery, largest, lastDays, namesOf } from "./data.ts";
+import { addUp, callsQuery, largest, lastDays, usageNames } from "./data.ts";
 
 const sum = (day: string, apiKeyId: string, billedCreditMicros: number): UsageSum => ({
   day,
@@ -41,6 +41,6 @@ test("the calls of the last days: from the midnight before the first of them, in
 test("the names of keys and avatars in sums: by their ids", () => {
   const byKey = [{ ...sum("2026-01-01", "key_1", 1), apiKeyName: "Shop" }];
   const byAvatar = [{ ...sum("2026-01-01", "", 1), avatarId: "ava_1", avatarName: "Ada" }];
-  const names = namesOf({ days: [], byKey, byAvatar, hasMore: false });
+  const names = usageNames({ days: [], byKey, byAvatar, hasMore: false });
   expect([names.get("key_1"), names.get("ava_1")]).toEqual(["Shop", "Ada"]);
 });

@@ -117,7 +117,7 @@ export const largest = (
 ): Bar[] => [...groups].map(([id, sums]) => ({ id, label: nameOf(id), ...sums })).sort((a, b) => b.billed - a.billed);
 
 /** The names of the keys and avatars of sums, by id. */
-export const namesOf = ({ byKey, byAvatar }: Usage): ReadonlyMap<string | null, string | null> =>
+export const usageNames = ({ byKey, byAvatar }: Usage): ReadonlyMap<string | null, string | null> =>
   new Map([
     ...byKey.map(({ apiKeyId, apiKeyName }) => [apiKeyId, apiKeyName] as const),
     ...byAvatar.map(({ avatarId, avatarName }) => [avatarId, avatarName] as const),
@@ -210,7 +210,7 @@ export const useCalls = (filters: CallFilters) => {
 };
 
 /** The entries of a call: what was held, charged, given back and refunded. */
-export const useEntriesOf = (sessionId: string) => {
+export const useSessionEntries = (sessionId: string) => {
   const { client, environment } = useAccount();
   return useQuery({
     queryKey: ["entries-of-call", environment, sessionId],

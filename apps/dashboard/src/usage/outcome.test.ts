@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { SESSION_END_REASONS } from "@realtime-avatar/domain/credits/status";
-import { isFailure, outcomeOf } from "./outcome.ts";
+import { callOutcome, isFailure } from "./outcome.ts";
 
 const CALL = {
   status: "released",
@@ -21,7 +21,7 @@ test("a call that did not begin: a failure, unless its program, its key, the ope
 });
 
 test("each reason, started or not: words of its own, and what it means", () => {
-  const outcomes = SESSION_END_REASONS.map((endReason) => outcomeOf({ ...CALL, endReason }));
+  const outcomes = SESSION_END_REASONS.map((endReason) => callOutcome({ ...CALL, endReason }));
   expect(new Set(outcomes.map(({ text }) => text)).size).toBe(SESSION_END_REASONS.length);
   for (const { text, detail } of outcomes) {
     expect(text.length).toBeLessThanOrEqual(24);
@@ -46,11 +46,11 @@ test.each([
   [NEVER_STARTED, "Never began"],
   [{ endReason: "of a later version" as "idle" }, "Ended"],
 ] as const)("a call %j: %s", (call, text) => {
-  expect(outcomeOf({ ...CALL, ...call }).text).toBe(text);
+  expect(callOutcome({ ...CALL, ...call }).text).toBe(text);
 });
 
 test("a release: the words of the SDK in plain ones, those of a program as they are; the time that was held", () => {
-  const detailOf = (call: object) => outcomeOf({ ...CALL, ...call }).detail;
+  const detailOf = (call: object) => callOutcome({ ...CALL, ...call }).detail;
   expect(detailOf({ endReason: "released", releaseReason: "page_hide" })).toContain("the page was closed or hidden");
   expect(detailOf({ endReason: "released", releaseReason: "the caller hung up" })).toContain(
     "said: the caller hung up.",

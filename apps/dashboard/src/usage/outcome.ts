@@ -138,7 +138,7 @@ const INTENDED: readonly (EndReason | null)[] = ["released", "user_ended", "key_
 export const isFailure = ({ status, endReason }: Pick<Call, "status" | "endReason">): boolean =>
   status === "failed" && !INTENDED.includes(endReason);
 
-export const outcomeOf = (call: Call): Outcome => {
+export const callOutcome = (call: Call): Outcome => {
   const { status, endReason, mustEnd } = call;
   if (status === "reserved") {
     return {

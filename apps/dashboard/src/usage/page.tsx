@@ -10,7 +10,7 @@ import { CallPage } from "./call-page.tsx";
 import { Calls } from "./calls.tsx";
 import { barsOfDays, DayChart, RankChart } from "./charts.tsx";
 import { Conversations } from "./conversations.tsx";
-import { addUp, largest, namesOf, type Usage, useBalance, usePrice, useUsage, useUsageRefresh } from "./data.ts";
+import { addUp, largest, type Usage, usageNames, useBalance, usePrice, useUsage, useUsageRefresh } from "./data.ts";
 import { Entries } from "./entries.tsx";
 import { SessionDialog } from "./session.tsx";
 import { Threshold } from "./threshold.tsx";
@@ -41,7 +41,7 @@ const Balance = ({ balance }: { balance: CreditBalance }) => (
 const BAR_LINK = "underline-offset-4 hover:underline";
 
 const Charts = ({ usage }: { usage: Usage }) => {
-  const names = namesOf(usage);
+  const names = usageNames(usage);
   const nameOf = (id: string): string => (id === "" ? "No avatar" : (names.get(id) ?? id));
   return (
     <>

@@ -6,9 +6,9 @@ import { Loaded, Skeleton } from "../components/state.tsx";
 import { Amount, Badge, Item } from "../components/text.tsx";
 import { creditAmount, credits, duration, exactTime } from "../format.ts";
 import { ObjectName } from "../layout/object-name.tsx";
-import { useEntriesOf, useUsageSession } from "./data.ts";
+import { useSessionEntries, useUsageSession } from "./data.ts";
 import { KINDS } from "./entries.tsx";
-import { outcomeOf } from "./outcome.ts";
+import { callOutcome } from "./outcome.ts";
 
 /** The key that reported or ended a call, or the sweep. */
 const By = ({ id, name, none }: { id: string | null; name: string | null; none: string }) => {
@@ -17,7 +17,7 @@ const By = ({ id, name, none }: { id: string | null; name: string | null; none: 
 };
 
 /** How long the call took. That of an engine which reports all at the end is not known. */
-export const lengthOf = ({ startedAt, activeSeconds, billedCreditMicros }: UsageSessionWithNames): string => {
+export const callLength = ({ startedAt, activeSeconds, billedCreditMicros }: UsageSessionWithNames): string => {
   if (startedAt === null) return billedCreditMicros ? "not known" : "0 s";
   return activeSeconds === null ? "in progress" : duration(activeSeconds);
 };
@@ -51,7 +51,7 @@ const Facts = ({ session }: { session: UsageSessionWithNames }) => {
       <Item name="Opened">{exactTime(session.createdAt)}</Item>
       {!videoId && <Item name="Began">{session.startedAt === null ? "never" : exactTime(session.startedAt)}</Item>}
       <Item name="Ended">{session.endedAt === null ? "still open" : exactTime(session.endedAt)}</Item>
-      {!videoId && <Item name="Length">{lengthOf(session)}</Item>}
+      {!videoId && <Item name="Length">{callLength(session)}</Item>}
       <Item name="Charged">
         {session.billedCreditMicros === null
           ? `nothing yet; holds ${heldBy(session)}`
@@ -87,7 +87,7 @@ const OwnData = ({ metadata }: Pick<UsageSessionWithNames, "metadata">) =>
   );
 
 const EntriesOf = ({ id }: { id: string }) => (
-  <Loaded query={useEntriesOf(id)} skeleton={<Skeleton label="the entries" rows={2} height="h-6" />}>
+  <Loaded query={useSessionEntries(id)} skeleton={<Skeleton label="the entries" rows={2} height="h-6" />}>
     {(entries) => (
       <ul aria-label="Entries of this session">
         {entries.toReversed().map((entry) => (
@@ -109,7 +109,7 @@ const EntriesOf = ({ id }: { id: string }) => (
 
 /** How a call ended, in words. */
 const OutcomeText = ({ call }: { call: UsageSessionWithNames }) => {
-  const { text, tone, detail } = outcomeOf(call);
+  const { text, tone, detail } = callOutcome(call);
   return (
     <div>
       <Badge tone={tone}>{text}</Badge>

@@ -21,7 +21,7 @@ import { VideoPlayer } from "./player.tsx";
 const REFRESHES = ["videos", "balance", "usage"];
 
 /** The spoken text, in one line. */
-export const titleOf = ({ text, audioAssetId, status }: Video): string =>
+export const videoTitle = ({ text, audioAssetId, status }: Video): string =>
   text ?? (audioAssetId === null || status === "deleted" ? "A deleted video" : "A recording");
 
 const VoiceText = ({ video: { voiceId } }: { video: Video }) => {
@@ -77,7 +77,7 @@ export const VideoCard = ({ video }: { video: Video }) => {
   const { status, progress, durationSeconds, error } = video;
   // A video begins with the picture of its avatar.
   const avatar = useAvatar(video.avatarId, undefined).data;
-  const title = titleOf(video);
+  const title = videoTitle(video);
   return (
     <li {...handlers} className="flex flex-col overflow-hidden rounded-2xl border border-line bg-surface">
       <div className="aspect-4/3 bg-raised">{avatar && <Portrait avatar={avatar} moves={hasAttention} />}</div>

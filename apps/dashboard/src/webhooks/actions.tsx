@@ -9,7 +9,7 @@ import { useAccount } from "../layout/context.tsx";
 import { useNotify } from "../layout/notices.tsx";
 import { useAction } from "../layout/use-action.ts";
 import { useStay } from "../layout/use-stay.ts";
-import { nameOf, overlapEnd, REFRESHES } from "./data.ts";
+import { endpointName, overlapEnd, REFRESHES } from "./data.ts";
 
 type Props = { endpoint: WebhookEndpoint; onClose: () => void };
 
@@ -30,7 +30,7 @@ export const RotateSecretDialog = ({
   const olderEnds = overlapEnd(endpoint);
   return (
     <FormDialog
-      title={`Rotate the secret of ${nameOf(endpoint)}`}
+      title={`Rotate the secret of ${endpointName(endpoint)}`}
       action={rotate}
       submit="Rotate the secret"
       onSubmit={() => rotate.run()}
@@ -67,7 +67,7 @@ export const PERIODS = {
 const hourBefore = (time: string): string => new Date(Date.parse(time) - HOUR_MS).toISOString();
 
 /** The time from which deliveries are recovered; null while none is entered. */
-export const sinceOf = (choice: string, date: string, now: number = Date.now()): string | null => {
+export const recoveryStart = (choice: string, date: string, now: number = Date.now()): string | null => {
   // A choice is a number of hours, or a time.
   const hours = Number(choice);
   const time = choice === "date" ? Date.parse(date) : hours ? now - hours * HOUR_MS : Date.parse(choice);
@@ -84,7 +84,7 @@ export const RecoverDialog = ({ endpoint, failingSince, onClose }: Props & { fai
   const [date, setDate] = useState("");
   const recover = useAction(
     async () => {
-      const body = { since: sinceOf(choice, date) ?? "" };
+      const body = { since: recoveryStart(choice, date) ?? "" };
       const params = { path: { id: endpoint.id } };
       return (await client.POST("/api/v1/webhook-endpoints/{id}/recover", { params, body })).data;
     },
@@ -106,12 +106,12 @@ export const RecoverDialog = ({ endpoint, failingSince, onClose }: Props & { fai
       submit="Send them again"
       onSubmit={() => recover.run()}
       shownFields={["since"]}
-      isIncomplete={sinceOf(choice, date) === null}
+      isIncomplete={recoveryStart(choice, date) === null}
       onClose={onClose}
     >
       <p className="mb-4">
-        Deliveries that failed, were canceled or wait for another attempt are sent to {nameOf(endpoint)} again, each
-        event with the same id and body as before.
+        Deliveries that failed, were canceled or wait for another attempt are sent to {endpointName(endpoint)} again,
+        each event with the same id and body as before.
       </p>
       <SelectField
         label="From"
@@ -141,11 +141,11 @@ export const DeleteEndpointDialog = ({ endpoint, onClose, onDeleted }: Props & {
   const { client } = useAccount();
   return (
     <EndDialog
-      title={`Delete ${nameOf(endpoint)}`}
+      title={`Delete ${endpointName(endpoint)}`}
       confirm="Delete it for good"
       end={() => client.DELETE("/api/v1/webhook-endpoints/{id}", { params: { path: { id: endpoint.id } } })}
       refreshes={REFRESHES}
-      notice={`${nameOf(endpoint)} is deleted.`}
+      notice={`${endpointName(endpoint)} is deleted.`}
       onEnded={onDeleted}
       onClose={onClose}
     >

@@ -6,8 +6,8 @@ import { FormDialog } from "../components/action-dialog.tsx";
 import { Loaded, Skeleton, useInView } from "../components/state.tsx";
 import { useAccount } from "../layout/context.tsx";
 import { useAction } from "../layout/use-action.ts";
-import { nameOf, REFRESHES, useEndpointVersion } from "./data.ts";
-import { EndpointFields, type Fields, fieldsOf, SHOWN_FIELDS, type Values } from "./fields.tsx";
+import { endpointName, REFRESHES, useEndpointVersion } from "./data.ts";
+import { EndpointFields, type Fields, parseFields, SHOWN_FIELDS, type Values } from "./fields.tsx";
 
 const valuesOf = ({ url, description, events, ordered }: WebhookEndpoint): Values => ({
   url: url ?? "",
@@ -44,8 +44,8 @@ export const ChangeEndpointDialog = ({ endpoint, onClose }: { endpoint: WebhookE
   const [isChanged, setChanged] = useState(false);
   const present = query.data && valuesOf(query.data.endpoint);
   const values = present && { ...present, ...edits };
-  const after = values ? fieldsOf(values) : null;
-  const request = present && after ? requestOf(fieldsOf(present), after) : {};
+  const after = values ? parseFields(values) : null;
+  const request = present && after ? requestOf(parseFields(present), after) : {};
   const save = useAction(
     async (body: Partial<Fields>): Promise<"saved" | "changed"> => {
       const params = { path: { id: endpoint.id }, header: { "If-Match": query.data?.etag ?? "" } };
@@ -63,7 +63,7 @@ export const ChangeEndpointDialog = ({ endpoint, onClose }: { endpoint: WebhookE
   );
   return (
     <FormDialog
-      title={`Change ${nameOf(endpoint)}`}
+      title={`Change ${endpointName(endpoint)}`}
       action={save}
       submit="Save the changes"
       onSubmit={() => save.run(request)}

@@ -6,7 +6,7 @@ import { useAccount } from "../layout/context.tsx";
 import { useAction } from "../layout/use-action.ts";
 import { useStay } from "../layout/use-stay.ts";
 import { REFRESHES } from "./data.ts";
-import { EndpointFields, type Fields, fieldsOf, SHOWN_FIELDS, type Values } from "./fields.tsx";
+import { EndpointFields, type Fields, parseFields, SHOWN_FIELDS, type Values } from "./fields.tsx";
 
 const FIRST: Values = { url: "", description: "", isAll: true, events: [], ordered: false };
 
@@ -15,7 +15,7 @@ type Props = { onClose: () => void; onCreated: (issued: WebhookEndpointWithSecre
 export const CreateEndpointDialog = ({ onClose, onCreated }: Props) => {
   const { client, environment } = useAccount();
   const [values, setValues] = useState(FIRST);
-  const body = fieldsOf(values);
+  const body = parseFields(values);
   const create = useAction(
     async (request: Fields) => (await client.POST("/api/v1/webhook-endpoints", { body: request })).data,
     REFRESHES,

@@ -1,7 +1,7 @@
 /** Attempts and endpoints in words. */
 import { expect, test } from "bun:test";
 import type { WebhookDelivery, WebhookEndpoint } from "@realtime-avatar/client";
-import { type Attempt, attemptText, isDue, isSuccess, nameOf, overlapEnd } from "./data.ts";
+import { type Attempt, attemptText, endpointName, isDue, isSuccess, overlapEnd } from "./data.ts";
 
 const attempt = (status: number | null, error: string | null = null) =>
   ({ status, error, durationMs: 34 }) as unknown as Attempt;
@@ -19,7 +19,8 @@ test.each([
 );
 
 test("an endpoint: called by its description, or the host of its URL, or the program that listens", () => {
-  const named = (description: string | null, url: string | null) => nameOf({ description, url } as WebhookEndpoint);
+  const named = (description: string | null, url: string | null) =>
+    endpointName({ description, url } as WebhookEndpoint);
   expect([named("Shop", "https://a.example/x"), named(null, "https://a.example:8443/x"), named(null, null)]).toEqual([
     "Shop",
     "a.example:8443",

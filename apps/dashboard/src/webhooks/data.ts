@@ -58,7 +58,7 @@ export const DISABLED_TEXTS: Record<NonNullable<WebhookEndpoint["disabledReason"
 };
 
 /** How the pages call an endpoint. */
-export const nameOf = ({ description, url }: WebhookEndpoint): string =>
+export const endpointName = ({ description, url }: WebhookEndpoint): string =>
   description ?? (url === null ? "webhooks listen" : new URL(url).host);
 
 /** Until when the secret before the last rotation signs too; null when it does not. */

@@ -9,7 +9,7 @@ import { Card, HOME, Item, PageHead, Time } from "../components/text.tsx";
 import { useAccount, useHasRole } from "../layout/context.tsx";
 import { useNavigation } from "../layout/navigation.tsx";
 import { useAction } from "../layout/use-action.ts";
-import { DISABLED_TEXTS, nameOf, overlapEnd, REFRESHES } from "./data.ts";
+import { DISABLED_TEXTS, endpointName, overlapEnd, REFRESHES } from "./data.ts";
 import { Deliveries } from "./deliveries.tsx";
 import { Destination, EndpointStatus, Events } from "./list.tsx";
 
@@ -120,7 +120,7 @@ export const EndpointView = ({ endpoint, onOpen }: { endpoint: WebhookEndpoint; 
   return (
     <>
       <PageHead
-        title={nameOf(endpoint)}
+        title={endpointName(endpoint)}
         above={[HOME, ["/webhooks", "Webhooks"]]}
         actions={
           canWrite && (

@@ -1,8 +1,8 @@
 /** The choice of events for an endpoint: types, and groups that include their later types. */
 import {
-  meaningOf,
-  objectOf,
-  typesOf,
+  describeEvent,
+  eventObject,
+  eventTypes,
   WEBHOOK_OBJECTS,
   type WebhookEventGroup,
   type WebhookEventType,
@@ -23,19 +23,19 @@ export const OBJECT_TEXTS: Record<WebhookObject, string> = {
 };
 
 /** When events of a type are sent. The text of the domain has code in backticks. */
-export const eventText = (type: WebhookEventType): string => meaningOf(type).replaceAll("`", "");
+export const eventText = (type: WebhookEventType): string => describeEvent(type).replaceAll("`", "");
 
 /** The types of each kind that can be chosen. A test is sent whatever is chosen. */
 export const offeredTypes = (object: WebhookObject): WebhookEventType[] =>
-  typesOf(object).filter((type) => type !== "webhook_endpoint.test");
+  eventTypes(object).filter((type) => type !== "webhook_endpoint.test");
 
-export const groupOf = (object: WebhookObject): WebhookEventGroup => `${object}.*`;
+export const eventGroup = (object: WebhookObject): WebhookEventGroup => `${object}.*`;
 
-const OFFERED: Choice[] = WEBHOOK_OBJECTS.flatMap((object) => [groupOf(object), ...offeredTypes(object)]);
+const OFFERED: Choice[] = WEBHOOK_OBJECTS.flatMap((object) => [eventGroup(object), ...offeredTypes(object)]);
 
 /** Whether a choice includes `type`, by itself or by its group. */
 export const includesType = (choices: readonly Choice[], type: WebhookEventType): boolean =>
-  choices.includes(type) || choices.includes(groupOf(objectOf(type)));
+  choices.includes(type) || choices.includes(eventGroup(eventObject(type)));
 
 /** The choices after `choice` was turned on or off. A group takes the place of its types. */
 export const withChoice = (choices: readonly Choice[], choice: Choice, isOn: boolean): Choice[] => {

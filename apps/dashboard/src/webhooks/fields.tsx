@@ -5,14 +5,14 @@ import { WEBHOOK_OBJECTS, type WebhookObject } from "@realtime-avatar/domain/web
 import { useId } from "react";
 import { TextField } from "../components/field.tsx";
 import { Prose } from "../components/prose.tsx";
-import { type Choice, eventText, groupOf, includesType, OBJECT_TEXTS, offeredTypes, withChoice } from "./events.ts";
+import { type Choice, eventGroup, eventText, includesType, OBJECT_TEXTS, offeredTypes, withChoice } from "./events.ts";
 
 /** The values of the form. `events` counts unless `isAll`. */
 export type Values = { url: string; description: string; isAll: boolean; events: readonly Choice[]; ordered: boolean };
 export type Fields = Pick<WebhookEndpoint, "description" | "events" | "ordered"> & { url: string };
 
 /** The fields that the form describes; null while it is not complete. */
-export const fieldsOf = ({ url, description, isAll, events, ordered }: Values): Fields | null =>
+export const parseFields = ({ url, description, isAll, events, ordered }: Values): Fields | null =>
   !isAll && events.length === 0
     ? null
     : { url: url.trim(), description: description.trim() || null, events: isAll ? null : [...events], ordered };
@@ -26,7 +26,7 @@ const BOX = "mt-1 size-4 shrink-0 accent-fill";
 type ChoicesProps = { value: readonly Choice[]; onChange: (events: Choice[]) => void };
 
 const ObjectChoices = ({ object, value, onChange }: ChoicesProps & { object: WebhookObject }) => {
-  const group = groupOf(object);
+  const group = eventGroup(object);
   const hasGroup = value.includes(group);
   return (
     <fieldset className="border-b border-line px-3 py-2 last:border-0">

@@ -5,7 +5,7 @@ import { Empty } from "../components/state.tsx";
 import { Badge, Time } from "../components/text.tsx";
 import { useAccount, useHasRole } from "../layout/context.tsx";
 import { LINK, PageLink } from "../layout/navigation.tsx";
-import { DISABLED_TEXTS, nameOf } from "./data.ts";
+import { DISABLED_TEXTS, endpointName } from "./data.ts";
 
 export const EndpointStatus = ({ endpoint: { status, failingSince } }: { endpoint: WebhookEndpoint }) => {
   if (status === "disabled") return <Badge tone="bad">disabled</Badge>;
@@ -36,7 +36,7 @@ const EndpointRow = ({ endpoint }: { endpoint: WebhookEndpoint }) => {
       <div className="min-w-0">
         <p className="flex items-center gap-2">
           <PageLink to="/webhooks" search={{ endpoint: endpoint.id }} className={`${LINK} min-w-0 truncate`}>
-            {nameOf(endpoint)}
+            {endpointName(endpoint)}
           </PageLink>
           <EndpointStatus endpoint={endpoint} />
         </p>

@@ -1,7 +1,7 @@
 import type { WebhookEndpointWithSecret } from "@realtime-avatar/client";
 import { CopyText } from "../components/copy.tsx";
 import { SecretDialog } from "../components/secret.tsx";
-import { nameOf } from "./data.ts";
+import { endpointName } from "./data.ts";
 
 /** How a receiver in JavaScript verifies a request. The headers are those of Standard Webhooks. */
 const VERIFY = `import { Webhook } from "standardwebhooks";
@@ -15,7 +15,7 @@ export const EndpointSecretDialog = ({
   issued: WebhookEndpointWithSecret;
   onClose: () => void;
 }) => (
-  <SecretDialog title={`The secret of ${nameOf(issued)}`} onClose={onClose}>
+  <SecretDialog title={`The secret of ${endpointName(issued)}`} onClose={onClose}>
     <CopyText label="Signing secret" text={issued.secret} />
     <CopyText label="Verify a request. Libraries for other languages: standardwebhooks.com" text={VERIFY} />
   </SecretDialog>

@@ -5,7 +5,7 @@ import { seedKey } from "@realtime-avatar/testing/seeds";
 import { until } from "@realtime-avatar/testing/until";
 import type { Page } from "playwright-core";
 import type { CallWorld } from "./call-world.ts";
-import { callerOf } from "./calls.ts";
+import { createCaller } from "./calls.ts";
 import { watch } from "./person.ts";
 
 type Run = (title: string, work: () => Promise<unknown>, limitMs?: number) => void;
@@ -98,7 +98,7 @@ export const drawnAvatar = async ({ service, owner }: CallWorld): Promise<string
   const headers = { authorization };
   const uploaded = await fetch(`${service.url}/api/v1/assets`, { method: "POST", headers, body: form });
   const { id: sourceAssetId } = (await uploaded.json()) as { id: string };
-  const call = callerOf(service, secret.reveal());
+  const call = createCaller(service, secret.reveal());
   const { id } = await call("POST", "/avatars", { displayName: "Ada", sourceKind: "image", sourceAssetId });
   await until(async () => (await call("GET", `/avatars/${id}`))["status"] === "ready");
   return String(id);

@@ -5,7 +5,7 @@ import type { Service } from "./service.ts";
 export type Caller = (method: string, path: string, body?: object) => Promise<Record<string, unknown>>;
 
 /** Calls the API with a key. Throws unless it succeeds. */
-export const callerOf =
+export const createCaller =
   ({ url }: Pick<Service, "url">, apiKey: string): Caller =>
   async (method, path, body) => {
     const response = await fetch(`${url}/api/v1${path}`, {
@@ -21,7 +21,7 @@ export const callerOf =
 /** Creates a key, and calls the API with it. */
 export const seedCaller = async (service: Service, request: Parameters<typeof seedKey>[2]): Promise<Caller> => {
   const { secret } = await seedKey(service.database.db, service.tenantId, request);
-  return callerOf(service, secret.reveal());
+  return createCaller(service, secret.reveal());
 };
 
 /** Holds a call of `seconds`, and ends it. Returns its id. */

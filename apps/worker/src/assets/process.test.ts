@@ -8,7 +8,7 @@ import { type AssetRecord, originalKey, publicKey } from "@realtime-avatar/domai
 import { ASSET_LIMITS } from "@realtime-avatar/domain/assets/limits";
 import { openStorage } from "@realtime-avatar/storage/open";
 import { StorageError } from "@realtime-avatar/storage/storage";
-import { originOf } from "@realtime-avatar/testing/seeds";
+import { seedOrigin } from "@realtime-avatar/testing/seeds";
 import { canMountDisk } from "@realtime-avatar/testing/storage/small-disk";
 import { until } from "@realtime-avatar/testing/until";
 import { inspector } from "../../test/support/inspector.ts";
@@ -266,7 +266,7 @@ describe("a crashing decoder", () => {
 
 describe("an asset that changes meanwhile", () => {
   const remove = (asset: AssetRecord) =>
-    deleteAsset(world.database.db, asset.id, { versions: null }, world.caller, originOf(world.caller));
+    deleteAsset(world.database.db, asset.id, { versions: null }, world.caller, seedOrigin(world.caller));
 
   test.each(["while its file is inspected", "while its public image is stored"])(
     "an asset, deleted %s: stays deleted, and its files are removed",

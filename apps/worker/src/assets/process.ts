@@ -11,14 +11,14 @@ import type { ClaimedJob } from "@realtime-avatar/db/jobs/jobs";
 import { type AssetRecord, originalKey, publicKey } from "@realtime-avatar/domain/assets/asset";
 import type { AssetErrorCode } from "@realtime-avatar/domain/assets/errors";
 import { ASSET_LIMITS, inMib, MAKE_SMALLER } from "@realtime-avatar/domain/assets/limits";
-import { contentTypeOf, type Magic } from "@realtime-avatar/domain/assets/magic";
+import { detectContentType, type Magic } from "@realtime-avatar/domain/assets/magic";
 import { describeRefusedType } from "@realtime-avatar/domain/assets/refused-type";
 import { newRequestId, type RandomBytes } from "@realtime-avatar/domain/id";
 import type { Logger } from "@realtime-avatar/runtime/log";
 import type { Storage } from "@realtime-avatar/storage/storage";
 import { type JobContext, type JobHandler, type JobOutcome, MAX_ATTEMPTS } from "../jobs/handler.ts";
 import { errorText } from "../jobs/run-job.ts";
-import { copyStored, firstBytesOf, type LocalFile, MISSING_FILE } from "../jobs/stored-copy.ts";
+import { copyStored, type LocalFile, MISSING_FILE, readFirstBytes } from "../jobs/stored-copy.ts";
 import type { TemporaryFolders } from "../jobs/temporary-folders.ts";
 import type { fetchRemote } from "../remote/fetch.ts";
 import { importAdvice } from "./import-advice.ts";
@@ -91,8 +91,8 @@ const processFiles = async (
   }
   const file = stored ?? (await fetchFile(options, asset, asset.remoteUrl ?? "", path, isLastAttempt, signal));
   if (file.kind !== "file") return file;
-  const firstBytes = await firstBytesOf(path);
-  const magic = contentTypeOf(firstBytes);
+  const firstBytes = await readFirstBytes(path);
+  const magic = detectContentType(firstBytes);
   if (magic === null) return failed("unsupported_type", describeRefusedType(firstBytes, [asset.kind]));
   const refusal = refusalOf(asset, file, magic);
   if (refusal !== null) return refusal;

@@ -9,7 +9,7 @@ import { readyAvatar } from "@realtime-avatar/testing/calls/calls";
 import { PRICE } from "@realtime-avatar/testing/credits";
 import { random } from "@realtime-avatar/testing/random-bytes";
 import { countIntervals } from "@realtime-avatar/testing/run/intervals";
-import { originOf, seedCaller, seedTenant } from "@realtime-avatar/testing/seeds";
+import { seedCaller, seedOrigin, seedTenant } from "@realtime-avatar/testing/seeds";
 import { until } from "@realtime-avatar/testing/until";
 import { eachWorld, type World } from "../../test/support/world.ts";
 import type { JobHandler, JobOutcome } from "./handler.ts";
@@ -34,7 +34,7 @@ const handlerOf =
     if ((await startAsset(db, job)) === null) return { kind: "gone" };
     const outcome = await work(job, context);
     if (outcome.kind !== "ready") return outcome;
-    return { kind: (await finishAsset(db, job, RESULT, originOf())) === "finished" ? "ready" : "gone" };
+    return { kind: (await finishAsset(db, job, RESULT, seedOrigin())) === "finished" ? "ready" : "gone" };
   };
 
 const start = (handler: JobHandler, options?: Parameters<World["loop"]>[1]): JobLoop =>

@@ -3,7 +3,7 @@
  * throws, is tried again later and never ends the worker.
  */
 import type { Db } from "@realtime-avatar/db/connection/pool";
-import { isOneOfSeveral, logFieldsOf } from "@realtime-avatar/db/connection/which-database";
+import { isOneOfSeveral, logFields } from "@realtime-avatar/db/connection/which-database";
 import type { Databases } from "@realtime-avatar/db/databases/databases";
 import { claimJob, claimJobBeside } from "@realtime-avatar/db/jobs/jobs";
 import { JOB_KINDS, type JobKind } from "@realtime-avatar/domain/job";
@@ -120,7 +120,7 @@ export const startJobLoop = (options: JobLoopOptions): JobLoop => {
         const pauseMs = await claimOne(db).catch((error: unknown) => {
           if (performance.now() - loggedAt >= LOG_INTERVAL_MS) {
             loggedAt = performance.now();
-            log.warn({ error: errorText(error), ...logFieldsOf(db) }, "failed to claim a job; retrying");
+            log.warn({ error: errorText(error), ...logFields(db) }, "failed to claim a job; retrying");
           }
           return isOneOfSeveral(db) ? FAILED_PAUSE_OF_SEVERAL_MS : FAILED_PAUSE_MS;
         });

@@ -38,5 +38,5 @@ export const copyStored = async (
 };
 
 /** The first bytes of a file, which say what it is. */
-export const firstBytesOf = async (path: string): Promise<Uint8Array> =>
+export const readFirstBytes = async (path: string): Promise<Uint8Array> =>
   Buffer.concat(await createReadStream(path, { end: MAGIC_BYTES - 1 }).toArray());

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "bun:test";
 import { copyFile, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { contentTypeOf } from "@realtime-avatar/domain/assets/magic";
+import { detectContentType } from "@realtime-avatar/domain/assets/magic";
 import { type Check, REQUIREMENTS } from "@realtime-avatar/domain/avatars/checks";
 import { fileFolder } from "@realtime-avatar/testing/fixture";
 import { landscapePath, portraitPath } from "@realtime-avatar/testing/photos";
@@ -14,7 +14,7 @@ import { animatedWebp } from "../sandbox/corpus/images.testing.ts";
 import { video } from "../sandbox/corpus/media.testing.ts";
 import { findFfmpeg } from "../sandbox/frame.ts";
 import { type CheckedSource, type CheckSourceOptions, createCheckSource } from "./check-source.ts";
-import { errorOf } from "./checks.ts";
+import { describeFailures } from "./checks.ts";
 
 const ffmpeg = findFfmpeg();
 /** With LONG=1, a film in each container. Without it, one; `frame.system.test.ts` has a frame of each container. */
@@ -37,7 +37,7 @@ const checkFile = async (
   await mkdir(folder, { mode: 0o700 });
   const path = join(folder, "original");
   await writeFile(path, bytes, { mode: 0o600 });
-  const magic = contentTypeOf(bytes) ?? ({ kind: "image", contentType: "image/jpeg" } as const);
+  const magic = detectContentType(bytes) ?? ({ kind: "image", contentType: "image/jpeg" } as const);
   return { folder, outcome: await createCheckSource({ log, ...options })({ magic, path, folder }, signal) };
 };
 const checked = async (...args: Parameters<typeof checkFile>): Promise<Checked> => {
@@ -53,7 +53,7 @@ describe("an image", () => {
   test("an image, without a face: fails, without files, with advice", async () => {
     const { checks, files } = await checked(await readFile(landscapePath()), { command: inspector });
     expect([failures(checks), files]).toEqual([["face_count"], null]);
-    expect(errorOf(checks)).toBe(
+    expect(describeFailures(checks)).toBe(
       "No face was found; exactly 1 face is required. Use a photo in which exactly one face looks at the camera.",
     );
   });

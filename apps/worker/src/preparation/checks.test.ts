@@ -4,7 +4,7 @@ import { MAX_ERROR_LENGTH } from "@realtime-avatar/domain/avatars/schemas";
 import { Value } from "@sinclair/typebox/value";
 import { MESH } from "../../test/support/source-checks.ts";
 import { refused } from "../sandbox/report.ts";
-import { errorOf, faceChecks, imageChecks, measuredCheck, plainCheck, refusedChecks } from "./checks.ts";
+import { describeFailures, faceChecks, imageChecks, measuredCheck, plainCheck, refusedChecks } from "./checks.ts";
 
 const FACE = { confidence: 90, size: 45, yaw: 3, pitch: -4, edgeDistance: 60, roll: 0, sharpness: 20, brightness: 50 };
 const FEATURES = { eyes: 40, mouth: 60, mesh: MESH };
@@ -158,14 +158,14 @@ describe("the checks of a refused file", () => {
 });
 
 test("the error, of failed checks: their details, as many as fit", () => {
-  expect(errorOf(imageChecks(report()))).toBe("");
+  expect(describeFailures(imageChecks(report()))).toBe("");
   const [yaw, size] = [measuredCheck("image", "face_yaw", 60), measuredCheck("image", "face_size", 20)];
-  expect(errorOf([size, yaw])).toBe(yaw.detail);
+  expect(describeFailures([size, yaw])).toBe(yaw.detail);
   const long = plainCheck("decodable", "fail", "x".repeat(300));
-  expect(errorOf([long, long, yaw])).toBe(long.detail);
+  expect(describeFailures([long, long, yaw])).toBe(long.detail);
   // To the last character: one more does not fit.
   const rest = (length: number) => plainCheck("codec", "fail", "y".repeat(length));
   const room = MAX_ERROR_LENGTH - long.detail.length - 1;
-  expect(errorOf([long, rest(room)])).toHaveLength(MAX_ERROR_LENGTH);
-  expect(errorOf([long, rest(room + 1)])).toBe(long.detail);
+  expect(describeFailures([long, rest(room)])).toHaveLength(MAX_ERROR_LENGTH);
+  expect(describeFailures([long, rest(room + 1)])).toBe(long.detail);
 });

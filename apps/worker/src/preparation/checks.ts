@@ -2,12 +2,12 @@
 import {
   type Check,
   type CheckCode,
-  limitOf,
+  decidingBound,
   type Range,
   REQUIREMENTS,
   type Requirement,
+  toVerdict,
   type Verdict,
-  verdictOf,
 } from "@realtime-avatar/domain/avatars/checks";
 import { MAX_ERROR_LENGTH } from "@realtime-avatar/domain/avatars/schemas";
 import type { SourceKind } from "@realtime-avatar/domain/avatars/source-kind";
@@ -96,7 +96,7 @@ const rangeText = ([min, max]: Range, unit: string | null): string => {
   return min === null ? `at most ${amountOf(max ?? 0, unit)}` : `at least ${amountOf(min, unit)}`;
 };
 
-/** The range that `limitOf` takes its bound from, as a clause. */
+/** The range that `decidingBound` takes its bound from, as a clause. */
 const rangeSentence = ({ required, recommended, unit }: Requirement, verdict: Verdict): string => {
   if (verdict !== "fail" && recommended) return `${rangeText(recommended, unit)} is recommended`;
   return required ? `${rangeText(required, unit)} is required` : "";
@@ -105,7 +105,7 @@ const rangeSentence = ({ required, recommended, unit }: Requirement, verdict: Ve
 /** The check of a measured value: its verdict by the table, and its detail in one or two sentences. */
 export const measuredCheck = (kind: SourceKind, code: CheckCode, measured: number): Check => {
   const requirement = requirementOf(kind, code);
-  const verdict = verdictOf(requirement, measured);
+  const verdict = toVerdict(requirement, measured);
   const { measured: sentence, advice } = WORDING[code] ?? { measured: () => requirement.description, advice: () => "" };
   const range = rangeSentence(requirement, verdict);
   const facts = `${sentence(amountOf(measured, requirement.unit), measured)}${range === "" ? "" : `; ${range}`}.`;
@@ -113,7 +113,7 @@ export const measuredCheck = (kind: SourceKind, code: CheckCode, measured: numbe
     code,
     verdict,
     measured,
-    limit: limitOf(requirement, measured),
+    limit: decidingBound(requirement, measured),
     detail: verdict === "pass" ? facts : `${facts} ${advice(SOURCE_NAMES[kind])}`,
   };
 };
@@ -220,7 +220,7 @@ export const refusedChecks = (kind: SourceKind, { code, detail, measured }: Refu
 };
 
 /** The text for `error` of an avatar: the details of the first checks that failed, as many as fit. */
-export const errorOf = (checks: readonly Check[]): string => {
+export const describeFailures = (checks: readonly Check[]): string => {
   let error = "";
   for (const { verdict, detail } of checks) {
     if (verdict !== "fail") continue;

@@ -9,7 +9,7 @@ import {
   type SandboxLimits,
 } from "../sandbox/limited.ts";
 import type { Report, Task, TaskKind } from "../sandbox/report.ts";
-import { limitsOf, runInSandbox, type SandboxFiles } from "../sandbox/run.ts";
+import { runInSandbox, type SandboxFiles, sandboxLimits } from "../sandbox/run.ts";
 
 /** The processor time of all children of one source. A video whose three frames are all far from a key frame takes 9 s. */
 const SOURCE_CPU_SECONDS = 20;
@@ -76,7 +76,7 @@ export const createChildRunner = (options: ChildRunnerOptions, folder: string, s
     log: logFailed,
     options: childOptions,
     task: async (task, files) => {
-      const all = { ...childOptions, limits: limits(limitsOf(task.kind)), ...(command ? { command } : {}) };
+      const all = { ...childOptions, limits: limits(sandboxLimits(task.kind)), ...(command ? { command } : {}) };
       const outcome = await runInSandbox(task, files, all);
       if (outcome.kind === "failed" && outcome.code !== "canceled") logFailed(outcome);
       return outcome;

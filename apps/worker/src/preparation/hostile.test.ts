@@ -5,7 +5,7 @@
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { contentTypeOf, type Magic } from "@realtime-avatar/domain/assets/magic";
+import { detectContentType, type Magic } from "@realtime-avatar/domain/assets/magic";
 import { Check } from "@realtime-avatar/domain/avatars/checks";
 import { fileFolder } from "@realtime-avatar/testing/fixture";
 import { Type } from "@sinclair/typebox";
@@ -14,7 +14,7 @@ import { inspector } from "../../test/support/inspector.ts";
 import { type HostileFile, hostileFiles, openAll } from "../sandbox/corpus/hostile.testing.ts";
 import { SANDBOX_LIMITS } from "../sandbox/limited.ts";
 import { type CheckedSource, createCheckSource } from "./check-source.ts";
-import { errorOf } from "./checks.ts";
+import { describeFailures } from "./checks.ts";
 import { hostilePortraits } from "./hostile.testing.ts";
 
 const isFull = process.env["LONG"] === "1";
@@ -40,7 +40,7 @@ const check = async ({ name }: HostileFile, bytes: Buffer): Promise<{ outcome: C
   const path = join(folder, "original");
   await writeFile(path, bytes);
   const start = performance.now();
-  const magic = contentTypeOf(bytes) ?? ANYWAY;
+  const magic = detectContentType(bytes) ?? ANYWAY;
   const outcome = await checkSource({ magic, path, folder }, new AbortController().signal);
   const ms = performance.now() - start;
   await rm(folder, { recursive: true });
@@ -55,7 +55,7 @@ test(`hostile files, checked: each ends with checks (${isFull ? "all" : "a sampl
   expect(results).toHaveLength(files.length);
   for (const { name, outcome } of results) {
     // None is a good portrait: of no video a frame can be decoded, and of the images none has one face.
-    const error = outcome.kind === "checked" ? errorOf(outcome.checks) : "";
+    const error = outcome.kind === "checked" ? describeFailures(outcome.checks) : "";
     expect([name, outcome]).toMatchObject([name, { kind: "checked", files: null }]);
     expect([name, error.length > 0]).toEqual([name, true]);
     if (outcome.kind === "checked") expect(Value.Check(Type.Array(Check), outcome.checks)).toBe(true);

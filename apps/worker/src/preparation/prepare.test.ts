@@ -12,7 +12,7 @@ import { newId } from "@realtime-avatar/domain/id";
 import { createMetrics } from "@realtime-avatar/runtime/metrics";
 import { portraitPath } from "@realtime-avatar/testing/photos";
 import { random } from "@realtime-avatar/testing/random-bytes";
-import { callerOf, seedKey } from "@realtime-avatar/testing/seeds";
+import { findTestCaller, seedKey } from "@realtime-avatar/testing/seeds";
 import { until } from "@realtime-avatar/testing/until";
 import sharp from "sharp";
 import { inspector } from "../../test/support/inspector.ts";
@@ -212,7 +212,7 @@ describe("a test asset", () => {
   beforeEach(async () => {
     const { db } = world.database;
     const { secret } = await seedKey(db, world.caller.tenantId, { environment: "test", scopes: ["*"] });
-    caller = await callerOf(db, secret.keyId);
+    caller = await findTestCaller(db, secret.keyId);
   });
 
   test.each(Object.entries(TEST_ASSETS))("a test asset, %s: its outcome", async (id, outcome) => {

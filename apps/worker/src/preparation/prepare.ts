@@ -17,7 +17,7 @@ import {
 import type { Db } from "@realtime-avatar/db/connection/pool";
 import type { ClaimedJob } from "@realtime-avatar/db/jobs/jobs";
 import { type AssetRecord, newPublicToken, originalKey } from "@realtime-avatar/domain/assets/asset";
-import { contentTypeOf } from "@realtime-avatar/domain/assets/magic";
+import { detectContentType } from "@realtime-avatar/domain/assets/magic";
 import type { AvatarRecord } from "@realtime-avatar/domain/avatars/avatar";
 import type { Check } from "@realtime-avatar/domain/avatars/checks";
 import { preparedKey } from "@realtime-avatar/domain/avatars/preparation";
@@ -28,10 +28,10 @@ import type { Logger } from "@realtime-avatar/runtime/log";
 import type { Storage } from "@realtime-avatar/storage/storage";
 import type { JobContext, JobHandler, JobOutcome } from "../jobs/handler.ts";
 import { errorText } from "../jobs/run-job.ts";
-import { copyStored, firstBytesOf, MISSING_FILE } from "../jobs/stored-copy.ts";
+import { copyStored, MISSING_FILE, readFirstBytes } from "../jobs/stored-copy.ts";
 import type { TemporaryFolders } from "../jobs/temporary-folders.ts";
 import type { CheckSource } from "./check-source.ts";
-import { errorOf } from "./checks.ts";
+import { describeFailures } from "./checks.ts";
 import type { ManifestContent } from "./manifest.ts";
 import { PLACEHOLDER } from "./placeholder.ts";
 import { testChecks } from "./test-checks.ts";
@@ -57,7 +57,7 @@ const failed = (error: string, checks: Check[] = []): Failed => ({
   error: [...error].slice(0, MAX_ERROR_LENGTH).join(""),
   checks,
 });
-const failedChecks = (checks: Check[]): Failed => failed(errorOf(checks), checks);
+const failedChecks = (checks: Check[]): Failed => failed(describeFailures(checks), checks);
 const hasFailed = (checks: readonly Check[]): boolean => checks.some(({ verdict }) => verdict === "fail");
 
 /** Writes the prepared files, unless the job was canceled or belongs to another worker. */
@@ -103,7 +103,7 @@ const prepareFile = async (
   const path = join(folder, "original");
   const file = await copyStored(options.storage, originalKey(asset), path, context.signal);
   if (file === null) return { kind: "retry", error: MISSING_FILE };
-  const magic = contentTypeOf(await firstBytesOf(path));
+  const magic = detectContentType(await readFirstBytes(path));
   // The asset is ready, so its file was once inspected: another file is a fault of the store.
   if (magic === null || file.sha256 !== asset.sha256) {
     return { kind: "retry", error: "The stored file is not the file of this asset." };

@@ -1,6 +1,6 @@
 /** The checks of test assets: they fit the table of requirements. */
 import { expect, test } from "bun:test";
-import { Check, REQUIREMENTS, verdictOf } from "@realtime-avatar/domain/avatars/checks";
+import { Check, REQUIREMENTS, toVerdict } from "@realtime-avatar/domain/avatars/checks";
 import { SOURCE_KINDS } from "@realtime-avatar/domain/avatars/source-kind";
 import { TEST_ASSETS } from "@realtime-avatar/domain/avatars/test-assets";
 import { Value } from "@sinclair/typebox/value";
@@ -21,7 +21,7 @@ test.each(CASES)("the checks of a test asset, %s, %s: fit the table of requireme
     // A share of more than everything would be no example of what a photo measures.
     if (requirement.unit === "%" && check.verdict === "pass") expect(check.measured).toBeLessThanOrEqual(100);
     // What the check would say of this number.
-    if (check.measured !== null) expect(verdictOf(requirement, check.measured)).toBe(check.verdict);
+    if (check.measured !== null) expect(toVerdict(requirement, check.measured)).toBe(check.verdict);
   }
   const special = checks.filter(({ verdict }) => verdict !== "pass").map(({ code, verdict }) => [code, verdict]);
   if (outcome.kind === "failed") expect(special).toEqual([[outcome.check, "fail"]]);

@@ -8,7 +8,7 @@ import type { IncomingMessage } from "node:http";
 import { inMib } from "@realtime-avatar/domain/assets/limits";
 import { type Refused, refused, type Unavailable, unavailable } from "./outcome.ts";
 import { type Network, openTarget, PUBLIC_INTERNET } from "./request.ts";
-import { targetOf } from "./target.ts";
+import { parseTarget } from "./target.ts";
 
 export type FetchOptions = {
   /** Where the file is written. It must not exist. After any other outcome than `fetched` there is no file. */
@@ -118,7 +118,7 @@ const follow = async (
   const { maxBytes, connectMs = 10_000, network = PUBLIC_INTERNET } = options;
   let [location, base]: [string, URL | null] = [url, null];
   for (let redirects = 0; redirects <= MAX_REDIRECTS; redirects += 1) {
-    const target = targetOf(location, base, network.ports);
+    const target = parseTarget(location, base, network.ports);
     if (target.kind !== "target") return target;
     const opened = await openTarget(target, network, connectMs, signal);
     if (opened.kind !== "response") return opened;

@@ -8,7 +8,7 @@ import ipaddr from "ipaddr.js";
 import { type Connections, createConnections } from "./connections.ts";
 import { type Refused, refused, type Unavailable, unavailable } from "./outcome.ts";
 import { type Network, type NotOpened, type Opened, PUBLIC_INTERNET, sendTo } from "./request.ts";
-import { type Target, targetOf } from "./target.ts";
+import { parseTarget, type Target } from "./target.ts";
 
 /** Bytes of a response that are read, and those of them that are returned. */
 export const MAX_READ_BYTES = 64 * 1024;
@@ -95,7 +95,7 @@ export const createPoster = (options: PostOptions = {}, connections: Connections
   const open = async (message: Message, signal: AbortSignal): Promise<Opened | NotOpened> => {
     const startedAt = performance.now();
     const isLocal = allowHttpLocalhost && isHttpLocalhost(message.url);
-    const target = isLocal ? localTarget(message.url) : targetOf(message.url, null, network.ports);
+    const target = isLocal ? localTarget(message.url) : parseTarget(message.url, null, network.ports);
     if (target.kind !== "target") return target;
     const kept = await connections.to(message.receiver, target, isLocal ? LOCALHOST : network, connectMs, signal);
     if ("kind" in kept) return kept;

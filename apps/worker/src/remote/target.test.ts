@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
-import { HTTPS_PORTS, targetOf } from "./target.ts";
+import { HTTPS_PORTS, parseTarget } from "./target.ts";
 
 const codeOf = (text: string, base: URL | null = null): string => {
-  const target = targetOf(text, base, HTTPS_PORTS);
+  const target = parseTarget(text, base, HTTPS_PORTS);
   return target.kind === "target" ? `${target.host} ${target.port} ${target.url.pathname}` : target.code;
 };
 

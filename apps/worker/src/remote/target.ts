@@ -15,7 +15,7 @@ export type Target = { kind: "target"; url: URL; host: string; port: number };
  * The parser (WHATWG URL) turns each spelling of an IPv4 address into the dotted form: decimal, octal, hexadecimal, short
  * forms, full-width digits, a dot at the end. So one comparison refuses them all.
  */
-export const targetOf = (text: string, base: URL | null, ports: readonly number[]): Target | Refused => {
+export const parseTarget = (text: string, base: URL | null, ports: readonly number[]): Target | Refused => {
   const name = base === null ? "The URL" : "The URL to which the host redirects";
   const url = URL.parse(text, base?.href);
   if (!url) return refused("invalid_url", `${name} is malformed.`);

@@ -8,7 +8,7 @@ import { type Colors, PRIMARIES, TRANSFERS } from "./measure/light.ts";
 /** What a child can do: inspect a file of each kind, or measure the faces of an image (`portrait`). */
 export type TaskKind = AssetKind | "portrait";
 
-/** What is to be done, and the content type that the first bytes of the file have (`contentTypeOf`). */
+/** What is to be done, and the content type that the first bytes of the file have (`detectContentType`). */
 export type Task<Kind extends TaskKind = TaskKind> = {
   kind: Kind;
   contentType: ContentType<Kind extends AssetKind ? Kind : "image">;

@@ -15,7 +15,7 @@ import {
   SANDBOX_LIMITS,
   type SandboxLimits,
 } from "./limited.ts";
-import { limitsOf, runInSandbox } from "./run.ts";
+import { runInSandbox, sandboxLimits } from "./run.ts";
 import { MAX_THREADS } from "./watch.ts";
 
 const folder = await fileFolder();
@@ -58,9 +58,9 @@ const resourcesIn = (text: string): Record<string, string> =>
   );
 
 test.skipIf(process.platform !== "linux").each<[string, SandboxLimits, number, number]>([
-  ["an image", limitsOf("image"), 10, 896],
-  ["a portrait", limitsOf("portrait"), 10, 1536],
-  ["a video", limitsOf("video"), 5, 896],
+  ["an image", sandboxLimits("image"), 10, 896],
+  ["a portrait", sandboxLimits("portrait"), 10, 1536],
+  ["a video", sandboxLimits("video"), 5, 896],
   ["a frame of a video", FRAME_LIMITS, 10, 896],
 ])(
   "a child for %s: its limits of time, memory, files, threads and core dumps",

@@ -7,7 +7,7 @@ import { constants } from "node:fs";
 import { type FileHandle, mkdtemp, open, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { contentTypeOf, MAGIC_BYTES } from "@realtime-avatar/domain/assets/magic";
+import { detectContentType, MAGIC_BYTES } from "@realtime-avatar/domain/assets/magic";
 import { Value } from "@sinclair/typebox/value";
 import { childCommand } from "./command.ts";
 import { type ConfinedOptions, type Failed, runConfined, SANDBOX_LIMITS, type SandboxLimits } from "./limited.ts";
@@ -20,7 +20,7 @@ import { HEADER_CPU_SECONDS, OUTPUTS, REPORTS, type Report, type Task, type Task
 const PORTRAIT_DATA_BYTES = 1536 * 2 ** 20;
 
 /** The limits of a child with such a task. Only the headers of videos and of audio files are read. */
-export const limitsOf = (kind: TaskKind): SandboxLimits => {
+export const sandboxLimits = (kind: TaskKind): SandboxLimits => {
   if (kind === "portrait") return { ...SANDBOX_LIMITS, dataBytes: PORTRAIT_DATA_BYTES };
   return kind === "video" || kind === "audio" ? { ...SANDBOX_LIMITS, cpuSeconds: HEADER_CPU_SECONDS } : SANDBOX_LIMITS;
 };
@@ -62,7 +62,7 @@ const isWebp = async (path: string): Promise<boolean> => {
   const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW);
   try {
     const { buffer, bytesRead } = await file.read(Buffer.alloc(MAGIC_BYTES), 0, MAGIC_BYTES, 0);
-    return contentTypeOf(buffer.subarray(0, bytesRead))?.contentType === "image/webp";
+    return detectContentType(buffer.subarray(0, bytesRead))?.contentType === "image/webp";
   } finally {
     await file.close();
   }
@@ -117,7 +117,7 @@ export const runInSandbox = async <Kind extends TaskKind>(
   if (files.outputs.length !== OUTPUTS[task.kind]) throw new Error(`A ${task.kind} has ${OUTPUTS[task.kind]} outputs.`);
   return withOpenFiles(files, parent, async ({ input, others, folder }) => {
     const descriptors = { input, output: "pipe", others, folder } as const;
-    const limited = { limits: limitsOf(task.kind), ...options };
+    const limited = { limits: sandboxLimits(task.kind), ...options };
     const ended = await runConfined(command(JSON.stringify(task)), descriptors, limited);
     if (ended.kind === "failed") return { result: ended, isKept: false };
     const report = parseReport(task.kind, ended.output);

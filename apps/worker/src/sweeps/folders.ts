@@ -21,7 +21,7 @@ export type Sorted = {
 };
 
 /** The tenant of a key for which `hasKey` of a folder is true. */
-export const tenantOf = (key: string): TenantId => key.split("/")[1] as TenantId;
+export const keyTenant = (key: string): TenantId => key.split("/")[1] as TenantId;
 
 export type Folder = {
   name: string;

@@ -7,7 +7,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import type { Databases } from "@realtime-avatar/db/databases/databases";
 import type { Logger } from "@realtime-avatar/runtime/log";
 import type { Storage, StoredFile } from "@realtime-avatar/storage/storage";
-import { FOLDERS, type Folder, tenantOf } from "./folders.ts";
+import { FOLDERS, type Folder, keyTenant } from "./folders.ts";
 
 /** How many files one step looks at: one list of the store and one statement. */
 const STEP_FILES = 500;
@@ -46,7 +46,7 @@ export const createObjectSweep = (options: ObjectSweepOptions): ((signal: AbortS
   const remove = async (folder: Folder, candidates: readonly string[], signal: AbortSignal): Promise<number> => {
     if (candidates.length === 0) return 0;
     // One that does not respond fails the step: what it needs is not known.
-    const byDatabase = Map.groupBy(candidates, (key) => databases.ofTenant(tenantOf(key)));
+    const byDatabase = Map.groupBy(candidates, (key) => databases.ofTenant(keyTenant(key)));
     const known = databases.all();
     // Files of a tenant whose database this process does not know are kept: the database may be new.
     const sorted = await Promise.all(

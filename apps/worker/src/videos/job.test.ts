@@ -12,7 +12,7 @@ import { FLITE_SETTINGS } from "@realtime-avatar/speech/settings";
 import { seedVideo, TEXT } from "@realtime-avatar/testing/avatars/videos";
 import { readyAvatar } from "@realtime-avatar/testing/calls/calls";
 import { ROOMY } from "@realtime-avatar/testing/postgres/jobs";
-import { originOf } from "@realtime-avatar/testing/seeds";
+import { seedOrigin } from "@realtime-avatar/testing/seeds";
 import { until } from "@realtime-avatar/testing/until";
 import { eachWorld } from "../../test/support/world.ts";
 import { JOB_TIMING, type JobTiming } from "../jobs/run-job.ts";
@@ -242,7 +242,7 @@ test.each(["deleted", "released"])(
     start(render);
     const signal = await rendering.promise;
     if (how === "deleted") {
-      await deleteVideo(database.db, video.id, { versions: null, managesFiles: true }, caller, originOf(caller));
+      await deleteVideo(database.db, video.id, { versions: null, managesFiles: true }, caller, seedOrigin(caller));
     } else {
       await database.db.client`update usage_sessions set must_end = true where id = ${video.sessionId}`;
     }

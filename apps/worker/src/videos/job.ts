@@ -17,7 +17,7 @@ import {
   type VideoResult,
 } from "@realtime-avatar/db/videos/rendering";
 import { type AssetRecord, generatedAsset, originalKey } from "@realtime-avatar/domain/assets/asset";
-import { contentTypeOf } from "@realtime-avatar/domain/assets/magic";
+import { detectContentType } from "@realtime-avatar/domain/assets/magic";
 import { manifestFile, preparedKey, wholePicture } from "@realtime-avatar/domain/avatars/preparation";
 import { newId, newRequestId, type RandomBytes } from "@realtime-avatar/domain/id";
 import { VIDEO_ERRORS, type VideoErrorCode } from "@realtime-avatar/domain/videos/errors";
@@ -30,7 +30,7 @@ import { defaultVoice, findVoice } from "@realtime-avatar/speech/voices";
 import type { Storage } from "@realtime-avatar/storage/storage";
 import { type JobContext, type JobHandler, type JobOutcome, MAX_ATTEMPTS } from "../jobs/handler.ts";
 import { errorText } from "../jobs/run-job.ts";
-import { copyStored, firstBytesOf, MISSING_FILE } from "../jobs/stored-copy.ts";
+import { copyStored, MISSING_FILE, readFirstBytes } from "../jobs/stored-copy.ts";
 import type { TemporaryFolders } from "../jobs/temporary-folders.ts";
 import { readManifestFile } from "./manifest-file.ts";
 import type { RenderVideo, VideoInput } from "./render.ts";
@@ -88,7 +88,7 @@ const soundOfAudio = async (
   const path = join(folder, "audio");
   const file = await copyStored(storage, originalKey(asset), path, signal);
   if (file === null) return retry(MISSING_FILE);
-  const magic = contentTypeOf(await firstBytesOf(path));
+  const magic = detectContentType(await readFirstBytes(path));
   if (magic === null || file.sha256 !== asset.sha256) return retry("The stored file is not the file of this asset.");
   // As the creation of the video has held.
   const maxSeconds = asset.durationMs === null ? MAX_AUDIO_SECONDS : Math.ceil(asset.durationMs / 1000);

@@ -16,7 +16,7 @@ import { fileFolder } from "@realtime-avatar/testing/fixture";
 import { runToEnd, source } from "@realtime-avatar/testing/processes";
 import { video } from "../sandbox/corpus/media.testing.ts";
 import { findFfmpeg } from "../sandbox/frame.ts";
-import { boxesOf } from "./c2pa/reader.testing.ts";
+import { readBoxes } from "./c2pa/reader.testing.ts";
 import { signVideo } from "./sign.ts";
 
 /** PYTHON_C2PA names an interpreter with the package `c2pa-python`: a virtual environment, for example. */
@@ -143,7 +143,7 @@ describe.skipIf(!hasReader)(`c2pa-python${withoutReader}`, () => {
   test.each(["moov", "mdat"])("one bit of %s changed: invalid", async (type) => {
     const path = await signed(selfSigned);
     const bytes = await readFile(path);
-    const box = boxesOf(bytes).find((found) => found.type === type);
+    const box = readBoxes(bytes).find((found) => found.type === type);
     // The last byte, which is in no size or type.
     const at = (box?.start ?? 0) + (box?.bytes.length ?? 0) - 1;
     bytes.writeUInt8(bytes.readUInt8(at) ^ 1, at);
@@ -175,7 +175,7 @@ describe.skipIf(ffmpeg === null)(`ffmpeg${withoutFfmpeg}`, () => {
     expect((await run(["-y", ...sources, "-t", "2", ...codecs, ...options, path])).code).toBe(0);
     const decoded = async (file: string) => (await run(["-xerror", "-i", file, "-f", "framemd5", "-"])).stdout;
     const signedPath = await signed(selfSigned, await readFile(path));
-    expect(boxesOf(await readFile(signedPath)).map(({ type }) => type)).toEqual(types);
+    expect(readBoxes(await readFile(signedPath)).map(({ type }) => type)).toEqual(types);
     const frames = await decoded(path);
     expect(frames.split("\n").filter((line) => line.startsWith("0,"))).toHaveLength(50);
     expect(await decoded(signedPath)).toBe(frames);

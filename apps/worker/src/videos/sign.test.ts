@@ -12,7 +12,7 @@ import { fileFolder } from "@realtime-avatar/testing/fixture";
 import { ALL_FORMATS, BufferSource, EncodedPacketSink, Input } from "mediabunny";
 import { version } from "../../package.json";
 import { video } from "../sandbox/corpus/media.testing.ts";
-import { boxesOf, readManifest } from "./c2pa/reader.testing.ts";
+import { readBoxes, readManifest } from "./c2pa/reader.testing.ts";
 import { Mp4Error } from "./mp4-boxes.ts";
 import { CertificateExpired, type SignVideo, signVideo } from "./sign.ts";
 
@@ -55,7 +55,7 @@ const packetsOf = async (file: Buffer) => {
 
 /** The MP4 with its `moov` behind the media: its chunks are where they would be without it. */
 const movieLast = async (): Promise<Buffer> => {
-  const boxes = boxesOf(original);
+  const boxes = readBoxes(original);
   const movie = boxes.find(({ type }) => type === "moov")?.bytes ?? Buffer.alloc(0);
   const moved = Buffer.from(movie);
   const table = moved.indexOf("stco");
@@ -100,8 +100,8 @@ describe("a signed MP4", () => {
 
   test("its boxes: the manifest behind ftyp, as C2PA and JUMBF name them, and the others as before", async () => {
     const { bytes, path } = await signed(original);
-    const types = boxesOf(original).map(({ type }) => type);
-    expect(boxesOf(bytes).map(({ type }) => type)).toEqual(["ftyp", "uuid", ...types.slice(1)]);
+    const types = readBoxes(original).map(({ type }) => type);
+    expect(readBoxes(bytes).map(({ type }) => type)).toEqual(["ftyp", "uuid", ...types.slice(1)]);
     const { kinds, parts, head, label, assertions } = await readManifest(bytes);
     expect(kinds).toEqual(["c2pa", "c2ma", "c2as", "c2cl", "c2cs"]);
     expect(parts).toEqual(["c2pa.assertions", "c2pa.claim.v2", "c2pa.signature"]);
@@ -148,7 +148,7 @@ describe("a signed MP4", () => {
 
   test("the same input: the same bytes but for the signature, and with Ed25519 the same bytes", async () => {
     const [first, second] = [await signed(original), await signed(original)];
-    const end = boxesOf(first.bytes)[2]?.start ?? 0;
+    const end = readBoxes(first.bytes)[2]?.start ?? 0;
     // The signature is the end of the manifest.
     const withoutSignature = ({ bytes }: { bytes: Buffer }): string =>
       Buffer.concat([bytes.subarray(0, end - 64), bytes.subarray(end)]).toString("hex");
@@ -177,7 +177,7 @@ describe("a signed MP4 that was changed", () => {
     // A box of mediabunny that fills a gap, and one of the test.
     const free = Buffer.from("\0\0\0\x0cfree\0\0\0\0", "latin1");
     const { bytes } = await signed(Buffer.concat([original, free]));
-    const found = boxesOf(bytes).find((box) => box.type === type);
+    const found = readBoxes(bytes).find((box) => box.type === type);
     bytes.writeUInt8(bytes.readUInt8((found?.start ?? 0) + 8) ^ 1, (found?.start ?? 0) + 8);
     expect(await readManifest(bytes)).toMatchObject({ ...PROOFS, hasFile: false });
   });
@@ -208,13 +208,13 @@ describe("what cannot be signed", () => {
     ["7 bytes too many", () => Buffer.concat([original, Buffer.alloc(7)])],
     [
       "two moov",
-      () => Buffer.concat([original, boxesOf(original).find(({ type }) => type === "moov")?.bytes ?? original]),
+      () => Buffer.concat([original, readBoxes(original).find(({ type }) => type === "moov")?.bytes ?? original]),
     ],
     [
       "moov before ftyp",
       () =>
         Buffer.concat(
-          boxesOf(original)
+          readBoxes(original)
             .reverse()
             .map(({ bytes }) => bytes),
         ),

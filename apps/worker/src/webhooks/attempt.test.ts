@@ -9,7 +9,7 @@ import type { Message, Posted, Poster } from "../remote/post.ts";
 import { type AttemptOptions, attemptDelivery, handedBack, responseText } from "./attempt.ts";
 import type { ReadyDelivery } from "./body.ts";
 import { createRecorder, type Finished } from "./record.ts";
-import { boundsOf } from "./sender.ts";
+import { claimBounds } from "./sender.ts";
 
 const endpointId = "whe_01h455vb4pex5vsknk084sn02q";
 const [NEWEST, OLDER] = ["a", "b"].map((digit) => `whsec_${Buffer.from(digit.repeat(32)).toString("base64")}`);
@@ -138,7 +138,7 @@ test.each([
 ])(
   "a claim while %d of 100 places are taken: %d deliveries, %d of an endpoint, %d of a tenant",
   (held, limit, perEndpoint, perTenant) =>
-    expect(boundsOf(held, 100, 60)).toEqual({ leaseSeconds: 60, limit, perEndpoint, perTenant }),
+    expect(claimBounds(held, 100, 60)).toEqual({ leaseSeconds: 60, limit, perEndpoint, perTenant }),
 );
 
 test("outcomes that wait: recorded together; one by one after a failure; not those whose lease has ended", async () => {

@@ -11,12 +11,12 @@ import { UsageSession } from "@realtime-avatar/domain/credits/schemas";
 import { isId, newId } from "@realtime-avatar/domain/id";
 import { isValid, validate } from "@realtime-avatar/domain/schema";
 import { presentWebhookEndpoint } from "@realtime-avatar/domain/webhooks/endpoint";
-import { objectOf, type WebhookEventType } from "@realtime-avatar/domain/webhooks/events";
+import { eventObject, type WebhookEventType } from "@realtime-avatar/domain/webhooks/events";
 import { WEBHOOK_EVENTS } from "@realtime-avatar/domain/webhooks/schemas";
 import { seedMovement, seedSession } from "@realtime-avatar/testing/credits";
 import { fileDatabase } from "@realtime-avatar/testing/fixture";
 import { random } from "@realtime-avatar/testing/random-bytes";
-import { inStatus, originOf, seedAsset, seedAvatar, seedCaller, seedKey } from "@realtime-avatar/testing/seeds";
+import { inStatus, seedAsset, seedAvatar, seedCaller, seedKey, seedOrigin } from "@realtime-avatar/testing/seeds";
 import { seedEndpoint } from "@realtime-avatar/testing/webhooks/seeds";
 import { type EventToShow, renderBodies } from "./body.ts";
 
@@ -39,16 +39,16 @@ const eventOf = (eventType: WebhookEventType, targetId: string): EventToShow => 
 const bodyOf = async (eventType: WebhookEventType, targetId: string) => {
   const [text = ""] = await renderBodies(db, [eventOf(eventType, targetId)], ORIGIN);
   const body = JSON.parse(text);
-  expect(isValid(WEBHOOK_EVENTS[objectOf(eventType)], body)).toBe(true);
+  expect(isValid(WEBHOOK_EVENTS[eventObject(eventType)], body)).toBe(true);
   expect(body).toMatchObject({ type: eventType, timestamp: "2026-11-24T00:00:00.123Z" });
-  expect(body.data).toMatchObject({ id: targetId, object: objectOf(eventType), sequence: 3 });
+  expect(body.data).toMatchObject({ id: targetId, object: eventObject(eventType), sequence: 3 });
   expect(isId("evt", body.id)).toBe(true);
   return body.data.resource;
 };
 
 test("an event of a key, revoked: the key as the API presents it, without its secret", async () => {
   const { record, secret } = await seedKey(db, tenantId, { environment: "test" });
-  await revokeApiKey(db, record, { version: null }, null, originOf());
+  await revokeApiKey(db, record, { version: null }, null, seedOrigin());
   const found = await findApiKey(db, tenantId, record.id);
   const resource = await bodyOf("api_key.revoked", record.id);
   expect(resource).toEqual(found && presentApiKey(found));
@@ -59,7 +59,7 @@ test("an event of a key, revoked: the key as the API presents it, without its se
 test("an event of an avatar, deleted: its last state, with a URL of the public origin", async () => {
   const avatar = await seedAvatar(db, caller, { settings: { a: 1 } });
   await db.client`update avatars set preview_token = ${"t".repeat(43)}, preview_file = '1/0-webp' where id = ${avatar.id}`;
-  await updateAvatar(db, avatar.id, { status: "deleted" }, inStatus("draft"), caller, originOf(caller));
+  await updateAvatar(db, avatar.id, { status: "deleted" }, inStatus("draft"), caller, seedOrigin(caller));
   const resource = await bodyOf("avatar.deleted", avatar.id);
   expect(resource).toMatchObject({ id: avatar.id, status: "deleted", settings: { a: 1 } });
   expect(resource.previewUrl).toStartWith(`${ORIGIN}/`);

@@ -17,7 +17,7 @@ import type { ApiKeyId, AssetId, AvatarId, SessionId, VideoId, WebhookEndpointId
 import { presentAs } from "@realtime-avatar/domain/present";
 import { videoText } from "@realtime-avatar/domain/videos/video";
 import { presentWebhookEndpoint } from "@realtime-avatar/domain/webhooks/endpoint";
-import { objectOf, type WebhookObject } from "@realtime-avatar/domain/webhooks/events";
+import { eventObject, type WebhookObject } from "@realtime-avatar/domain/webhooks/events";
 
 /** A delivery with the body of its event. */
 export type ReadyDelivery = ClaimedDelivery & { body: string };
@@ -65,7 +65,7 @@ const READS: Record<WebhookObject, Read> = {
 const bodyOf = (event: EventToShow, resource: string | null): string => {
   const { eventId, eventType, targetId, sequence, eventCreatedAt } = event;
   const head = JSON.stringify({ id: eventId, type: eventType, timestamp: eventCreatedAt.toISOString() });
-  const data = JSON.stringify({ id: targetId, object: objectOf(eventType), sequence });
+  const data = JSON.stringify({ id: targetId, object: eventObject(eventType), sequence });
   return `${head.slice(0, -1)},"data":${data.slice(0, -1)},"resource":${resource}}}`;
 };
 
@@ -74,7 +74,7 @@ export const renderBodies = (db: Db, events: readonly EventToShow[], assetOrigin
   const reads = new Map<string, Promise<string | null>>();
   const read = (event: EventToShow): Promise<string | null> => {
     const { tenantId, environment, eventType, targetId } = event;
-    const object = objectOf(eventType);
+    const object = eventObject(eventType);
     // Credits have a target for each movement, and one balance.
     const name = [tenantId, environment, object, object === "credits" ? "" : targetId].join();
     const known = reads.get(name) ?? READS[object](db, event, assetOrigin);

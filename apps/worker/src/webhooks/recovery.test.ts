@@ -2,7 +2,7 @@
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { recoverDeliveries } from "@realtime-avatar/db/webhooks/deliveries";
 import { fileDatabase, fixture } from "@realtime-avatar/testing/fixture";
-import { originOf, seedAvatar, seedCaller } from "@realtime-avatar/testing/seeds";
+import { seedAvatar, seedCaller, seedOrigin } from "@realtime-avatar/testing/seeds";
 import { until } from "@realtime-avatar/testing/until";
 import { deliveriesTo, seedSealedEndpoint, startReceiver, startTestSender } from "./world.testing.ts";
 
@@ -33,7 +33,7 @@ test("20 recoveries of 16 endpoints of one host that fails: one request until it
   const sender = startTestSender(db, { network: receiver.network });
 
   for (let round = 0; round < 20; round++) {
-    for (const { id } of endpoints) await recoverDeliveries(db, id, new Date(0), caller, originOf(caller));
+    for (const { id } of endpoints) await recoverDeliveries(db, id, new Date(0), caller, seedOrigin(caller));
     await Bun.sleep(100);
   }
   await until(() => receiver.received.length > 0);

@@ -11,7 +11,7 @@ import { newWebhookSecret } from "@realtime-avatar/domain/webhooks/signature";
 import { fileDatabase, fixture } from "@realtime-avatar/testing/fixture";
 import { runToEnd } from "@realtime-avatar/testing/processes";
 import { random } from "@realtime-avatar/testing/random-bytes";
-import { inStatus, originOf, seedAvatar, seedCaller } from "@realtime-avatar/testing/seeds";
+import { inStatus, seedAvatar, seedCaller, seedOrigin } from "@realtime-avatar/testing/seeds";
 import { until } from "@realtime-avatar/testing/until";
 import { Webhook } from "standardwebhooks";
 import {
@@ -125,7 +125,7 @@ describe("a delivery", () => {
       db,
       rotatedEndpoint(endpoint, sealed, { now, checkedAt: now }),
       caller,
-      originOf(caller),
+      seedOrigin(caller),
     );
     expect(kind).toBe("written");
     await seedAvatar(db, caller);
@@ -156,7 +156,7 @@ describe("a delivery", () => {
     // Four seconds at least, less what a busy machine took.
     expect(failed?.pause).toBeGreaterThan(0);
     expect(failed?.pause).toBeLessThan(6.1);
-    await updateAvatar(db, avatar.id, { displayName: "y" }, inStatus("draft"), caller, originOf(caller));
+    await updateAvatar(db, avatar.id, { displayName: "y" }, inStatus("draft"), caller, seedOrigin(caller));
     statuses.delete("/again");
     await makeDue(endpoint.id);
     const [delivered] = await settled(db, endpoint.id, 2);
@@ -205,7 +205,7 @@ describe("an endpoint, between two attempts", () => {
 
   test("its URL changed: the next attempt goes to the new one", async () => {
     const { caller, endpoint } = await failing("/old");
-    await updateEndpoint(db, endpoint.id, { url: urlOf("/new") }, { versions: null }, caller, originOf(caller));
+    await updateEndpoint(db, endpoint.id, { url: urlOf("/new") }, { versions: null }, caller, seedOrigin(caller));
     await makeDue(endpoint.id);
     expect(await settled(db, endpoint.id, 2)).toMatchObject([{ status: "delivered" }]);
     expect([receiver.at("/old").length, receiver.at("/new").length]).toEqual([1, 1]);
@@ -213,7 +213,7 @@ describe("an endpoint, between two attempts", () => {
 
   test("its events changed: the delivery is canceled, and nothing is sent", async () => {
     const { caller, endpoint } = await failing("/deselected");
-    await updateEndpoint(db, endpoint.id, { events: ["asset.*"] }, { versions: null }, caller, originOf(caller));
+    await updateEndpoint(db, endpoint.id, { events: ["asset.*"] }, { versions: null }, caller, seedOrigin(caller));
     await makeDue(endpoint.id);
     expect(await settled(db, endpoint.id, 2)).toMatchObject([{ status: "canceled" }]);
     expect(receiver.at("/deselected")).toHaveLength(1);
@@ -221,7 +221,7 @@ describe("an endpoint, between two attempts", () => {
 
   test("disabled: the delivery is canceled, and nothing is sent", async () => {
     const { caller, endpoint } = await failing("/disabled");
-    await updateEndpoint(db, endpoint.id, { status: "disabled" }, { versions: null }, caller, originOf(caller));
+    await updateEndpoint(db, endpoint.id, { status: "disabled" }, { versions: null }, caller, seedOrigin(caller));
     await makeDue(endpoint.id);
     expect(await settled(db, endpoint.id, 2)).toMatchObject([{ status: "canceled" }]);
     expect(receiver.at("/disabled")).toHaveLength(1);
@@ -229,7 +229,7 @@ describe("an endpoint, between two attempts", () => {
 
   test("deleted: the delivery is canceled, and nothing is sent", async () => {
     const { caller, endpoint } = await failing("/deleted");
-    await deleteEndpoint(db, endpoint.id, { versions: null }, caller, originOf(caller));
+    await deleteEndpoint(db, endpoint.id, { versions: null }, caller, seedOrigin(caller));
     await makeDue(endpoint.id);
     expect(await settled(db, endpoint.id, 2)).toMatchObject([{ status: "canceled" }]);
     expect(receiver.at("/deleted")).toHaveLength(1);

@@ -104,7 +104,7 @@ const createWaking = () => {
  * The bounds of a claim, while `held` of `sends` places are taken. While receivers that do not respond hold a quarter of them, each
  * endpoint has one; while they hold half, each tenant.
  */
-export const boundsOf = (held: number, sends: number, leaseSeconds: number) => ({
+export const claimBounds = (held: number, sends: number, leaseSeconds: number) => ({
   leaseSeconds,
   limit: Math.min(MAX_BATCH, sends - held),
   perEndpoint: held < sends / 4 ? PER_ENDPOINT : 1,
@@ -173,7 +173,7 @@ export const startSender = (options: SenderOptions): Sender => {
 
   /** Claims deliveries and starts to send them. Returns whether more may be due. */
   const claim = async (): Promise<boolean> => {
-    const bounds = boundsOf(running.size, sends, timing.leaseSeconds);
+    const bounds = claimBounds(running.size, sends, timing.leaseSeconds);
     const lease = {
       lease: Buffer.from(random(LEASE_BYTES)).toString("base64url"),
       leaseEndsAt: performance.now() + timing.leaseSeconds * 1000,

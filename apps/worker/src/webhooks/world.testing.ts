@@ -13,7 +13,7 @@ import { createLog } from "@realtime-avatar/runtime/log";
 import type { TestDb } from "@realtime-avatar/testing/database";
 import { selfSigned } from "@realtime-avatar/testing/network/certificate";
 import { random } from "@realtime-avatar/testing/random-bytes";
-import { originOf } from "@realtime-avatar/testing/seeds";
+import { seedOrigin } from "@realtime-avatar/testing/seeds";
 import { until } from "@realtime-avatar/testing/until";
 import { createPoster, type PostOptions } from "../remote/post.ts";
 import { type Network, PUBLIC_INTERNET } from "../remote/request.ts";
@@ -96,7 +96,7 @@ export const seedSealedEndpoint = async (
   const secret = sealWebhookSecret(signingSecret, id, SEALING_KEY, random);
   const request = { url: "https://hooks.example.com/", ...fields };
   const endpoint = newWebhookEndpoint(request, { id, tenantId, environment, secret, now });
-  const { kind } = await insertEndpoint(db, endpoint, caller, originOf(caller));
+  const { kind } = await insertEndpoint(db, endpoint, caller, seedOrigin(caller));
   if (kind !== "written") throw new Error(`the endpoint was not written: ${kind}`);
   return { ...endpoint, signingSecret };
 };

@@ -18,7 +18,7 @@ export type Hits = {
 const count = (all: readonly Measured[], applies: (each: Measured) => boolean): number => all.filter(applies).length;
 
 /** The hits and misses of one check. */
-export const hitsOf = (code: FaceCode, all: readonly Measured[]): Hits => {
+export const countHits = (code: FaceCode, all: readonly Measured[]): Hits => {
   const good = all.filter(({ expected }) => expected[code] === "pass" || expected[code] === "warn");
   const bad = all.filter(({ expected }) => expected[code] === "fail");
   const has = (verdict: string) => (each: Measured) => each.checks[code]?.verdict === verdict;
@@ -34,7 +34,7 @@ export const hitsOf = (code: FaceCode, all: readonly Measured[]): Hits => {
 };
 
 /** The pictures that are not as expected: good ones that are refused, and bad ones that are accepted. */
-export const missesOf = (all: readonly Measured[]): Measured[] =>
+export const listMisses = (all: readonly Measured[]): Measured[] =>
   all.filter((each) => each.isGood !== null && each.isGood !== isAccepted(each));
 
 const row = (cells: readonly (string | number)[]): string => `| ${cells.join(" | ")} |`;
@@ -54,9 +54,9 @@ const HEAD = [
 ];
 
 /** The table of hits and misses, in Markdown: a row for each check, and one for all checks together. */
-export const tableOf = (all: readonly Measured[]): string => {
+export const accuracyTable = (all: readonly Measured[]): string => {
   const rows = FACE_CODES.map((code) => {
-    const hits = hitsOf(code, all);
+    const hits = countHits(code, all);
     return row([
       `\`${code}\``,
       hits.good,
@@ -89,7 +89,7 @@ const quantile = (sorted: readonly number[], share: number): number =>
   sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? Number.NaN;
 
 /** What was measured by each check in pictures that it should let pass, and in those that it should refuse. */
-export const distributionOf = (all: readonly Measured[]): string =>
+export const distributionTable = (all: readonly Measured[]): string =>
   FACE_CODES.flatMap((code) =>
     (["pass", "warn", "fail", undefined] as const).map((verdict) => {
       const values = all

@@ -4,9 +4,9 @@
  */
 import { afterAll, expect, setDefaultTimeout, test } from "bun:test";
 import { PHOTOS, type Photo, photoName } from "@realtime-avatar/testing/photos";
-import { hitsOf, missesOf, tableOf } from "./accuracy.ts";
+import { accuracyTable, countHits, listMisses } from "./accuracy.ts";
 import { isAccepted, measureAll } from "./measured.ts";
-import { FACE_CODES, variationsOf } from "./variations.ts";
+import { createVariations, FACE_CODES } from "./variations.ts";
 
 // No test asserts a time: a slow machine must not fail one.
 setDefaultTimeout(600_000);
@@ -43,7 +43,7 @@ test("clear pictures, checked: accepted or refused by the expected check", async
     report.filter((photo) => photo.content === content).slice(-count),
   );
   const fronts = photos.filter(({ content }) => content === "front").map(photoName);
-  const variations = (await variationsOf(photos)).filter(({ name, isGood }) => CLEAR.has(name) && isGood !== null);
+  const variations = (await createVariations(photos)).filter(({ name, isGood }) => CLEAR.has(name) && isGood !== null);
   // The sample: each kind of one front, in turns, and each of the other photographs as it is.
   const frontOf = new Map([...CLEAR].map((name, index) => [name, fronts[index % fronts.length]]));
   const sample = variations.filter(({ photo, name }) => {
@@ -52,7 +52,7 @@ test("clear pictures, checked: accepted or refused by the expected check", async
   expect(new Set(sample.map(({ photo }) => photo)).size).toBe(photos.length);
   expect(sample.length).toBeGreaterThanOrEqual(CLEAR.size + photos.length - fronts.length);
   const measured = await measureAll(sample);
-  expect(missesOf(measured).map(describe)).toEqual([]);
+  expect(listMisses(measured).map(describe)).toEqual([]);
   // Each check refuses, or no face is found any more.
   const unnamed = measured.filter(({ expected, checks }) =>
     FACE_CODES.some(
@@ -79,10 +79,10 @@ if (isLong) {
       .filter((cells) => !cells.every((cell) => /^-+:?$/.test(cell)));
 
   test("the table of hits, in docs/preparation.md: as measured, within two pictures", async () => {
-    const measured = await measureAll(await variationsOf(report));
+    const measured = await measureAll(await createVariations(report));
     const text = await Bun.file(new URL("../../../../docs/preparation.md", import.meta.url)).text();
     const [, documented = ""] = /<!-- hits -->\n([\s\S]*?)<!-- -->/.exec(text) ?? [];
-    const [actual, written] = [cellsOf(tableOf(measured)), cellsOf(documented)];
+    const [actual, written] = [cellsOf(accuracyTable(measured)), cellsOf(documented)];
     expect(written.map(([check]) => check)).toEqual(actual.map(([check]) => check));
     for (const [index, cells] of actual.entries()) {
       for (const [at, cell] of cells.entries()) {
@@ -92,6 +92,6 @@ if (isLong) {
         else expect(other).toBe(cell);
       }
     }
-    expect(hitsOf("face_count", measured).bad).toBeGreaterThan(50);
+    expect(countHits("face_count", measured).bad).toBeGreaterThan(50);
   });
 }

@@ -11,7 +11,7 @@ const UNCOMPRESSED = { compressionLevel: 0 };
 
 export const open = ({ data, width, height }: Pixels) => sharp(data, { raw: { width, height, channels: 3 } });
 
-export const pixelsOf = async (picture: ReturnType<typeof sharp>): Promise<Pixels> => {
+export const readPixels = async (picture: ReturnType<typeof sharp>): Promise<Pixels> => {
   const { data, info } = await picture.removeAlpha().toColourspace("srgb").raw().toBuffer({ resolveWithObject: true });
   const { width, height, channels } = info;
   if (channels === 3) return { data, width, height };
@@ -24,7 +24,7 @@ export const pixelsOf = async (picture: ReturnType<typeof sharp>): Promise<Pixel
 
 /** Scales a picture so that its shorter side has `side` pixels. */
 export const scale = (pixels: Pixels, side: number): Promise<Pixels> =>
-  pixelsOf(open(pixels).resize({ width: side, height: side, fit: "outside" }));
+  readPixels(open(pixels).resize({ width: side, height: side, fit: "outside" }));
 
 /** Cuts out a part. It must be inside of the picture. */
 export const cut = (pixels: Pixels, { left, top, right, bottom }: Part): Promise<Pixels> => {
@@ -32,12 +32,12 @@ export const cut = (pixels: Pixels, { left, top, right, bottom }: Part): Promise
   const y = Math.max(0, Math.round(top * pixels.height));
   const width = Math.min(pixels.width, Math.round(right * pixels.width)) - x;
   const height = Math.min(pixels.height, Math.round(bottom * pixels.height)) - y;
-  return pixelsOf(open(pixels).extract({ left: x, top: y, width, height }));
+  return readPixels(open(pixels).extract({ left: x, top: y, width, height }));
 };
 
 /** Turns a picture in its plane, in degrees. The corners get the colour. */
 export const rotate = (pixels: Pixels, angle: number, background: Color = "#808080"): Promise<Pixels> =>
-  pixelsOf(open(pixels).rotate(angle, { background }));
+  readPixels(open(pixels).rotate(angle, { background }));
 
 /** Puts a picture, scaled to `height` pixels, into the lower middle of a larger one of one colour. */
 export const frame = async (pixels: Pixels, height: number, side: number, background: Color): Promise<Pixels> => {
@@ -45,7 +45,7 @@ export const frame = async (pixels: Pixels, height: number, side: number, backgr
   const canvas = sharp({ create: { width: side, height: side, channels: 3, background } });
   const left = Math.round((side - input.info.width) / 2);
   const top = Math.round((side - height) * 0.6);
-  return pixelsOf(
+  return readPixels(
     sharp(
       await canvas
         .composite([{ input: input.data, left, top }])
@@ -69,24 +69,24 @@ export const pair = async (a: Pixels, b: Pixels, heights: readonly [number, numb
     { input: left.data, left: 0, top: 0 },
     { input: right.data, left: left.info.width, top: height - right.info.height },
   ];
-  return pixelsOf(sharp(await canvas.composite(images).png(UNCOMPRESSED).toBuffer()));
+  return readPixels(sharp(await canvas.composite(images).png(UNCOMPRESSED).toBuffer()));
 };
 
 /** Blurs with a Gaussian of `sigma` pixels. */
-export const blur = (pixels: Pixels, sigma: number): Promise<Pixels> => pixelsOf(open(pixels).blur(sigma));
+export const blur = (pixels: Pixels, sigma: number): Promise<Pixels> => readPixels(open(pixels).blur(sigma));
 
 /** Blurs as a camera does that moves sideways: the mean of `length` pixels of a line. */
 export const smear = (pixels: Pixels, length: number): Promise<Pixels> => {
   const [width, empty] = [Math.max(3, length), Array(Math.max(3, length)).fill(0)];
   const kernel = [...empty, ...Array(width).fill(1), ...empty];
-  return pixelsOf(open(pixels).convolve({ width, height: 3, kernel, scale: width }));
+  return readPixels(open(pixels).convolve({ width, height: 3, kernel, scale: width }));
 };
 
 /** Scales down to `share` of the size and up again: the detail of a smaller photograph. */
 export const coarsen = async (pixels: Pixels, share: number): Promise<Pixels> => {
   const [width, height] = [pixels.width * share, pixels.height * share].map((side) => Math.max(1, Math.round(side)));
-  const small = await pixelsOf(open(pixels).resize({ width, height, fit: "fill" }));
-  return pixelsOf(open(small).resize({ width: pixels.width, height: pixels.height, fit: "fill" }));
+  const small = await readPixels(open(pixels).resize({ width, height, fit: "fill" }));
+  return readPixels(open(small).resize({ width: pixels.width, height: pixels.height, fit: "fill" }));
 };
 
 const mapped = (pixels: Pixels, map: (value: number, index: number) => number): Pixels => ({
@@ -136,7 +136,7 @@ export const cover = async (pixels: Pixels, part: Part, background: Color): Prom
   const input = await sharp({ create: { ...size, channels: 3, background } })
     .png(UNCOMPRESSED)
     .toBuffer();
-  return pixelsOf(sharp(await open(pixels).composite([{ input, left, top }]).png(UNCOMPRESSED).toBuffer()));
+  return readPixels(sharp(await open(pixels).composite([{ input, left, top }]).png(UNCOMPRESSED).toBuffer()));
 };
 
 /** A picture without any content: noise, a checkerboard, or a gradient. */

@@ -3,22 +3,22 @@
  * `bun apps/worker/test/photos/run.ts calibration|report`
  */
 import { PHOTOS } from "@realtime-avatar/testing/photos";
-import { distributionOf, missesOf, tableOf } from "./accuracy.ts";
+import { accuracyTable, distributionTable, listMisses } from "./accuracy.ts";
 import { measureAll } from "./measured.ts";
-import { variationsOf } from "./variations.ts";
+import { createVariations } from "./variations.ts";
 
 const [, , set = "report", path] = process.argv;
 const print = (text: string): boolean => process.stdout.write(`${text}\n`);
 
-const variations = await variationsOf(PHOTOS.filter((photo) => photo.set === set));
+const variations = await createVariations(PHOTOS.filter((photo) => photo.set === set));
 const measured = await measureAll(variations);
 print(`${measured.length} pictures of the set "${set}".\n`);
-print(`${distributionOf(measured)}\n`);
-for (const { photo, group, name, isGood, checks } of missesOf(measured)) {
+print(`${distributionTable(measured)}\n`);
+for (const { photo, group, name, isGood, checks } of listMisses(measured)) {
   const failed = Object.values(checks).filter(({ verdict }) => verdict === "fail");
   const reasons = failed.map(({ code, measured: value }) => `${code} ${value}`).join(", ");
   print(`${isGood ? "refused" : "accepted"}: ${photo}, ${group}, ${name}: ${reasons}`);
 }
-print(`\n${tableOf(measured)}`);
+print(`\n${accuracyTable(measured)}`);
 // For a closer look: what was measured, as JSON.
 if (path) await Bun.write(path, JSON.stringify(measured));

@@ -20,7 +20,7 @@ import {
   type Pixels,
   pair,
   pattern,
-  pixelsOf,
+  readPixels,
   rotate,
   scale,
   smear,
@@ -69,7 +69,7 @@ const FACES: Readonly<Record<string, readonly [left: number, top: number, right:
   "soft-ui-dashboard/team-1.jpg": [39, 32, 61, 57],
 };
 
-export const faceOf = (photo: Photo): Part => {
+export const faceArea = (photo: Photo): Part => {
   const found = FACES[photoName(photo)];
   if (!found) throw new Error(`The face of ${photoName(photo)} is not written down.`);
   const [left, top, right, bottom] = found;
@@ -80,7 +80,7 @@ const BASE_SIDE = 1024;
 const based = new Map<Photo, Promise<Pixels>>();
 /** The pixels that all variations of a photograph are made of. */
 export const basePixels = (photo: Photo): Promise<Pixels> => {
-  const make = async () => scale(await pixelsOf(sharp(await readFile(photoPath(photo)))), BASE_SIDE);
+  const make = async () => scale(await readPixels(sharp(await readFile(photoPath(photo)))), BASE_SIDE);
   const pixels = based.get(photo) ?? make();
   based.set(photo, pixels);
   return pixels;
@@ -126,8 +126,8 @@ const draft = (
 /** What changes nothing that an avatar needs. */
 const harmless = ({ pixels, good }: Front): Draft[] => [
   draft("harmless", "as it is", good, true, () => pixels),
-  draft("harmless", "mirrored", good, true, () => pixelsOf(open(pixels).flop())),
-  draft("harmless", "grey", good, true, () => pixelsOf(open(pixels).greyscale())),
+  draft("harmless", "mirrored", good, true, () => readPixels(open(pixels).flop())),
+  draft("harmless", "grey", good, true, () => readPixels(open(pixels).greyscale())),
   draft("harmless", "tilted 10°", without(good, "face_size"), true, () => rotate(pixels, 10)),
   draft("harmless", "tilted -20°", without(good, "face_size"), true, () => rotate(pixels, -20)),
   draft("harmless", "noise 6", good, true, () => addNoise(pixels, 6)),
@@ -240,7 +240,7 @@ const covered = ({ pixels, face, good }: Front): Draft[] => [
 ];
 
 const ofFront = async (photo: Photo): Promise<Draft[]> => {
-  const face = faceOf(photo);
+  const face = faceArea(photo);
   const height = face.bottom - face.top;
   const good = { ...ALL_PASS, ...sizeVerdict(100 * height) };
   const front: Front = { pixels: await basePixels(photo), face, height, good };
@@ -260,7 +260,7 @@ const ofOther = async (photo: Photo): Promise<Draft[]> => {
   const [group, verdicts, isGood] = expected[photo.content] ?? ["", {}, null];
   const drafts = [
     draft(group, "as it is", verdicts, isGood, () => pixels),
-    draft(group, "mirrored", verdicts, isGood, () => pixelsOf(open(pixels).flop())),
+    draft(group, "mirrored", verdicts, isGood, () => readPixels(open(pixels).flop())),
   ];
   if (photo.content !== "no_face") return drafts;
   const quarters = [0, 0.5].flatMap((left) =>
@@ -292,7 +292,7 @@ const ofPairs = async (photos: readonly Photo[]): Promise<(Draft & { photo: stri
 };
 
 /** All variations of photographs of one set, in a fixed order. */
-export const variationsOf = async (photos: readonly Photo[]): Promise<Variation[]> => {
+export const createVariations = async (photos: readonly Photo[]): Promise<Variation[]> => {
   const single = photos.map(async (photo) => {
     const drafts = await (photo.content === "front" ? ofFront(photo) : ofOther(photo));
     return drafts.map((each) => ({ photo: photoName(photo), ...each }));

@@ -11,13 +11,13 @@ import { newId } from "@realtime-avatar/domain/id";
 import type { Storage } from "@realtime-avatar/storage/storage";
 import type { TestDatabase } from "@realtime-avatar/testing/database";
 import { random } from "@realtime-avatar/testing/random-bytes";
-import { avatarOf, originOf, seedAsset } from "@realtime-avatar/testing/seeds";
+import { plannedAvatar, seedAsset, seedOrigin } from "@realtime-avatar/testing/seeds";
 
 /** An avatar in the database, with the job that prepares it; `attempts` is null without one. */
 export type AvatarState = AvatarRecord & { attempts: number | null; lastError: string | null };
 
 /** The job of the preparation that an avatar waits for. */
-export const preparationOf = ({ tenantId, environment, id, generation }: AvatarRecord): JobRecord => {
+export const preparationJob = ({ tenantId, environment, id, generation }: AvatarRecord): JobRecord => {
   const runAt = new Date();
   const job = { tenantId, environment, id: newId("job", runAt, random), targetId: id, generation, runAt } as const;
   return { ...job, kind: "prepare_avatar" };
@@ -38,14 +38,14 @@ export const avatarTools = (database: TestDatabase, storage: Storage, caller: Ca
     },
     /** Writes an avatar with this source, and the job that prepares it. */
     seedAvatar: async (sourceAssetId: string, by: Caller = caller): Promise<AvatarRecord> => {
-      const avatar = avatarOf(by, { sourceAssetId });
-      const { kind } = await insertAvatar(db, avatar, preparationOf(avatar), by, originOf(by));
+      const avatar = plannedAvatar(by, { sourceAssetId });
+      const { kind } = await insertAvatar(db, avatar, preparationJob(avatar), by, seedOrigin(by));
       if (kind !== "written") throw new Error(`the avatar was not written: ${kind}`);
       return avatar;
     },
     /** Writes another job for the same preparation. */
     seedPreparation: async (avatar: AvatarRecord): Promise<void> => {
-      const { tenantId, id, environment, kind, targetId, generation } = preparationOf(avatar);
+      const { tenantId, id, environment, kind, targetId, generation } = preparationJob(avatar);
       await client`
         insert into jobs (tenant_id, id, environment, kind, target_id, generation, run_at, created_at)
         values (${tenantId}, ${id}, ${environment}, ${kind}, ${targetId}, ${generation}, now(), now())`;

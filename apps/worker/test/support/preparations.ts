@@ -4,7 +4,7 @@ import type { AvatarRecord } from "@realtime-avatar/domain/avatars/avatar";
 import { newId } from "@realtime-avatar/domain/id";
 import type { Metrics } from "@realtime-avatar/runtime/metrics";
 import { random } from "@realtime-avatar/testing/random-bytes";
-import { originOf } from "@realtime-avatar/testing/seeds";
+import { seedOrigin } from "@realtime-avatar/testing/seeds";
 import { until } from "@realtime-avatar/testing/until";
 import type { JobHandler } from "../../src/jobs/handler.ts";
 import { createPrepareAvatar, type PrepareOptions } from "../../src/preparation/prepare.ts";
@@ -49,7 +49,7 @@ export const preparationTests = () => {
       const statuses = ["preprocessing", "ready"] as const;
       const provided = { versions: null, statuses, jobId: newId("job", new Date(), random) };
       const { caller, database } = world;
-      const { kind } = await updateAvatar(database.db, avatar.id, changes, provided, caller, originOf(caller));
+      const { kind } = await updateAvatar(database.db, avatar.id, changes, provided, caller, seedOrigin(caller));
       if (kind !== "written") throw new Error(`the avatar was not changed: ${kind}`);
     },
     auditOf: async ({ id }: AvatarRecord): Promise<string[]> => {

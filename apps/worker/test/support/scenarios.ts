@@ -110,7 +110,7 @@ export const SCENARIOS: readonly Scenario[] = [
 ];
 
 /** The scenario of the avatar `index`: each has its share of any hundred. */
-export const scenarioOf = (index: number): Scenario => {
+export const createScenario = (index: number): Scenario => {
   // 37 and 100 have no common factor: any hundred has each number once, and no scenario comes in a row.
   let rest = (index * 37) % 100;
   for (const scenario of SCENARIOS) {

@@ -14,7 +14,7 @@ import { openStorage } from "@realtime-avatar/storage/open";
 import type { Storage } from "@realtime-avatar/storage/storage";
 import { type TestDatabase, testDatabase } from "@realtime-avatar/testing/database";
 import { random } from "@realtime-avatar/testing/random-bytes";
-import { originOf, seedCaller } from "@realtime-avatar/testing/seeds";
+import { seedCaller, seedOrigin } from "@realtime-avatar/testing/seeds";
 import { temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
 import { until } from "@realtime-avatar/testing/until";
 import sharp from "sharp";
@@ -119,7 +119,7 @@ const jobOf = (asset: AssetRecord, now: Date): JobRecord => ({
 /** Writes an asset with its job. */
 const insert = async ({ db }: TestDatabase, asset: AssetRecord, caller: Caller): Promise<AssetRecord> => {
   const write = { asset, job: jobOf(asset, asset.createdAt), quota: QUOTA };
-  const { kind } = await insertAsset(db, write, caller, originOf(caller));
+  const { kind } = await insertAsset(db, write, caller, seedOrigin(caller));
   if (kind !== "written") throw new Error(`the asset was not written: ${kind}`);
   return asset;
 };

@@ -12,13 +12,13 @@ import { whileHeld } from "@realtime-avatar/testing/postgres/waits";
 import { random } from "@realtime-avatar/testing/random-bytes";
 import {
   asOwner,
-  callerOf,
-  claimOf,
+  findTestCaller,
   issuedBy,
+  newClaim,
   operatorOrigin,
-  originOf,
   seedCaller,
   seedKey,
+  seedOrigin,
   seedTenant,
 } from "@realtime-avatar/testing/seeds";
 import { type Caller, findCredential } from "../callers/callers.ts";
@@ -63,7 +63,7 @@ describe("insertApiKey", () => {
     });
     const outcomes = await Promise.all(
       issued.map(({ caller, record, secret }) =>
-        insertApiKey(db, { record, secret, maxActiveKeys: 100 }, caller, originOf(caller)),
+        insertApiKey(db, { record, secret, maxActiveKeys: 100 }, caller, seedOrigin(caller)),
       ),
     );
     expect(outcomes.map(({ kind }) => kind)).toEqual(issued.map((_, at) => (at % 5 === 4 ? "stale" : "written")));
@@ -81,7 +81,7 @@ describe("insertApiKey", () => {
   test("a quota of keys, others in another tenant or ended: counts neither", async () => {
     const [caller, other] = [await seedCaller(db), await seedCaller(db)];
     for (let count = 0; count < 5; count++) await seedKey(db, other.tenantId);
-    const create = () => insertApiKey(db, { ...issuedBy(caller), maxActiveKeys: 3 }, caller, originOf(caller));
+    const create = () => insertApiKey(db, { ...issuedBy(caller), maxActiveKeys: 3 }, caller, seedOrigin(caller));
     const outcomes = [await create(), await create(), await create()];
     expect(outcomes.map(({ kind }) => kind)).toEqual(["written", "written", "over_quota"]);
     await db.client`
@@ -95,7 +95,7 @@ describe("insertRootApiKey", () => {
   test("a root key, inserted: authenticates, with an event without an actor", async () => {
     const { record, secret } = issue();
     expect(await insertRootApiKey(asOwner(db), record, secret, operatorOrigin())).toBe(true);
-    expect((await callerOf(db, secret.keyId)).id).toBe(record.id);
+    expect((await findTestCaller(db, secret.keyId)).id).toBe(record.id);
     expect(await lastEvent(record)).toEqual({ action: "api_key.created", changed_fields: [], actor_id: null });
   });
 
@@ -134,7 +134,7 @@ test("findApiKey, in any status and for another tenant: the key, and null", asyn
 describe("updateApiKey", () => {
   const update = (target: ApiKeyRecord, changes: Partial<ApiKeyRecord>, caller: Caller, to = db) => {
     const update = { target, record: { ...target, ...changes }, changedFields: Object.keys(changes) };
-    return updateApiKey(to, update, caller, originOf(caller));
+    return updateApiKey(to, update, caller, seedOrigin(caller));
   };
 
   test("a change, of every field: written with its event", async () => {
@@ -188,7 +188,7 @@ test("a change, its target older than its caller: locks the target first", async
   const { kind } = await whileHeld(
     database,
     ({ client }) => client`select 1 from api_keys where id = ${target.id} for update`,
-    () => revokeApiKey(db, target, { version: null }, caller, originOf(caller)),
+    () => revokeApiKey(db, target, { version: null }, caller, seedOrigin(caller)),
     // While the change waits for its target, the caller is not locked yet.
     async ({ client }) =>
       expect(await client`select 1 from api_keys where id = ${caller.id} for update nowait`).toHaveLength(1),
@@ -199,7 +199,7 @@ test("a change, its target older than its caller: locks the target first", async
 describe("rotateApiKey", () => {
   const rotate = (target: ApiKeyRecord, overlapSeconds: number, caller: Caller | null, claim: Claim | null = null) => {
     const rotation = rotatedApiKey(target, { overlapSeconds }, OPERATOR, random);
-    return { rotation, outcome: rotateApiKey(db, rotation, caller, originOf(caller), claim) };
+    return { rotation, outcome: rotateApiKey(db, rotation, caller, seedOrigin(caller), claim) };
   };
   /** Which of the credentials authenticate now. */
   const validOf = async (...keyIds: string[]): Promise<boolean[]> =>
@@ -236,7 +236,7 @@ describe("rotateApiKey", () => {
 
   test("a rotation in an overlap, by the newest secret: has to wait", async () => {
     const { older, newer, target } = await seedOverlap();
-    const { rotation, outcome } = rotate(target, 3600, await callerOf(db, newer));
+    const { rotation, outcome } = rotate(target, 3600, await findTestCaller(db, newer));
     const result = await outcome;
     expect(result).toEqual({ kind: "in_progress", waitSeconds: expect.any(Number) });
     const seconds = result.kind === "in_progress" ? result.waitSeconds : 0;
@@ -248,7 +248,7 @@ describe("rotateApiKey", () => {
     const { older, newer, target } = await seedOverlap();
     const retiredAt = () => db.client`select retired_at from api_key_credentials where key_id = ${older.keyId}`;
     const before = await retiredAt();
-    const { rotation, outcome } = rotate(target, 60, await callerOf(db, older.keyId));
+    const { rotation, outcome } = rotate(target, 60, await findTestCaller(db, older.keyId));
     expect(await outcome).toEqual({ kind: "written" });
     expect(await validOf(older.keyId, newer, rotation.record.keyId)).toEqual([true, false, true]);
     // The overlap that was promised is neither shortened nor extended.
@@ -258,7 +258,7 @@ describe("rotateApiKey", () => {
   test("a rotation in an overlap, by the older secret, newest used: has to wait", async () => {
     const { older, newer, target } = await seedOverlap();
     await db.client`update api_key_credentials set is_unused = false where key_id = ${newer}`;
-    const { outcome } = rotate(target, 60, await callerOf(db, older.keyId));
+    const { outcome } = rotate(target, 60, await findTestCaller(db, older.keyId));
     expect((await outcome).kind).toBe("in_progress");
     expect(await validOf(older.keyId, newer)).toEqual([true, true]);
   });
@@ -279,10 +279,10 @@ describe("rotateApiKey", () => {
   test("a rotation, its claim stored by an earlier one: replayed", async () => {
     const parent = await seedCaller(db, tenantId);
     const { record: target } = await seedKey(db, tenantId, {}, parent);
-    const claim = claimOf("rotation", "first");
+    const claim = newClaim("rotation", "first");
     expect(await rotate(target, 0, parent, claim).outcome).toEqual({ kind: "written" });
     const changed = await current(target);
-    const again = rotate(changed, 0, parent, claimOf("rotation", "second"));
+    const again = rotate(changed, 0, parent, newClaim("rotation", "second"));
     expect(await again.outcome).toMatchObject({ kind: "replayed", response: { location: claim.location } });
     expect(await current(target)).toEqual(changed);
     expect(await findCredential(db, again.rotation.record.keyId)).toBeNull();
@@ -312,7 +312,7 @@ describe("revokeApiKey", () => {
     const caller = await seedCaller(db, tenantId);
     const { record: target } = await seedKey(db, tenantId, {}, caller);
     const { record: child } = await seedKey(db, tenantId, {}, target);
-    const outcome = await revokeApiKey(db, target, { version: 1 }, caller, originOf(caller));
+    const outcome = await revokeApiKey(db, target, { version: 1 }, caller, seedOrigin(caller));
     expect(outcome).toEqual({ kind: "written", key: { ...target, status: "revoked", version: 2 } });
     expect((await current(child)).status).toBe("revoked");
     expect(await lastEvent(target)).toEqual({
@@ -333,9 +333,9 @@ describe("revokeApiKey", () => {
   test("a revocation, another version or a revoked caller: not written", async () => {
     const caller = await seedCaller(db, tenantId);
     const { record: target } = await seedKey(db, tenantId);
-    expect(await revokeApiKey(db, target, { version: 2 }, caller, originOf(caller))).toEqual({ kind: "stale" });
+    expect(await revokeApiKey(db, target, { version: 2 }, caller, seedOrigin(caller))).toEqual({ kind: "stale" });
     await db.client`update api_keys set revoked_at = now() where id = ${caller.id}`;
-    expect(await revokeApiKey(db, target, ANY, caller, originOf(caller))).toEqual({ kind: "stale" });
+    expect(await revokeApiKey(db, target, ANY, caller, seedOrigin(caller))).toEqual({ kind: "stale" });
     expect((await current(target)).status).toBe("active");
   });
 
@@ -364,8 +364,8 @@ describe("revokeApiKey", () => {
     for (let round = 0; round < 10; round++) {
       const [one, two] = [await seedCaller(db, tenantId), await seedCaller(db, tenantId)];
       const outcomes = await Promise.all([
-        revokeApiKey(db, two, ANY, one, originOf(one)),
-        revokeApiKey(db, one, ANY, two, originOf(two)),
+        revokeApiKey(db, two, ANY, one, seedOrigin(one)),
+        revokeApiKey(db, one, ANY, two, seedOrigin(two)),
       ]);
       expect(outcomes.map(({ kind }) => kind).sort()).toEqual(["stale", "written"]);
     }

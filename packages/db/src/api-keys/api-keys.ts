@@ -21,7 +21,7 @@ import { LINEAGE, METER, RECORD, type RecordRow, toRecord } from "../callers/rec
 import type { Db } from "../connection/pool.ts";
 import type { CreditMovement } from "../credits/credits.ts";
 import { batchedCreate, type Create, type CreateOutcome } from "../idempotency/batched-write.ts";
-import { type Claim, outcomeOf, type WriteOutcome } from "../idempotency/idempotency-keys.ts";
+import { type Claim, type WriteOutcome, writeOutcome } from "../idempotency/idempotency-keys.ts";
 import { statement } from "../query/statement.ts";
 import { apiKeys } from "../schema/api-keys.ts";
 import { markEndedKeys } from "./ended-keys.ts";
@@ -168,7 +168,7 @@ export const rotateApiKey = async (
       claim,
     });
     const { waitSeconds, ...outcome } = row as RotateApiKeyRow;
-    return waitSeconds === null ? outcomeOf(outcome) : { kind: "in_progress", waitSeconds };
+    return waitSeconds === null ? writeOutcome(outcome) : { kind: "in_progress", waitSeconds };
   });
 
 /**

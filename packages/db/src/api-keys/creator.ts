@@ -13,10 +13,10 @@ type Value = Column | SQL;
 
 /**
  * The actor of the creation of a key, as `creator.id`; NULL: the operator. The event of the creation is the first one of the key, or
- * nearly: replicas have clocks of their own. Written as comparisons of rows, so that the index of targets is read: see `newestOf`.
+ * nearly: replicas have clocks of their own. Written as comparisons of rows, so that the index of targets is read: see `newestRows`.
  * `offset 0` keeps the server from reading it for each use of the id.
  */
-export const creatorOf = (tenantId: Value, id: Value): SQL => {
+export const selectCreator = (tenantId: Value, id: Value): SQL => {
   const { targetId, tenantId: ofTenant, id: eventId } = auditEvents;
   return sql`cross join lateral (
     select (
@@ -39,7 +39,7 @@ const READS = batchedRead<Creator, { tenantId: TenantId; id: ApiKeyId; reader: E
   (inputs) => sql`
     select position::integer as "position", creator.id as "createdBy",
       ${objectName(inputColumn("tenantId"), sql`creator.id`, inputColumn("reader"))} as "createdByName"
-    from ${inputs} ${creatorOf(inputColumn("tenantId"), inputColumn("id"))}`,
+    from ${inputs} ${selectCreator(inputColumn("tenantId"), inputColumn("id"))}`,
   (creator) => creator,
 );
 

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "bun:test";
 import type { TenantId } from "@realtime-avatar/domain/id";
 import { serviceDatabase } from "@realtime-avatar/testing/fixture";
-import { issuedBy, originOf, seedCaller, seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
+import { issuedBy, seedCaller, seedKey, seedOrigin, seedTenant } from "@realtime-avatar/testing/seeds";
 import type { Caller } from "../callers/callers.ts";
 import { insertApiKey } from "./api-keys.ts";
 import { markEndedKeys } from "./ended-keys.ts";
@@ -19,7 +19,7 @@ const unmarked = async (tenantId: TenantId): Promise<number> =>
   (await db.client`select from api_keys where tenant_id = ${tenantId} and ended_at is null`).length;
 const create = (caller: Caller, maxActiveKeys: number) =>
   // On a busy machine, to mark many keys takes longer than the ordinary deadline.
-  insertApiKey(db.within(60_000), { ...issuedBy(caller), maxActiveKeys }, caller, originOf(caller));
+  insertApiKey(db.within(60_000), { ...issuedBy(caller), maxActiveKeys }, caller, seedOrigin(caller));
 
 describe("markEndedKeys", () => {
   test("the mark, of revoked and expired keys: they and their descendants, nothing else", async () => {

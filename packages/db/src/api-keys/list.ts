@@ -9,7 +9,7 @@ import { LINEAGE, METER, STATUS } from "../callers/record.ts";
 import type { BatchKind } from "../connection/batch.ts";
 import type { Db } from "../connection/pool.ts";
 import { listJson, nullable, objectJson, plainJson, rawJson, textJson, timeJson } from "../query/json-text.ts";
-import { LIMIT, listStatements, MAX_READ, NONE, pageOf } from "../query/list.ts";
+import { LIMIT, listStatements, MAX_READ, NONE, pageStatement } from "../query/list.ts";
 import {
   isSearch,
   nameMatches,
@@ -19,12 +19,12 @@ import {
   searchInputs,
   searchTables,
 } from "../query/search.ts";
-import { inputColumn, newestOf } from "../query/statement.ts";
+import { inputColumn, newestRows } from "../query/statement.ts";
 import { apiKeys, apiKeyUsage } from "../schema/api-keys.ts";
 import { objectName } from "../schema/names.ts";
-import { creatorOf } from "./creator.ts";
+import { selectCreator } from "./creator.ts";
 
-const CREATOR = creatorOf(apiKeys.tenantId, apiKeys.id);
+const CREATOR = selectCreator(apiKeys.tenantId, apiKeys.id);
 
 /** A key as the API shows it, to be selected from `api_keys`, `LINEAGE`, `METER` and `CREATOR`. */
 const ITEM = objectJson<ApiKeyWithCreator>({
@@ -92,16 +92,17 @@ type PageQuery = {
 type Form = readonly [isAll: boolean, status: ApiKeyStatus | null, isSearched: boolean];
 
 /** What is joined to a key for its JSON. To be counted, it needs none of it. */
-const shownOf = (shape: typeof pageOf): SQL => (shape === pageOf ? sql`${LINEAGE} ${METER} ${CREATOR}` : sql``);
+const shownOf = (shape: typeof pageStatement): SQL =>
+  shape === pageStatement ? sql`${LINEAGE} ${METER} ${CREATOR}` : sql``;
 
 /**
  * All keys are read in the order of the primary key, those of one environment in that of `api_keys_environment_index`. A
  * status follows from the whole lineage, and no index has it: the newest keys are read one by one, up to
  * `MAX_ROWS_READ` for one page.
  */
-const selectPage = ([isAll, status]: Form, shape: typeof pageOf): SQL => {
+const selectPage = ([isAll, status]: Form, shape: typeof pageStatement): SQL => {
   const tenant = [apiKeys.tenantId, inputColumn("tenantId")] as const;
-  const { where, orderBy } = newestOf(
+  const { where, orderBy } = newestRows(
     isAll ? [tenant] : [[apiKeys.environment, inputColumn("environment")], tenant],
     apiKeys.id,
     sql`coalesce(${inputColumn("before")}, 'key~')`,
@@ -128,10 +129,10 @@ const selectPage = ([isAll, status]: Form, shape: typeof pageOf): SQL => {
 const MAX_CANDIDATES = sql.raw(String(MAX_ROWS_READ));
 
 /** As `selectPage`, for a part of a name, a range of ids, or the descendants of a key. */
-const searchPage = ([isAll, status]: Form, shape: typeof pageOf): SQL => {
+const searchPage = ([isAll, status]: Form, shape: typeof pageStatement): SQL => {
   const tenant = [apiKeys.tenantId, inputColumn("tenantId")] as const;
   const environmentIs = [apiKeys.environment, inputColumn("environment")] as const;
-  const { where, orderBy } = newestOf(
+  const { where, orderBy } = newestRows(
     isAll ? [tenant] : [environmentIs, tenant],
     apiKeys.id,
     inputColumn("before"),

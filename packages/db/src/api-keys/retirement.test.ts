@@ -5,7 +5,7 @@ import { OPERATOR } from "@realtime-avatar/domain/api-keys/grant";
 import { rotatedApiKey } from "@realtime-avatar/domain/api-keys/rotate";
 import { fileDatabase } from "@realtime-avatar/testing/fixture";
 import { random } from "@realtime-avatar/testing/random-bytes";
-import { callerOf, originOf, seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
+import { findTestCaller, seedKey, seedOrigin, seedTenant } from "@realtime-avatar/testing/seeds";
 import { type Caller, findCredential } from "../callers/callers.ts";
 import { findApiKey, rotateApiKey } from "./api-keys.ts";
 
@@ -15,7 +15,7 @@ const tenantId = await seedTenant(db);
 const rotate = async (id: ApiKeyRecord["id"], overlapSeconds: number, caller: Caller | null): Promise<string> => {
   const target = (await findApiKey(db, tenantId, id)) as ApiKeyRecord;
   const rotated = rotatedApiKey(target, { overlapSeconds }, OPERATOR, random);
-  const { kind } = await rotateApiKey(db, rotated, caller, originOf(caller));
+  const { kind } = await rotateApiKey(db, rotated, caller, seedOrigin(caller));
   if (kind !== "written") throw new Error(kind);
   return rotated.record.keyId;
 };
@@ -34,18 +34,18 @@ test.each([
 ] as const)("a key that has rotated itself, then rotated by %s: no old secret may report it", async (_, hasParent) => {
   const parent = await seedKey(db, tenantId, { environment: "live", scopes: ["*"] });
   const { record, secret } = await seedKey(db, tenantId, { environment: "live", scopes: ["*"] }, parent.record);
-  const second = await rotate(record.id, 0, await callerOf(db, secret.keyId));
-  const third = await rotate(record.id, 0, await callerOf(db, second));
+  const second = await rotate(record.id, 0, await findTestCaller(db, secret.keyId));
+  const third = await rotate(record.id, 0, await findTestCaller(db, second));
   const mayReport = async (...keyIds: string[]) =>
     Promise.all(keyIds.map(async (keyId) => (await findCredential(db, keyId))?.mayReport));
   expect(await mayReport(secret.keyId, second, third)).toEqual([true, true, true]);
-  const last = await rotate(record.id, 0, hasParent ? await callerOf(db, parent.secret.keyId) : null);
+  const last = await rotate(record.id, 0, hasParent ? await findTestCaller(db, parent.secret.keyId) : null);
   expect(await mayReport(secret.keyId, second, third, last)).toEqual([false, false, false, true]);
 });
 
 test("a secret that its own key has replaced: may report the key for seven days", async () => {
   const { record, secret } = await seedKey(db, tenantId, { environment: "live", scopes: ["*"] });
-  await rotate(record.id, 0, await callerOf(db, secret.keyId));
+  await rotate(record.id, 0, await findTestCaller(db, secret.keyId));
   for (const [days, expected] of [
     [6.9, true],
     [7.1, false],

@@ -5,21 +5,21 @@ import { ASSET_STATUSES, DELETABLE_ASSET_STATUSES } from "@realtime-avatar/domai
 import { AVATAR_STATUSES } from "@realtime-avatar/domain/avatars/status";
 import { newId, type TenantId } from "@realtime-avatar/domain/id";
 import { serviceDatabase } from "@realtime-avatar/testing/fixture";
-import { eventsOf, ROOMY } from "@realtime-avatar/testing/postgres/jobs";
+import { ROOMY, readAuditTrail } from "@realtime-avatar/testing/postgres/jobs";
 import { random } from "@realtime-avatar/testing/random-bytes";
 import {
-  assetOf,
-  avatarOf,
-  callerOf,
-  claimOf,
+  assetJob,
+  findTestCaller,
   inStatus,
-  jobOf,
-  originOf,
-  preparationOf,
+  newClaim,
+  plannedAsset,
+  plannedAvatar,
+  preparationJob,
   seedAsset,
   seedAvatar,
   seedCaller,
   seedKey,
+  seedOrigin,
   seedTenant,
 } from "@realtime-avatar/testing/seeds";
 import { findAvatar, insertAvatar, updateAvatar } from "../avatars/avatars.ts";
@@ -41,18 +41,18 @@ const create = (
   caller: Caller,
   asset: AssetRecord,
   { quota = ROOMY, claim = null as Claim | null, hasJob = true } = {},
-) => insertAsset(db, { asset, job: hasJob ? jobOf(asset) : null, quota }, caller, originOf(caller), claim);
+) => insertAsset(db, { asset, job: hasJob ? assetJob(asset) : null, quota }, caller, seedOrigin(caller), claim);
 const upload = (caller: Caller): AssetRecord => ({
-  ...assetOf(caller, { status: "pending_upload", contentType: null, sizeBytes: null }),
+  ...plannedAsset(caller, { status: "pending_upload", contentType: null, sizeBytes: null }),
   reservedBytes: 500,
 });
 const remote = (caller: Caller): AssetRecord => ({ ...upload(caller), remoteUrl: "https://example.com/a.png" });
 const ANY = { versions: null };
 const remove = (caller: Caller, { id }: AssetRecord, provided: { versions: readonly string[] | null } = ANY) =>
-  deleteAsset(db, id, provided, caller, originOf(caller));
+  deleteAsset(db, id, provided, caller, seedOrigin(caller));
 const complete = (caller: Caller, asset: AssetRecord, claim: Claim | null = null) => {
-  const file = { contentType: "image/png", sizeBytes: 400, job: jobOf(asset) };
-  return completeAsset(db, asset.id, file, caller, originOf(caller), claim);
+  const file = { contentType: "image/png", sizeBytes: 400, job: assetJob(asset) };
+  return completeAsset(db, asset.id, file, caller, seedOrigin(caller), claim);
 };
 
 const meterOf = async ({ tenantId }: { tenantId: TenantId }, environment = "live") => {
@@ -69,12 +69,14 @@ const claimsOf = async ({ tenantId }: Caller) =>
 describe("the creation of an asset", () => {
   test("a creation, of an asset with a job: asset, job, event and counters", async () => {
     const caller = await seedCaller(db);
-    const asset = { ...assetOf(caller), originalFilename: "a.png", metadata: { a: 1 } };
-    const job = jobOf(asset);
-    expect(await insertAsset(db, { asset, job, quota: ROOMY }, caller, originOf(caller))).toEqual({ kind: "written" });
+    const asset = { ...plannedAsset(caller), originalFilename: "a.png", metadata: { a: 1 } };
+    const job = assetJob(asset);
+    expect(await insertAsset(db, { asset, job, quota: ROOMY }, caller, seedOrigin(caller))).toEqual({
+      kind: "written",
+    });
     expect(await findAsset(db, caller, asset.id)).toEqual(asset);
     expect(await jobsOf(asset)).toEqual([{ id: job.id, kind: "process_asset", generation: 1 }]);
-    expect(await eventsOf(db, asset)).toEqual([{ action: "asset.created", actor_id: caller.id }]);
+    expect(await readAuditTrail(db, asset)).toEqual([{ action: "asset.created", actor_id: caller.id }]);
     expect(await meterOf(caller)).toEqual({ assets: 1, bytes: 1000 });
   });
 
@@ -91,8 +93,8 @@ describe("the creation of an asset", () => {
 
   test("a creation, its caller changed: nothing written", async () => {
     const caller = await seedCaller(db);
-    const asset = assetOf(caller);
-    expect(await create({ ...caller, version: caller.version + 1 }, asset, { claim: claimOf("a") })).toEqual({
+    const asset = plannedAsset(caller);
+    expect(await create({ ...caller, version: caller.version + 1 }, asset, { claim: newClaim("a") })).toEqual({
       kind: "stale",
     });
     expect([await findAsset(db, caller, asset.id), await meterOf(caller), await claimsOf(caller)]).toEqual([
@@ -104,9 +106,9 @@ describe("the creation of an asset", () => {
 
   test("a creation, repeated with its Idempotency-Key: replayed", async () => {
     const caller = await seedCaller(db);
-    const [first, second] = [assetOf(caller), assetOf(caller)];
-    expect(await create(caller, first, { claim: claimOf("a", "first") })).toEqual({ kind: "written" });
-    const outcome = await create(caller, second, { claim: claimOf("a", "second") });
+    const [first, second] = [plannedAsset(caller), plannedAsset(caller)];
+    expect(await create(caller, first, { claim: newClaim("a", "first") })).toEqual({ kind: "written" });
+    const outcome = await create(caller, second, { claim: newClaim("a", "second") });
     expect(outcome).toMatchObject({ kind: "replayed", response: { location: "/api/v1/avatars/first" } });
     expect([await findAsset(db, caller, second.id), await jobsOf(second)]).toEqual([null, []]);
     expect(await meterOf(caller)).toEqual({ assets: 1, bytes: 1000 });
@@ -135,7 +137,7 @@ describe("the quota", () => {
     const caller = await seedCaller(db);
     const quota = { maxAssets: 2, maxBytes: 3000 };
     const over = { kind: "over_quota" } as const;
-    const sized = (sizeBytes: number) => assetOf(caller, { sizeBytes, reservedBytes: sizeBytes });
+    const sized = (sizeBytes: number) => plannedAsset(caller, { sizeBytes, reservedBytes: sizeBytes });
     expect(await hasAssetRoom(db, caller, quota, 3000)).toBe(true);
     expect(await hasAssetRoom(db, caller, quota, 3001)).toBe(false);
     expect(await create(caller, sized(3001), { quota })).toEqual(over);
@@ -143,14 +145,14 @@ describe("the quota", () => {
     expect(await create(caller, first, { quota })).toEqual({ kind: "written" });
     expect(await hasAssetRoom(db, caller, quota, 1000)).toBe(true);
     expect(await hasAssetRoom(db, caller, quota, 1001)).toBe(false);
-    expect(await create(caller, sized(1001), { quota, claim: claimOf("a") })).toEqual(over);
+    expect(await create(caller, sized(1001), { quota, claim: newClaim("a") })).toEqual(over);
     expect(await claimsOf(caller)).toBe(0);
-    expect(await create(caller, sized(1000), { quota, claim: claimOf("a") })).toEqual({ kind: "written" });
+    expect(await create(caller, sized(1000), { quota, claim: newClaim("a") })).toEqual({ kind: "written" });
     expect(await create(caller, sized(0), { quota })).toEqual(over);
     expect(await hasAssetRoom(db, caller, quota, 0)).toBe(false);
     expect(await meterOf(caller)).toEqual({ assets: 2, bytes: 3000 });
     // A replay needs no room, and a deletion makes room.
-    expect(await create(caller, sized(1000), { quota, claim: claimOf("a") })).toMatchObject({ kind: "replayed" });
+    expect(await create(caller, sized(1000), { quota, claim: newClaim("a") })).toMatchObject({ kind: "replayed" });
     expect(await remove(caller, first)).toMatchObject({ kind: "written" });
     expect(await create(caller, sized(2000), { quota })).toEqual({ kind: "written" });
   });
@@ -159,9 +161,9 @@ describe("the quota", () => {
     const caller = await seedCaller(db);
     const { secret } = await seedKey(db, caller.tenantId, { environment: "test", scopes: ["*"] });
     const quota = { maxAssets: 1, maxBytes: 1000 };
-    for (const one of [caller, await callerOf(db, secret.keyId), await seedCaller(db)]) {
-      expect(await create(one, assetOf(one), { quota })).toEqual({ kind: "written" });
-      expect(await create(one, assetOf(one), { quota })).toEqual({ kind: "over_quota" });
+    for (const one of [caller, await findTestCaller(db, secret.keyId), await seedCaller(db)]) {
+      expect(await create(one, plannedAsset(one), { quota })).toEqual({ kind: "written" });
+      expect(await create(one, plannedAsset(one), { quota })).toEqual({ kind: "over_quota" });
     }
   });
 
@@ -173,7 +175,10 @@ describe("the quota", () => {
       const caller = await seedCaller(db);
       const outcomes = await Promise.all(
         Array.from({ length: 20 }, (_, at) =>
-          create(caller, assetOf(caller), { quota: { maxAssets, maxBytes }, claim: at % 2 ? claimOf(`${at}`) : null }),
+          create(caller, plannedAsset(caller), {
+            quota: { maxAssets, maxBytes },
+            claim: at % 2 ? newClaim(`${at}`) : null,
+          }),
         ),
       );
       expect(outcomes.filter(({ kind }) => kind === "written")).toHaveLength(7);
@@ -210,7 +215,7 @@ describe("the completion of an upload", () => {
     expect(await meterOf(caller)).toEqual({ assets: 1, bytes: 400 });
     expect(await complete(caller, asset)).toEqual({ ...outcome, kind: "unchanged" } as never);
     expect(await jobsOf(asset)).toHaveLength(1);
-    expect((await eventsOf(db, asset)).map(({ action }) => action)).toEqual(["asset.created", "asset.uploaded"]);
+    expect((await readAuditTrail(db, asset)).map(({ action }) => action)).toEqual(["asset.created", "asset.uploaded"]);
   });
 
   test("a completion, repeated with its claim: replayed, and a claim is kept only for a write", async () => {
@@ -218,12 +223,12 @@ describe("the completion of an upload", () => {
     const [asset, imported] = [upload(caller), remote(caller)];
     await create(caller, asset, { hasJob: false });
     await create(caller, imported);
-    expect(await complete(caller, imported, claimOf("a"))).toMatchObject({ kind: "unchanged", asset: imported });
-    expect(await complete(caller, assetOf(caller), claimOf("a"))).toEqual({ kind: "not_found" });
-    expect(await complete({ ...caller, version: 9 }, asset, claimOf("a"))).toEqual({ kind: "stale" });
+    expect(await complete(caller, imported, newClaim("a"))).toMatchObject({ kind: "unchanged", asset: imported });
+    expect(await complete(caller, plannedAsset(caller), newClaim("a"))).toEqual({ kind: "not_found" });
+    expect(await complete({ ...caller, version: 9 }, asset, newClaim("a"))).toEqual({ kind: "stale" });
     expect(await claimsOf(caller)).toBe(0);
-    expect(await complete(caller, asset, claimOf("a", "x"))).toMatchObject({ kind: "written" });
-    expect(await complete(caller, asset, claimOf("a", "y"))).toEqual({
+    expect(await complete(caller, asset, newClaim("a", "x"))).toMatchObject({ kind: "written" });
+    expect(await complete(caller, asset, newClaim("a", "y"))).toEqual({
       kind: "replayed",
       response: expect.objectContaining({ status: 201, location: "/api/v1/avatars/x", etag: '"1"', sealedFor: null }),
     } as never);
@@ -235,7 +240,7 @@ describe("the completion of an upload", () => {
     const asset = upload(caller);
     await create(caller, asset, { hasJob: false });
     const { secret } = await seedKey(db, caller.tenantId, { environment: "test", scopes: ["*"] });
-    for (const stranger of [other, await callerOf(db, secret.keyId)]) {
+    for (const stranger of [other, await findTestCaller(db, secret.keyId)]) {
       expect(await complete(stranger, asset)).toEqual({ kind: "not_found" });
       expect(await remove(stranger, asset)).toEqual({ kind: "not_found" });
     }
@@ -260,14 +265,14 @@ describe("the deletion of an asset", () => {
       const caller = await seedCaller(db);
       const asset = await seedAsset(db, caller.tenantId, "live", "image", status);
       const other = await seedAsset(db, caller.tenantId);
-      const job = jobOf(asset);
+      const job = assetJob(asset);
       await db.client`insert into jobs (tenant_id, id, environment, kind, target_id, generation, run_at, created_at)
       values (${job.tenantId}, ${job.id}, 'live', ${job.kind}, ${asset.id}, 1, now() - interval '1 second', now())`;
       const outcome = await remove(caller, asset);
       expect(outcome).toMatchObject({ kind: "written", asset: { status: "deleted", error: null, version: 2 } });
       expect(await remove(caller, asset)).toEqual({ ...outcome, kind: "unchanged" } as never);
       expect([await jobsOf(asset), await meterOf(caller)]).toEqual([[], { assets: 1, bytes: 1000 }]);
-      expect(await eventsOf(db, asset)).toEqual([{ action: "asset.deleted", actor_id: caller.id }]);
+      expect(await readAuditTrail(db, asset)).toEqual([{ action: "asset.deleted", actor_id: caller.id }]);
       expect(await existingAssets(db, [asset, other])).toEqual([
         { tenantId: other.tenantId, id: other.id, status: "ready" },
       ]);
@@ -280,7 +285,7 @@ describe("the deletion of an asset", () => {
     expect(await remove(caller, asset, { versions: ["2"] })).toEqual({ kind: "unchanged", asset });
     expect(await remove({ ...caller, version: 9 }, asset)).toEqual({ kind: "stale" });
     expect(await remove(caller, asset, { versions: ["3", "1"] })).toMatchObject({ kind: "written" });
-    expect(await remove(caller, assetOf(caller))).toEqual({ kind: "not_found" });
+    expect(await remove(caller, plannedAsset(caller))).toEqual({ kind: "not_found" });
   });
 
   test("a deletion, an avatar referring to the asset: refused until that is deleted", async () => {
@@ -299,7 +304,7 @@ describe("the deletion of an asset", () => {
         update avatars set status = ${status}, source_asset_id = null, pending_source_asset_id = ${asset.id} where id = ${avatar.id}`;
       expect(await remove(caller, asset)).toEqual({ kind: "in_use" });
     }
-    await updateAvatar(db, avatar.id, { status: "deleted" }, inStatus("ready"), caller, originOf(caller));
+    await updateAvatar(db, avatar.id, { status: "deleted" }, inStatus("ready"), caller, seedOrigin(caller));
     expect(await remove(caller, asset)).toMatchObject({ kind: "written" });
   });
 });
@@ -318,8 +323,8 @@ test("a public file, looked up by its token: found while the asset is ready", as
 
 describe("an avatar and its source", () => {
   const outcomeOf = async (caller: Caller, sourceAssetId: string, claim: Claim | null = null) => {
-    const avatar = avatarOf(caller, { sourceAssetId });
-    return (await insertAvatar(db, avatar, preparationOf(avatar), caller, originOf(caller), claim)).kind;
+    const avatar = plannedAvatar(caller, { sourceAssetId });
+    return (await insertAvatar(db, avatar, preparationJob(avatar), caller, seedOrigin(caller), claim)).kind;
   };
 
   /** Every wrong asset, and the right ones, with the outcome. */
@@ -345,7 +350,7 @@ describe("an avatar and its source", () => {
     const caller = await seedCaller(db);
     const all = await cases(caller);
     for (const [id, outcome] of all) expect([id, await outcomeOf(caller, id)]).toEqual([id, outcome]);
-    const outcomes = await Promise.all(all.map(([id], at) => outcomeOf(caller, id, at % 2 ? claimOf(id) : null)));
+    const outcomes = await Promise.all(all.map(([id], at) => outcomeOf(caller, id, at % 2 ? newClaim(id) : null)));
     expect(outcomes).toEqual(all.map(([, outcome]) => outcome) as never);
     // Of the refused ones nothing is left, neither an event nor a claim.
     const refused = all.filter(([, outcome]) => outcome !== "written").map(([id]) => id);
@@ -364,12 +369,12 @@ describe("an avatar and its source", () => {
   test("an avatar, refused and repeated with its Idempotency-Key: created, then replayed", async () => {
     const caller = await seedCaller(db);
     const [wrong, right] = [newId("ast", new Date(), random), (await seedAsset(db, caller.tenantId)).id];
-    expect(await outcomeOf(caller, wrong, claimOf("a"))).toBe("asset_not_found");
-    expect(await outcomeOf(caller, right, claimOf("a"))).toBe("written");
+    expect(await outcomeOf(caller, wrong, newClaim("a"))).toBe("asset_not_found");
+    expect(await outcomeOf(caller, right, newClaim("a"))).toBe("written");
     // Whatever has become of the asset meanwhile.
     await db.client`update assets set status = 'deleted' where id = ${right}`;
-    expect(await outcomeOf(caller, right, claimOf("a"))).toBe("replayed");
-    expect(await outcomeOf(caller, wrong, claimOf("a"))).toBe("replayed");
+    expect(await outcomeOf(caller, right, newClaim("a"))).toBe("replayed");
+    expect(await outcomeOf(caller, wrong, newClaim("a"))).toBe("replayed");
   });
 
   test("an avatar, with another source: only a usable one; null clears it", async () => {
@@ -377,7 +382,7 @@ describe("an avatar and its source", () => {
     for (const [sourceAssetId, outcome] of await cases(caller)) {
       const avatar = await seedAvatar(db, caller);
       const change = (changes: object) =>
-        updateAvatar(db, avatar.id, changes, inStatus("draft"), caller, originOf(caller));
+        updateAvatar(db, avatar.id, changes, inStatus("draft"), caller, seedOrigin(caller));
       expect([sourceAssetId, (await change({ sourceAssetId, displayName: "y" })).kind]).toEqual([
         sourceAssetId,
         outcome,
@@ -396,7 +401,7 @@ describe("an avatar and its source", () => {
     const caller = await seedCaller(db);
     const avatar = await seedAvatar(db, caller);
     const change = (id: typeof avatar.id, versions: string[] | null) =>
-      updateAvatar(db, id, { sourceAssetId: "x" }, { ...inStatus("draft"), versions }, caller, originOf(caller));
+      updateAvatar(db, id, { sourceAssetId: "x" }, { ...inStatus("draft"), versions }, caller, seedOrigin(caller));
     expect(await change(newId("ava", new Date(), random), null)).toEqual({ kind: "not_found" });
     expect(await change(avatar.id, ["9"])).toEqual({ kind: "unchanged", avatar });
     expect(await change(avatar.id, null)).toEqual({ kind: "asset_not_found" });

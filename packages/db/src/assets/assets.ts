@@ -14,14 +14,14 @@ import type { Runner } from "../connection/batch.ts";
 import type { Db } from "../connection/pool.ts";
 import {
   type Claim,
-  kindOf,
-  outcomeOf,
+  requireKind,
   type StoredResponse,
   type WriteOutcome,
   type WriteOutcomeRow,
+  writeOutcome,
 } from "../idempotency/idempotency-keys.ts";
 import { batchedRead } from "../query/batched-read.ts";
-import { batchStatement, columnsOf, inputColumn, statement } from "../query/statement.ts";
+import { batchStatement, inputColumn, selectColumns, statement } from "../query/statement.ts";
 import { assetMeters, assets } from "../schema/assets.ts";
 import { type AssetRow, assetRow, toAsset } from "./record.ts";
 
@@ -48,7 +48,7 @@ export const insertAsset = async (
   const event = auditEvent("asset.created", asset, origin);
   const write = { caller, asset: assetRow(asset), job, auditEvent: event, claim, maxAssets, maxBytes };
   const [row] = await callCreate(db, write);
-  return row?.kind === "over_quota" ? { kind: "over_quota" } : outcomeOf(row as WriteOutcomeRow);
+  return row?.kind === "over_quota" ? { kind: "over_quota" } : writeOutcome(row as WriteOutcomeRow);
 };
 
 type AssetLookUp = AssetOwner & { id: AssetId };
@@ -57,7 +57,7 @@ export const ASSET_READS = batchedRead<AssetRow, AssetLookUp, AssetRecord>(
   "find_asset",
   ["tenantId", "environment", "id"],
   (inputs) => sql`
-    select position::integer as "position", ${columnsOf(assets)}
+    select position::integer as "position", ${selectColumns(assets)}
     from ${inputs}
     cross join lateral (
       select * from ${assets}
@@ -137,7 +137,7 @@ export const completeAsset = async (
   const { outcome, bodyHash, responseStatus, location, etag, responseBody, sealedFor, ...asset } = row as NonNullable<
     typeof row
   >;
-  const kind = kindOf(outcome, ["written", "unchanged", "replayed", "not_found", "stale"]);
+  const kind = requireKind(outcome, ["written", "unchanged", "replayed", "not_found", "stale"]);
   switch (kind) {
     case "written":
     case "unchanged":
@@ -175,14 +175,14 @@ export const deleteAsset = async (
   const event = auditEvent("asset.deleted", { tenantId, environment, id }, origin);
   const [row] = await callDelete(db, { caller, environment, id, versions, auditEvent: event });
   const { outcome, ...asset } = row as NonNullable<typeof row>;
-  const kind = kindOf(outcome, ["written", "unchanged", "in_use", "not_found", "stale"]);
+  const kind = requireKind(outcome, ["written", "unchanged", "in_use", "not_found", "stale"]);
   return kind === "written" || kind === "unchanged" ? { kind, asset: toAsset(asset as AssetRow) } : { kind };
 };
 
 const selectMeter = statement<{ assets: string; bytes: string }>(
   "find_asset_meter",
   sql`
-    select ${columnsOf({ assets: assetMeters.assets, bytes: assetMeters.bytes })} from ${assetMeters}
+    select ${selectColumns({ assets: assetMeters.assets, bytes: assetMeters.bytes })} from ${assetMeters}
     where ${assetMeters.tenantId} = ${sql.placeholder("tenantId")}
       and ${assetMeters.environment} = ${sql.placeholder("environment")}`,
 );

@@ -6,11 +6,11 @@ import { ASSET_KINDS } from "@realtime-avatar/domain/assets/limits";
 import { AssetPage } from "@realtime-avatar/domain/assets/schemas";
 import { ASSET_STATUSES } from "@realtime-avatar/domain/assets/status";
 import { newId } from "@realtime-avatar/domain/id";
-import { itemsOf, type WrittenPage } from "@realtime-avatar/domain/page";
+import { parseItems, type WrittenPage } from "@realtime-avatar/domain/page";
 import { validate } from "@realtime-avatar/domain/schema";
 import { serviceDatabase } from "@realtime-avatar/testing/fixture";
 import { random } from "@realtime-avatar/testing/random-bytes";
-import { assetOf, originOf, seedCaller } from "@realtime-avatar/testing/seeds";
+import { plannedAsset, seedCaller, seedOrigin } from "@realtime-avatar/testing/seeds";
 import { findAsset, insertAsset } from "./assets.ts";
 import { listAssets } from "./list.ts";
 
@@ -28,7 +28,7 @@ const pick = <Item>(items: readonly Item[], at: number): Item => items[at % item
 
 const check = (page: WrittenPage, shown: readonly AssetRecord[]): void => {
   expect(page.items).toBe(shown.map((asset) => JSON.stringify(presentAsset(asset, ORIGIN))).join());
-  expect(validate(AssetPage, { data: itemsOf(page), nextCursor: null })).toEqual([]);
+  expect(validate(AssetPage, { data: parseItems(page), nextCursor: null })).toEqual([]);
 };
 
 test("the list's JSON, of random assets: that of their records, and its pages end", async () => {
@@ -38,7 +38,7 @@ test("the list's JSON, of random assets: that of their records, and its pages en
     const now = new Date(Date.UTC(2026, 0, 1, 0, 0, 0, pick([0, 1, 10, 120, 999], at)) + at * 86_400_000);
     const status = pick(ASSET_STATUSES, at);
     const isKnown = at % 2 === 0 || status === "ready";
-    const asset = assetOf(caller, {
+    const asset = plannedAsset(caller, {
       id: newId("ast", now, random),
       kind: pick(ASSET_KINDS, at),
       status,
@@ -55,7 +55,7 @@ test("the list's JSON, of random assets: that of their records, and its pages en
       updatedAt: now,
     });
     const write = { asset, job: null, quota: { maxAssets: 100, maxBytes: 100 } };
-    expect(await insertAsset(db, write, caller, originOf(caller))).toEqual({ kind: "written" });
+    expect(await insertAsset(db, write, caller, seedOrigin(caller))).toEqual({ kind: "written" });
     expect(await findAsset(db, caller, asset.id)).toEqual(asset);
     all.unshift(asset);
   }
@@ -79,8 +79,8 @@ test("the list's JSON, of random assets: that of their records, and its pages en
     const found: unknown[] = [];
     for (let before: AssetRecord["id"] | null = null; ; ) {
       const some: WrittenPage = await listAssets(db, caller, { filters, before, limit: 7 }, ORIGIN);
-      expect(itemsOf(some).length).toBeLessThanOrEqual(7);
-      found.push(...itemsOf(some));
+      expect(parseItems(some).length).toBeLessThanOrEqual(7);
+      found.push(...parseItems(some));
       if (some.next === null) break;
       before = some.next as AssetRecord["id"];
     }

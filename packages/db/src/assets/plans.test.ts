@@ -14,17 +14,17 @@ import {
   rowId,
 } from "@realtime-avatar/testing/postgres/plans";
 import {
-  assetOf,
-  avatarOf,
-  claimOf,
+  assetJob,
   inStatus,
-  jobOf,
+  newClaim,
   newJobId,
   operatorOrigin,
-  originOf,
-  preparationOf,
+  plannedAsset,
+  plannedAvatar,
+  preparationJob,
   seedAsset,
   seedCaller,
+  seedOrigin,
 } from "@realtime-avatar/testing/seeds";
 import { insertAvatar, prepareAvatar, updateAvatar } from "../avatars/avatars.ts";
 import { findPreview, finishPreparation, knownPreparations, startPreparation } from "../avatars/preparations.ts";
@@ -85,9 +85,9 @@ const plansOf = async (work: () => Promise<unknown>): Promise<string[]> => {
   return plans;
 };
 const QUOTA = { maxAssets: 1e9, maxBytes: 1e12 };
-const insert = async (asset: AssetRecord = assetOf(caller), isClaimed = false) => {
-  const claim = isClaimed ? claimOf(asset.id) : null;
-  await insertAsset(db, { asset, job: jobOf(asset), quota: QUOTA }, caller, originOf(caller), claim);
+const insert = async (asset: AssetRecord = plannedAsset(caller), isClaimed = false) => {
+  const claim = isClaimed ? newClaim(asset.id) : null;
+  await insertAsset(db, { asset, job: assetJob(asset), quota: QUOTA }, caller, seedOrigin(caller), claim);
   return asset;
 };
 const seeded = () => seedAsset(database.db, caller.tenantId);
@@ -97,14 +97,14 @@ const createAvatars = async (count: number, isClaimed: boolean) => {
   const to = count === 1 ? db : inOneBatch(db);
   const outcomes = await Promise.all(
     sources.map((source) => {
-      const avatar = avatarOf(caller, { sourceAssetId: source.id });
+      const avatar = plannedAvatar(caller, { sourceAssetId: source.id });
       return insertAvatar(
         to,
         avatar,
-        preparationOf(avatar),
+        preparationJob(avatar),
         caller,
-        originOf(caller),
-        isClaimed ? claimOf(avatar.id) : null,
+        seedOrigin(caller),
+        isClaimed ? newClaim(avatar.id) : null,
       );
     }),
   );
@@ -118,26 +118,26 @@ const changeAvatar = async () => {
     changes,
     inStatus("draft"),
     caller,
-    originOf(caller),
+    seedOrigin(caller),
   );
 };
 
 /** An avatar that is served, whose preparation a worker holds. */
 const prepared = async () => {
   const avatar = await seedAvatarIn(db, caller, "ready", { sourceAssetId: (await seeded()).id });
-  await updateAvatar(db, avatar.id, { modelId: "y" }, inStatus("ready"), caller, originOf(caller));
+  await updateAvatar(db, avatar.id, { modelId: "y" }, inStatus("ready"), caller, seedOrigin(caller));
   return { avatar, job: await holdPreparation(db, avatar, "x") };
 };
 
 const cases: [string, () => Promise<unknown>, string[]][] = [
   ["creating an asset", () => insert(), ["asset_meters_tenant_id_environment_pk"]],
-  ["creating an asset with a claim", () => insert(assetOf(caller), true), []],
+  ["creating an asset with a claim", () => insert(plannedAsset(caller), true), []],
   [
     "completing an upload",
     async () => {
       const asset = await seedAsset(database.db, caller.tenantId, "live", "image", "pending_upload");
-      const file = { contentType: "image/png", sizeBytes: 1, job: jobOf(asset) };
-      expect(await completeAsset(db, asset.id, file, caller, originOf(caller), claimOf(asset.id))).toMatchObject({
+      const file = { contentType: "image/png", sizeBytes: 1, job: assetJob(asset) };
+      expect(await completeAsset(db, asset.id, file, caller, seedOrigin(caller), newClaim(asset.id))).toMatchObject({
         kind: "written",
       });
     },
@@ -145,7 +145,7 @@ const cases: [string, () => Promise<unknown>, string[]][] = [
   ],
   [
     "deleting an asset",
-    async () => deleteAsset(db, (await insert()).id, { versions: null }, caller, originOf(caller)),
+    async () => deleteAsset(db, (await insert()).id, { versions: null }, caller, seedOrigin(caller)),
     [
       "assets_tenant_id_id_pk",
       "avatars_source_asset_index",
@@ -180,7 +180,7 @@ const cases: [string, () => Promise<unknown>, string[]][] = [
       const asset = await insert();
       await database.db.client`update jobs set run_at = '2000-01-01' where target_id = ${asset.id}`;
       await database.db.client`delete from job_slots where started_at > now() - interval '10 minutes'`;
-      const job = { ...jobOf(asset), attempts: 1, runsAlone: false, lease: "x" };
+      const job = { ...assetJob(asset), attempts: 1, runsAlone: false, lease: "x" };
       await database.db.client`
         update jobs set lease = 'x', leased_until = now() + interval '1 minute', id = ${job.id} where target_id = ${asset.id}`;
       expect(await finishAsset(db, job, READY_ASSET, operatorOrigin())).toBe("finished");
@@ -196,7 +196,15 @@ const cases: [string, () => Promise<unknown>, string[]][] = [
     "preparing an avatar again",
     async () => {
       const { avatar } = await prepared();
-      const { kind } = await prepareAvatar(db, avatar.id, 3, newJobId(), caller, originOf(caller), claimOf(avatar.id));
+      const { kind } = await prepareAvatar(
+        db,
+        avatar.id,
+        3,
+        newJobId(),
+        caller,
+        seedOrigin(caller),
+        newClaim(avatar.id),
+      );
       expect(kind).toBe("written");
     },
     ["avatars_tenant_id_id_pk", "jobs_of_target_index"],

@@ -6,16 +6,16 @@ import { fileDatabase } from "@realtime-avatar/testing/fixture";
 import { jobClaim, READY_ASSET, ROOMY, withoutJobs } from "@realtime-avatar/testing/postgres/jobs";
 import { inTurn } from "@realtime-avatar/testing/postgres/waits";
 import {
-  assetOf,
-  avatarOf,
+  assetJob,
   inStatus,
-  jobOf,
   operatorOrigin,
-  originOf,
-  preparationOf,
+  plannedAsset,
+  plannedAvatar,
+  preparationJob,
   seedAsset,
   seedAvatar,
   seedCaller,
+  seedOrigin,
 } from "@realtime-avatar/testing/seeds";
 import { insertAvatar, updateAvatar } from "../avatars/avatars.ts";
 import type { Caller } from "../callers/callers.ts";
@@ -148,12 +148,12 @@ test("an asset, deleted and referred to at once: one of both", async () => {
     const asset = await seedAsset(db, caller.tenantId);
     const existing = await seedAvatar(db, caller);
     const create = () => {
-      const avatar = avatarOf(caller, { sourceAssetId: asset.id });
-      return insertAvatar(db, avatar, preparationOf(avatar), caller, originOf(caller));
+      const avatar = plannedAvatar(caller, { sourceAssetId: asset.id });
+      return insertAvatar(db, avatar, preparationJob(avatar), caller, seedOrigin(caller));
     };
     const source = { sourceAssetId: asset.id };
-    const change = () => updateAvatar(db, existing.id, source, inStatus("draft"), caller, originOf(caller));
-    const remove = () => deleteAsset(db, asset.id, { versions: null }, caller, originOf(caller));
+    const change = () => updateAvatar(db, existing.id, source, inStatus("draft"), caller, seedOrigin(caller));
+    const remove = () => deleteAsset(db, asset.id, { versions: null }, caller, seedOrigin(caller));
     // First each of the three once has the asset before the others. Then chance decides.
     const isForced = round < 3;
     const work: (() => Promise<{ kind: string }>)[] = isForced
@@ -179,10 +179,10 @@ test("the quota's counters, after every kind of write at once: what is stored", 
   const worker = async () => {
     for (let round = 0; round < (isLong ? 60 : 10); round++) {
       const caller = callers[round % 2] as Caller;
-      const asset = assetOf(caller, { reservedBytes: 100 });
-      await insertAsset(db, { asset, job: jobOf(asset), quota: ROOMY }, caller, originOf(caller));
+      const asset = plannedAsset(caller, { reservedBytes: 100 });
+      await insertAsset(db, { asset, job: assetJob(asset), quota: ROOMY }, caller, seedOrigin(caller));
       const job = await claimJob(db, jobClaim({ slots: 20 }));
-      const remove = deleteAsset(db, asset.id, { versions: null }, caller, originOf(caller));
+      const remove = deleteAsset(db, asset.id, { versions: null }, caller, seedOrigin(caller));
       if (job) {
         if (next() < 0.5) await startAsset(db, job);
         const failure = { error: "x", delaySeconds: 0, maxAttempts: 1 };
@@ -196,8 +196,8 @@ test("the quota's counters, after every kind of write at once: what is stored", 
           );
       }
       await remove;
-      const kept = assetOf(caller, { reservedBytes: 50 });
-      await insertAsset(db, { asset: kept, job: null, quota: ROOMY }, caller, originOf(caller));
+      const kept = plannedAsset(caller, { reservedBytes: 50 });
+      await insertAsset(db, { asset: kept, job: null, quota: ROOMY }, caller, seedOrigin(caller));
     }
   };
   await Promise.all([1, 2, 3, 4].map(worker));

@@ -7,17 +7,17 @@ import { inOneBatch } from "@realtime-avatar/testing/postgres/batching";
 import { jobClaim, READY_ASSET } from "@realtime-avatar/testing/postgres/jobs";
 import { whileExpiring, whileHeld } from "@realtime-avatar/testing/postgres/waits";
 import {
-  assetOf,
-  avatarOf,
-  claimOf,
+  assetJob,
   inStatus,
-  jobOf,
+  newClaim,
   operatorOrigin,
-  originOf,
-  preparationOf,
+  plannedAsset,
+  plannedAvatar,
+  preparationJob,
   seedAsset,
   seedAvatar,
   seedCaller,
+  seedOrigin,
 } from "@realtime-avatar/testing/seeds";
 import { insertAvatar, updateAvatar } from "../avatars/avatars.ts";
 import type { Caller } from "../callers/callers.ts";
@@ -51,11 +51,11 @@ const whileCallerExpires = <Result>(
 
 const QUOTA = { maxAssets: 10, maxBytes: 1e9 };
 const create = (caller: Caller, sourceAssetId: string, to = db) => {
-  const avatar = avatarOf(caller, { sourceAssetId });
-  return insertAvatar(to, avatar, preparationOf(avatar), caller, originOf(caller), claimOf(sourceAssetId));
+  const avatar = plannedAvatar(caller, { sourceAssetId });
+  return insertAvatar(to, avatar, preparationJob(avatar), caller, seedOrigin(caller), newClaim(sourceAssetId));
 };
 const remove = (caller: Caller, { id }: AssetRecord) =>
-  deleteAsset(db, id, { versions: null }, caller, originOf(caller));
+  deleteAsset(db, id, { versions: null }, caller, seedOrigin(caller));
 const seed = async () => {
   const caller = await seedCaller(db);
   return { caller, asset: await seedAsset(db, caller.tenantId) };
@@ -63,8 +63,8 @@ const seed = async () => {
 const seedJob = async () => {
   const caller = await seedCaller(db);
   await db.client`delete from jobs`;
-  const asset = assetOf(caller);
-  await insertAsset(db, { asset, job: jobOf(asset), quota: QUOTA }, caller, originOf(caller));
+  const asset = plannedAsset(caller);
+  await insertAsset(db, { asset, job: assetJob(asset), quota: QUOTA }, caller, seedOrigin(caller));
   return { caller, asset };
 };
 const claim = () => claimJob(db, jobClaim({ slots: 1 }));
@@ -92,7 +92,7 @@ describe("an avatar that waits for its source", () => {
     const change = { sourceAssetId: other.id };
     const changed = await whileWaiting(
       (client) => markDeleted(client, other),
-      () => updateAvatar(db, id, change, inStatus("draft"), caller, originOf(caller)),
+      () => updateAvatar(db, id, change, inStatus("draft"), caller, seedOrigin(caller)),
     );
     expect(changed).toEqual({ kind: "asset_not_usable" });
   });
@@ -113,7 +113,7 @@ describe("an avatar that waits for its source", () => {
     const work = () =>
       Promise.all([
         create(caller, asset.id),
-        updateAvatar(db, id, { sourceAssetId: asset.id }, inStatus("draft"), caller, originOf(caller)),
+        updateAvatar(db, id, { sourceAssetId: asset.id }, inStatus("draft"), caller, seedOrigin(caller)),
       ]);
     expect(await whileCallerExpires(caller, lock, work)).toEqual([{ kind: "stale" }, { kind: "stale" }]);
     expect(await db.client`select from idempotency_claims where tenant_id = ${caller.tenantId}`).toHaveLength(0);
@@ -139,7 +139,7 @@ describe("an avatar that waits for its source", () => {
     const { id } = await seedAvatar(db, caller);
     await whileWaiting(
       (client) => lockForDelete(client, asset),
-      () => updateAvatar(db, id, { sourceAssetId: asset.id }, inStatus("draft"), caller, originOf(caller)),
+      () => updateAvatar(db, id, { sourceAssetId: asset.id }, inStatus("draft"), caller, seedOrigin(caller)),
       async () => {
         expect(await db.client`select from avatars where id = ${id} for update skip locked`).toHaveLength(1);
       },
@@ -188,12 +188,15 @@ describe("a deletion that waits", () => {
   test("a deletion and a completion, the caller expired in the wait: stale", async () => {
     const caller = await seedCaller(db);
     const asset = await seedAsset(db, caller.tenantId, "live", "image", "pending_upload");
-    const file = { contentType: "image/png", sizeBytes: 1, job: jobOf(asset) };
+    const file = { contentType: "image/png", sizeBytes: 1, job: assetJob(asset) };
     const outcomes = await whileCallerExpires(
       caller,
       (client) => lockForDelete(client, asset),
       () =>
-        Promise.all([remove(caller, asset), completeAsset(db, asset.id, file, caller, originOf(caller), claimOf("a"))]),
+        Promise.all([
+          remove(caller, asset),
+          completeAsset(db, asset.id, file, caller, seedOrigin(caller), newClaim("a")),
+        ]),
     );
     expect(outcomes).toEqual([{ kind: "stale" }, { kind: "stale" }]);
     expect(await findAsset(db, caller, asset.id)).toEqual(asset);
@@ -221,10 +224,10 @@ describe("a deletion that waits", () => {
 describe("the creation of an asset that waits", () => {
   test("a creation, the quota reached in the wait: over quota, no claim kept", async () => {
     const { caller } = await seed();
-    const asset = assetOf(caller);
+    const asset = plannedAsset(caller);
     const outcome = await whileWaiting(
       (client) => client`update asset_meters set assets = 10 where tenant_id = ${caller.tenantId}`,
-      () => insertAsset(db, { asset, job: null, quota: QUOTA }, caller, originOf(caller), claimOf("a")),
+      () => insertAsset(db, { asset, job: null, quota: QUOTA }, caller, seedOrigin(caller), newClaim("a")),
     );
     expect(outcome).toEqual({ kind: "over_quota" });
     expect(await db.client`select from idempotency_claims where tenant_id = ${caller.tenantId}`).toHaveLength(0);
@@ -232,21 +235,21 @@ describe("the creation of an asset that waits", () => {
 
   test("a creation, the tenant's first meter written in the wait: counts beside it", async () => {
     const caller = await seedCaller(db);
-    const asset = assetOf(caller);
+    const asset = plannedAsset(caller);
     const outcome = await whileWaiting(
       (client) => client`insert into asset_meters values (${caller.tenantId}, 'live', 10, 0)`,
-      () => insertAsset(db, { asset, job: null, quota: QUOTA }, caller, originOf(caller)),
+      () => insertAsset(db, { asset, job: null, quota: QUOTA }, caller, seedOrigin(caller)),
     );
     expect(outcome).toEqual({ kind: "over_quota" });
   });
 
   test("a creation, its caller expired in the wait: stale", async () => {
     const { caller } = await seed();
-    const asset = assetOf(caller);
+    const asset = plannedAsset(caller);
     const outcome = await whileCallerExpires(
       caller,
       (client) => client`update asset_meters set bytes = bytes where tenant_id = ${caller.tenantId}`,
-      () => insertAsset(db, { asset, job: null, quota: QUOTA }, caller, originOf(caller), claimOf("a")),
+      () => insertAsset(db, { asset, job: null, quota: QUOTA }, caller, seedOrigin(caller), newClaim("a")),
     );
     expect(outcome).toEqual({ kind: "stale" });
     const [meter] = await db.client`select assets::integer from asset_meters where tenant_id = ${caller.tenantId}`;
@@ -266,8 +269,8 @@ describe("the claim of a job", () => {
     expect(none).toBeNull();
     const job = (await claim()) as ClaimedJob;
     await finishAsset(db, job, READY_ASSET, operatorOrigin());
-    const asset = assetOf(caller);
-    await insertAsset(db, { asset, job: jobOf(asset), quota: QUOTA }, caller, originOf(caller));
+    const asset = plannedAsset(caller);
+    await insertAsset(db, { asset, job: assetJob(asset), quota: QUOTA }, caller, seedOrigin(caller));
     const still = await besides(
       (client) => client`select from job_slots where tenant_id = ${tenantId} for update`,
       () => claim(),

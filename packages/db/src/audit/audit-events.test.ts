@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { fileDatabase } from "@realtime-avatar/testing/fixture";
-import { operatorOrigin, originOf, seedCaller } from "@realtime-avatar/testing/seeds";
+import { operatorOrigin, seedCaller, seedOrigin } from "@realtime-avatar/testing/seeds";
 import { auditEvent } from "./audit-events.ts";
 
 const { db } = await fileDatabase();
@@ -8,7 +8,7 @@ const { db } = await fileDatabase();
 test("auditEvent, of a key and of the operator: the actor with its credential, or neither", async () => {
   const caller = await seedCaller(db);
   const target = { tenantId: caller.tenantId, environment: "test", id: "key_x" } as const;
-  const origin = originOf(caller);
+  const origin = seedOrigin(caller);
   expect(auditEvent("api_key.updated", target, origin, ["name"])).toEqual({
     tenantId: caller.tenantId,
     id: expect.stringMatching(/^aud_/),

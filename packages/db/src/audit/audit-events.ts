@@ -7,8 +7,8 @@ import { type Column, type SQL, sql } from "drizzle-orm";
 import type { AnyCaller } from "../callers/callers.ts";
 import type { Db } from "../connection/pool.ts";
 import { listJson, nullable, objectJson, plainJson, rawJson, textJson, timeJson } from "../query/json-text.ts";
-import { boundedPage, COUNTED, listStatements, NONE, type pageOf } from "../query/list.ts";
-import { inputColumn, newestOf } from "../query/statement.ts";
+import { boundedPage, COUNTED, listStatements, NONE, type pageStatement } from "../query/list.ts";
+import { inputColumn, newestRows } from "../query/statement.ts";
 import { auditEvents } from "../schema/audit.ts";
 import { objectName } from "../schema/names.ts";
 
@@ -113,7 +113,7 @@ const indexFor = ({ environment, targetId, actorId, actorKeyId, action }: PageQu
   return environment === "test" ? "environment" : null;
 };
 
-const select = (shape: typeof pageOf, indexName: IndexName | null, filters: readonly Filter[]): SQL => {
+const select = (shape: typeof pageStatement, indexName: IndexName | null, filters: readonly Filter[]): SQL => {
   const index = indexName && INDEXES[indexName];
   const conditions = filters
     .filter((filter) => auditEvents[filter] !== index?.column)
@@ -122,7 +122,7 @@ const select = (shape: typeof pageOf, indexName: IndexName | null, filters: read
     ...(index ? [[index.column, index.value] as const] : []),
     [auditEvents.tenantId, inputColumn("tenantId")] as const,
   ];
-  const { where, orderBy } = newestOf(columns, auditEvents.id, inputColumn("before"), inputColumn("first"));
+  const { where, orderBy } = newestRows(columns, auditEvents.id, inputColumn("before"), inputColumn("first"));
   const read = { where: sql`${where} and ${index?.predicate ?? sql`true`}`, orderBy };
   const list = { table: auditEvents, id: auditEvents.id, item: ITEM };
   return boundedPage(list, read, [IS_VISIBLE, ...conditions], { shape });

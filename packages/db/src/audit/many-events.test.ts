@@ -1,7 +1,7 @@
 /** The lists that show names, of a tenant with 1,000,000 audit events, 100,000 keys and 100,000 sessions (LONG=1: all of them). */
 import { describe, expect, test } from "bun:test";
 import { firstIdAt, newId } from "@realtime-avatar/domain/id";
-import { itemsOf, type WrittenPage } from "@realtime-avatar/domain/page";
+import { parseItems, type WrittenPage } from "@realtime-avatar/domain/page";
 import { session } from "@realtime-avatar/testing/database";
 import { fileDatabase, fixture } from "@realtime-avatar/testing/fixture";
 import { random } from "@realtime-avatar/testing/random-bytes";
@@ -110,7 +110,7 @@ await seed();
 describe("a page of a large list", () => {
   test.each(CASES)("%s, with names: a bounded part of the tables is read", async (name, read, rows) => {
     blocks = 0;
-    expect(itemsOf(await read(counting))).toHaveLength(rows);
+    expect(parseItems(await read(counting))).toHaveLength(rows);
     // 100 rows with three names each are some 3,000 blocks of the cache; 5,000 rows that a filter leaves out, as many.
     expect([name, blocks < 6000]).toEqual([name, true]);
   });

@@ -6,13 +6,13 @@ import { serviceDatabase } from "@realtime-avatar/testing/fixture";
 import { whileHeld } from "@realtime-avatar/testing/postgres/waits";
 import { random } from "@realtime-avatar/testing/random-bytes";
 import {
-  avatarOf,
   inStatus,
   newJobId,
-  originOf,
+  plannedAvatar,
   seedAsset,
   seedAvatar,
   seedCaller,
+  seedOrigin,
 } from "@realtime-avatar/testing/seeds";
 import type { Caller } from "../callers/callers.ts";
 import { type AvatarChanges, findAvatar, updateAvatar } from "./avatars.ts";
@@ -21,7 +21,7 @@ const database = await serviceDatabase();
 const { db } = database;
 
 const update = (avatar: AvatarRecord, changes: AvatarChanges, caller: Caller, to = db) =>
-  updateAvatar(to, avatar.id, changes, inStatus("draft", "ready", "failed"), caller, originOf(caller));
+  updateAvatar(to, avatar.id, changes, inStatus("draft", "ready", "failed"), caller, seedOrigin(caller));
 const eventsOf = (avatar: AvatarRecord) => db.client`
   select action, changed_fields, actor_id, created_at from audit_events where target_id = ${avatar.id} order by id`;
 
@@ -65,7 +65,7 @@ describe("updateAvatar", () => {
       modelId: "model",
       displayName: "y",
     } as const;
-    const origin = { ...originOf(caller), now: new Date(avatar.createdAt.getTime() + 1000) };
+    const origin = { ...seedOrigin(caller), now: new Date(avatar.createdAt.getTime() + 1000) };
     const outcome = await updateAvatar(db, avatar.id, changes, inStatus("draft"), caller, origin);
     // The source is prepared.
     const expected = {
@@ -113,7 +113,7 @@ describe("updateAvatar", () => {
     const caller = await seedCaller(db);
     const avatar = await seedAvatar(db, caller);
     const accepted = { ...provided, jobId: newJobId() };
-    const outcome = await updateAvatar(db, avatar.id, { displayName: "y" }, accepted, caller, originOf(caller));
+    const outcome = await updateAvatar(db, avatar.id, { displayName: "y" }, accepted, caller, seedOrigin(caller));
     expect(outcome).toEqual({ kind: "unchanged", avatar });
     expect(await eventsOf(avatar)).toHaveLength(1);
   });
@@ -124,7 +124,7 @@ describe("updateAvatar", () => {
     const notFound = { kind: "not_found" } as const;
     expect(await update(avatar, { displayName: "y" }, stranger)).toEqual(notFound);
     expect(await update(avatar, { displayName: "y" }, { ...caller, environment: "test" })).toEqual(notFound);
-    expect(await update(avatarOf(caller), { displayName: "y" }, caller)).toEqual(notFound);
+    expect(await update(plannedAvatar(caller), { displayName: "y" }, caller)).toEqual(notFound);
     expect(await findAvatar(db, caller, avatar.id)).toEqual(avatar);
   });
 
@@ -142,7 +142,7 @@ describe("updateAvatar", () => {
     const provided = { ...inStatus("draft"), versions: ["1"] };
     const outcomes = await Promise.all(
       Array.from({ length: 8 }, (_, index) =>
-        updateAvatar(db, avatar.id, { displayName: `y ${index}` }, provided, caller, originOf(caller)),
+        updateAvatar(db, avatar.id, { displayName: `y ${index}` }, provided, caller, seedOrigin(caller)),
       ),
     );
     expect(outcomes.filter(({ kind }) => kind === "written")).toHaveLength(1);

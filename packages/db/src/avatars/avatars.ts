@@ -19,9 +19,9 @@ import { auditEvent, type Origin } from "../audit/audit-events.ts";
 import type { AnyCaller } from "../callers/callers.ts";
 import type { Db } from "../connection/pool.ts";
 import { batchedCreate, type Create, type CreateOutcome } from "../idempotency/batched-write.ts";
-import { type Claim, kindOf, type StoredResponse } from "../idempotency/idempotency-keys.ts";
+import { type Claim, requireKind, type StoredResponse } from "../idempotency/idempotency-keys.ts";
 import { batchedRead } from "../query/batched-read.ts";
-import { columnsOf, inputColumn } from "../query/statement.ts";
+import { inputColumn, selectColumns } from "../query/statement.ts";
 import { avatars } from "../schema/avatars.ts";
 import { type AvatarRow, avatarRow, toAvatar } from "./record.ts";
 
@@ -65,7 +65,7 @@ const READS = batchedRead<AvatarRow, AvatarLookUp, AvatarRecord>(
   "find_avatar",
   ["tenantId", "environment", "id"],
   (inputs) => sql`
-    select position::integer as "position", ${columnsOf(avatars)}
+    select position::integer as "position", ${selectColumns(avatars)}
     from ${inputs}
     cross join lateral (
       select * from ${avatars}
@@ -152,7 +152,7 @@ export const updateAvatar = async (
     auditEvent: auditEvent(action, { tenantId, environment, id }, origin),
   });
   const { kind: name, ...avatar } = row as UpdateAvatarRow;
-  const kind = kindOf(name, ["written", "unchanged", "not_found", "stale", ...SOURCE_REFUSALS]);
+  const kind = requireKind(name, ["written", "unchanged", "not_found", "stale", ...SOURCE_REFUSALS]);
   const isFound = kind === "written" || kind === "unchanged";
   return isFound ? { kind, avatar: toAvatar(avatar as AvatarRow) } : { kind };
 };
@@ -197,7 +197,7 @@ export const prepareAvatar = async (
   });
   const { outcome, bodyHash, responseStatus, location, etag, responseBody, sealedFor, ...avatar } =
     row as PrepareAvatarRow;
-  const kind = kindOf(outcome, ["written", "unchanged", "no_source", "not_found", "stale", "replayed"]);
+  const kind = requireKind(outcome, ["written", "unchanged", "no_source", "not_found", "stale", "replayed"]);
   if (kind === "replayed") {
     const response = { bodyHash, status: responseStatus, location, etag, responseBody, sealedFor };
     return { kind, response: response as StoredResponse };

@@ -8,7 +8,7 @@ import { type SQL, sql } from "drizzle-orm";
 import type { BatchKind } from "../connection/batch.ts";
 import type { Db } from "../connection/pool.ts";
 import { nullable, objectJson, plainJson, rawJson, textJson, timeJson } from "../query/json-text.ts";
-import { type Columns, countOf, LIMIT, newestPage, pageOf, pageReader, rangesPage } from "../query/list.ts";
+import { type Columns, LIMIT, newestPage, pageReader, pageStatement, rangesPage, selectCount } from "../query/list.ts";
 import {
   isSearch,
   nameMatches,
@@ -19,7 +19,7 @@ import {
   searchInputs,
   searchTables,
 } from "../query/search.ts";
-import { inputColumn, newestOf } from "../query/statement.ts";
+import { inputColumn, newestRows } from "../query/statement.ts";
 import { avatars } from "../schema/avatars.ts";
 import type { AvatarOwner } from "./avatars.ts";
 
@@ -69,11 +69,11 @@ const IS_NOT_DELETED = sql`${avatars.status} <> 'deleted'`;
 /** The two statements of a choice of filters: for a page, and for the number of avatars. */
 type Form<Query extends object> = { page: BatchKind<Query, WrittenPage>; count: BatchKind<Query, Total> };
 const formOf = <Query extends object>(
-  select: (shape: typeof pageOf) => SQL,
+  select: (shape: typeof pageStatement) => SQL,
   names: readonly (keyof Query & string)[],
 ): Form<Query> => ({
-  page: pageReader<Query>("list_avatars", select(pageOf), names),
-  count: pageReader<Query, Total>("count_avatars", select(countOf), names),
+  page: pageReader<Query>("list_avatars", select(pageStatement), names),
+  count: pageReader<Query, Total>("count_avatars", select(selectCount), names),
 });
 
 /** Without filters: `avatars_newest_index`, which leaves deleted avatars out. */
@@ -91,9 +91,9 @@ const searchedPage = (
   columns: Columns,
   parts: Pick<Search, "isListed" | "ranges">,
   condition: SQL,
-  shape: typeof pageOf,
+  shape: typeof pageStatement,
 ): SQL => {
-  const { where, orderBy } = newestOf(columns, avatars.id, inputColumn("before"), inputColumn("first"));
+  const { where, orderBy } = newestRows(columns, avatars.id, inputColumn("before"), inputColumn("first"));
   const list = { ...LIST, tenantId: avatars.tenantId, name: avatars.displayName };
   const search = {
     ...parts,

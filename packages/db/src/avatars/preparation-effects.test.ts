@@ -5,7 +5,7 @@ import { CHANGE_EFFECTS, type Effect, type PreparationChange } from "@realtime-a
 import { AVATAR_STATUSES, type AvatarStatus } from "@realtime-avatar/domain/avatars/status";
 import { holdPreparation, readyResult, seedAvatarIn } from "@realtime-avatar/testing/avatars/preparations";
 import { fileDatabase } from "@realtime-avatar/testing/fixture";
-import { inStatus, newJobId, operatorOrigin, originOf, seedAsset, seedCaller } from "@realtime-avatar/testing/seeds";
+import { inStatus, newJobId, operatorOrigin, seedAsset, seedCaller, seedOrigin } from "@realtime-avatar/testing/seeds";
 import { deleteAsset } from "../assets/assets.ts";
 import { findAvatar, prepareAvatar, updateAvatar } from "./avatars.ts";
 import { finishPreparation } from "./preparations.ts";
@@ -28,9 +28,9 @@ const lastEvent = async ({ id }: AvatarRecord) => {
   return { ...row };
 };
 const update = (avatar: AvatarRecord, changes: Parameters<typeof updateAvatar>[2], jobId = newJobId()) =>
-  updateAvatar(db, avatar.id, changes, { ...inStatus(...AVATAR_STATUSES), jobId }, caller, originOf(caller));
+  updateAvatar(db, avatar.id, changes, { ...inStatus(...AVATAR_STATUSES), jobId }, caller, seedOrigin(caller));
 const prepare = (avatar: AvatarRecord, jobId = newJobId()) =>
-  prepareAvatar(db, avatar.id, avatar.version, jobId, caller, originOf(caller));
+  prepareAvatar(db, avatar.id, avatar.version, jobId, caller, seedOrigin(caller));
 const applyChange = (avatar: AvatarRecord, change: PreparationChange, jobId = newJobId()) => {
   if (change === "prepare") return prepare(avatar, jobId);
   const values = {
@@ -131,11 +131,11 @@ describe("a change that starts no preparation", () => {
     expect(await prepare({ ...avatar, version: avatar.version + 1 })).toEqual({ kind: "unchanged", avatar });
     expect(await prepare({ ...avatar, id: "ava_01h455vb4pex5vsknk084sn02q" })).toEqual({ kind: "not_found" });
     const stranger = await seedCaller(db);
-    expect(await prepareAvatar(db, avatar.id, avatar.version, newJobId(), stranger, originOf(stranger))).toEqual({
+    expect(await prepareAvatar(db, avatar.id, avatar.version, newJobId(), stranger, seedOrigin(stranger))).toEqual({
       kind: "not_found",
     });
     await db.client`update api_keys set revoked_at = now() where id = ${stranger.id}`;
-    expect(await prepareAvatar(db, avatar.id, avatar.version, newJobId(), stranger, originOf(stranger))).toEqual({
+    expect(await prepareAvatar(db, avatar.id, avatar.version, newJobId(), stranger, seedOrigin(stranger))).toEqual({
       kind: "stale",
     });
     expect(await jobsOf(avatar)).toEqual([]);
@@ -237,7 +237,7 @@ describe("the swap of a source", () => {
   test("a swap, its asset deleted: refused until the swap is taken back", async () => {
     const avatar = await seed("ready");
     const asset = await seedAsset(db, caller.tenantId);
-    const remove = async () => (await deleteAsset(db, asset.id, { versions: null }, caller, originOf(caller))).kind;
+    const remove = async () => (await deleteAsset(db, asset.id, { versions: null }, caller, seedOrigin(caller))).kind;
     await update(avatar, { sourceAssetId: asset.id });
     expect(await remove()).toBe("in_use");
     await update(avatar, { sourceAssetId: served });

@@ -13,15 +13,15 @@ import { fileDatabase } from "@realtime-avatar/testing/fixture";
 import { jobClaim, withoutJobs } from "@realtime-avatar/testing/postgres/jobs";
 import { inTurn, whileHeld } from "@realtime-avatar/testing/postgres/waits";
 import {
-  avatarOf,
   inStatus,
   newJobId,
   operatorOrigin,
-  originOf,
-  preparationOf,
+  plannedAvatar,
+  preparationJob,
   seedAsset,
   seedAvatar,
   seedCaller,
+  seedOrigin,
 } from "@realtime-avatar/testing/seeds";
 import { deleteAsset } from "../assets/assets.ts";
 import type { Caller } from "../callers/callers.ts";
@@ -38,7 +38,7 @@ withoutJobs(db);
 
 const find = async (caller: Caller, { id }: AvatarRecord) => (await findAvatar(db, caller, id)) as AvatarRecord;
 const update = (caller: Caller, { id }: AvatarRecord, changes: Parameters<typeof updateAvatar>[2]) =>
-  updateAvatar(db, id, changes, inStatus(...ANY_STATUS), caller, originOf(caller));
+  updateAvatar(db, id, changes, inStatus(...ANY_STATUS), caller, seedOrigin(caller));
 const jobsOf = async ({ id }: AvatarRecord) =>
   db.client<{ generation: number }[]>`select generation from jobs where target_id = ${id}`;
 const lockAvatar =
@@ -141,7 +141,7 @@ test("several requests to prepare, at once: one written, one job", async () => {
     const avatar = await seedAvatarIn(db, caller, status, { sourceAssetId });
     const outcomes = await Promise.all(
       Array.from({ length: 4 }, () =>
-        prepareAvatar(db, avatar.id, avatar.version, newJobId(), caller, originOf(caller)),
+        prepareAvatar(db, avatar.id, avatar.version, newJobId(), caller, seedOrigin(caller)),
       ),
     );
     expect(outcomes.map(({ kind }) => kind).sort()).toEqual(["unchanged", "unchanged", "unchanged", "written"]);
@@ -160,10 +160,10 @@ test("an asset, deleted and served or prepared at once: one of both", async () =
     const lockAsset = ({ client }: TestDb) => client`select from assets where id = ${asset.id} for update`;
     const outcomes = await atOnce<string>(round, lockAsset, [
       async () => (await update(caller, ready, { sourceAssetId: asset.id })).kind,
-      async () => (await deleteAsset(db, asset.id, { versions: null }, caller, originOf(caller))).kind,
+      async () => (await deleteAsset(db, asset.id, { versions: null }, caller, seedOrigin(caller))).kind,
       async () => {
-        const avatar = avatarOf(caller, { sourceAssetId: asset.id });
-        return (await insertAvatar(db, avatar, preparationOf(avatar), caller, originOf(caller))).kind;
+        const avatar = plannedAvatar(caller, { sourceAssetId: asset.id });
+        return (await insertAvatar(db, avatar, preparationJob(avatar), caller, seedOrigin(caller))).kind;
       },
     ]);
     for (const kind of outcomes) seen.add(kind);
@@ -207,7 +207,7 @@ test("workers, changes and deletions, at random: every avatar comes to rest", as
       else if (choice < 28) await update(caller, avatar, { modelId: `m ${next(3)}` });
       else {
         const { version } = await find(caller, avatar);
-        await prepareAvatar(db, avatar.id, version, newJobId(), caller, originOf(caller));
+        await prepareAvatar(db, avatar.id, version, newJobId(), caller, seedOrigin(caller));
       }
     }
   };

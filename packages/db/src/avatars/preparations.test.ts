@@ -7,25 +7,25 @@ import { FAILED_RESULT, readyResult, seedAvatarIn } from "@realtime-avatar/testi
 import { serviceDatabase } from "@realtime-avatar/testing/fixture";
 import {
   claimedJob,
-  eventsOf,
   jobClaim,
   jobsLeft,
+  readAuditTrail,
   takenSlots,
   withoutJobs,
 } from "@realtime-avatar/testing/postgres/jobs";
 import {
-  avatarOf,
-  callerOf,
-  claimOf,
+  findTestCaller,
   inStatus,
+  newClaim,
   newJobId,
   operatorOrigin,
-  originOf,
-  preparationOf,
+  plannedAvatar,
+  preparationJob,
   seedAsset,
   seedAvatar,
   seedCaller,
   seedKey,
+  seedOrigin,
   seedTenant,
 } from "@realtime-avatar/testing/seeds";
 import type { Caller } from "../callers/callers.ts";
@@ -48,7 +48,7 @@ const claimed = () => claimedJob(db);
 const find = async ({ id }: AvatarRecord, by = caller) => (await findAvatar(db, by, id)) as AvatarRecord;
 const remove = async ({ id }: AvatarRecord) => {
   const from = inStatus("draft", "preprocessing", "ready", "failed", "disabled");
-  expect((await updateAvatar(db, id, { status: "deleted" }, from, caller, originOf(caller))).kind).toBe("written");
+  expect((await updateAvatar(db, id, { status: "deleted" }, from, caller, seedOrigin(caller))).kind).toBe("written");
 };
 const finish = (job: ClaimedJob, result: PreparationResult = readyResult(job.generation)) =>
   finishPreparation(db, job, result, operatorOrigin());
@@ -67,7 +67,7 @@ describe("a preparation", () => {
     const expected = { ...avatar, ...result, status: "ready", cacheVersion: 1, version: 2, updatedAt: origin.now };
     expect(await find(avatar)).toEqual(expected as AvatarRecord);
     expect([await jobsLeft(db), await takenSlots(db)]).toEqual([0, 0]);
-    expect(await eventsOf(db, avatar)).toEqual([
+    expect(await readAuditTrail(db, avatar)).toEqual([
       { action: "avatar.created", actor_id: caller.id },
       { action: "avatar.prepared", actor_id: null },
     ]);
@@ -83,8 +83,8 @@ describe("a preparation", () => {
     const { kind: _, ...said } = FAILED_RESULT;
     const failed = await find(avatar);
     expect(failed).toEqual({ ...avatar, ...said, status: "failed", version: 2, updatedAt: failed.updatedAt });
-    expect((await eventsOf(db, avatar)).at(-1)).toEqual({ action: "avatar.preparation_failed", actor_id: null });
-    const again = await prepareAvatar(db, avatar.id, 2, newJobId(), caller, originOf(caller));
+    expect((await readAuditTrail(db, avatar)).at(-1)).toEqual({ action: "avatar.preparation_failed", actor_id: null });
+    const again = await prepareAvatar(db, avatar.id, 2, newJobId(), caller, seedOrigin(caller));
     expect(again).toMatchObject({ kind: "written", avatar: { status: "preprocessing", error: null, checks: [] } });
     expect(await finish(await claimed())).toBe("finished");
     expect(await find(avatar)).toMatchObject({ status: "ready", error: null, generation: 2, cacheVersion: 1 });
@@ -98,7 +98,7 @@ describe("a preparation", () => {
       const avatar = await seedAvatarIn(db, caller, status, { sourceAssetId: asset.id });
       const other = await seedAsset(db, caller.tenantId);
       const change = { sourceAssetId: other.id };
-      await updateAvatar(db, avatar.id, change, inStatus(status), caller, originOf(caller));
+      await updateAvatar(db, avatar.id, change, inStatus(status), caller, seedOrigin(caller));
       const job = await claimed();
       expect(await startPreparation(db, job)).toMatchObject({ sourceAssetId: other.id, asset: other });
       expect(await finish(job, FAILED_RESULT)).toBe("finished");
@@ -146,7 +146,7 @@ describe("a job that comes too late", () => {
   test.each(ends)("a late job of an older generation, %s: no effect", async (_, end, outcome) => {
     const { avatar } = await seed();
     const job = await claimed();
-    await updateAvatar(db, avatar.id, { modelId: "y" }, inStatus("preprocessing"), caller, originOf(caller));
+    await updateAvatar(db, avatar.id, { modelId: "y" }, inStatus("preprocessing"), caller, seedOrigin(caller));
     const newer = await find(avatar);
     expect(newer).toMatchObject({ generation: 2, status: "preprocessing" });
     expect(await end(job)).toEqual(outcome);
@@ -245,7 +245,7 @@ describe("a test asset", () => {
   const SOURCE = "ast_test_no_face";
   const testCaller = async () => {
     const { secret } = await seedKey(db, await seedTenant(db), { environment: "test", scopes: ["*"] });
-    return callerOf(db, secret.keyId);
+    return findTestCaller(db, secret.keyId);
   };
 
   test("a test asset, for image and video in test: prepared", async () => {
@@ -256,7 +256,7 @@ describe("a test asset", () => {
       expect(await startPreparation(db, job)).toEqual({ kind: "started", avatar, sourceAssetId: SOURCE, asset: null });
       expect(await finish(job)).toBe("finished");
       const change = { sourceAssetId: "ast_test_ready" };
-      const changed = await updateAvatar(db, avatar.id, change, inStatus("ready"), by, originOf(by));
+      const changed = await updateAvatar(db, avatar.id, change, inStatus("ready"), by, seedOrigin(by));
       expect(changed).toMatchObject({ kind: "written", avatar: { pendingSourceAssetId: "ast_test_ready" } });
       expect(await finish(await claimed())).toBe("finished");
       expect(await find(avatar, by)).toMatchObject({ sourceAssetId: "ast_test_ready", cacheVersion: 2 });
@@ -264,11 +264,11 @@ describe("a test asset", () => {
   });
 
   test.each([SOURCE, "ast_testing", "ast_test"])("a test asset's id, %s in live: not found", async (sourceAssetId) => {
-    const avatar = avatarOf(caller, { sourceAssetId });
-    const outcome = await insertAvatar(db, avatar, preparationOf(avatar), caller, originOf(caller));
+    const avatar = plannedAvatar(caller, { sourceAssetId });
+    const outcome = await insertAvatar(db, avatar, preparationJob(avatar), caller, seedOrigin(caller));
     expect(outcome).toEqual({ kind: "asset_not_found" });
     const draft = await seedAvatar(db, caller);
-    const changed = await updateAvatar(db, draft.id, { sourceAssetId }, inStatus("draft"), caller, originOf(caller));
+    const changed = await updateAvatar(db, draft.id, { sourceAssetId }, inStatus("draft"), caller, seedOrigin(caller));
     expect(changed).toEqual({ kind: "asset_not_found" });
     expect(await jobsLeft(db)).toBe(0);
   });
@@ -277,8 +277,8 @@ describe("a test asset", () => {
     "an id, %s in test: not a test asset",
     async (sourceAssetId) => {
       const by = await testCaller();
-      const avatar = avatarOf(by, { sourceAssetId });
-      const outcome = await insertAvatar(db, avatar, preparationOf(avatar), by, originOf(by));
+      const avatar = plannedAvatar(by, { sourceAssetId });
+      const outcome = await insertAvatar(db, avatar, preparationJob(avatar), by, seedOrigin(by));
       expect(outcome).toEqual({ kind: "asset_not_found" });
     },
   );
@@ -302,7 +302,7 @@ describe("the retry of a preparation", () => {
     const error = "The avatar could not be prepared, for a reason that is not in its source. Prepare it again.";
     expect(failed).toEqual({ ...avatar, status: "failed", error, version: 2, updatedAt: failed.updatedAt });
     expect([await jobsLeft(db), await takenSlots(db)]).toEqual([0, 0]);
-    expect((await eventsOf(db, avatar)).map(({ action }) => action)).toEqual([
+    expect((await readAuditTrail(db, avatar)).map(({ action }) => action)).toEqual([
       "avatar.created",
       "avatar.preparation_failed",
     ]);
@@ -312,7 +312,7 @@ describe("the retry of a preparation", () => {
     const { asset } = await seed();
     await db.client`delete from jobs`;
     const avatar = await seedAvatarIn(db, caller, "ready", { sourceAssetId: asset.id });
-    await updateAvatar(db, avatar.id, { modelId: "y" }, inStatus("ready"), caller, originOf(caller));
+    await updateAvatar(db, avatar.id, { modelId: "y" }, inStatus("ready"), caller, seedOrigin(caller));
     expect(await retry(await claimed(), 1)).toBe("exhausted");
     expect(await find(avatar)).toMatchObject({
       status: "ready",
@@ -327,8 +327,8 @@ describe("the retry of a preparation", () => {
 test("a preparation, repeated with its Idempotency-Key: once, and no claim of a refusal", async () => {
   const { avatar } = await seed();
   const prepare = (version: number, key: string) =>
-    prepareAvatar(db, avatar.id, version, newJobId(), caller, originOf(caller), {
-      ...claimOf(key, "prepared"),
+    prepareAvatar(db, avatar.id, version, newJobId(), caller, seedOrigin(caller), {
+      ...newClaim(key, "prepared"),
       request: `POST /api/v1/avatars/${avatar.id}/prepare`,
     });
   expect(await prepare(1, "a")).toEqual({ kind: "unchanged", avatar });
@@ -339,7 +339,7 @@ test("a preparation, repeated with its Idempotency-Key: once, and no claim of a 
   const [replayed] = outcomes.filter(({ kind }) => kind === "replayed");
   expect(replayed).toMatchObject({ response: { status: 201, location: "/api/v1/avatars/prepared", etag: '"1"' } });
   expect([await find(avatar), await jobsLeft(db)]).toMatchObject([{ version: 3, generation: 2 }, 1]);
-  expect((await eventsOf(db, avatar)).map(({ action }) => action)).toEqual([
+  expect((await readAuditTrail(db, avatar)).map(({ action }) => action)).toEqual([
     "avatar.created",
     "avatar.preparation_failed",
     "avatar.updated",

@@ -11,7 +11,7 @@ import { ASSET_READS } from "../assets/assets.ts";
 import { auditEvent, type Origin } from "../audit/audit-events.ts";
 import type { Runner } from "../connection/batch.ts";
 import type { Db } from "../connection/pool.ts";
-import { kindOf } from "../idempotency/idempotency-keys.ts";
+import { requireKind } from "../idempotency/idempotency-keys.ts";
 import type { ClaimedJob } from "../jobs/jobs.ts";
 import { batchedRead } from "../query/batched-read.ts";
 import { batchStatement, inputColumn } from "../query/statement.ts";
@@ -37,7 +37,7 @@ export type PreparationStart =
 export const startPreparation = async (db: Runner, job: ClaimedJob): Promise<PreparationStart> => {
   const [row] = await callStart(db, { job, lease: job.lease });
   const { outcome, detail, ...fields } = row as NonNullable<typeof row>;
-  const kind = kindOf(outcome, ["started", "asset_failed", "waiting", "gone"]);
+  const kind = requireKind(outcome, ["started", "asset_failed", "waiting", "gone"]);
   if (kind === "waiting" || kind === "gone") return { kind };
   const avatar = toAvatar(fields as AvatarRow);
   const sourceAssetId = avatar.pendingSourceAssetId ?? avatar.sourceAssetId;

@@ -3,7 +3,14 @@ import { beforeEach, expect, test } from "bun:test";
 import type { AvatarRecord } from "@realtime-avatar/domain/avatars/avatar";
 import { FAILED_RESULT, holdPreparation, readyResult } from "@realtime-avatar/testing/avatars/preparations";
 import { serviceDatabase } from "@realtime-avatar/testing/fixture";
-import { inStatus, operatorOrigin, originOf, seedAsset, seedAvatar, seedCaller } from "@realtime-avatar/testing/seeds";
+import {
+  inStatus,
+  operatorOrigin,
+  seedAsset,
+  seedAvatar,
+  seedCaller,
+  seedOrigin,
+} from "@realtime-avatar/testing/seeds";
 import type { Caller } from "../callers/callers.ts";
 import type { AvatarChanges } from "./avatars.ts";
 import { updateAvatar } from "./avatars.ts";
@@ -19,7 +26,7 @@ beforeEach(async () => {
 
 const change = async (changes: AvatarChanges) => {
   const from = inStatus("ready", "disabled");
-  expect((await updateAvatar(db, avatar.id, changes, from, caller, originOf(caller))).kind).toBe("written");
+  expect((await updateAvatar(db, avatar.id, changes, from, caller, seedOrigin(caller))).kind).toBe("written");
 };
 const finish = async (result?: PreparationResult) => {
   const job = await holdPreparation(db, avatar, "x");

@@ -7,7 +7,14 @@ import type { TestDb } from "@realtime-avatar/testing/database";
 import { serviceDatabase } from "@realtime-avatar/testing/fixture";
 import { whileExpiring, whileHeld } from "@realtime-avatar/testing/postgres/waits";
 import { random } from "@realtime-avatar/testing/random-bytes";
-import { avatarOf, callerOf, originOf, seedCaller, seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
+import {
+  findTestCaller,
+  plannedAvatar,
+  seedCaller,
+  seedKey,
+  seedOrigin,
+  seedTenant,
+} from "@realtime-avatar/testing/seeds";
 import { insertApiKey } from "../api-keys/api-keys.ts";
 import { type InsertAvatarOutcome, insertAvatar } from "../avatars/avatars.ts";
 import { type Caller, confirmFirstUse, findCredential, sweepCredentials } from "./callers.ts";
@@ -159,7 +166,7 @@ test("sweepCredentials, with several retirements: deletes those of seven days ag
 
 describe("the check of the caller within a write", () => {
   const write = (caller: Caller, to = db): Promise<InsertAvatarOutcome> =>
-    insertAvatar(to, avatarOf(caller), null, caller, originOf(caller));
+    insertAvatar(to, plannedAvatar(caller), null, caller, seedOrigin(caller));
   const writtenBy = async ({ id }: Caller): Promise<number> =>
     (await db.client`select 1 from audit_events where actor_id = ${id}`).length;
 
@@ -178,26 +185,26 @@ describe("the check of the caller within a write", () => {
 
   test("a write, its caller valid: written", async () => {
     const { grandchild } = await seedLine(tenantId);
-    const caller = await callerOf(db, grandchild.secret.keyId);
+    const caller = await findTestCaller(db, grandchild.secret.keyId);
     expect(await write(caller)).toEqual({ kind: "written" });
     expect(await writtenBy(caller)).toBe(1);
   });
 
   test.each(changes)("a write, after %s: not written", async (_, change) => {
     const line = await seedLine(tenantId);
-    const caller = await callerOf(db, line.grandchild.secret.keyId);
+    const caller = await findTestCaller(db, line.grandchild.secret.keyId);
     await change(line);
     expect(await write(caller)).toEqual({ kind: "stale" });
     const { record, secret } = await seedKey(db, tenantId);
     const child = { ...record, id: newId("key", new Date(), random) };
     const created = { record: child, secret, maxActiveKeys: 10 };
-    expect(await insertApiKey(db, created, caller, originOf(caller))).toEqual({ kind: "stale" });
+    expect(await insertApiKey(db, created, caller, seedOrigin(caller))).toEqual({ kind: "stale" });
     expect(await writtenBy(caller)).toBe(0);
   });
 
   test("a write, after a change of the parent's name: written", async () => {
     const { parent, grandchild } = await seedLine(tenantId);
-    const caller = await callerOf(db, grandchild.secret.keyId);
+    const caller = await findTestCaller(db, grandchild.secret.keyId);
     await db.client`update api_keys set name = 'renamed', version = version + 1 where id = ${parent.record.id}`;
     expect(await write(caller)).toEqual({ kind: "written" });
   });
@@ -210,7 +217,7 @@ describe("the check of the caller within a write", () => {
 
   test.each(changesUnderWay)("a write, waiting for %s to commit: not written", async (_, change) => {
     const line = await seedLine(tenantId);
-    const caller = await callerOf(db, line.grandchild.secret.keyId);
+    const caller = await findTestCaller(db, line.grandchild.secret.keyId);
     const outcome = await whileHeld(
       database,
       (other) => change(line, other),
@@ -226,7 +233,7 @@ describe("the check of the caller within a write", () => {
   ])("a write, waiting for a lock while %s: not written", async (_, table, column) => {
     const { grandchild } = await seedLine(tenantId);
     const where = table === "api_keys" ? `id = '${grandchild.record.id}'` : `key_id = '${grandchild.secret.keyId}'`;
-    const caller = await callerOf(db, grandchild.secret.keyId);
+    const caller = await findTestCaller(db, grandchild.secret.keyId);
     const outcome = await whileExpiring(
       database,
       (at) => db.client.unsafe(`update ${table} set ${column} = date_trunc('milliseconds', ${at}) where ${where}`),
@@ -239,7 +246,7 @@ describe("the check of the caller within a write", () => {
 
   test("a revocation, a write holding its lock: waits for it", async () => {
     const { grandchild } = await seedLine(tenantId);
-    const caller = await callerOf(db, grandchild.secret.keyId);
+    const caller = await findTestCaller(db, grandchild.secret.keyId);
     // It would fail if the revocation did not wait.
     await whileHeld(
       database,

@@ -4,7 +4,7 @@
  * so a revoked key writes nothing.
  */
 import type { ApiKeyRecord } from "@realtime-avatar/domain/api-keys/api-key";
-import { type Account, balanceOf } from "@realtime-avatar/domain/credits/balance";
+import { type Account, toBalance } from "@realtime-avatar/domain/credits/balance";
 import type { Headroom } from "@realtime-avatar/domain/credits/open";
 import type { CreditBalance } from "@realtime-avatar/domain/credits/schemas";
 import type { Environment } from "@realtime-avatar/domain/environment";
@@ -17,7 +17,7 @@ import { type BatchKind, type Runner, shareEqual } from "../connection/batch.ts"
 import type { Db } from "../connection/pool.ts";
 import { isOneOfSeveral } from "../connection/which-database.ts";
 import { FUNCTIONS_SCHEMA } from "../functions/schema.ts";
-import { batchStatement, inputColumn, sweepOf } from "../query/statement.ts";
+import { batchStatement, createSweep, inputColumn } from "../query/statement.ts";
 import { apiKeyCredentials, apiKeys } from "../schema/api-keys.ts";
 import { apiKeyMeters, creditAccounts, usageSessions } from "../schema/credits.ts";
 import { webhookEndpoints } from "../schema/webhooks.ts";
@@ -159,7 +159,7 @@ const HEADROOM = sql`(
   ) account on true
 )`;
 
-/** The account of the key of a row of `api_keys`, as `balanceOf` reads it. */
+/** The account of the key of a row of `api_keys`, as `toBalance` reads it. */
 const BALANCE = sql`(
   select json_build_object(
     'granted', ${creditAccounts.granted}, 'forfeited', ${creditAccounts.forfeited}, 'settled', ${creditAccounts.settled},
@@ -240,7 +240,7 @@ const foundIn = (rows: readonly FoundRow[], { keyId, targetId }: LookUp): FoundC
     needsPasskey: null,
     checkedAt,
     headroom,
-    balance: balance && balanceOf({ ...balance, updatedAt: new Date(balance.updatedAt) }, record),
+    balance: balance && toBalance({ ...balance, updatedAt: new Date(balance.updatedAt) }, record),
   } as const;
   const stored = { digest, retired, isUnused, mayReport, caller, target: target ? toRecord(target) : null };
   return { stored, hasPendingChange };
@@ -318,7 +318,7 @@ export const confirmFirstUse = async (db: Db, keyId: string): Promise<boolean> =
 const KEPT_AFTER_RETIREMENT = sql`interval '7 days'`;
 
 /** Deletes credentials that were retired at least seven days ago; returns their number. */
-export const sweepCredentials = sweepOf(
+export const sweepCredentials = createSweep(
   "sweep_credentials",
   apiKeyCredentials,
   sql`${apiKeyCredentials.retiredAt} <= now() - ${KEPT_AFTER_RETIREMENT}`,

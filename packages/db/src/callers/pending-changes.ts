@@ -7,7 +7,7 @@
 import type { ApiKeyId, TenantId, UserId, UserSessionId } from "@realtime-avatar/domain/id";
 import { sql } from "drizzle-orm";
 import type { Db } from "../connection/pool.ts";
-import { statement, sweepOf } from "../query/statement.ts";
+import { createSweep, statement } from "../query/statement.ts";
 import { apiKeys, pendingChanges } from "../schema/api-keys.ts";
 import { userSessions } from "../schema/people.ts";
 
@@ -71,7 +71,7 @@ const withdraw = statement(
 );
 
 /** Deletes rows that a process has left behind; returns their number. */
-export const sweepPendingChanges = sweepOf(
+export const sweepPendingChanges = createSweep(
   "sweep_pending_changes",
   pendingChanges,
   sql`${pendingChanges.announcedAt} <= now() - interval '1 minute'`,

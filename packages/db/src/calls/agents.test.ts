@@ -7,7 +7,7 @@ import { seedCaller } from "@realtime-avatar/testing/credits";
 import { mutate } from "@realtime-avatar/testing/credits/mutations";
 import { connectTo } from "@realtime-avatar/testing/database";
 import { fileDatabase, fixture } from "@realtime-avatar/testing/fixture";
-import { claimOf, operatorOrigin, seedTenant } from "@realtime-avatar/testing/seeds";
+import { newClaim, operatorOrigin, seedTenant } from "@realtime-avatar/testing/seeds";
 import { findCreditDrift } from "../credits/invariants.ts";
 import { attachAgent, type BroughtRoom, openCall, releaseCall } from "./calls.ts";
 import { listWorkersWithWork } from "./fleet.ts";
@@ -75,7 +75,7 @@ describe("a room of somebody else", () => {
     for (let round = 0; round < 5; round++) {
       const brought = broughtBy(`token ${round}`);
       const tries = Array.from({ length: 30 }, (_, at) => {
-        const claim = at % 3 === 0 ? { ...claimOf(`${round} ${at}`), request: "POST /bring" } : null;
+        const claim = at % 3 === 0 ? { ...newClaim(`${round} ${at}`), request: "POST /bring" } : null;
         const request = callRequest(one.caller, one.avatarId, { brought });
         return openCall(pools[at % 2] ?? db, request, one.caller, claim).then((outcome) => ({
           outcome,

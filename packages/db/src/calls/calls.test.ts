@@ -9,7 +9,7 @@ import { connectTo, IS_AWAY, IS_ONE_DATABASE } from "@realtime-avatar/testing/da
 import { fixture, serviceDatabase } from "@realtime-avatar/testing/fixture";
 import { urlAt } from "@realtime-avatar/testing/postgres/clock";
 import { random } from "@realtime-avatar/testing/random-bytes";
-import { callerOf, claimOf, operatorOrigin, seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
+import { findTestCaller, newClaim, operatorOrigin, seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
 import type { Caller } from "../callers/callers.ts";
 import type { Db } from "../connection/pool.ts";
 import { findCreditDrift } from "../credits/invariants.ts";
@@ -89,7 +89,7 @@ describe("a start", () => {
     expect((await one.start({ price: 100_000 })).kind).toBe("insufficient_credits");
     const capped = { environment: "live" as const, scopes: ["*" as const], spendLimitCreditMicros: 59 };
     const { secret } = await seedKey(db, one.tenantId, capped, one.record);
-    expect((await one.start({}, await callerOf(db, secret.keyId))).kind).toBe("spend_limit_exceeded");
+    expect((await one.start({}, await findTestCaller(db, secret.keyId))).kind).toBe("spend_limit_exceeded");
     await client`update credit_accounts set max_concurrent_sessions = 1 where tenant_id = ${one.tenantId}`;
     expect((await one.start()).kind).toBe("written");
     expect(await one.start()).toEqual({ kind: "concurrency_limit_reached", limitedBy: "tenant", limit: 1 });
@@ -98,7 +98,7 @@ describe("a start", () => {
 
   test("a start, sent again with its key: replayed, one hold and one slot", async () => {
     const one = await world(2);
-    const claim = { ...claimOf("a"), request: "POST /start" };
+    const claim = { ...newClaim("a"), request: "POST /start" };
     const first = await openCall(db, callRequest(one.caller, one.avatarId), one.caller, claim);
     const second = await openCall(db, callRequest(one.caller, one.avatarId), one.caller, claim);
     expect(second.kind).toBe("replayed");
@@ -189,7 +189,7 @@ describe("the room", () => {
 
   test("a room that was not created: the call ended at no charge, and its claim is gone", async () => {
     const one = await world(1);
-    const claim = { ...claimOf("a"), request: "POST /start" };
+    const claim = { ...newClaim("a"), request: "POST /start" };
     const request = callRequest(one.caller, one.avatarId);
     await openCall(db, request, one.caller, claim);
     // Another key of the tenant has used the same Idempotency-Key: that claim stays.
@@ -302,7 +302,7 @@ describe("a release", () => {
   test("a release, sent again with its key: replayed", async () => {
     const one = await world(1);
     const id = await one.seed();
-    const claim = { ...claimOf("r"), request: "POST /release" };
+    const claim = { ...newClaim("r"), request: "POST /release" };
     expect((await release(one, id, one.caller, claim)).kind).toBe("written");
     expect(await release(one, id, one.caller, claim)).toMatchObject({ kind: "replayed", response: { status: 201 } });
     expect((await release(one, "ses_unknown", one.caller, { ...claim, idempotencyKey: "u" })).kind).toBe("written");

@@ -1,6 +1,6 @@
 /** The avatar workers: their slots, and the calls that they have. */
 import { END_REASONS, type EndReason } from "@realtime-avatar/domain/calls/end-reasons";
-import { endReasonOf } from "@realtime-avatar/domain/calls/lifecycle";
+import { toEndReason } from "@realtime-avatar/domain/calls/lifecycle";
 import type { CallInput, CallMode, ReleaseReason } from "@realtime-avatar/domain/calls/schemas";
 import type { CommandKind } from "@realtime-avatar/domain/calls/turns";
 import { MAX_TURNS, type SyncRequest, TURNS } from "@realtime-avatar/domain/calls/worker-sync";
@@ -135,7 +135,7 @@ const endedReason = ({ reason, closedBy }: EndedRow): EndReason | null => {
   if (own !== undefined) return own;
   if (closedBy === null || (reason === null && closedBy === "sweep")) return null;
   // The SDK has no words of its own for the end of a key, or for the operator: `user_ended`.
-  return endReasonOf((reason ?? undefined) as ReleaseReason | undefined);
+  return toEndReason((reason ?? undefined) as ReleaseReason | undefined);
 };
 
 /** Registers a worker, renews its lease, writes what it reports, and returns what it is to do. One statement. */

@@ -11,7 +11,7 @@ import { session } from "@realtime-avatar/testing/database";
 import { fixture, serviceDatabase } from "@realtime-avatar/testing/fixture";
 import { untilWaiting } from "@realtime-avatar/testing/postgres/waits";
 import { asOwner, operatorOrigin, seedTenant } from "@realtime-avatar/testing/seeds";
-import { eventsOf, seedEndpoint } from "@realtime-avatar/testing/webhooks/events";
+import { readEventTypes, seedEndpoint } from "@realtime-avatar/testing/webhooks/events";
 import { auditEvent } from "../audit/audit-events.ts";
 import { changeCallLimit, changeLowThreshold } from "../credits/credits.ts";
 import { findCreditDrift, listKeysAboveCap } from "../credits/invariants.ts";
@@ -346,12 +346,12 @@ describe("events of growth", () => {
     const id = await begin(one);
     await ageCalls(db, [id], 1600);
     await grow();
-    expect(await eventsOf(db, one.tenantId)).toEqual([`credits.low ${one.tenantId} 1`]);
+    expect(await readEventTypes(db, one.tenantId)).toEqual([`credits.low ${one.tenantId} 1`]);
     await ageCalls(db, [id], 600);
     expect(await grow()).toBe(1);
     expect(await heldOf(id)).toBe(2500);
     for (let pass = 0; pass < 3; pass++) expect(await grow()).toBe(0);
-    expect(await eventsOf(db, one.tenantId)).toEqual([
+    expect(await readEventTypes(db, one.tenantId)).toEqual([
       `credits.low ${one.tenantId} 1`,
       `credits.exhausted ${one.tenantId} 2`,
     ]);

@@ -15,7 +15,7 @@ import { seedCaller } from "@realtime-avatar/testing/credits";
 import { connectTo } from "@realtime-avatar/testing/database";
 import { fileDatabase, fixture } from "@realtime-avatar/testing/fixture";
 import { type Numbers, numbersOf } from "@realtime-avatar/testing/random-numbers";
-import { claimOf, operatorOrigin, seedTenant } from "@realtime-avatar/testing/seeds";
+import { newClaim, operatorOrigin, seedTenant } from "@realtime-avatar/testing/seeds";
 import { until } from "@realtime-avatar/testing/until";
 import { seedEndpoint } from "@realtime-avatar/testing/webhooks/events";
 import type { Db } from "../connection/pool.ts";
@@ -121,7 +121,7 @@ const resume = async (db: Db, round: Round, below: Numbers, caller: Tenant["call
   try {
     const roomNumber = roomToResumeIn(call);
     const next = { sessionId: id, roomNumber, roomName: roomName("test", id, roomNumber) };
-    const claim = below(2) === 0 ? { ...claimOf(`${below(1000)}`), request: "POST /resume" } : null;
+    const claim = below(2) === 0 ? { ...newClaim(`${below(1000)}`), request: "POST /resume" } : null;
     if ((await resumeCall(db, next, caller, claim)).kind !== "written") return;
     note(round, "resumed");
     if (below(4) === 0) return;
@@ -148,7 +148,7 @@ const runProgram = async (db: Db, round: Round, below: Numbers): Promise<void> =
         brought: agent === "in its own room" ? broughtBy(caller.id, below(3)) : null,
         growth: below(2) === 0 ? { longestSeconds: 2000, defaultLimit: 2000 } : null,
       });
-      const claim = below(2) === 0 ? { ...claimOf(`${below(1000)}`), request: "POST /start" } : null;
+      const claim = below(2) === 0 ? { ...newClaim(`${below(1000)}`), request: "POST /start" } : null;
       const outcome = await openCall(db, request, caller, claim);
       note(round, "limitedBy" in outcome ? `${outcome.kind} of ${outcome.limitedBy}` : outcome.kind);
       if (outcome.kind !== "written") continue;

@@ -14,7 +14,7 @@ import {
   plansWithoutStatistics,
   rowId,
 } from "@realtime-avatar/testing/postgres/plans";
-import { claimOf, operatorOrigin, seedTenant } from "@realtime-avatar/testing/seeds";
+import { newClaim, operatorOrigin, seedTenant } from "@realtime-avatar/testing/seeds";
 import { auditEvent } from "../audit/audit-events.ts";
 import { changeTenantSettings } from "../tenants/settings.ts";
 import { attachAgent, confirmRoom, failCall, openCall, releaseCall } from "./calls.ts";
@@ -106,13 +106,19 @@ const sayTo = async (sessionId: SessionId, kind: CommandKind) => {
   const origin = operatorOrigin();
   const id = newId("trn", origin.now, origin.random);
   const text = kind === "interrupt" ? null : "x";
-  return createTurn(db, { id, sessionId, kind, text, instructions: null, interrupt: true }, child, origin, claimOf(id));
+  return createTurn(
+    db,
+    { id, sessionId, kind, text, instructions: null, interrupt: true },
+    child,
+    origin,
+    newClaim(id),
+  );
 };
 const rowCaller = (at: number) => ({ ...child, id: `key_01h455vb4p${String(at).padStart(16, "0")}` as ApiKeyId });
 const request = () => callRequest(child, avatarId);
 const started = async (): Promise<SessionId> => {
   const one = request();
-  const { kind } = await openCall(db, one, child, { ...claimOf(one.id), request: "POST /start" });
+  const { kind } = await openCall(db, one, child, { ...newClaim(one.id), request: "POST /start" });
   expect(kind).toBe("written");
   return one.id;
 };
@@ -134,25 +140,25 @@ const startedWithVoice = async (): Promise<void> => {
 test.each([
   ["a start", started],
   ["a report of usage, and a start that names a voice", startedWithVoice],
-  ["a replay", async () => void (await openCall(db, request(), child, { ...claimOf("r"), request: "POST /start" }))],
+  ["a replay", async () => void (await openCall(db, request(), child, { ...newClaim("r"), request: "POST /start" }))],
   ["a room that exists", async () => void (await confirmRoom(db, tenantId, await started(), "r"))],
   ["the look-up of a call to resume", async () => findCallToResume(db, child, session(11))],
   [
     "a resumed call",
     async () => {
       const next = { sessionId: session(11), roomNumber: 2, roomName: "r2" };
-      expect((await resumeCall(db, next, child, claimOf("resume"))).kind).toBe("stale");
+      expect((await resumeCall(db, next, child, newClaim("resume"))).kind).toBe("stale");
     },
   ],
   [
     "a room that was not created",
-    async () => failCall(db, tenantId, await started(), claimOf("f"), child, operatorOrigin()),
+    async () => failCall(db, tenantId, await started(), newClaim("f"), child, operatorOrigin()),
   ],
   [
     "a release",
     async () => {
       const target = { kind: "session", id: await started() } as const;
-      await releaseCall(db, target, { reason: null }, caller, operatorOrigin(), claimOf("release"));
+      await releaseCall(db, target, { reason: null }, caller, operatorOrigin(), newClaim("release"));
     },
   ],
   [
@@ -175,7 +181,7 @@ test.each([
   ["an interruption", async () => expect(await sayTo(session(6), "interrupt")).toEqual({ kind: "written" })],
   ["a turn that is read", async () => expect(await findTurn(db, rowCaller(11), turn(11))).not.toBeNull()],
   ["the workers with work", async () => listWorkersWithWork(db, ["worker 1", "worker 2"])],
-  ["a preload", async () => preloadAvatar(db, avatarId, child, operatorOrigin(), claimOf("preload"))],
+  ["a preload", async () => preloadAvatar(db, avatarId, child, operatorOrigin(), newClaim("preload"))],
   ["a file of a preload", async () => findPreloadOwner(db, "worker 1", avatarId)],
   ["a file of a call", async () => findCallFile(db, "worker 1", session(1))],
   [
@@ -282,17 +288,18 @@ test.each([
   ["the look-up of a call to resume", async () => findCallToResume(db, child, session(11))],
   [
     "a resumed call",
-    async () => resumeCall(db, { sessionId: session(11), roomNumber: 2, roomName: "r2" }, child, claimOf("few resume")),
+    async () =>
+      resumeCall(db, { sessionId: session(11), roomNumber: 2, roomName: "r2" }, child, newClaim("few resume")),
   ],
   [
     "a room that was not created",
-    async () => failCall(db, tenantId, await started(), claimOf("few f"), child, operatorOrigin()),
+    async () => failCall(db, tenantId, await started(), newClaim("few f"), child, operatorOrigin()),
   ],
   [
     "a release",
     async () => {
       const target = { kind: "session", id: await started() } as const;
-      await releaseCall(db, target, { reason: null }, caller, operatorOrigin(), claimOf("few release"));
+      await releaseCall(db, target, { reason: null }, caller, operatorOrigin(), newClaim("few release"));
     },
   ],
   ["a sync", async () => sync(db, "worker 1", { slots: 4, calls: [report(session(1)), report(session(2))] })],

@@ -8,7 +8,7 @@ import { preloadAvatar as callPreload, type PreloadAvatarRow } from "../../gener
 import type { Origin } from "../audit/audit-events.ts";
 import type { Caller } from "../callers/callers.ts";
 import type { Runner } from "../connection/batch.ts";
-import { type Claim, kindOf, type StoredResponse } from "../idempotency/idempotency-keys.ts";
+import { type Claim, requireKind, type StoredResponse } from "../idempotency/idempotency-keys.ts";
 import { statement } from "../query/statement.ts";
 import { avatarPreloads } from "../schema/calls.ts";
 
@@ -38,7 +38,7 @@ export const preloadAvatar = async (
   });
   const { outcome, avatarStatus, bodyHash, responseStatus, location, etag, responseBody, sealedFor } =
     row as PreloadAvatarRow;
-  const kind = kindOf(outcome, ["written", "not_found", "not_ready", "stale", "replayed"]);
+  const kind = requireKind(outcome, ["written", "not_found", "not_ready", "stale", "replayed"]);
   if (kind === "replayed") {
     const response = { bodyHash, status: responseStatus, location, etag, responseBody, sealedFor };
     return { kind, response: response as StoredResponse };

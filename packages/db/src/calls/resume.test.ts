@@ -17,7 +17,7 @@ import { mutate } from "@realtime-avatar/testing/credits/mutations";
 import { connectTo } from "@realtime-avatar/testing/database";
 import { fixture, serviceDatabase } from "@realtime-avatar/testing/fixture";
 import { random } from "@realtime-avatar/testing/random-bytes";
-import { claimOf, operatorOrigin, seedTenant } from "@realtime-avatar/testing/seeds";
+import { newClaim, operatorOrigin, seedTenant } from "@realtime-avatar/testing/seeds";
 import { findCreditDrift } from "../credits/invariants.ts";
 import { confirmRoom, failCall, openCall, releaseCall } from "./calls.ts";
 import { compareRooms, expireWorkers } from "./reconcile.ts";
@@ -118,7 +118,7 @@ describe("a call that is resumed", () => {
 
   test("the same Idempotency-Key: one room", async () => {
     const { caller, room, state } = await started();
-    const claim = { ...claimOf("again"), request: "POST /resume" };
+    const claim = { ...newClaim("again"), request: "POST /resume" };
     expect((await resumeCall(db, room(2), caller, claim)).kind).toBe("written");
     expect((await resumeCall(db, room(3), caller, claim)).kind).toBe("replayed");
     expect(await state()).toMatchObject({ roomNumber: 2 });

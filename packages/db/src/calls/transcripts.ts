@@ -13,7 +13,7 @@ import {
 import { auditEvent, type Origin } from "../audit/audit-events.ts";
 import type { AnyCaller } from "../callers/callers.ts";
 import type { Runner } from "../connection/batch.ts";
-import { kindOf } from "../idempotency/idempotency-keys.ts";
+import { requireKind } from "../idempotency/idempotency-keys.ts";
 import { statement } from "../query/statement.ts";
 import { callSegments, calls, callTranscripts } from "../schema/calls.ts";
 import { usageSessions } from "../schema/credits.ts";
@@ -168,7 +168,7 @@ export const deleteKeptTranscript = async (
   const { tenantId, environment } = caller;
   const event = auditEvent("transcript.deleted", { tenantId, environment, id: sessionId }, origin);
   const [row] = await callDelete(db, { caller, environment, sessionId, auditEvent: event });
-  return { kind: kindOf(row?.result ?? null, ["written", "not_kept", "not_found", "stale"]) };
+  return { kind: requireKind(row?.result ?? null, ["written", "not_kept", "not_found", "stale"]) };
 };
 
 /** Deletes up to `limit` kept transcripts of calls that ended before `before`, and returns their number. One statement. */

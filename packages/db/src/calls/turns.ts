@@ -13,7 +13,7 @@ import { type CreateTurnRow, createTurn as callCreate } from "../../generated/fu
 import type { Origin } from "../audit/audit-events.ts";
 import type { Caller } from "../callers/callers.ts";
 import type { Runner } from "../connection/batch.ts";
-import { type Claim, kindOf, type StoredResponse } from "../idempotency/idempotency-keys.ts";
+import { type Claim, requireKind, type StoredResponse } from "../idempotency/idempotency-keys.ts";
 import { statement } from "../query/statement.ts";
 import { callTurns } from "../schema/calls.ts";
 import { usageSessions } from "../schema/credits.ts";
@@ -54,7 +54,7 @@ export const createTurn = async (
     claim,
   });
   const { outcome, bodyHash, responseStatus, location, etag, responseBody, sealedFor } = row as CreateTurnRow;
-  const kind = kindOf(outcome, ["written", "not_found", "stale", "replayed", ...TURN_REFUSALS]);
+  const kind = requireKind(outcome, ["written", "not_found", "stale", "replayed", ...TURN_REFUSALS]);
   switch (kind) {
     case "written":
     case "not_found":

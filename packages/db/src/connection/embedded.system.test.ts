@@ -8,7 +8,7 @@ import { client as clientOf, preparedDataDirectory } from "@realtime-avatar/test
 import { fileFolder } from "@realtime-avatar/testing/fixture";
 import { until } from "@realtime-avatar/testing/until";
 import { openEmbedded } from "./embedded.ts";
-import { hostsOf } from "./server/hosts.ts";
+import { parseHosts } from "./server/hosts.ts";
 
 const hasProc = process.platform === "linux";
 const fast = { settings: { fsync: "off" } };
@@ -74,7 +74,7 @@ describe("the embedded PostgreSQL", () => {
       passwords: "scram-sha-256",
       logs: "panic",
     });
-    expect(hostsOf(embedded.url)).toEqual([{ host: embedded.directory, port: 5432 }]);
+    expect(parseHosts(embedded.url)).toEqual([{ host: embedded.directory, port: 5432 }]);
     const other = await readFile(join(await preparedDataDirectory(join(folder, "another")), "password"), "utf8");
     expect(new URL(embedded.url).password).not.toBe(other.trim());
     const pid = await serverPid(embedded.directory);
@@ -189,7 +189,7 @@ describe("the embedded PostgreSQL", () => {
     await mkdir(parent, { recursive: true });
     await preparedDataDirectory(data);
     const first = await openEmbedded(data, fast);
-    const [{ host = "" } = {}] = hostsOf(first.url);
+    const [{ host = "" } = {}] = parseHosts(first.url);
     const { uid } = await stat(first.directory);
     const of = await stat(host);
     expect([of.isDirectory(), of.uid, of.mode & 0o777]).toEqual([true, uid, 0o700]);
@@ -221,7 +221,7 @@ describe("the embedded PostgreSQL", () => {
     await chmod(open, 0o777);
     await writeFile(join(data, "socket-directory"), `${open}\n${directory}\n`);
     const embedded = await openEmbedded(data, fast);
-    expect(hostsOf(embedded.url)[0]?.host).not.toBe(open);
+    expect(parseHosts(embedded.url)[0]?.host).not.toBe(open);
     await embedded.close();
   });
 

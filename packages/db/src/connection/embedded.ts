@@ -14,7 +14,7 @@
 import { randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { ADVICE, ownerOf, readText, unprivilegedAccount, writeOnce } from "./embedded/files.ts";
+import { ADVICE, fileOwner, readText, unprivilegedAccount, writeOnce } from "./embedded/files.ts";
 import {
   cannotRun,
   chooseHome,
@@ -22,7 +22,7 @@ import {
   type HomeOptions,
   initialize,
   npmBinaries,
-  versionOf,
+  readVersion,
 } from "./embedded/home.ts";
 import { type Cluster, type Lease, leave, POLL_MS, pause, takeLease } from "./embedded/lease.ts";
 import { findServer, startServer } from "./embedded/server.ts";
@@ -49,7 +49,7 @@ const UNSUPERVISED_MS = 1000;
 
 /** Why the server does not start, with the end of its log. */
 const startError = async (cluster: string, binaries: string): Promise<Error> => {
-  if ((await versionOf(binaries, null)) === null) return cannotRun();
+  if ((await readVersion(binaries, null)) === null) return cannotRun();
   const log = (await readText(join(cluster, "server.log")))?.split("\n").slice(-5).join("\n");
   return new Error(`The embedded PostgreSQL in ${cluster} does not start:\n${log ?? "(no log)"}\n${ADVICE}`);
 };
@@ -113,7 +113,7 @@ export const openEmbedded = async (dataDirectory: string, options: EmbeddedOptio
       throw error;
     });
   }
-  const cluster = { folder, owner: ownerOf(account), password };
+  const cluster = { folder, owner: fileOwner(account), password };
   const lease = await joinServer(cluster, () => startServer(binaries, folder, account, options.settings ?? {}));
   if (!lease) throw await startError(folder, binaries);
   return { url: lease.url, directory: folder, close: () => leave(lease, cluster) };

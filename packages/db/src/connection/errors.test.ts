@@ -4,7 +4,7 @@ import { fileDatabase } from "@realtime-avatar/testing/fixture";
 import postgres from "postgres";
 import { isReadOnly } from "../open.ts";
 import { databaseFailure, describeError } from "./errors.ts";
-import { failureOf } from "./pool/testing.ts";
+import { catchFailure } from "./pool/testing.ts";
 import { connect } from "./pool.ts";
 
 const database = await fileDatabase();
@@ -17,7 +17,7 @@ test("databaseFailure, for any other error: null", () => {
 
 describe("the description of an error", () => {
   test("a database error, described: no value of the refused row", async () => {
-    const error = await failureOf(client`insert into tenants values ('the-row', 'the-name', now())`);
+    const error = await catchFailure(client`insert into tenants values ('the-row', 'the-name', now())`);
     expect(error).toBeInstanceOf(postgres.PostgresError);
     expect(describeError(error)).toMatchObject({
       code: "23514",
@@ -30,7 +30,7 @@ describe("the description of an error", () => {
 
   test("an error of a database that is down, described: without a stack", async () => {
     const gone = connect("postgres://127.0.0.1:1/nothing", { deadlineMs: 5000 });
-    const description = describeError(await failureOf(isReadOnly(gone)));
+    const description = describeError(await catchFailure(isReadOnly(gone)));
     expect(description).toMatchObject({ name: "DatabaseError", code: "ECONNREFUSED", stack: undefined });
     await gone.close();
   });

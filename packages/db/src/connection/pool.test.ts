@@ -6,7 +6,7 @@ import { sql } from "drizzle-orm";
 import { findCredential } from "../callers/callers.ts";
 import { prepared } from "../query/statement.ts";
 import { databaseFailure } from "./errors.ts";
-import { failureOf, forLong, kindOf, now, poolTests, sleep } from "./pool/testing.ts";
+import { catchFailure, failureKind, forLong, now, poolTests, sleep } from "./pool/testing.ts";
 
 const database = await poolTests();
 const { withPool, sleepers, startProxy } = database;
@@ -16,19 +16,21 @@ const UNREACHABLE_URL = "postgres://postgres@127.0.0.1:1/postgres";
 describe("a failing statement", () => {
   test("a statement, without server or table or after the close: not executed", async () => {
     await withPool({ url: UNREACHABLE_URL }, async (db) => {
-      expect(await kindOf(now(db))).toEqual(["not_executed", "ECONNREFUSED"]);
+      expect(await failureKind(now(db))).toEqual(["not_executed", "ECONNREFUSED"]);
     });
     const db = connectTo(database);
-    expect(await kindOf(db.run("select * from no_such_table", []))).toEqual(["not_executed", "42P01"]);
+    expect(await failureKind(db.run("select * from no_such_table", []))).toEqual(["not_executed", "42P01"]);
     await db.close();
-    expect(await kindOf(now(db))).toEqual(["not_executed", "CONNECTION_ENDED"]);
+    expect(await failureKind(now(db))).toEqual(["not_executed", "CONNECTION_ENDED"]);
   });
 
   test("a statement, failing for its content: no DatabaseError, the connection is used again", async () => {
     await withPool({ connections: 1 }, async (db) => {
       const before = await now(db);
-      expect(databaseFailure(await failureOf(db.run("select 1/0", [])))).toBeNull();
-      expect(databaseFailure(await failureOf(db.run("insert into tenants values ('x', 'y', now())", [])))).toBeNull();
+      expect(databaseFailure(await catchFailure(db.run("select 1/0", [])))).toBeNull();
+      expect(
+        databaseFailure(await catchFailure(db.run("insert into tenants values ('x', 'y', now())", []))),
+      ).toBeNull();
       expect(await now(db)).toEqual(before);
     });
   });
@@ -36,7 +38,7 @@ describe("a failing statement", () => {
   test("a statement, its connection lost: outcome unknown, the next one succeeds", async () => {
     await withPool({ connections: 1 }, async (db) => {
       for (let round = 0; round < 3; round++) {
-        const pending = kindOf(forLong(db));
+        const pending = failureKind(forLong(db));
         for (const pid of await sleepers(1)) await database.client`select pg_terminate_backend(${pid}::integer)`;
         expect((await pending)?.[0]).toBe("outcome_unknown");
         expect(await now(db)).toHaveLength(1);
@@ -107,7 +109,7 @@ describe("a statement whose plan is outdated", () => {
 
   test("a statement, a value missing: no DatabaseError", async () => {
     await withPool({ connections: 1 }, async (db) => {
-      expect(databaseFailure(await failureOf(db.run("select $1::text", [undefined])))).toBeNull();
+      expect(databaseFailure(await catchFailure(db.run("select $1::text", [undefined])))).toBeNull();
       expect(await now(db)).toHaveLength(1);
     });
   });
@@ -118,7 +120,7 @@ describe("the deadline", () => {
     await withPool({ connections: 1, deadlineMs: 60_000 }, async (db) => {
       // The pool has a connection: on a busy machine, opening one can exceed the deadline.
       await now(db);
-      expect(await kindOf(forLong(db.within(300)))).toEqual(["outcome_unknown", "DEADLINE_EXCEEDED"]);
+      expect(await failureKind(forLong(db.within(300)))).toEqual(["outcome_unknown", "DEADLINE_EXCEEDED"]);
       // Not for the 600 seconds that it would have slept.
       const isAsleep = () => database.client`
         select 1 from pg_stat_activity where datname = current_database() and wait_event = 'PgSleep'`;
@@ -131,9 +133,9 @@ describe("the deadline", () => {
     await withPool({ connections: 1, deadlineMs: 60_000 }, async (db) => {
       const running = forLong(db);
       await sleepers(1);
-      const waiting = kindOf(now(db.until({ deadline: performance.now() + 100 })));
+      const waiting = failureKind(now(db.until({ deadline: performance.now() + 100 })));
       expect(await waiting).toEqual(["not_executed", "DEADLINE_EXCEEDED"]);
-      const failed = failureOf(running);
+      const failed = catchFailure(running);
       for (const pid of await sleepers(1)) await database.client`select pg_cancel_backend(${pid}::integer)`;
       expect(databaseFailure(await failed)).toBe("not_executed");
     });
@@ -145,7 +147,7 @@ describe("the deadline", () => {
       const request = db.until(limit);
       await now(request);
       limit.deadline = performance.now() - 1;
-      expect(await kindOf(now(request))).toEqual(["not_executed", "DEADLINE_EXCEEDED"]);
+      expect(await failureKind(now(request))).toEqual(["not_executed", "DEADLINE_EXCEEDED"]);
       limit.deadline += 60_000;
       expect(await now(request)).toHaveLength(1);
     });
@@ -156,10 +158,10 @@ describe("too much load", () => {
   test("statements, beyond the maximum running and waiting: refused at once", async () => {
     await withPool({ connections: 2, waiting: 3, deadlineMs: 60_000 }, async (db) => {
       const limit = { deadline: performance.now() + 60_000 };
-      const running = [0, 1].map(() => failureOf(forLong(db)));
+      const running = [0, 1].map(() => catchFailure(forLong(db)));
       const pids = await sleepers(2);
       const waiting = [0, 1, 2].map(() => now(db.until(limit)));
-      expect(await kindOf(now(db.until(limit)))).toEqual(["not_executed", "QUEUE_FULL"]);
+      expect(await failureKind(now(db.until(limit)))).toEqual(["not_executed", "QUEUE_FULL"]);
       expect(await sleepers(2)).toHaveLength(2);
       for (const pid of pids) await database.client`select pg_cancel_backend(${pid}::integer)`;
       await Promise.all(running);
@@ -171,7 +173,7 @@ describe("too much load", () => {
   test("statements, waiting: served in order", async () => {
     await withPool({ connections: 1, deadlineMs: 60_000 }, async (db) => {
       const limit = { deadline: performance.now() + 60_000 };
-      const running = failureOf(forLong(db));
+      const running = catchFailure(forLong(db));
       const pids = await sleepers(1);
       const order: string[] = [];
       const all = ["first", "second"].map((name) => now(db.until(limit)).then(() => order.push(name)));
@@ -198,7 +200,7 @@ test("a handshake, cut after 5 numbers of bytes (LONG=1 for 20): only that attem
     let failed = 0;
     const step = process.env["LONG"] === "1" ? 16 : 64;
     for (; allowed < 320; allowed += step) {
-      if ((await kindOf(now(db)))?.[0] === "not_executed") failed++;
+      if ((await failureKind(now(db)))?.[0] === "not_executed") failed++;
     }
     expect(failed).toBe(320 / step);
     allowed = Number.POSITIVE_INFINITY;
@@ -210,7 +212,7 @@ test("a handshake, cut after 5 numbers of bytes (LONG=1 for 20): only that attem
 test("waiting statements, the server silent: fail after the connect timeout", async () => {
   const proxy = await startProxy((_, upstream) => upstream.destroy());
   await withPool({ url: proxy.url, connectMs: 100, connections: 4 }, async (db) => {
-    const kinds = await Promise.all([0, 1, 2, 3, 4, 5].map(() => kindOf(now(db))));
+    const kinds = await Promise.all([0, 1, 2, 3, 4, 5].map(() => failureKind(now(db))));
     expect(kinds).toEqual(Array(6).fill(["not_executed", "CONNECT_TIMEOUT"]));
   });
   proxy.close();

@@ -1,13 +1,13 @@
 import { expect, test } from "bun:test";
 import { seededBytes } from "@realtime-avatar/testing/random-bytes";
 import type { Db } from "./pool.ts";
-import { forEachDatabase, isOneOfSeveral, logFieldsOf, randomFor } from "./which-database.ts";
+import { forEachDatabase, isOneOfSeveral, logFields, randomFor } from "./which-database.ts";
 
 const [only, first, tenth] = [null, 0, 9].map((shard) => ({ shard }) as Db) as [Db, Db, Db];
 
 test("the only database, and one of several: told apart, and named in a log line", () => {
   expect([only, first, tenth].map(isOneOfSeveral)).toEqual([false, true, true]);
-  expect([only, first, tenth].map(logFieldsOf)).toEqual([{}, { shard: 0 }, { shard: 9 }]);
+  expect([only, first, tenth].map(logFields)).toEqual([{}, { shard: 0 }, { shard: 9 }]);
 });
 
 test("a source of ids, of the only database: unchanged; of one of several: the same each time, with the same bytes", () => {

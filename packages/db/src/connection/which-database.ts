@@ -12,7 +12,7 @@ export const isOneOfSeveral = ({ shard }: Which): boolean => shard !== null;
 export const randomFor = ({ shard }: Which, random: RandomBytes): RandomBytes => randomInShard(random, shard);
 
 /** The fields of a log line that name the database; none for the only one. */
-export const logFieldsOf = ({ shard }: Which): { shard?: number } => (shard === null ? {} : { shard });
+export const logFields = ({ shard }: Which): { shard?: number } => (shard === null ? {} : { shard });
 
 /** Returns a function that gives each database its own value, which is made when it is first needed. */
 export const forEachDatabase = <Value>(make: (db: Db) => Value): ((db: Db) => Value) => {

@@ -1,6 +1,6 @@
 /** Credits of a tenant: its balance, its entries, and the movements that the operator makes. */
 import type { AuditEventRecord } from "@realtime-avatar/domain/audit";
-import { balanceOf } from "@realtime-avatar/domain/credits/balance";
+import { toBalance } from "@realtime-avatar/domain/credits/balance";
 import type { OperatorKind } from "@realtime-avatar/domain/credits/entry";
 import type { CREDIT_ENTRY_LIST, CreditBalance, CreditEntry } from "@realtime-avatar/domain/credits/schemas";
 import type { Environment } from "@realtime-avatar/domain/environment";
@@ -15,11 +15,11 @@ import {
 } from "../../generated/functions.ts";
 import type { AnyCaller } from "../callers/callers.ts";
 import type { Db } from "../connection/pool.ts";
-import { kindOf } from "../idempotency/idempotency-keys.ts";
+import { requireKind } from "../idempotency/idempotency-keys.ts";
 import { batchedRead } from "../query/batched-read.ts";
 import { nullable, objectJson, plainJson, rawJson, textJson, timeJson } from "../query/json-text.ts";
-import { beforeOf, boundedPage, COUNTED, listStatements, NONE, type pageOf } from "../query/list.ts";
-import { columnsOf, inputColumn, newestOf } from "../query/statement.ts";
+import { boundedPage, COUNTED, inputBefore, listStatements, NONE, type pageStatement } from "../query/list.ts";
+import { inputColumn, newestRows, selectColumns } from "../query/statement.ts";
 import { apiKeys } from "../schema/api-keys.ts";
 import { creditAccounts, creditEntries } from "../schema/credits.ts";
 import { apiKeyName } from "../schema/names.ts";
@@ -51,7 +51,7 @@ export const moveCredits = async (
   auditEvent: AuditEventRecord,
 ): Promise<MoveOutcome> => {
   const [row] = await callMove(db, { entry, auditEvent });
-  return { kind: kindOf(row?.result ?? null, MOVE_OUTCOMES) };
+  return { kind: requireKind(row?.result ?? null, MOVE_OUTCOMES) };
 };
 
 /**
@@ -104,7 +104,7 @@ type Owner = { tenantId: TenantId; environment: Environment };
 const { granted, forfeited, settled, reserved, lowThreshold, updatedAt } = creditAccounts;
 
 const presentBalance = (row: AccountRow, owner: Owner): CreditBalance =>
-  balanceOf(
+  toBalance(
     {
       granted: Number(row.granted),
       forfeited: Number(row.forfeited),
@@ -120,7 +120,7 @@ const BALANCES = batchedRead<AccountRow, Owner, CreditBalance>(
   "find_credit_balance",
   ["tenantId", "environment"],
   (inputs) => sql`
-    select position::integer as "position", ${columnsOf({ granted, forfeited, settled, reserved, lowThreshold, updatedAt })}
+    select position::integer as "position", ${selectColumns({ granted, forfeited, settled, reserved, lowThreshold, updatedAt })}
     from ${inputs}
     cross join lateral (
       select * from ${creditAccounts}
@@ -186,16 +186,16 @@ const IS_OF_LINEAGE = sql`(
 /** The filter whose index is read; the others are applied to what it finds. */
 const BEST_FIRST: readonly Filter[] = ["sessionId", "apiKeyId", "kind"];
 
-const select = (shape: typeof pageOf, isOfLineage: boolean, filters: readonly Filter[]): SQL => {
+const select = (shape: typeof pageStatement, isOfLineage: boolean, filters: readonly Filter[]): SQL => {
   const indexed = BEST_FIRST.find((filter) => filters.includes(filter));
-  const { where, orderBy } = newestOf(
+  const { where, orderBy } = newestRows(
     [
       ...(indexed ? [[creditEntries[indexed], inputColumn(indexed)] as const] : []),
       [creditEntries.environment, inputColumn("environment")],
       [creditEntries.tenantId, inputColumn("tenantId")],
     ],
     creditEntries.id,
-    beforeOf("ent"),
+    inputBefore("ent"),
   );
   const others = filters
     .filter((filter) => filter !== indexed)

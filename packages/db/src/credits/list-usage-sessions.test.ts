@@ -2,11 +2,18 @@ import { describe, expect, test } from "bun:test";
 import type { ApiKeyRecord } from "@realtime-avatar/domain/api-keys/api-key";
 import { presentSession, type SessionRecord } from "@realtime-avatar/domain/credits/session";
 import type { AvatarId, SessionId } from "@realtime-avatar/domain/id";
-import { itemsOf } from "@realtime-avatar/domain/page";
+import { parseItems } from "@realtime-avatar/domain/page";
 import { seedSession } from "@realtime-avatar/testing/credits";
 import { fileDatabase } from "@realtime-avatar/testing/fixture";
 import { ofOneDatabase } from "@realtime-avatar/testing/postgres/one-database";
-import { avatarOf, claimOf, operatorOrigin, seedCaller, seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
+import {
+  newClaim,
+  operatorOrigin,
+  plannedAvatar,
+  seedCaller,
+  seedKey,
+  seedTenant,
+} from "@realtime-avatar/testing/seeds";
 import { insertAvatar } from "../avatars/avatars.ts";
 import { type Caller, type CreditsOfCaller, findCredential } from "../callers/callers.ts";
 import { FUNCTIONS_SCHEMA } from "../functions/schema.ts";
@@ -51,7 +58,7 @@ const recordsOf = async (ids: readonly SessionId[]): Promise<SessionRecord[]> =>
 describe("the list of sessions", () => {
   test("a session, in lists and stored responses: as the domain presents it", async () => {
     const caller = await newCaller();
-    const avatar = avatarOf(caller, { displayName: 'A "da" \u2028\u0001' });
+    const avatar = plannedAvatar(caller, { displayName: 'A "da" \u2028\u0001' });
     await insertAvatar(database.db, { ...avatar, status: "ready" }, null, caller, operatorOrigin());
     const nasty = { "": "", 'a"\\': "\u2028\u0001😀", user_id: "u", ["__proto__"]: "p" };
     const ids = [
@@ -69,9 +76,9 @@ describe("the list of sessions", () => {
       where id = ${ids[3]}`;
     for (const work of [
       (id: SessionId, key: string) =>
-        reportUsage(database.db, id, { used: 7, leaseSeconds: 60 }, caller, claimOf(`${key} report`)),
+        reportUsage(database.db, id, { used: 7, leaseSeconds: 60 }, caller, newClaim(`${key} report`)),
       (id: SessionId, key: string) =>
-        releaseSession(database.db, id, release, caller, operatorOrigin(), claimOf(`${key} release`)),
+        releaseSession(database.db, id, release, caller, operatorOrigin(), newClaim(`${key} release`)),
     ]) {
       const outcome = await work(ids[3], "x");
       if (outcome.kind !== "written") throw new Error(outcome.kind);
@@ -142,7 +149,7 @@ describe("the list of sessions", () => {
     expect([page.items, page.next]).toEqual(["", expect.stringMatching(/^ses_/)]);
     const before = page.next as SessionId;
     const next = await listUsageSessions(database.db, caller, { filters, before, limit: 10 });
-    expect(itemsOf<{ sessionId: string }>(next).map(({ sessionId }) => sessionId)).toEqual([first]);
+    expect(parseItems<{ sessionId: string }>(next).map(({ sessionId }) => sessionId)).toEqual([first]);
     expect(next.next).toBeNull();
   });
 });

@@ -8,8 +8,17 @@ import { type Column, type SQL, sql } from "drizzle-orm";
 import type { Db } from "../connection/pool.ts";
 import { batchedRead } from "../query/batched-read.ts";
 import { nullable, objectJson, plainJson, rawJson, textJson } from "../query/json-text.ts";
-import { boundedPage, COUNTED, LIMIT, listStatements, MAX_READ, NONE, pageOf, pageReader } from "../query/list.ts";
-import { inputColumn, newestOf } from "../query/statement.ts";
+import {
+  boundedPage,
+  COUNTED,
+  LIMIT,
+  listStatements,
+  MAX_READ,
+  NONE,
+  pageReader,
+  pageStatement,
+} from "../query/list.ts";
+import { inputColumn, newestRows } from "../query/statement.ts";
 import { apiKeys } from "../schema/api-keys.ts";
 import { callTickets, conversationUsage, isWaiting } from "../schema/calls.ts";
 import { usageSessions } from "../schema/credits.ts";
@@ -32,7 +41,7 @@ const OWNER: readonly (readonly [Column, SQL])[] = [
 ];
 /** The sessions of the owner in a window, newest first, by the index that begins with `first`. */
 const newestBy = (first: readonly (readonly [Column | SQL, SQL])[]) =>
-  newestOf([...first, ...OWNER], usageSessions.id, inputColumn("before"), inputColumn("first"));
+  newestRows([...first, ...OWNER], usageSessions.id, inputColumn("before"), inputColumn("first"));
 
 const USER_ID = sql`(${usageSessions.metadata} ->> 'user_id')`;
 /** Filters without an index: they are applied to the rows that are read. */
@@ -51,7 +60,7 @@ type SessionsOf = Owner &
 const MAX_ROWS_READ = 5000;
 
 /** The text for one of 32 choices of filters. */
-const select = (shape: typeof pageOf, hasEndUser: boolean, filters: readonly Unindexed[]): SQL => {
+const select = (shape: typeof pageStatement, hasEndUser: boolean, filters: readonly Unindexed[]): SQL => {
   const { where, orderBy } = newestBy(hasEndUser ? [[USER_ID, inputColumn("endUserId")]] : []);
   const conditions = filters.map((filter) => UNINDEXED[filter]);
   const list = { table: usageSessions, id: usageSessions.id, item: SESSION };
@@ -110,7 +119,7 @@ const LEASE = sql`(${usageSessions.tenantId}, ${usageSessions.sweepAt})`;
 const selectOpen = (): SQL => {
   const tenantId = sql`${inputColumn("tenantId")} collate "C"`;
   const orderBy = sql`${usageSessions.id} desc`;
-  return pageOf(
+  return pageStatement(
     sql`(
       select * from (
         select * from ${usageSessions}

@@ -6,7 +6,7 @@
 import { newRequestId, type RandomBytes } from "@realtime-avatar/domain/id";
 import { describeError } from "../connection/errors.ts";
 import type { Db } from "../connection/pool.ts";
-import { logFieldsOf } from "../connection/which-database.ts";
+import { logFields } from "../connection/which-database.ts";
 import { closeOverdueSessions, listOverdueTenants } from "./overdue-sessions.ts";
 
 /** Mean interval between two passes. Each is 0.5 to 1.5 times as long, so that the passes of several processes spread. */
@@ -101,7 +101,7 @@ export const startSweeper = (options: SweeperOptions): Sweeper => {
     if (failure !== undefined && at - loggedAt >= LOG_INTERVAL_MS) {
       loggedAt = at;
       log.warn(
-        { error: describeError(failure), ...logFieldsOf(options.db) },
+        { error: describeError(failure), ...logFields(options.db) },
         "failed to close overdue sessions; retrying",
       );
     }

@@ -4,7 +4,7 @@
  */
 import { describe, expect, test } from "bun:test";
 import { join } from "node:path";
-import { functionFiles, nameOf } from "./files.ts";
+import { functionFiles, functionName } from "./files.ts";
 
 const SRC = join(import.meta.dir, "..");
 
@@ -46,7 +46,7 @@ const codeOf = (name: string, text: string, body = text): Code => ({
 const functions: Code[] = await Promise.all(
   (await functionFiles()).map(async (path) => {
     const text = await Bun.file(join(SRC, path)).text();
-    return codeOf(nameOf(path), text, text.slice(Math.max(text.indexOf("$$"), 0)).replaceAll("$$", ""));
+    return codeOf(functionName(path), text, text.slice(Math.max(text.indexOf("$$"), 0)).replaceAll("$$", ""));
   }),
 );
 /** The tables that functions name. Statements name them without their schema. */

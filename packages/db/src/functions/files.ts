@@ -6,12 +6,12 @@ const SRC = join(import.meta.dir, "..");
 const IMPORT = /import \{([^}]*)\} from "\.\.\/\.\.\/generated\/functions\.ts"/g;
 
 /** The name of the function of a file, or `types`. */
-export const nameOf = (path: string): string => path.split("/").at(-1)?.slice(0, -".sql".length) ?? "";
+export const functionName = (path: string): string => path.split("/").at(-1)?.slice(0, -".sql".length) ?? "";
 
 /** The paths of the files below `src`. The types first: a function names those that it takes. Of functions the order does not matter. */
 export const functionFiles = async (): Promise<string[]> => {
   const paths = await Array.fromAsync(new Glob("*/sql/*.sql").scan(SRC));
-  const orderOf = (path: string): string => `${nameOf(path) === "types" ? 0 : 1}${path}`;
+  const orderOf = (path: string): string => `${functionName(path) === "types" ? 0 : 1}${path}`;
   return paths.sort((a, b) => (orderOf(a) < orderOf(b) ? -1 : 1));
 };
 
@@ -37,7 +37,7 @@ export const generateFunctionFiles = async (): Promise<string> => {
     `export const FUNCTION_FILES: readonly string[] = [${files.map(({ name }) => name).join(", ")}];`,
     "/** Those of the functions that the service calls. */",
     `export const CALLED_FILES: ReadonlySet<string> = new Set([${files
-      .filter(({ path }) => called.has(nameOf(path)))
+      .filter(({ path }) => called.has(functionName(path)))
       .map(({ name }) => name)
       .join(", ")}]);`,
     "",

@@ -4,7 +4,7 @@
  */
 import { expect, test } from "bun:test";
 import { join } from "node:path";
-import { functionFiles, nameOf } from "./files.ts";
+import { functionFiles, functionName } from "./files.ts";
 
 const SRC = join(import.meta.dir, "..");
 const LITERAL = /^(?:null(?:::\S+)?|true|false|-?\d+|'[^']*')$/;
@@ -14,7 +14,7 @@ const LABEL = /^\/\* (\w+) \*\//;
 const textOf = async (path: string): Promise<string> =>
   (await Bun.file(join(SRC, path)).text()).replaceAll(/--.*/g, (comment) => " ".repeat(comment.length));
 const texts = await Promise.all(
-  (await functionFiles()).map(async (path) => ({ name: nameOf(path), path, text: await textOf(path) })),
+  (await functionFiles()).map(async (path) => ({ name: functionName(path), path, text: await textOf(path) })),
 );
 
 /** The parts of a list up to where it ends: at a bracket that was not opened in it, or at `end`. */

@@ -12,12 +12,12 @@ import { insertRootApiKey } from "../api-keys/api-keys.ts";
 import { databaseFailure } from "../connection/errors.ts";
 import { connect, type Db } from "../connection/pool.ts";
 import { isMigrated, migrate, pruneFunctions } from "../migrate.ts";
-import { functionFiles, nameOf } from "./files.ts";
+import { functionFiles, functionName } from "./files.ts";
 import { FUNCTIONS_SCHEMA, functionsSchema } from "./schema.ts";
 
 const paths = await functionFiles();
 const files = await Promise.all(paths.map((path) => Bun.file(join(import.meta.dir, "..", path)).text()));
-const functions = paths.filter((path) => nameOf(path) !== "types");
+const functions = paths.filter((path) => functionName(path) !== "types");
 
 const database = await fileDatabase({ migrated: false });
 beforeEach(async () => {
@@ -44,7 +44,7 @@ describe("the files of the functions", () => {
       const locks = /\bfor (share|update|no key update|key share)\b|\bon conflict\b.*do update/.test(text);
       const locksByAnother = /rta\.(lock_\w+|claim_idempotency_keys)\(/.test(text.replace(/create function \S+/, ""));
       if (locks || locksByAnother) expect(of(comment)).toMatch(/Lock order|Locks the (tenant's row|callers)/);
-      if (functions.includes(path)) expect(of(text)).toContain(`create function rta.${nameOf(path)}(`);
+      if (functions.includes(path)) expect(of(text)).toContain(`create function rta.${functionName(path)}(`);
     }
   });
 

@@ -30,7 +30,7 @@ export const DIGEST = `count(*) || ' ' || md5(string_agg(proname || ' ' || md5(p
 const md5 = (text: string): string => createHash("md5").update(text).digest("hex");
 
 /** `DIGEST` of the functions that the text `create` creates. */
-export const digestOf = (create: string): string => {
+export const functionsDigest = (create: string): string => {
   const functions = [...create.matchAll(/^create function \w+\.(\w+)\(.*?\$\$(.*?)\$\$/gms)];
   const texts = functions.map(([, name = "", body = ""]) => `${name} ${md5(body)}`).sort();
   return `${texts.length} ${md5(texts.join(""))}`;

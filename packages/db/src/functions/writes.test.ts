@@ -6,11 +6,11 @@ import { session } from "@realtime-avatar/testing/database";
 import { serviceDatabase } from "@realtime-avatar/testing/fixture";
 import { whileExpiring, whileHeld } from "@realtime-avatar/testing/postgres/waits";
 import {
-  avatarOf,
-  callerOf,
-  claimOf,
+  findTestCaller,
   issuedBy,
+  newClaim,
   operatorOrigin,
+  plannedAvatar,
   seedKey,
   seedTenant,
 } from "@realtime-avatar/testing/seeds";
@@ -41,10 +41,10 @@ type AvatarToCreate = { caller: Caller; key?: string };
 
 /** Creates avatars in one call, and returns the outcome of each with its id. */
 const create = async (db: Runner, creates: readonly AvatarToCreate[], wait = false) => {
-  const avatars = creates.map(({ caller }) => avatarOf(caller));
+  const avatars = creates.map(({ caller }) => plannedAvatar(caller));
   const callers = [...new Set(creates.map(({ caller }) => caller))];
   const claims = creates.map(({ key }, at) =>
-    key === undefined ? null : { ...claimOf(key), location: avatars[at]?.id ?? null },
+    key === undefined ? null : { ...newClaim(key), location: avatars[at]?.id ?? null },
   );
   const rows = await createAvatars(db, {
     callers,
@@ -160,7 +160,7 @@ describe("the caller of a write", () => {
   test("a caller, at two versions in one batch: stale at the older one", async () => {
     const before = await newCaller();
     await database.db.client`update api_keys set version = version + 1 where id = ${before.id}`;
-    const after = await callerOf(database.db, before.credentialKeyId);
+    const after = await findTestCaller(database.db, before.credentialKeyId);
     const outcomes = await create(database.db, [{ caller: before }, { caller: after }, { caller: before }]);
     expect(kinds(outcomes)).toEqual(["stale", "written", "stale"]);
     expect(await counts(after)).toEqual({ avatars: 1, events: 1, claims: 0 });
@@ -246,7 +246,7 @@ describe("the caller of a write", () => {
         const [rotated] = await rotateApiKey(database.db, { ...rotation, auditEvent: event, claim: null });
         expect(rotated?.kind).toBe("stale");
       }
-      expect((await callerOf(database.db, target.credentialKeyId)).version).toBe(target.version);
+      expect((await findTestCaller(database.db, target.credentialKeyId)).version).toBe(target.version);
     },
   );
 });

@@ -3,7 +3,7 @@ import { describe, expect, test } from "bun:test";
 import { connectTo, IS_AWAY, session } from "@realtime-avatar/testing/database";
 import { fileDatabase, fixture } from "@realtime-avatar/testing/fixture";
 import { whileHeld } from "@realtime-avatar/testing/postgres/waits";
-import { avatarOf, claimOf, issuedBy, originOf, seedCaller } from "@realtime-avatar/testing/seeds";
+import { issuedBy, newClaim, plannedAvatar, seedCaller, seedOrigin } from "@realtime-avatar/testing/seeds";
 import { insertApiKey } from "../api-keys/api-keys.ts";
 import { insertAvatar } from "../avatars/avatars.ts";
 import type { Caller } from "../callers/callers.ts";
@@ -14,14 +14,14 @@ const database = await fileDatabase();
 db = await fixture(connectTo(database, { connections: 4 }));
 
 const create = (caller: Caller, name: string, idempotencyKey: string | null = null, pool = db) => {
-  const avatar = avatarOf(caller, { displayName: name, metadata: { name, quote: '"{\\,}' } });
-  const claim = idempotencyKey === null ? null : claimOf(idempotencyKey, avatar.id);
-  return insertAvatar(pool, avatar, null, caller, originOf(caller), claim);
+  const avatar = plannedAvatar(caller, { displayName: name, metadata: { name, quote: '"{\\,}' } });
+  const claim = idempotencyKey === null ? null : newClaim(idempotencyKey, avatar.id);
+  return insertAvatar(pool, avatar, null, caller, seedOrigin(caller), claim);
 };
 const createKey = (caller: Caller, name: string, maxActiveKeys: number, idempotencyKey: string | null) => {
   const issued = issuedBy(caller, { name });
-  const claim = idempotencyKey === null ? null : claimOf(idempotencyKey, issued.record.id);
-  return insertApiKey(db, { ...issued, maxActiveKeys }, caller, originOf(caller), claim);
+  const claim = idempotencyKey === null ? null : newClaim(idempotencyKey, issued.record.id);
+  return insertApiKey(db, { ...issued, maxActiveKeys }, caller, seedOrigin(caller), claim);
 };
 const written = ({ tenantId }: Caller) => database.db.client<
   { name: string; metadata: { name: string }; actor: string }[]
@@ -92,8 +92,8 @@ describe("a batch of creates", () => {
     const one = await seedCaller(database.db);
     const other = await seedCaller(database.db, one.tenantId);
     const send = (caller: Caller, text: string) => {
-      const avatar = avatarOf(caller, { displayName: text });
-      return insertAvatar(db, avatar, null, caller, originOf(caller), claimOf("shared", text));
+      const avatar = plannedAvatar(caller, { displayName: text });
+      return insertAvatar(db, avatar, null, caller, seedOrigin(caller), newClaim("shared", text));
     };
     const callers = [one, other] as const;
     expect(await Promise.all(callers.map((caller) => send(caller, caller.id)))).toEqual([

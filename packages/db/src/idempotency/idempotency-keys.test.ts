@@ -1,15 +1,15 @@
 /** Stored responses of requests with an Idempotency-Key. */
 import { describe, expect, test } from "bun:test";
 import { serviceDatabase } from "@realtime-avatar/testing/fixture";
-import { avatarOf, claimOf, originOf, seedCaller } from "@realtime-avatar/testing/seeds";
+import { newClaim, plannedAvatar, seedCaller, seedOrigin } from "@realtime-avatar/testing/seeds";
 import { insertAvatar } from "../avatars/avatars.ts";
 import type { Caller } from "../callers/callers.ts";
-import { findStoredResponse, outcomeOf, sweepIdempotencyKeys } from "./idempotency-keys.ts";
+import { findStoredResponse, sweepIdempotencyKeys, writeOutcome } from "./idempotency-keys.ts";
 
 const { db } = await serviceDatabase();
 
 const write = (caller: Caller, idempotencyKey: string) =>
-  insertAvatar(db, avatarOf(caller), null, caller, originOf(caller), claimOf(idempotencyKey, idempotencyKey));
+  insertAvatar(db, plannedAvatar(caller), null, caller, seedOrigin(caller), newClaim(idempotencyKey, idempotencyKey));
 const age = (caller: Caller, idempotencyKey: string, by: string) => db.client`
   update idempotency_claims set created_at = now() - ${by}::interval
   where tenant_id = ${caller.tenantId} and idempotency_key = ${idempotencyKey}`;
@@ -18,7 +18,7 @@ describe("findStoredResponse", () => {
   test("a stored response, found: as the first attempt stored it", async () => {
     const caller = await seedCaller(db);
     await write(caller, "k");
-    const { request, idempotencyKey, ...response } = claimOf("k", "k");
+    const { request, idempotencyKey, ...response } = newClaim("k", "k");
     const stored = (await findStoredResponse(db, caller, { request, idempotencyKey }))?.response;
     expect({
       ...stored,
@@ -35,29 +35,29 @@ describe("findStoredResponse", () => {
     const caller = await seedCaller(db);
     const sibling = await seedCaller(db, caller.tenantId);
     await write(caller, "k");
-    const claim = claimOf("k");
+    const claim = newClaim("k");
     expect(await findStoredResponse(db, caller, claim)).not.toBeNull();
     expect(await findStoredResponse(db, sibling, claim)).toBeNull();
     expect(await findStoredResponse(db, await seedCaller(db), claim)).toBeNull();
     expect(await findStoredResponse(db, caller, { ...claim, request: "POST /api/v1/api-keys" })).toBeNull();
-    expect(await findStoredResponse(db, caller, claimOf("K"))).toBeNull();
+    expect(await findStoredResponse(db, caller, newClaim("K"))).toBeNull();
   });
 
   test("a stored response, after 24 hours: not found", async () => {
     const caller = await seedCaller(db);
     await write(caller, "k");
     await age(caller, "k", "23 hours 59 minutes");
-    expect(await findStoredResponse(db, caller, claimOf("k"))).not.toBeNull();
+    expect(await findStoredResponse(db, caller, newClaim("k"))).not.toBeNull();
     await age(caller, "k", "24 hours 1 second");
-    expect(await findStoredResponse(db, caller, claimOf("k"))).toBeNull();
+    expect(await findStoredResponse(db, caller, newClaim("k"))).toBeNull();
   });
 });
 
-test("outcomeOf, of an unknown kind: throws", () => {
-  const { request: _, idempotencyKey: __, ...response } = claimOf("k");
-  expect(outcomeOf({ kind: "replayed", ...response })).toEqual({ kind: "replayed", response });
-  expect(outcomeOf({ kind: "stale", ...response })).toEqual({ kind: "stale" });
-  for (const kind of [null, "over_quota"]) expect(() => outcomeOf({ kind, ...response })).toThrow(TypeError);
+test("writeOutcome, of an unknown kind: throws", () => {
+  const { request: _, idempotencyKey: __, ...response } = newClaim("k");
+  expect(writeOutcome({ kind: "replayed", ...response })).toEqual({ kind: "replayed", response });
+  expect(writeOutcome({ kind: "stale", ...response })).toEqual({ kind: "stale" });
+  for (const kind of [null, "over_quota"]) expect(() => writeOutcome({ kind, ...response })).toThrow(TypeError);
 });
 
 describe("sweepIdempotencyKeys", () => {

@@ -8,7 +8,7 @@ import type { ApiKeyId, TenantId, UserId } from "@realtime-avatar/domain/id";
 import { CLAIM_HOURS } from "@realtime-avatar/domain/idempotency";
 import { type Column, sql } from "drizzle-orm";
 import type { Db } from "../connection/pool.ts";
-import { columnsOf, statement, sweepOf } from "../query/statement.ts";
+import { createSweep, selectColumns, statement } from "../query/statement.ts";
 import { idempotencyClaims } from "../schema/idempotency.ts";
 
 /** A response as it is stored. */
@@ -42,15 +42,15 @@ export type WriteOutcome =
 export type WriteOutcomeRow = { kind: string | null } & { [Key in keyof StoredResponse]: StoredResponse[Key] | null };
 
 /** One of `kinds`, from the name that a function returns. Throws a `TypeError` for any other name. */
-export const kindOf = <Kind extends string>(name: string | null, kinds: readonly Kind[]): Kind => {
+export const requireKind = <Kind extends string>(name: string | null, kinds: readonly Kind[]): Kind => {
   const kind = kinds.find((one) => one === name);
   if (kind === undefined) throw new TypeError(`unknown outcome of a write: ${name}`);
   return kind;
 };
 
 /** The outcome that a row stands for. */
-export const outcomeOf = ({ kind: name, ...response }: WriteOutcomeRow): WriteOutcome => {
-  const kind = kindOf(name, ["written", "stale", "replayed"]);
+export const writeOutcome = ({ kind: name, ...response }: WriteOutcomeRow): WriteOutcome => {
+  const kind = requireKind(name, ["written", "stale", "replayed"]);
   return kind === "replayed" ? { kind, response: response as StoredResponse } : { kind };
 };
 
@@ -61,7 +61,7 @@ export const outcomeAmong = <Refusal extends string>(
 ): WriteOutcome | { kind: Refusal } => {
   if (row === undefined) throw new TypeError("a write has no outcome");
   const refusal = refusals.find((one) => one === row.kind);
-  return refusal === undefined ? outcomeOf(row) : { kind: refusal };
+  return refusal === undefined ? writeOutcome(row) : { kind: refusal };
 };
 
 const { bodyHash, status, location, etag, responseBody, sealedFor, responseFields } = idempotencyClaims;
@@ -77,7 +77,7 @@ const IS_KEPT = sql`now() - ${idempotencyClaims.createdAt} < ${LIFETIME}`;
 const select = statement<StoredResponse & { responseFields: ResponseFields | null }>(
   "find_stored_response",
   sql`
-  select ${columnsOf({ ...response, responseFields })} from ${idempotencyClaims}
+  select ${selectColumns({ ...response, responseFields })} from ${idempotencyClaims}
   where ${IS_KEPT}
     and ${idempotencyClaims.tenantId} = ${sql.placeholder("tenantId")}
     and ${idempotencyClaims.callerId} = ${sql.placeholder("callerId")}
@@ -99,7 +99,7 @@ export const findStoredResponse = async (
 };
 
 /** Deletes claims that are over, past those that are locked; returns their number. */
-export const sweepIdempotencyKeys = sweepOf(
+export const sweepIdempotencyKeys = createSweep(
   "sweep_idempotency_keys",
   idempotencyClaims,
   IS_OVER,

@@ -5,23 +5,23 @@ import type { JobRecord } from "@realtime-avatar/domain/job";
 import { serviceDatabase } from "@realtime-avatar/testing/fixture";
 import {
   claimedJob,
-  eventsOf,
   expireLeases,
   jobClaim,
   jobsLeft,
   ROOMY,
+  readAuditTrail,
   takenSlots,
   withoutJobs,
 } from "@realtime-avatar/testing/postgres/jobs";
 import {
-  assetOf,
-  callerOf,
-  jobOf,
+  assetJob,
+  findTestCaller,
   operatorOrigin,
-  originOf,
+  plannedAsset,
   seedAsset,
   seedCaller,
   seedKey,
+  seedOrigin,
 } from "@realtime-avatar/testing/seeds";
 import { deleteAsset, findAsset, insertAsset } from "../assets/assets.ts";
 import { type AssetResult, failAbandonedUploads, finishAsset, startAsset } from "../assets/processing.ts";
@@ -32,9 +32,9 @@ const { db } = await serviceDatabase();
 withoutJobs(db);
 
 const add = async (caller: Caller, fields: Partial<JobRecord> = {}, assetFields: Partial<AssetRecord> = {}) => {
-  const asset = assetOf(caller, assetFields);
-  const job = jobOf(asset, fields);
-  await insertAsset(db, { asset, job, quota: ROOMY }, caller, originOf(caller));
+  const asset = plannedAsset(caller, assetFields);
+  const job = assetJob(asset, fields);
+  await insertAsset(db, { asset, job, quota: ROOMY }, caller, seedOrigin(caller));
   return { asset, job };
 };
 const addRemote = (caller: Caller) =>
@@ -234,14 +234,14 @@ describe("the job of an upload", () => {
       0,
       { assets: 1, bytes: 700 },
     ]);
-    expect(await eventsOf(db, asset)).toEqual([
+    expect(await readAuditTrail(db, asset)).toEqual([
       { action: "asset.created", actor_id: caller.id },
       { action: "asset.ready", actor_id: null },
     ]);
     // Twice.
     expect(await finish(job)).toBe("lost");
     expect(await finish(job, FAILED)).toBe("lost");
-    expect(await eventsOf(db, asset)).toHaveLength(2);
+    expect(await readAuditTrail(db, asset)).toHaveLength(2);
   });
 
   test("an upload's job, failed: the asset fails, and no longer counts", async () => {
@@ -258,8 +258,8 @@ describe("the job of an upload", () => {
       sizeBytes: 1000,
     });
     expect(await meterOf(caller)).toEqual({ assets: 0, bytes: 0 });
-    expect((await eventsOf(db, asset)).at(-1)).toEqual({ action: "asset.failed", actor_id: null });
-    expect(await deleteAsset(db, asset.id, { versions: null }, caller, originOf(caller))).toMatchObject({
+    expect((await readAuditTrail(db, asset)).at(-1)).toEqual({ action: "asset.failed", actor_id: null });
+    expect(await deleteAsset(db, asset.id, { versions: null }, caller, seedOrigin(caller))).toMatchObject({
       kind: "written",
     });
     expect(await meterOf(caller)).toEqual({ assets: 0, bytes: 0 });
@@ -286,7 +286,7 @@ describe("the job of an upload", () => {
     expect(await retry(last, 3)).toBe("exhausted");
     expect(await findAsset(db, caller, asset.id)).toMatchObject({ status: "failed", error: { code: "internal" } });
     expect([await jobsLeft(db), await takenSlots(db), await meterOf(caller)]).toEqual([0, 0, { assets: 0, bytes: 0 }]);
-    expect((await eventsOf(db, asset)).map(({ action }) => action)).toEqual(["asset.created", "asset.failed"]);
+    expect((await readAuditTrail(db, asset)).map(({ action }) => action)).toEqual(["asset.created", "asset.failed"]);
     expect(await retry(last, 3)).toBe("lost");
   });
 
@@ -334,7 +334,7 @@ test("a deleted asset, its job ending later: not revived, the slot is freed", as
     const { asset } = await add(caller);
     const job = await claimed();
     if (at % 2) await startAsset(db, job);
-    expect(await deleteAsset(db, asset.id, { versions: null }, caller, originOf(caller))).toMatchObject({
+    expect(await deleteAsset(db, asset.id, { versions: null }, caller, seedOrigin(caller))).toMatchObject({
       kind: "written",
     });
     const deleted = await findAsset(db, caller, asset.id);
@@ -359,11 +359,11 @@ test("an ended asset, its job still there: unchanged", async () => {
 test("an upload, not arrived after a day: failed; an import: not", async () => {
   const [one, two] = [await seedCaller(db), await seedCaller(db)];
   const { secret } = await seedKey(db, one.tenantId, { environment: "test", scopes: ["*"] });
-  const inTest = await callerOf(db, secret.keyId);
+  const inTest = await findTestCaller(db, secret.keyId);
   const uploads: AssetRecord[] = [];
   for (const caller of [one, two, inTest]) {
-    const asset = assetOf(caller, { status: "pending_upload", reservedBytes: 500 });
-    await insertAsset(db, { asset, job: null, quota: ROOMY }, caller, originOf(caller));
+    const asset = plannedAsset(caller, { status: "pending_upload", reservedBytes: 500 });
+    await insertAsset(db, { asset, job: null, quota: ROOMY }, caller, seedOrigin(caller));
     uploads.push(asset);
   }
   const { asset: imported } = await addRemote(one);
@@ -377,7 +377,7 @@ test("an upload, not arrived after a day: failed; an import: not", async () => {
   for (const [at, upload] of uploads.entries()) {
     const asset = await findAsset(db, [one, two, inTest][at] as Caller, upload.id);
     expect(asset).toMatchObject({ status: "failed", version: 2, error: { code: "not_uploaded" } });
-    expect((await eventsOf(db, upload)).at(-1)).toEqual({ action: "asset.failed", actor_id: null });
+    expect((await readAuditTrail(db, upload)).at(-1)).toEqual({ action: "asset.failed", actor_id: null });
     const [event] = await db.client`
       select environment from audit_events where target_id = ${upload.id} and action = 'asset.failed'`;
     expect(event).toEqual({ environment: upload.environment });

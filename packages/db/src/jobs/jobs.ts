@@ -10,7 +10,7 @@ import {
 } from "../../generated/functions.ts";
 import { auditEvent, type Origin } from "../audit/audit-events.ts";
 import type { Runner } from "../connection/batch.ts";
-import { kindOf } from "../idempotency/idempotency-keys.ts";
+import { requireKind } from "../idempotency/idempotency-keys.ts";
 
 export type { JobRecord } from "@realtime-avatar/domain/job";
 
@@ -104,7 +104,7 @@ export const retryJob = async (
     auditEvent: action === null ? null : auditEvent(action, { ...job, id: job.targetId }, origin),
     requestId: origin.requestId,
   });
-  return kindOf(row?.result ?? null, ["retried", "exhausted", "lost"] as const);
+  return requireKind(row?.result ?? null, ["retried", "exhausted", "lost"] as const);
 };
 
 export type JobStats = {

@@ -2,7 +2,7 @@
 import { expect, test } from "bun:test";
 import { fileDatabase } from "@realtime-avatar/testing/fixture";
 import { claimedJob, expireLeases, jobClaim, ROOMY, withoutJobs } from "@realtime-avatar/testing/postgres/jobs";
-import { assetOf, jobOf, operatorOrigin, originOf, seedCaller } from "@realtime-avatar/testing/seeds";
+import { assetJob, operatorOrigin, plannedAsset, seedCaller, seedOrigin } from "@realtime-avatar/testing/seeds";
 import { insertAsset } from "../assets/assets.ts";
 import type { Caller } from "../callers/callers.ts";
 import { type ClaimedJob, claimJobBeside, renewJob, retryJob } from "./jobs.ts";
@@ -11,9 +11,9 @@ const { db } = await fileDatabase();
 withoutJobs(db);
 
 const add = async (caller: Caller) => {
-  const asset = assetOf(caller);
-  const job = jobOf(asset);
-  await insertAsset(db, { asset, job, quota: ROOMY }, caller, originOf(caller));
+  const asset = plannedAsset(caller);
+  const job = assetJob(asset);
+  await insertAsset(db, { asset, job, quota: ROOMY }, caller, seedOrigin(caller));
   return { job };
 };
 const claimBeside = () => claimJobBeside(db, jobClaim({ slots: 3 }));

@@ -6,7 +6,14 @@ import { readyAvatar } from "@realtime-avatar/testing/calls/calls";
 import { PRICE } from "@realtime-avatar/testing/credits";
 import { serviceDatabase } from "@realtime-avatar/testing/fixture";
 import { claimedJob, jobClaim, READY_ASSET, ROOMY, withoutJobs } from "@realtime-avatar/testing/postgres/jobs";
-import { assetOf, jobOf, operatorOrigin, originOf, seedCaller, seedTenant } from "@realtime-avatar/testing/seeds";
+import {
+  assetJob,
+  operatorOrigin,
+  plannedAsset,
+  seedCaller,
+  seedOrigin,
+  seedTenant,
+} from "@realtime-avatar/testing/seeds";
 import { insertAsset } from "../assets/assets.ts";
 import { finishAsset, startAsset } from "../assets/processing.ts";
 import type { Caller } from "../callers/callers.ts";
@@ -16,9 +23,9 @@ const { db } = await serviceDatabase();
 withoutJobs(db);
 
 const addFile = async (caller: Caller, fields: Partial<JobRecord> = {}): Promise<JobRecord> => {
-  const asset = assetOf(caller);
-  const job = jobOf(asset, fields);
-  await insertAsset(db, { asset, job, quota: ROOMY }, caller, originOf(caller));
+  const asset = plannedAsset(caller);
+  const job = assetJob(asset, fields);
+  await insertAsset(db, { asset, job, quota: ROOMY }, caller, seedOrigin(caller));
   return job;
 };
 const withCredits = async (): Promise<Caller> => seedCaller(db, await seedTenant(db, { live: 1000 * PRICE }));

@@ -8,8 +8,8 @@ import {
   verifiedUntil,
 } from "@realtime-avatar/domain/people/people";
 import { fileDatabase } from "@realtime-avatar/testing/fixture";
-import { challengeOf, ISSUER, identityOf, passkeyOf, seedPerson } from "@realtime-avatar/testing/people/seeds";
-import { originOf, seedTenant } from "@realtime-avatar/testing/seeds";
+import { ISSUER, newChallenge, newIdentity, newPasskey, seedPerson } from "@realtime-avatar/testing/people/seeds";
+import { seedOrigin, seedTenant } from "@realtime-avatar/testing/seeds";
 import type { PersonCaller } from "../callers/callers.ts";
 import { deleteIdentity, insertIdentity, MAX_IDENTITIES } from "./identities.ts";
 import { findInvitation, insertInvitation } from "./invitations.ts";
@@ -24,14 +24,14 @@ const tenantId = await seedTenant(db);
 const ANY = { versions: null };
 
 const addPasskey = async (caller: PersonCaller): Promise<PasskeyRecord> => {
-  const passkey = passkeyOf(caller.user);
-  const outcome = await insertPasskey(db, passkey, challengeOf(), caller, originOf(caller));
+  const passkey = newPasskey(caller.user);
+  const outcome = await insertPasskey(db, passkey, newChallenge(), caller, seedOrigin(caller));
   if (outcome.kind !== "written") throw new Error(outcome.kind);
   return passkey;
 };
 const addIdentity = async (caller: PersonCaller) => {
-  const identity = identityOf(caller.user);
-  const outcome = await insertIdentity(db, identity, challengeOf(), caller, originOf(caller));
+  const identity = newIdentity(caller.user);
+  const outcome = await insertIdentity(db, identity, newChallenge(), caller, seedOrigin(caller));
   if (outcome.kind !== "written") throw new Error(outcome.kind);
   return identity;
 };
@@ -40,9 +40,9 @@ const useOf = ({ id: passkeyId, userId }: PasskeyRecord, counter = 0) => {
 };
 /** Signs the person in with a passkey, and returns the session. */
 const signIn = async ({ id: userId }: PersonCaller, passkey: PasskeyRecord) => {
-  const origin = originOf();
+  const origin = seedOrigin();
   const created = newUserSession({ tenantId, userId, passkeyId: passkey.id, userAgent: null }, origin);
-  const isWritten = await insertUserSession(db, created, useOf(passkey), challengeOf(), origin);
+  const isWritten = await insertUserSession(db, created, useOf(passkey), newChallenge(), origin);
   return isWritten ? created.session.id : null;
 };
 /** Two people of the tenant: one with two passkeys and an identity, and another with the same. */
@@ -64,7 +64,7 @@ const ids = (rows: readonly Record<string, unknown>[]) => rows.map((row) => row[
 test("a passkey, used: it alone has its counter and its last use", async () => {
   const { one } = await seedTwo();
   await client`update passkeys set last_used_at = null, counter = 1 where tenant_id = ${tenantId}`;
-  const origin = originOf();
+  const origin = seedOrigin();
   const created = newUserSession(
     { tenantId, userId: one.caller.id, passkeyId: one.second.id, userAgent: null },
     origin,
@@ -76,7 +76,7 @@ test("a passkey, used: it alone has its counter and its last use", async () => {
     [2, true],
   ] as const) {
     const use = useOf(one.second, counter);
-    expect(await insertUserSession(db, created, use, challengeOf(), origin)).toBe(isAccepted);
+    expect(await insertUserSession(db, created, use, newChallenge(), origin)).toBe(isAccepted);
   }
   const used = await client`select id from passkeys where last_used_at is not null or counter <> 1`;
   expect(ids(used)).toEqual([one.second.id]);
@@ -86,10 +86,10 @@ test("an identity, used: it alone has its last use", async () => {
   const { one } = await seedTwo();
   await addIdentity(one.caller);
   await client`update user_identities set last_used_at = null`;
-  const origin = originOf();
+  const origin = seedOrigin();
   const of = { tenantId, userId: one.caller.id, passkeyId: null, identityId: one.identity.id, userAgent: null };
   const use = { tenantId, identityId: one.identity.id, userId: one.caller.id, usedAt: origin.now };
-  expect(await insertUserSession(db, newUserSession(of, origin), use, challengeOf(), origin)).toBe(true);
+  expect(await insertUserSession(db, newUserSession(of, origin), use, newChallenge(), origin)).toBe(true);
   expect(ids(await client`select id from user_identities where last_used_at is not null`)).toEqual([one.identity.id]);
 });
 
@@ -98,7 +98,7 @@ test("a session, verified: it alone, and not with the passkey of a colleague", a
   await client`update user_sessions set verified_until = created_at`;
   const until = verifiedUntil(new Date());
   const verify = (passkey: PasskeyRecord) =>
-    verifyUserSession(db, one.caller, useOf(passkey), challengeOf(), until, originOf(one.caller));
+    verifyUserSession(db, one.caller, useOf(passkey), newChallenge(), until, seedOrigin(one.caller));
   expect(await verify(other.passkey)).toEqual({ kind: "refused" });
   expect(await verify({ ...other.passkey, userId: one.caller.id })).toEqual({ kind: "refused" });
   expect(await verify(one.passkey)).toEqual({ kind: "written" });
@@ -110,7 +110,7 @@ test("a passkey, deleted: its other sessions end, and no others; that of a colle
   const { one, other } = await seedTwo();
   const ofFirst = await signIn(one.caller, one.passkey);
   const before = await sessions();
-  const origin = originOf(one.caller);
+  const origin = seedOrigin(one.caller);
   expect((await deletePasskey(db, other.second.id, ANY, one.caller, origin)).kind).toBe("not_found");
   expect((await updatePasskey(db, other.second.id, "x", ANY, one.caller, origin)).kind).toBe("not_found");
   expect((await deleteIdentity(db, other.identity.id, ISSUER, one.caller, origin)).kind).toBe("not_found");
@@ -126,7 +126,7 @@ test("a passkey, deleted: its other sessions end, and no others; that of a colle
 
 test("the last way to sign in, while colleagues have others: kept", async () => {
   const { one } = await seedTwo();
-  const origin = originOf(one.caller);
+  const origin = seedOrigin(one.caller);
   expect((await deletePasskey(db, one.second.id, ANY, one.caller, origin)).kind).toBe("written");
   // Its identity is of an issuer that is not in use.
   const last = await deletePasskey(
@@ -147,10 +147,10 @@ test("the limits of passkeys, identities and sessions: of each person", async ()
   const { one, other } = await seedTwo();
   for (let count = 2; count < MAX_PASSKEYS; count++) await addPasskey(other.caller);
   for (let count = 1; count < MAX_IDENTITIES; count++) await addIdentity(other.caller);
-  const origin = originOf(other.caller);
+  const origin = seedOrigin(other.caller);
   const over = { kind: "over_quota" } as const;
-  expect(await insertPasskey(db, passkeyOf(other.caller.user), challengeOf(), other.caller, origin)).toEqual(over);
-  expect(await insertIdentity(db, identityOf(other.caller.user), challengeOf(), other.caller, origin)).toEqual(over);
+  expect(await insertPasskey(db, newPasskey(other.caller.user), newChallenge(), other.caller, origin)).toEqual(over);
+  expect(await insertIdentity(db, newIdentity(other.caller.user), newChallenge(), other.caller, origin)).toEqual(over);
   await addPasskey(one.caller);
   await addIdentity(one.caller);
   for (let count = 2; count < MAX_SESSIONS; count++) await signIn(other.caller, other.passkey);
@@ -180,7 +180,7 @@ test("a sign-in beyond the limit: ends the session that is idle, though another 
 test("a session that has expired, or of a colleague: not found at its end", async () => {
   const { one, other } = await seedTwo();
   const end = (id: string | null, ofOthers: boolean) =>
-    endUserSession(db, id as never, { ofOthers, ...ANY }, one.caller, originOf(one.caller));
+    endUserSession(db, id as never, { ofOthers, ...ANY }, one.caller, seedOrigin(one.caller));
   expect((await end(other.session, false)).kind).toBe("not_found");
   await client`update user_sessions set created_at = now() - interval '1 day', expires_at = now() where id = ${one.session}`;
   expect((await end(one.session, true)).kind).toBe("not_found");
@@ -191,8 +191,8 @@ test("a person, removed: the links to and from that person are gone, and those o
   const { one, other } = await seedTwo();
   const third = await seedPerson(db, tenantId, "viewer");
   const invite = async (by: PersonCaller, email: string, userId: PersonCaller["id"] | null) => {
-    const created = newInvitation({ tenantId, email, role: "viewer", userId, createdBy: by.id }, originOf(by));
-    expect(await insertInvitation(db, created, by, originOf(by))).toEqual({ kind: "written" });
+    const created = newInvitation({ tenantId, email, role: "viewer", userId, createdBy: by.id }, seedOrigin(by));
+    expect(await insertInvitation(db, created, by, seedOrigin(by))).toEqual({ kind: "written" });
     return created;
   };
   const links = {
@@ -201,7 +201,7 @@ test("a person, removed: the links to and from that person are gone, and those o
     ofColleague: await invite(one.caller, "b@example.com", null),
     toColleague: await invite(one.caller, one.caller.user.email, one.caller.id),
   };
-  expect((await deleteUser(db, other.caller, ANY, one.caller, originOf(one.caller))).kind).toBe("written");
+  expect((await deleteUser(db, other.caller, ANY, one.caller, seedOrigin(one.caller))).kind).toBe("written");
   const found = await Promise.all(Object.values(links).map(({ token }) => findInvitation(db, token)));
   expect(found.map((one) => one?.isValid ?? false)).toEqual([false, false, true, true]);
   const left =

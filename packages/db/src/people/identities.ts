@@ -13,10 +13,10 @@ import { auditEvent, type Origin } from "../audit/audit-events.ts";
 import type { PersonCaller } from "../callers/callers.ts";
 import { announceWhileWaiting } from "../callers/pending-changes.ts";
 import type { Db } from "../connection/pool.ts";
-import { kindOf } from "../idempotency/idempotency-keys.ts";
+import { requireKind } from "../idempotency/idempotency-keys.ts";
 import { nullable, objectJson, plainJson, textJson, timeJson } from "../query/json-text.ts";
-import { listOf } from "../query/list.ts";
-import { columnsOf, statement } from "../query/statement.ts";
+import { createList } from "../query/list.ts";
+import { selectColumns, statement } from "../query/statement.ts";
 import { userIdentities } from "../schema/people.ts";
 import { PEOPLE } from "./target.ts";
 
@@ -29,7 +29,7 @@ export type IdentityUse = { tenantId: TenantId; identityId: IdentityId; userId: 
 const selectBySubject = statement<IdentityRecord>(
   "find_identity",
   sql`
-  select ${columnsOf(userIdentities)} from ${userIdentities}
+  select ${selectColumns(userIdentities)} from ${userIdentities}
   where ${userIdentities.tenantId} = ${sql.placeholder("tenantId")}
     and ${userIdentities.issuer} = ${sql.placeholder("issuer")}
     and ${userIdentities.subject} = ${sql.placeholder("subject")}`,
@@ -48,13 +48,13 @@ export const findIdentity = async (
 const selectOfUser = statement<IdentityRecord>(
   "find_identities_of_user",
   sql`
-  select ${columnsOf(userIdentities)} from ${userIdentities}
+  select ${selectColumns(userIdentities)} from ${userIdentities}
   where ${userIdentities.tenantId} = ${sql.placeholder("tenantId")} and ${userIdentities.userId} = ${sql.placeholder("userId")}
   order by ${userIdentities.id}`,
 );
 
 /** The identities of a user. One statement. */
-export const findIdentitiesOf = (db: Db, tenantId: TenantId, userId: UserId): Promise<IdentityRecord[]> =>
+export const findIdentities = (db: Db, tenantId: TenantId, userId: UserId): Promise<IdentityRecord[]> =>
   selectOfUser(db, { tenantId, userId });
 
 /** An identity as the API shows it. */
@@ -67,7 +67,7 @@ const ITEM = objectJson<Identity>({
 });
 
 /** The newest identities of a person. One statement. */
-export const listIdentities = listOf(
+export const listIdentities = createList(
   "list_identities",
   { table: userIdentities, id: userIdentities.id, prefix: "idn", item: ITEM },
   { userId: userIdentities.userId, tenantId: userIdentities.tenantId },
@@ -84,7 +84,7 @@ export const insertIdentity = async (
   const event = auditEvent("identity.created", { ...PEOPLE, ...identity }, origin);
   const input = { caller, identity, attempt, maxIdentities: MAX_IDENTITIES, auditEvent: event };
   const [row] = await announceWhileWaiting(db, caller, () => callCreate(db, input));
-  return { kind: kindOf(row?.result ?? null, ["written", "over_quota", "taken", "refused", "stale"]) };
+  return { kind: requireKind(row?.result ?? null, ["written", "over_quota", "taken", "refused", "stale"]) };
 };
 
 /**
@@ -103,6 +103,6 @@ export const deleteIdentity = async (
   const event = auditEvent("identity.deleted", { ...PEOPLE, tenantId: caller.tenantId, id }, origin);
   const [row] = await announceWhileWaiting(db, caller, () => callDelete(db, { caller, id, issuer, auditEvent: event }));
   const { outcome, ...identity } = row as DeleteIdentityRow;
-  const kind = kindOf(outcome, ["written", "last_passkey", "not_found", "stale"]);
+  const kind = requireKind(outcome, ["written", "last_passkey", "not_found", "stale"]);
   return kind === "written" || kind === "last_passkey" ? { kind, identity: identity as IdentityRecord } : { kind };
 };

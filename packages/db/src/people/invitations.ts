@@ -23,10 +23,10 @@ import { auditEvent, type Origin } from "../audit/audit-events.ts";
 import type { PersonCaller } from "../callers/callers.ts";
 import { announceWhileWaiting } from "../callers/pending-changes.ts";
 import type { Db } from "../connection/pool.ts";
-import { type Claim, kindOf, outcomeAmong, type WriteOutcome } from "../idempotency/idempotency-keys.ts";
+import { type Claim, outcomeAmong, requireKind, type WriteOutcome } from "../idempotency/idempotency-keys.ts";
 import { objectJson, plainJson, textJson, timeJson } from "../query/json-text.ts";
-import { listOf } from "../query/list.ts";
-import { sweepOf } from "../query/statement.ts";
+import { createList } from "../query/list.ts";
+import { createSweep } from "../query/statement.ts";
 import { invitations } from "../schema/people.ts";
 import { MAX_IDENTITIES } from "./identities.ts";
 import { MAX_PASSKEYS } from "./passkeys.ts";
@@ -109,7 +109,7 @@ export const acceptInvitation = async (
   const waitsFor = { tenantId: session.tenantId, id: session.userId };
   const [row] = await announceWhileWaiting(db, waitsFor, () => callAccept(db, input));
   const kinds = ["written", "invalid_invitation", "already_member", "over_quota", "taken", "refused"] as const;
-  return { kind: kindOf(row?.result ?? null, kinds) };
+  return { kind: requireKind(row?.result ?? null, kinds) };
 };
 
 /** Withdraws an invitation. One statement. */
@@ -122,7 +122,7 @@ export const deleteInvitation = async (
   const event = auditEvent("invitation.deleted", { ...PEOPLE, tenantId: caller.tenantId, id }, origin);
   const [row] = await callDelete(db, { caller, id, auditEvent: event });
   const { outcome, ...invitation } = row as DeleteInvitationRow;
-  const kind = kindOf(outcome, ["written", "not_found", "stale"]);
+  const kind = requireKind(outcome, ["written", "not_found", "stale"]);
   return kind === "written" ? { kind, invitation: invitation as unknown as InvitationRecord } : { kind };
 };
 
@@ -136,7 +136,7 @@ const ITEM = objectJson<Invitation>({
 });
 
 /** The newest open invitations of new people. One statement. */
-export const listInvitations = listOf(
+export const listInvitations = createList(
   "list_invitations",
   { table: invitations, id: invitations.id, prefix: "inv", item: ITEM },
   { tenantId: invitations.tenantId },
@@ -144,7 +144,7 @@ export const listInvitations = listOf(
 );
 
 /** Deletes invitations that have expired; returns their number. */
-export const sweepInvitations = sweepOf(
+export const sweepInvitations = createSweep(
   "sweep_invitations",
   invitations,
   sql`${invitations.expiresAt} <= now()`,

@@ -15,10 +15,10 @@ import { auditEvent, type Origin } from "../audit/audit-events.ts";
 import type { PersonCaller } from "../callers/callers.ts";
 import { announceWhileWaiting } from "../callers/pending-changes.ts";
 import type { Db } from "../connection/pool.ts";
-import { type Claim, kindOf, outcomeAmong, type WriteOutcome } from "../idempotency/idempotency-keys.ts";
+import { type Claim, outcomeAmong, requireKind, type WriteOutcome } from "../idempotency/idempotency-keys.ts";
 import { nullable, objectJson, plainJson, rawJson, textJson, timeJson } from "../query/json-text.ts";
-import { listOf } from "../query/list.ts";
-import { columnsOf, statement, sweepOf } from "../query/statement.ts";
+import { createList } from "../query/list.ts";
+import { createSweep, selectColumns, statement } from "../query/statement.ts";
 import { passkeys, spentChallenges } from "../schema/people.ts";
 import { PEOPLE } from "./target.ts";
 
@@ -42,7 +42,7 @@ const toPasskey = (row: PasskeyRow): PasskeyRecord => ({ ...row, counter: Number
 const selectByCredential = statement<PasskeyRow>(
   "find_passkey",
   sql`
-  select ${columnsOf(passkeys)} from ${passkeys}
+  select ${selectColumns(passkeys)} from ${passkeys}
   where ${passkeys.tenantId} = ${sql.placeholder("tenantId")} and ${passkeys.credentialId} = ${sql.placeholder("credentialId")}`,
 );
 
@@ -59,13 +59,13 @@ export const findPasskey = async (
 const selectOfUser = statement<PasskeyRow>(
   "find_passkeys_of_user",
   sql`
-  select ${columnsOf(passkeys)} from ${passkeys}
+  select ${selectColumns(passkeys)} from ${passkeys}
   where ${passkeys.tenantId} = ${sql.placeholder("tenantId")} and ${passkeys.userId} = ${sql.placeholder("userId")}
   order by ${passkeys.id}`,
 );
 
 /** The passkeys of a user. One statement. */
-export const findPasskeysOf = async (db: Db, tenantId: TenantId, userId: UserId): Promise<PasskeyRecord[]> =>
+export const findPasskeys = async (db: Db, tenantId: TenantId, userId: UserId): Promise<PasskeyRecord[]> =>
   (await selectOfUser(db, { tenantId, userId })).map(toPasskey);
 
 /** A passkey as the API shows it. */
@@ -78,7 +78,7 @@ const ITEM = objectJson<Passkey>({
 });
 
 /** The newest passkeys of a person. One statement. */
-export const listPasskeys = listOf(
+export const listPasskeys = createList(
   "list_passkeys",
   { table: passkeys, id: passkeys.id, prefix: "psk", item: ITEM },
   { userId: passkeys.userId, tenantId: passkeys.tenantId },
@@ -109,7 +109,7 @@ export type PasskeyOutcome =
   | { kind: "stale" };
 
 const outcomeOf = ({ outcome, ...row }: UpdatePasskeyRow | DeletePasskeyRow): PasskeyOutcome => {
-  const kind = kindOf(outcome, ["written", "unchanged", "last_passkey", "not_found", "stale"]);
+  const kind = requireKind(outcome, ["written", "unchanged", "last_passkey", "not_found", "stale"]);
   if (kind === "not_found" || kind === "stale") return { kind };
   return { kind, passkey: toPasskey(row as PasskeyRow) };
 };
@@ -149,7 +149,7 @@ export const deletePasskey = async (
 };
 
 /** Deletes challenges that have expired. An hour is added: see `spend_challenge.sql`. Returns their number. */
-export const sweepChallenges = sweepOf(
+export const sweepChallenges = createSweep(
   "sweep_challenges",
   spentChallenges,
   sql`${spentChallenges.expiresAt} <= now() - interval '1 hour'`,

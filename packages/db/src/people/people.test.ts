@@ -6,10 +6,10 @@ import { newInvitation, newUserSession, type UserRecord, verifiedUntil } from "@
 import type { Role } from "@realtime-avatar/domain/people/roles";
 import { session } from "@realtime-avatar/testing/database";
 import { fileDatabase, serviceRole } from "@realtime-avatar/testing/fixture";
-import { challengeOf, passkeyOf, seedPerson } from "@realtime-avatar/testing/people/seeds";
+import { newChallenge, newPasskey, seedPerson } from "@realtime-avatar/testing/people/seeds";
 import { untilBlocked } from "@realtime-avatar/testing/postgres/waits";
 import { random } from "@realtime-avatar/testing/random-bytes";
-import { operatorOrigin, originOf, seedTenant } from "@realtime-avatar/testing/seeds";
+import { operatorOrigin, seedOrigin, seedTenant } from "@realtime-avatar/testing/seeds";
 import { auditEvent } from "../audit/audit-events.ts";
 import type { PersonCaller } from "../callers/callers.ts";
 import {
@@ -22,7 +22,7 @@ import {
 import {
   deletePasskey,
   findPasskey,
-  findPasskeysOf,
+  findPasskeys,
   insertPasskey,
   listPasskeys,
   MAX_PASSKEYS,
@@ -51,14 +51,14 @@ const seed = (role: Role) => seedPerson(db, tenantId, role, { owner: database.db
 
 test("passkeys of a person, up to the limit: written; one more: over the quota", async () => {
   const { caller } = await seed("owner");
-  const add = () => insertPasskey(db, passkeyOf(caller.user), challengeOf(), caller, originOf(caller));
+  const add = () => insertPasskey(db, newPasskey(caller.user), newChallenge(), caller, seedOrigin(caller));
   for (let count = 1; count < MAX_PASSKEYS; count++) expect(await add()).toEqual({ kind: "written" });
   expect(await add()).toEqual({ kind: "over_quota" });
 });
 
 test("the role, with people: registers, signs in, changes and removes", async () => {
   const { caller, passkey } = await seed("owner");
-  const origin = originOf(caller);
+  const origin = seedOrigin(caller);
   expect(caller.user).toMatchObject({ name: "Ada", role: "owner" });
   const assertion = {
     tenantId,
@@ -69,11 +69,11 @@ test("the role, with people: registers, signs in, changes and removes", async ()
     usedAt: new Date(),
   };
   const signedIn = newUserSession({ tenantId, userId: caller.id, passkeyId: passkey.id, userAgent: "x" }, origin);
-  const challenge = challengeOf();
+  const challenge = newChallenge();
   expect(await insertUserSession(db, signedIn, assertion, challenge, origin)).toBe(true);
   expect(await insertUserSession(db, signedIn, assertion, challenge, origin)).toBe(false);
   const until = verifiedUntil(new Date());
-  expect(await verifyUserSession(db, caller, assertion, challengeOf(), until, origin)).toEqual({ kind: "written" });
+  expect(await verifyUserSession(db, caller, assertion, newChallenge(), until, origin)).toEqual({ kind: "written" });
   await recordPeopleSeen(db, [{ tenantId, id: caller.id, usedAt: new Date() }]);
   await recordPeopleSeen(db, [{ tenantId, id: caller.id, usedAt: new Date(Date.now() + 60_000) }]);
 
@@ -86,10 +86,10 @@ test("the role, with people: registers, signs in, changes and removes", async ()
   const ended = await endUserSession(db, signedIn.session.id, { ofOthers: false, ...ANY }, caller, origin);
   expect(ended.kind).toBe("written");
 
-  const second = passkeyOf(caller.user);
-  expect(await insertPasskey(db, second, challengeOf(), caller, origin)).toEqual({ kind: "written" });
+  const second = newPasskey(caller.user);
+  expect(await insertPasskey(db, second, newChallenge(), caller, origin)).toEqual({ kind: "written" });
   expect(await findPasskey(db, tenantId, second.credentialId)).toMatchObject({ id: second.id, counter: 0 });
-  expect(await findPasskeysOf(db, tenantId, caller.id)).toHaveLength(2);
+  expect(await findPasskeys(db, tenantId, caller.id)).toHaveLength(2);
   expect((await listPasskeys(db, second, page)).items).toContain(second.id);
   expect((await updatePasskey(db, second.id, "y", ANY, caller, origin)).kind).toBe("written");
   expect((await deletePasskey(db, second.id, ANY, caller, origin)).kind).toBe("written");
@@ -122,7 +122,7 @@ test("the last seen times, of removed users and sessions: swept after a day, wri
     { tenantId, id: sessionId, usedAt },
   ]);
   await recordPeopleSeen(db, uses);
-  expect((await deleteUser(db, gone, ANY, caller, originOf(caller))).kind).toBe("written");
+  expect((await deleteUser(db, gone, ANY, caller, seedOrigin(caller))).kind).toBe("written");
   expect(await seen()).toEqual([caller.id, caller.sessionId, gone.sessionId].sort());
   // By a process that has not noticed yet.
   await recordPeopleSeen(db, uses);
@@ -179,11 +179,11 @@ describe("concurrent changes of people", () => {
       await Promise.all(
         owners.flatMap(({ caller, passkey }, index) => {
           const other = owners[(index + 1) % owners.length]?.caller as PersonCaller;
-          const origin = originOf(caller);
+          const origin = seedOrigin(caller);
           return [
             note(updateUser(db, other.id, { name: `${round}` }, ANY, caller, origin)),
             note(updatePasskey(db, passkey.id, `${round}`, ANY, caller, origin)),
-            note(insertPasskey(db, passkeyOf(caller.user), challengeOf(), caller, origin)),
+            note(insertPasskey(db, newPasskey(caller.user), newChallenge(), caller, origin)),
             note(endUserSession(db, newId("uss", origin.now, random), { ofOthers: true, ...ANY }, caller, origin)),
           ];
         }),
@@ -199,7 +199,7 @@ describe("concurrent changes of people", () => {
 
   test("a change, by a person: its event names the person", async () => {
     const { caller } = await seed("owner");
-    const event = auditEvent("user.updated", { tenantId, environment: "live", id: caller.id }, originOf(caller));
+    const event = auditEvent("user.updated", { tenantId, environment: "live", id: caller.id }, seedOrigin(caller));
     expect([event.actorId, event.actorKeyId]).toEqual([caller.id, null]);
   });
 });

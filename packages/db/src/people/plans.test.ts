@@ -9,15 +9,15 @@ import {
 } from "@realtime-avatar/domain/people/people";
 import type { SessionToken } from "@realtime-avatar/domain/people/tokens";
 import { fileDatabase } from "@realtime-avatar/testing/fixture";
-import { challengeOf, passkeyOf, seedPerson } from "@realtime-avatar/testing/people/seeds";
+import { newChallenge, newPasskey, seedPerson } from "@realtime-avatar/testing/people/seeds";
 import { ofOneDatabase as test } from "@realtime-avatar/testing/postgres/one-database";
 import { expectIndexed, explainedSession, insertEndpointRows, rowId } from "@realtime-avatar/testing/postgres/plans";
 import { random } from "@realtime-avatar/testing/random-bytes";
-import { operatorOrigin, originOf, seedTenant } from "@realtime-avatar/testing/seeds";
+import { operatorOrigin, seedOrigin, seedTenant } from "@realtime-avatar/testing/seeds";
 import type { PersonCaller } from "../callers/callers.ts";
-import { deleteIdentity, findIdentitiesOf, findIdentity, insertIdentity, listIdentities } from "./identities.ts";
+import { deleteIdentity, findIdentities, findIdentity, insertIdentity, listIdentities } from "./identities.ts";
 import { deleteInvitation, insertInvitation, listInvitations } from "./invitations.ts";
-import { deletePasskey, findPasskey, findPasskeysOf, insertPasskey, listPasskeys, updatePasskey } from "./passkeys.ts";
+import { deletePasskey, findPasskey, findPasskeys, insertPasskey, listPasskeys, updatePasskey } from "./passkeys.ts";
 import { recordPeopleSeen } from "./seen.ts";
 import {
   endUserSession,
@@ -81,13 +81,13 @@ const claim = () => ({
 const invite = (userId: PersonCaller["id"] | null) => {
   const email = userId ? caller.user.email : "new@example.com";
   const fields = { tenantId, email, role: "owner" as const, userId, createdBy: caller.id };
-  return insertInvitation(db, newInvitation(fields, operatorOrigin()), caller, originOf(caller), claim());
+  return insertInvitation(db, newInvitation(fields, operatorOrigin()), caller, seedOrigin(caller), claim());
 };
 const signIn = async () => {
   const fields = { tenantId, userId: caller.id, passkeyId: passkey.id, userAgent: null };
-  const origin = originOf(caller);
+  const origin = seedOrigin(caller);
   const signedIn = newUserSession(fields, origin);
-  expect(await insertUserSession(db, signedIn, assertionOf(), challengeOf(), origin)).toBe(true);
+  expect(await insertUserSession(db, signedIn, assertionOf(), newChallenge(), origin)).toBe(true);
   return signedIn;
 };
 
@@ -107,9 +107,9 @@ test.each<[name: string, work: () => Promise<unknown>]>([
     async () => {
       const until = verifiedUntil(new Date());
       const by = await lookedUp();
-      expect((await verifyUserSession(db, by, assertionOf(), challengeOf(), until, originOf(by), claim())).kind).toBe(
-        "written",
-      );
+      expect(
+        (await verifyUserSession(db, by, assertionOf(), newChallenge(), until, seedOrigin(by), claim())).kind,
+      ).toBe("written");
     },
   ],
   ["the list of sessions of a person", () => listUserSessions(db, caller, false, page)],
@@ -118,7 +118,7 @@ test.each<[name: string, work: () => Promise<unknown>]>([
     "the end of a session",
     async () => {
       const { session: other } = await seedPerson(db, tenantId, "owner");
-      const ended = await endUserSession(db, other.id, { ofOthers: true, ...ANY }, caller, originOf(caller));
+      const ended = await endUserSession(db, other.id, { ofOthers: true, ...ANY }, caller, seedOrigin(caller));
       expect(ended.kind).toBe("written");
     },
   ],
@@ -126,37 +126,39 @@ test.each<[name: string, work: () => Promise<unknown>]>([
   ["a link for another device", () => invite(caller.id)],
   ["an acceptance", () => seedPerson(db, tenantId, "owner", { createdBy: caller })],
   ["the list of invitations", () => listInvitations(db, caller, page)],
-  ["a withdrawal", () => deleteInvitation(db, newId("inv", new Date(), random), caller, originOf(caller))],
+  ["a withdrawal", () => deleteInvitation(db, newId("inv", new Date(), random), caller, seedOrigin(caller))],
   [
     "the look-ups of passkeys",
     async () => {
       expect(await findPasskey(db, tenantId, passkey.credentialId)).not.toBeNull();
-      await findPasskeysOf(db, tenantId, caller.id);
+      await findPasskeys(db, tenantId, caller.id);
       await listPasskeys(db, passkey, page);
     },
   ],
   [
     "a new passkey, its name and its end",
     async () => {
-      const added = passkeyOf(caller.user);
-      expect((await insertPasskey(db, added, challengeOf(), caller, originOf(caller), claim())).kind).toBe("written");
-      expect((await updatePasskey(db, added.id, "y", ANY, caller, originOf(caller))).kind).toBe("written");
-      expect((await deletePasskey(db, added.id, ANY, caller, originOf(caller))).kind).toBe("written");
+      const added = newPasskey(caller.user);
+      expect((await insertPasskey(db, added, newChallenge(), caller, seedOrigin(caller), claim())).kind).toBe(
+        "written",
+      );
+      expect((await updatePasskey(db, added.id, "y", ANY, caller, seedOrigin(caller))).kind).toBe("written");
+      expect((await deletePasskey(db, added.id, ANY, caller, seedOrigin(caller))).kind).toBe("written");
     },
   ],
   [
     "a new identity, its look-ups, its use and its end",
     async () => {
       const identity = { ...{ tenantId, id: newId("idn", new Date(), random), userId: caller.id }, ...ACCOUNT };
-      expect((await insertIdentity(db, identity, challengeOf(), caller, originOf(caller))).kind).toBe("written");
+      expect((await insertIdentity(db, identity, newChallenge(), caller, seedOrigin(caller))).kind).toBe("written");
       expect(await findIdentity(db, tenantId, identity)).not.toBeNull();
-      expect(await findIdentitiesOf(db, tenantId, caller.id)).toHaveLength(1);
+      expect(await findIdentities(db, tenantId, caller.id)).toHaveLength(1);
       await listIdentities(db, identity, page);
       const fields = { tenantId, userId: caller.id, passkeyId: null, identityId: identity.id, userAgent: null };
-      const signedIn = newUserSession(fields, originOf(caller));
+      const signedIn = newUserSession(fields, seedOrigin(caller));
       const use = { tenantId, identityId: identity.id, userId: caller.id, usedAt: new Date() };
-      expect(await insertUserSession(db, signedIn, use, challengeOf(), originOf(caller))).toBe(true);
-      const ended = await deleteIdentity(db, identity.id, ACCOUNT.issuer, caller, originOf(caller));
+      expect(await insertUserSession(db, signedIn, use, newChallenge(), seedOrigin(caller))).toBe(true);
+      const ended = await deleteIdentity(db, identity.id, ACCOUNT.issuer, caller, seedOrigin(caller));
       expect(ended.kind).toBe("written");
     },
   ],
@@ -172,9 +174,9 @@ test.each<[name: string, work: () => Promise<unknown>]>([
     "another name, another role and the removal of a user",
     async () => {
       const { user } = await seedPerson(db, tenantId, "owner");
-      expect((await updateUser(db, user.id, { name: "y" }, ANY, caller, originOf(caller))).kind).toBe("written");
-      expect((await updateUser(db, user.id, { role: "viewer" }, ANY, caller, originOf(caller))).kind).toBe("written");
-      expect((await deleteUser(db, user, ANY, caller, originOf(caller))).kind).toBe("written");
+      expect((await updateUser(db, user.id, { name: "y" }, ANY, caller, seedOrigin(caller))).kind).toBe("written");
+      expect((await updateUser(db, user.id, { role: "viewer" }, ANY, caller, seedOrigin(caller))).kind).toBe("written");
+      expect((await deleteUser(db, user, ANY, caller, seedOrigin(caller))).kind).toBe("written");
       for (const column of ["user", "creator"]) expect(plans.join()).toContain(`using invitations_${column}_index`);
     },
   ],

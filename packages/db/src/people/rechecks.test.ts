@@ -9,10 +9,10 @@ import type { Role } from "@realtime-avatar/domain/people/roles";
 import { mutate } from "@realtime-avatar/testing/credits/mutations";
 import { session, type TestDb } from "@realtime-avatar/testing/database";
 import { fileDatabase } from "@realtime-avatar/testing/fixture";
-import { challengeOf, identityOf, passkeyOf } from "@realtime-avatar/testing/people/seeds";
+import { newChallenge, newIdentity, newPasskey } from "@realtime-avatar/testing/people/seeds";
 import { untilBlocked } from "@realtime-avatar/testing/postgres/waits";
 import { random } from "@realtime-avatar/testing/random-bytes";
-import { operatorOrigin, originOf, seedTenant } from "@realtime-avatar/testing/seeds";
+import { operatorOrigin, seedOrigin, seedTenant } from "@realtime-avatar/testing/seeds";
 import type { PersonCaller } from "../callers/callers.ts";
 import { deleteIdentity, insertIdentity } from "./identities.ts";
 import { acceptInvitation, findInvitation, insertInvitation } from "./invitations.ts";
@@ -42,9 +42,9 @@ const accept = async (invitation: Awaited<ReturnType<typeof invite>>, on: TestDb
   const { email, role } = invitation;
   const id = invitation.userId ?? newId("usr", origin.now, random);
   const user = { tenantId, id, email, name: "x", role, version: 1, createdAt: origin.now, lastSeenAt: null };
-  const passkey = passkeyOf({ tenantId, id });
+  const passkey = newPasskey({ tenantId, id });
   const signedIn = newUserSession({ tenantId, userId: id, passkeyId: passkey.id, userAgent: null }, origin);
-  const acceptance = { ...signedIn, user: invitation.userId ? null : user, passkey, challenge: challengeOf() };
+  const acceptance = { ...signedIn, user: invitation.userId ? null : user, passkey, challenge: newChallenge() };
   return { ...(await acceptInvitation(on, invitation, acceptance, origin)), token: signedIn.token, passkey };
 };
 const seedPerson = async (role: Role) => {
@@ -56,20 +56,20 @@ const seedPerson = async (role: Role) => {
 
 /** Writes of a person, in each of the ways in which a write locks its caller. */
 const WRITES: Record<string, (caller: PersonCaller, passkey: PasskeyRecord) => Promise<{ kind: string }>> = {
-  "another name of a passkey": (caller, { id }) => updatePasskey(db, id, "y", ANY, caller, originOf(caller)),
-  "another name": (caller) => updateUser(db, caller.id, { name: "y" }, ANY, caller, originOf(caller)),
+  "another name of a passkey": (caller, { id }) => updatePasskey(db, id, "y", ANY, caller, seedOrigin(caller)),
+  "another name": (caller) => updateUser(db, caller.id, { name: "y" }, ANY, caller, seedOrigin(caller)),
   "an invitation": (caller) => {
     const email = `${crypto.randomUUID()}@example.com`;
     const fields = { tenantId, email, role: "viewer" as const, userId: null, createdBy: caller.id };
-    return insertInvitation(db, newInvitation(fields, operatorOrigin()), caller, originOf(caller));
+    return insertInvitation(db, newInvitation(fields, operatorOrigin()), caller, seedOrigin(caller));
   },
-  "a further identity": (caller) => insertIdentity(db, identityOf(caller), challengeOf(), caller, originOf(caller)),
+  "a further identity": (caller) => insertIdentity(db, newIdentity(caller), newChallenge(), caller, seedOrigin(caller)),
   "the end of an identity": async (caller) => {
-    const { tenantId: of, id, userId, issuer, subject } = identityOf(caller);
+    const { tenantId: of, id, userId, issuer, subject } = newIdentity(caller);
     await db.client`
       insert into user_identities (tenant_id, id, user_id, issuer, subject, created_at)
       values (${of}, ${id}, ${userId}, ${issuer}, ${subject}, now())`;
-    const { kind } = await deleteIdentity(db, id, issuer, caller, originOf(caller));
+    const { kind } = await deleteIdentity(db, id, issuer, caller, seedOrigin(caller));
     return { kind };
   },
 };
@@ -119,12 +119,12 @@ describe("a link of a person", () => {
 
 test("a challenge, used twice: counts once", async () => {
   const { caller, passkey } = await seedPerson("viewer");
-  const challenge = challengeOf();
+  const challenge = newChallenge();
   const signIn = () => {
     const fields = { tenantId, userId: caller.id, passkeyId: passkey.id, userAgent: null };
     const assertion = { ...{ tenantId, passkeyId: passkey.id, userId: caller.id }, counter: 0, isBackedUp: true };
     const used = { ...assertion, usedAt: new Date() };
-    return insertUserSession(db, newUserSession(fields, originOf(caller)), used, challenge, originOf(caller));
+    return insertUserSession(db, newUserSession(fields, seedOrigin(caller)), used, challenge, seedOrigin(caller));
   };
   expect([await signIn(), await signIn()]).toEqual([true, false]);
 });
@@ -136,7 +136,7 @@ test("two owners, both demoting themselves at once: one stays", async () => {
   const [first, second] = [await seedPerson("owner"), await seedPerson("owner")];
   tenantId = before;
   const demote = (on: TestDb, { caller }: typeof first) =>
-    updateUser(on, caller.id, { role: "viewer" }, ANY, caller, originOf(caller));
+    updateUser(on, caller.id, { role: "viewer" }, ANY, caller, seedOrigin(caller));
   const other = session(database.url);
   await other.client`begin`;
   expect((await demote(other, first)).kind).toBe("written");
@@ -153,7 +153,7 @@ test("a person, signing in beyond the bound: no more sessions than that", async 
     const fields = { tenantId, userId: caller.id, passkeyId: passkey.id, userAgent: null };
     const assertion = { ...{ tenantId, passkeyId: passkey.id, userId: caller.id }, counter: 0, isBackedUp: true };
     const used = { ...assertion, usedAt: new Date() };
-    await insertUserSession(db, newUserSession(fields, originOf(caller)), used, challengeOf(), originOf(caller));
+    await insertUserSession(db, newUserSession(fields, seedOrigin(caller)), used, newChallenge(), seedOrigin(caller));
   }
   const [row] = await db.client`select count(*)::integer as count from user_sessions where user_id = ${caller.id}`;
   expect(row?.["count"]).toBe(MAX_SESSIONS);

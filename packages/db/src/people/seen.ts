@@ -2,7 +2,7 @@
 import type { TenantId, UserId, UserSessionId } from "@realtime-avatar/domain/id";
 import { sql } from "drizzle-orm";
 import type { Db } from "../connection/pool.ts";
-import { statement, sweepOf } from "../query/statement.ts";
+import { createSweep, statement } from "../query/statement.ts";
 import { peopleSeen, users } from "../schema/people.ts";
 
 /** A user or a session, and the minute in which it was seen. */
@@ -35,7 +35,7 @@ export const recordPeopleSeen = async (db: Db, uses: readonly PersonUse[]): Prom
  * was not used for a day has ended. The removal of a user deletes the time of the user as well, but a process may write it
  * again until it has noticed. Measured: 0.23 s with 100,000 users who were away for a day.
  */
-export const sweepPeopleSeen = sweepOf(
+export const sweepPeopleSeen = createSweep(
   "sweep_people_seen",
   peopleSeen,
   sql`${peopleSeen.lastSeenAt} <= now() - interval '1 day' and not exists (

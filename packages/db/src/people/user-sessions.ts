@@ -19,11 +19,11 @@ import { auditEvent, type Origin } from "../audit/audit-events.ts";
 import type { PersonCaller } from "../callers/callers.ts";
 import { announceWhileWaiting, delayWhilePending, HAS_PENDING_CHANGE_OF_PERSON } from "../callers/pending-changes.ts";
 import type { Db } from "../connection/pool.ts";
-import { type Claim, kindOf, outcomeAmong, type WriteOutcome } from "../idempotency/idempotency-keys.ts";
+import { type Claim, outcomeAmong, requireKind, type WriteOutcome } from "../idempotency/idempotency-keys.ts";
 import { batchedRead } from "../query/batched-read.ts";
 import { nullable, objectJson, plainJson, rawJson, textJson, timeJson } from "../query/json-text.ts";
 import { newestPage, pageReader } from "../query/list.ts";
-import { inputColumn, sweepOf } from "../query/statement.ts";
+import { createSweep, inputColumn } from "../query/statement.ts";
 import { peopleSeen, userSessions, users } from "../schema/people.ts";
 import { tenants } from "../schema/tenants.ts";
 import type { IdentityUse } from "./identities.ts";
@@ -233,7 +233,7 @@ export const endUserSession = async (
     own.id === id ? end() : announceWhileWaiting(db, own, end),
   );
   const { outcome, ...session } = row as EndUserSessionRow;
-  const kind = kindOf(outcome, ["written", "unchanged", "not_found", "stale"]);
+  const kind = requireKind(outcome, ["written", "unchanged", "not_found", "stale"]);
   return kind === "written" || kind === "unchanged"
     ? { kind, session: session as unknown as UserSessionRecord }
     : { kind };
@@ -285,7 +285,7 @@ export const listUserSessions = (
 };
 
 /** Deletes sessions that have expired; returns their number. Those that were idle for too long expire within 12 hours. */
-export const sweepUserSessions = sweepOf(
+export const sweepUserSessions = createSweep(
   "sweep_user_sessions",
   userSessions,
   sql`${userSessions.expiresAt} <= now()`,

@@ -15,10 +15,10 @@ import { auditEvent, type Origin } from "../audit/audit-events.ts";
 import type { PersonCaller } from "../callers/callers.ts";
 import { announceWhileWaiting } from "../callers/pending-changes.ts";
 import type { Db } from "../connection/pool.ts";
-import { kindOf } from "../idempotency/idempotency-keys.ts";
+import { requireKind } from "../idempotency/idempotency-keys.ts";
 import { nullable, objectJson, plainJson, textJson, timeJson } from "../query/json-text.ts";
-import { listOf } from "../query/list.ts";
-import { columnsOf, statement } from "../query/statement.ts";
+import { createList } from "../query/list.ts";
+import { selectColumns, statement } from "../query/statement.ts";
 import { peopleSeen, users } from "../schema/people.ts";
 import { PEOPLE } from "./target.ts";
 
@@ -30,7 +30,7 @@ const SEEN_AT = sql`(
 const select = statement<UserRecord>(
   "find_user",
   sql`
-  select ${columnsOf(users)}, ${SEEN_AT} as "lastSeenAt" from ${users}
+  select ${selectColumns(users)}, ${SEEN_AT} as "lastSeenAt" from ${users}
   where ${users.tenantId} = ${sql.placeholder("tenantId")} and ${users.id} = ${sql.placeholder("id")}`,
 );
 
@@ -43,7 +43,7 @@ export const findUser = async (db: Db, tenantId: TenantId, id: UserId): Promise<
 const selectByEmail = statement<UserRecord>(
   "find_user_by_email",
   sql`
-  select ${columnsOf(users)}, ${SEEN_AT} as "lastSeenAt" from ${users}
+  select ${selectColumns(users)}, ${SEEN_AT} as "lastSeenAt" from ${users}
   where ${users.tenantId} = ${sql.placeholder("tenantId")} and ${users.email} = ${sql.placeholder("email")}`,
 );
 
@@ -73,7 +73,7 @@ const ITEM = objectJson<User>({
 });
 
 /** The newest users of the tenant. One statement. */
-export const listUsers = listOf(
+export const listUsers = createList(
   "list_users",
   { table: users, id: users.id, prefix: "usr", item: ITEM },
   { tenantId: users.tenantId },
@@ -86,7 +86,7 @@ export type UserOutcome =
   | { kind: "stale" };
 
 const outcomeOf = ({ outcome, ...user }: UpdateUserRow | DeleteUserRow): UserOutcome => {
-  const kind = kindOf(outcome, ["written", "unchanged", "last_owner", "not_found", "stale"]);
+  const kind = requireKind(outcome, ["written", "unchanged", "last_owner", "not_found", "stale"]);
   if (kind === "not_found" || kind === "stale") return { kind };
   return { kind, user: { ...user, role: user.role as Role, lastSeenAt: null } as UserRecord };
 };

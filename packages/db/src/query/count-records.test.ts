@@ -1,7 +1,7 @@
 /** The totals of the lists that only grow: sessions, credit entries, audit events and deliveries. */
 import { beforeAll, expect, test } from "bun:test";
 import type { TenantId } from "@realtime-avatar/domain/id";
-import { itemsOf, MAX_COUNTED, type Total, type WrittenPage } from "@realtime-avatar/domain/page";
+import { MAX_COUNTED, parseItems, type Total, type WrittenPage } from "@realtime-avatar/domain/page";
 import { fileDatabase } from "@realtime-avatar/testing/fixture";
 import { rowId } from "@realtime-avatar/testing/postgres/plans";
 import { countingRows } from "@realtime-avatar/testing/postgres/rows-read";
@@ -107,7 +107,7 @@ test.each(Object.keys(LISTS))("%s, counted with each choice of filters: as many 
       let items = 0;
       for (let before: string | null = null; ; ) {
         const page = await list(db, of, { filters, before, limit: 50 } as never);
-        items += itemsOf(page).length;
+        items += parseItems(page).length;
         if (page.next === null) break;
         before = page.next;
       }

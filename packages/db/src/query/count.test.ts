@@ -5,7 +5,7 @@ import { API_KEY_STATUSES } from "@realtime-avatar/domain/api-keys/status";
 import type { AVATAR_LIST } from "@realtime-avatar/domain/avatars/schemas";
 import { AVATAR_STATUSES } from "@realtime-avatar/domain/avatars/status";
 import type { TenantId } from "@realtime-avatar/domain/id";
-import { itemsOf, MAX_COUNTED, type PageRequest, type Total, type WrittenPage } from "@realtime-avatar/domain/page";
+import { MAX_COUNTED, type PageRequest, parseItems, type Total, type WrittenPage } from "@realtime-avatar/domain/page";
 import { fileDatabase } from "@realtime-avatar/testing/fixture";
 import { rowId } from "@realtime-avatar/testing/postgres/plans";
 import { countingRows } from "@realtime-avatar/testing/postgres/rows-read";
@@ -49,7 +49,7 @@ const itemsOnPages = async (read: (before: never) => Promise<WrittenPage>): Prom
   let count = 0;
   for (let before: string | null = null; ; ) {
     const page = await read(before as never);
-    count += itemsOf(page).length;
+    count += parseItems(page).length;
     if (page.next === null) return count;
     before = page.next;
   }

@@ -8,7 +8,7 @@ import { type AvatarRecord, newAvatar, presentAvatar } from "@realtime-avatar/do
 import { type Avatar, AvatarPage } from "@realtime-avatar/domain/avatars/schemas";
 import { AVATAR_STATUSES } from "@realtime-avatar/domain/avatars/status";
 import { newId, type TenantId } from "@realtime-avatar/domain/id";
-import { itemsOf, MAX_PAGE_BYTES, type WrittenPage } from "@realtime-avatar/domain/page";
+import { MAX_PAGE_BYTES, parseItems, type WrittenPage } from "@realtime-avatar/domain/page";
 import { presentAs } from "@realtime-avatar/domain/present";
 import { type JsonObject, validate } from "@realtime-avatar/domain/schema";
 import type { TestDb } from "@realtime-avatar/testing/database";
@@ -27,7 +27,7 @@ import { findAvatar, insertAvatar, updateAvatar } from "../avatars/avatars.ts";
 import { listAvatars } from "../avatars/list.ts";
 import type { Caller } from "../callers/callers.ts";
 import { auditEvents } from "../schema/audit.ts";
-import { columnsOf, prepared } from "./statement.ts";
+import { prepared, selectColumns } from "./statement.ts";
 
 const database = await serviceDatabase();
 const { db } = database;
@@ -38,7 +38,7 @@ const ORIGIN = 'https://api.example.com/"\\é';
 /** The text of a page must be that of its items, and its items what its schema says. */
 const check = (page: WrittenPage, shown: readonly object[], schema: TSchema): void => {
   expect(page.items).toBe(shown.map((item) => JSON.stringify(item)).join());
-  expect(validate(schema, { data: itemsOf(page), nextCursor: null })).toEqual([]);
+  expect(validate(schema, { data: parseItems(page), nextCursor: null })).toEqual([]);
 };
 
 /** Nothing that JSON, PostgreSQL or JavaScript treat in a way of their own is left out. */
@@ -222,7 +222,7 @@ describe("the JSON that the database writes", () => {
       };
     const select = prepared<AuditEventRecord>(
       "test",
-      sql`select ${columnsOf(auditEvents)} from ${auditEvents} where tenant_id = ${sql.placeholder("tenantId")} order by id desc`,
+      sql`select ${selectColumns(auditEvents)} from ${auditEvents} where tenant_id = ${sql.placeholder("tenantId")} order by id desc`,
     );
     const records = await select(db, { tenantId });
     expect(records.length).toBeGreaterThan(AUDIT_ACTIONS.length);
@@ -268,14 +268,14 @@ describe("a page of a list", () => {
     const tenantId = await seedTenant(db);
     await seedAvatars(tenantId, 40, 32_000);
     const pages = await pagesOf(tenantId, 100);
-    expect(pages.map((page) => itemsOf(page).length)).toEqual([16, 16, 8]);
+    expect(pages.map((page) => parseItems(page).length)).toEqual([16, 16, 8]);
     for (const { items } of pages) expect(Buffer.byteLength(items)).toBeLessThanOrEqual(MAX_PAGE_BYTES);
-    const ids = pages.flatMap((page) => itemsOf<Avatar>(page)).map(({ id }) => id);
+    const ids = pages.flatMap((page) => parseItems<Avatar>(page)).map(({ id }) => id);
     expect(ids).toEqual([...new Set(ids)].sort().reverse());
     expect(ids).toHaveLength(40);
     // Exactly as many as there are, and one fewer.
-    expect((await pagesOf(tenantId, 8)).map((page) => itemsOf(page).length)).toEqual([8, 8, 8, 8, 8]);
-    expect((await pagesOf(tenantId, 13)).map((page) => itemsOf(page).length)).toEqual([13, 13, 13, 1]);
+    expect((await pagesOf(tenantId, 8)).map((page) => parseItems(page).length)).toEqual([8, 8, 8, 8, 8]);
+    expect((await pagesOf(tenantId, 13)).map((page) => parseItems(page).length)).toEqual([13, 13, 13, 1]);
   });
 
   test("equal pages, read at once: one read; different ones: not shared", async () => {
@@ -293,7 +293,7 @@ describe("a page of a list", () => {
     };
     const page = await listAvatars(counting, { tenantId: one, environment: "live" }, all, ORIGIN);
     expect(sent).toHaveLength(1);
-    expect(itemsOf(page)).toHaveLength(3);
+    expect(parseItems(page)).toHaveLength(3);
     // Through the pool, where those that come together are one batch; different ones share a statement.
     const ask = (tenantId: TenantId, environment: "live" | "test", limit: number, before: "ava" | null = null) =>
       listAvatars(
@@ -311,7 +311,7 @@ describe("a page of a list", () => {
       ...API_KEY_STATUSES.map((status) => listApiKeys(pool, one, ["live", "test"], { ...all, filters: { status } })),
     ]);
     await pool.close();
-    expect(pages.map((read) => itemsOf(read).length)).toEqual([...Array(20).fill(3), 2, 0, 0, 1, 0, 0, 0]);
+    expect(pages.map((read) => parseItems(read).length)).toEqual([...Array(20).fill(3), 2, 0, 0, 1, 0, 0, 0]);
   });
 });
 
@@ -343,7 +343,7 @@ describe("a filter that few rows match", () => {
     let pages = 0;
     for (let before: string | null = null; ; pages++) {
       const page: WrittenPage = await read(before);
-      items.push(...itemsOf<Item>(page));
+      items.push(...parseItems<Item>(page));
       if (page.next === null) return { pages: pages + 1, items };
       expect(before === null || page.next < before).toBe(true);
       before = page.next;

@@ -2,7 +2,7 @@
  * Lists, newest first, a page at a time. PostgreSQL writes the JSON of a page and ends it after a maximum of rows or
  * bytes, so that no more is sent to the service than it passes on. Requests for the same page that arrive together share one
  * statement. The texts are composed: the filters give the 14 lists 113 forms (32 of deliveries, 19 of events, 16 each of keys, usage
- * sessions and credit entries), and a file for each would repeat `pageOf` and the JSON of its resource as often. The forms are `newestPage`,
+ * sessions and credit entries), and a file for each would repeat `pageStatement` and the JSON of its resource as often. The forms are `newestPage`,
  * `rangesPage` and `boundedPage`, and those of `search.ts`. `generated/statements.sql` has each text whole.
  */
 import type { IdPrefix, TenantId } from "@realtime-avatar/domain/id";
@@ -11,7 +11,7 @@ import { type Column, getTableName, type SQL, sql } from "drizzle-orm";
 import type { PgTable } from "drizzle-orm/pg-core";
 import { type BatchKind, type Runner, shareEqual } from "../connection/batch.ts";
 import type { Db } from "../connection/pool.ts";
-import { batchStatement, inputColumn, newestOf, type Positioned, type StatementOf } from "./statement.ts";
+import { batchStatement, inputColumn, newestRows, type Positioned, type StatementOf } from "./statement.ts";
 
 /** How many requests for pages are sent to the database as one batch: it bounds what their results take in memory. */
 const MAX_BATCH = 16;
@@ -37,7 +37,7 @@ const MAX_BYTES = sql.raw(String(MAX_PAGE_BYTES));
  * The rows are put in order once, by the innermost query: the windows and `string_agg` read them in that order. With a
  * sort for each of them, it took 640 us of the server instead of 400 us for 50 avatars.
  */
-export const pageOf = (found: SQL, id: Column, item: SQL, orderBy: SQL, rest: SQL = sql`null`): SQL => sql`
+export const pageStatement = (found: SQL, id: Column, item: SQL, orderBy: SQL, rest: SQL = sql`null`): SQL => sql`
   select
     coalesce(string_agg(item, ',') filter (where is_shown), '') as "items",
     case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else ${rest} end as "next"
@@ -49,32 +49,33 @@ export const pageOf = (found: SQL, id: Column, item: SQL, orderBy: SQL, rest: SQ
     window so_far as (rows unbounded preceding)
   ) items`;
 
-/** What a statement makes of the rows of a list: `pageOf` a page, `countOf` their number. */
-type Shape = typeof pageOf;
+/** What a statement makes of the rows of a list: `pageStatement` a page, `selectCount` their number. */
+type Shape = typeof pageStatement;
 
 /**
  * A statement for the number of the rows of `found`, which has one row more than `limit` where there are more. It is not exact when
  * `rest` says that rows were not read. The rows are those of a page, so that a count reads no more than the largest page would.
  */
-export const countOf: Shape = (found, id, _item, _orderBy, rest = sql`null`) => sql`
+export const selectCount: Shape = (found, id, _item, _orderBy, rest = sql`null`) => sql`
   select least(count(*), ${LIMIT})::integer as "count", count(*) <= ${LIMIT} and ${rest} is null as "isExact"
   from (select ${id} from ${found}) counted`;
 
 /** The id that a page begins below; at first, above every id with this prefix. */
-export const beforeOf = (prefix: IdPrefix): SQL => sql`coalesce(${inputColumn("before")}, ${sql.raw(`'${prefix}~'`)})`;
+export const inputBefore = (prefix: IdPrefix): SQL =>
+  sql`coalesce(${inputColumn("before")}, ${sql.raw(`'${prefix}~'`)})`;
 
 /** A list: its table, whose rows have an id with this prefix, and the JSON text of a row. */
 export type ListSource = { table: PgTable; id: Column; prefix: IdPrefix; item: SQL };
-export type Columns = Parameters<typeof newestOf>[0];
+export type Columns = Parameters<typeof newestRows>[0];
 
 /** The newest rows in which the columns of an index have the values of `columns`, of those that meet `condition`. */
 export const newestPage = (
   { table, id, prefix, item }: ListSource,
   columns: Columns,
   condition?: SQL,
-  shape: Shape = pageOf,
+  shape: Shape = pageStatement,
 ): SQL => {
-  const { where, orderBy } = newestOf(columns, id, beforeOf(prefix));
+  const { where, orderBy } = newestRows(columns, id, inputBefore(prefix));
   const conditions = condition ? sql`${where} and ${condition}` : where;
   const found = sql`(
     select * from ${table} where ${conditions} order by ${orderBy} limit ${LIMIT} + 1
@@ -90,10 +91,10 @@ export const rangesPage = (
   { table, id, prefix, item }: ListSource,
   owner: Columns,
   { status, kind }: { status: Column; kind: Column },
-  shape: Shape = pageOf,
+  shape: Shape = pageStatement,
 ): SQL => {
   const columns = [...owner, [status, sql`listed_status`], [kind, sql`listed_kind`]] as const;
-  const { where, orderBy } = newestOf(columns, id, beforeOf(prefix));
+  const { where, orderBy } = newestRows(columns, id, inputBefore(prefix));
   const alias = sql.raw(getTableName(table));
   return shape(
     sql`(
@@ -119,7 +120,7 @@ export const boundedPage = (
   { table, id, item }: Omit<ListSource, "prefix">,
   read: { where: SQL; orderBy: SQL },
   conditions: readonly SQL[],
-  { also = sql``, orderBy = read.orderBy, shape = pageOf }: { also?: SQL; orderBy?: SQL; shape?: Shape } = {},
+  { also = sql``, orderBy = read.orderBy, shape = pageStatement }: { also?: SQL; orderBy?: SQL; shape?: Shape } = {},
 ): SQL => {
   const inOrder = sql`from ${table} where ${read.where} order by ${read.orderBy}`;
   const alias = sql.raw(getTableName(table));
@@ -137,7 +138,7 @@ export const boundedPage = (
 };
 
 /**
- * Reads pages by `onePage`, a query of `pageOf`, or numbers of rows by one of `countOf`. It takes its values from `inputs`. Equal pages
+ * Reads pages by `onePage`, a query of `pageStatement`, or numbers of rows by one of `selectCount`. It takes its values from `inputs`. Equal pages
  * that are read at the same time share one result, and a few different ones share one statement. `names` are the names of the values.
  */
 export const pageReader = <PageQuery extends object, Result extends object = WrittenPage>(
@@ -197,7 +198,7 @@ export const listStatements = <Query extends object, Form extends readonly unkno
       return made;
     };
   };
-  return { page: by<WrittenPage>(names.page, pageOf), count: by<Total>(names.count, countOf) };
+  return { page: by<WrittenPage>(names.page, pageStatement), count: by<Total>(names.count, selectCount) };
 };
 
 /** What a count reads: as many rows as are counted. */
@@ -213,7 +214,7 @@ type OwnerOf<Name extends string> = { tenantId: TenantId } & Readonly<Record<Nam
  * Makes a list without filters. Returns the function that reads a page of the owner's newest rows that meet `condition`. `columns`:
  * the columns of the index before the id, by the names of the owner's values. One statement, which requests for the same page share.
  */
-export const listOf = <Name extends string>(
+export const createList = <Name extends string>(
   name: StatementOf<Positioned<WrittenPage>>,
   source: ListSource,
   columns: Readonly<Record<Name, Column>>,

@@ -17,12 +17,12 @@ import {
 } from "@realtime-avatar/testing/postgres/plans";
 import { random } from "@realtime-avatar/testing/random-bytes";
 import {
-  avatarOf,
-  callerOf,
-  claimOf,
+  findTestCaller,
   inStatus,
   issuedBy,
+  newClaim,
   operatorOrigin,
+  plannedAvatar,
   seedKey,
   seedTenant,
 } from "@realtime-avatar/testing/seeds";
@@ -88,7 +88,7 @@ await db.client.unsafe(`
   ${insertNamedRows(tenantId, ROWS)}
   ${insertEndpointRows(ROWS)}
   analyze`);
-const caller = await callerOf(db, secret.keyId);
+const caller = await findTestCaller(db, secret.keyId);
 
 await explain();
 
@@ -102,9 +102,9 @@ const plansOf = async (work: () => Promise<unknown>): Promise<string> => {
   return expectIndexed(plans);
 };
 
-const claimFor = (key: string | null) => (key === null ? null : { ...claimOf(key), request: "POST /x" });
+const claimFor = (key: string | null) => (key === null ? null : { ...newClaim(key), request: "POST /x" });
 const create = (db: Db, idempotencyKey: string | null) =>
-  insertAvatar(db, avatarOf(caller), null, caller, operatorOrigin(), claimFor(idempotencyKey));
+  insertAvatar(db, plannedAvatar(caller), null, caller, operatorOrigin(), claimFor(idempotencyKey));
 const createKey = (db: Db, idempotencyKey: string | null) => {
   const key = { ...issuedBy(caller), maxActiveKeys: 10_000 };
   return insertApiKey(db, key, caller, operatorOrigin(), claimFor(idempotencyKey));

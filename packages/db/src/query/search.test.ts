@@ -3,13 +3,13 @@ import { beforeAll, describe, expect, test } from "bun:test";
 import type { API_KEY_LIST, ApiKey } from "@realtime-avatar/domain/api-keys/schemas";
 import type { AVATAR_LIST, Avatar } from "@realtime-avatar/domain/avatars/schemas";
 import { type ApiKeyId, type AvatarId, newId, type TenantId } from "@realtime-avatar/domain/id";
-import { itemsOf, type PageRequest, type WrittenPage } from "@realtime-avatar/domain/page";
+import { type PageRequest, parseItems, type WrittenPage } from "@realtime-avatar/domain/page";
 import { fileDatabase } from "@realtime-avatar/testing/fixture";
 import { ofOneDatabase } from "@realtime-avatar/testing/postgres/one-database";
 import { explainedSession } from "@realtime-avatar/testing/postgres/plans";
 import { countingRows } from "@realtime-avatar/testing/postgres/rows-read";
 import { random } from "@realtime-avatar/testing/random-bytes";
-import { originOf, seedAvatar, seedCaller, seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
+import { seedAvatar, seedCaller, seedKey, seedOrigin, seedTenant } from "@realtime-avatar/testing/seeds";
 import { findApiKey, revokeApiKey } from "../api-keys/api-keys.ts";
 import { listApiKeys } from "../api-keys/list.ts";
 import { listAvatars } from "../avatars/list.ts";
@@ -40,7 +40,7 @@ const allAvatars = async (caller: { tenantId: TenantId }, filters: AvatarFilters
   for (let before: AvatarId | null = null; ; ) {
     const page = await avatarPage(caller, filters, { before, limit });
     pages++;
-    names.push(...itemsOf<Avatar>(page).map(({ displayName }) => displayName));
+    names.push(...parseItems<Avatar>(page).map(({ displayName }) => displayName));
     if (page.next === null) return { names, pages };
     before = page.next as AvatarId;
   }
@@ -107,7 +107,7 @@ describe("avatars by their creation", () => {
     const [first, second] = [await seedAvatar(db, caller), await seedAvatar(db, caller)];
     const foreign = await seedAvatar(db, await seedCaller(db));
     const ids = async (filters: AvatarFilters) =>
-      itemsOf<Avatar>(await avatarPage(caller, filters)).map(({ id }) => id);
+      parseItems<Avatar>(await avatarPage(caller, filters)).map(({ id }) => id);
     expect(await ids({ id: first.id })).toEqual([first.id]);
     expect(await ids({ id: foreign.id })).toEqual([]);
     expect(await ids({ id: "ava" })).toEqual([]);
@@ -211,7 +211,7 @@ describe("more avatars than a page reads", () => {
     const [total] = await db.client<{ count: number }[]>`
       select count(*)::integer as count from avatars where tenant_id = ${tenantId} and display_name = ${name}`;
     const page = await avatarPage({ tenantId }, { name });
-    expect([itemsOf(page).length < 100, page.next]).toEqual([true, expect.stringMatching(/^ava_/)]);
+    expect([parseItems(page).length < 100, page.next]).toEqual([true, expect.stringMatching(/^ava_/)]);
     expect((await allAvatars({ tenantId }, { name })).names).toHaveLength(total?.count ?? 0);
   });
 
@@ -270,9 +270,9 @@ describe("keys", () => {
       (await findApiKey(db, tenantId, other.id)) ?? other,
       { version: null },
       await seedCaller(db, tenantId),
-      originOf(),
+      seedOrigin(),
     );
-    const ids = async (filters: KeyFilters) => itemsOf<ApiKey>(await keyPage(tenantId, filters)).map(({ id }) => id);
+    const ids = async (filters: KeyFilters) => parseItems<ApiKey>(await keyPage(tenantId, filters)).map(({ id }) => id);
     expect(await ids({ name: "child" })).toEqual([other.id, grandchild.id, child.id]);
     expect(await ids({ name: "child", status: "active" })).toEqual([grandchild.id, child.id]);
     expect(await ids({ name: "child", status: "revoked" })).toEqual([other.id]);
@@ -295,12 +295,12 @@ describe("keys", () => {
         case when i = 3 then 'Needle' else 'n' || i end, '{*}', '{}', 1, now() from generate_series(1, ${ROWS}) i`;
     for (const filters of [{}, { status: "active" }, { environment: "live" }] as const) {
       const page = await keyPage(tenantId, { name: "needle", ...filters });
-      expect([itemsOf<ApiKey>(page).map(({ name }) => name), page.next]).toEqual([["Needle"], null]);
+      expect([parseItems<ApiKey>(page).map(({ name }) => name), page.next]).toEqual([["Needle"], null]);
     }
     const names: string[] = [];
     for (let before: ApiKeyId | null = null; ; ) {
       const page = await keyPage(tenantId, { name: "n19", status: "active" }, before);
-      names.push(...itemsOf<ApiKey>(page).map(({ name }) => name));
+      names.push(...parseItems<ApiKey>(page).map(({ name }) => name));
       if (page.next === null) break;
       before = page.next as ApiKeyId;
     }
@@ -374,7 +374,7 @@ describe.skipIf(process.env["LONG"] !== "1")("a tenant with 1,000,000 avatars an
       for (let before: string | null = null; found.length === 0; ) {
         const page: WrittenPage = await lists[list](name, before);
         pages++;
-        found.push(...itemsOf<{ id: string }>(page).map(({ id }) => id.slice(4)));
+        found.push(...parseItems<{ id: string }>(page).map(({ id }) => id.slice(4)));
         before = page.next;
         if (before === null) break;
       }

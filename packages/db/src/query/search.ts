@@ -156,7 +156,7 @@ export const searchTables = (search: Search): SQL => {
     )`;
 };
 
-/** The id below which the list goes on when a page has shown all that was found: see `rest` of `pageOf`. */
+/** The id below which the list goes on when a page has shown all that was found: see `rest` of `pageStatement`. */
 export const restOfSearch = (wanted: SQL): SQL => sql`(
   select case when count(*) >= ${wanted} then min(found.id) else (select edge.id from edge) end from found
 )`;

@@ -5,7 +5,7 @@ import { seedTenant } from "@realtime-avatar/testing/seeds";
 import { sql } from "drizzle-orm";
 import type { Runner } from "../connection/batch.ts";
 import { tenants } from "../schema/tenants.ts";
-import { batchStatement, columnsOf, inputColumn, newestOf, prepared, sweepOf, TEXTS } from "./statement.ts";
+import { batchStatement, createSweep, inputColumn, newestRows, prepared, selectColumns, TEXTS } from "./statement.ts";
 
 const { db } = await fileDatabase();
 // The statements of these tests are not part of the listing.
@@ -64,24 +64,24 @@ test("batchStatement, with any text: each input returned with its position", asy
   ] as never);
 });
 
-test("sweepOf, with full statements: repeated, and the sum is returned", async () => {
-  const sweep = sweepOf("sweep_credentials", tenants, sql`true`, tenants.createdAt);
+test("createSweep, with full statements: repeated, and the sum is returned", async () => {
+  const sweep = createSweep("sweep_credentials", tenants, sql`true`, tenants.createdAt);
   const counts = ["1000", "1000", "999", "0"];
   const runner = { run: async () => [{ swept: counts.shift() }] } as unknown as Runner;
   expect(await sweep(runner)).toBe(2999);
   expect(counts).toEqual(["0"]);
 });
 
-test("columnsOf, of a table: columns under the names in the code", async () => {
+test("selectColumns, of a table: columns under the names in the code", async () => {
   const tenantId = await seedTenant(db);
-  const select = prepared<object>("test", sql`select ${columnsOf(tenants)} from ${tenants}`);
+  const select = prepared<object>("test", sql`select ${selectColumns(tenants)} from ${tenants}`);
   expect(await select(db, {})).toEqual([
     { tenantId, name: "Tenant of a test", isFirst: null, createdAt: expect.any(Date) },
   ]);
 });
 
-test("newestOf, below an id: matching rows, newest first", async () => {
-  const { where, orderBy } = newestOf(
+test("newestRows, below an id: matching rows, newest first", async () => {
+  const { where, orderBy } = newestRows(
     [[tenants.name, sql`${"n"}`]],
     tenants.tenantId,
     sql`${"ten_01h455vb4p0000000000000003"}`,

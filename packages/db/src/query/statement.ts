@@ -92,7 +92,7 @@ const SWEPT = 1000;
  * at a time, past rows that are locked, and returns their number. Rows are found by their place in the table, which they
  * cannot leave while they are locked: otherwise the server would read a large table whole.
  */
-export const sweepOf = (
+export const createSweep = (
   name: StatementOf<{ swept: string }>,
   table: PgTable,
   condition: SQL,
@@ -121,7 +121,7 @@ export const sweepOf = (
 };
 
 /** The columns of a table, or some of them, to be selected under the names that they have in the code. */
-export const columnsOf = (columns: PgTable | Record<string, Column>): SQL =>
+export const selectColumns = (columns: PgTable | Record<string, Column>): SQL =>
   sql.join(
     Object.entries<Column>(is(columns, PgTable) ? getTableColumns(columns) : columns).map(
       ([key, column]) => sql`${column} as ${sql.identifier(key)}`,
@@ -136,7 +136,7 @@ export const columnsOf = (columns: PgTable | Record<string, Column>): SQL =>
  * same values, or when it has not counted them yet, and then it reads the whole table for values that few of them have.
  * With `first`, only rows whose id is not below it.
  */
-export const newestOf = (
+export const newestRows = (
   values: readonly (readonly [column: Column | SQL, value: SQL | Placeholder])[],
   id: Column,
   before: SQL,

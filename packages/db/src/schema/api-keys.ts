@@ -9,7 +9,7 @@ import { SCOPES } from "@realtime-avatar/domain/api-keys/scope";
 import { ENVIRONMENTS } from "@realtime-avatar/domain/environment";
 import { sql } from "drizzle-orm";
 import { bigint, boolean, check, index, integer, pgTable, primaryKey, text } from "drizzle-orm/pg-core";
-import { bytes, bytewise, isId, isKeyId, length, literals, nameIndexes, oneOf, time } from "./columns.ts";
+import { bytes, bytewise, inList, isId, isKeyId, length, literals, nameIndexes, time } from "./columns.ts";
 import { tenants } from "./tenants.ts";
 
 const apiKeyBounds = CreateApiKey.properties;
@@ -52,7 +52,7 @@ export const apiKeys = pgTable(
     index("api_keys_expires_at_index").on(table.tenantId, table.expiresAt).where(sql`${table.expiresAt} is not null`),
     check("api_keys_id_check", isId(table.id, "key")),
     check("api_keys_key_id_check", isKeyId(table.keyId)),
-    check("api_keys_environment_check", oneOf(table.environment, ENVIRONMENTS)),
+    check("api_keys_environment_check", inList(table.environment, ENVIRONMENTS)),
     check("api_keys_name_check", length(table.name, apiKeyBounds.name)),
     check(
       "api_keys_scopes_check",

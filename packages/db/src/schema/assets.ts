@@ -8,7 +8,7 @@ import { ASSET_STATUSES } from "@realtime-avatar/domain/assets/status";
 import { ENVIRONMENTS } from "@realtime-avatar/domain/environment";
 import { sql } from "drizzle-orm";
 import { bigint, check, index, integer, json, pgTable, primaryKey, text } from "drizzle-orm/pg-core";
-import { bytewise, isId, isToken, jsonObject, length, oneOf, time } from "./columns.ts";
+import { bytewise, inList, isId, isToken, jsonObject, length, time } from "./columns.ts";
 import { tenants } from "./tenants.ts";
 
 const { contentType, sha256, error, originalFilename, metadata } = Asset.properties;
@@ -73,9 +73,9 @@ export const assets = pgTable(
       .on(table.createdAt)
       .where(sql`${table.status} = 'ready' and ${table.origin} = 'generated'`),
     check("assets_id_check", isId(table.id, "ast")),
-    check("assets_environment_check", oneOf(table.environment, ENVIRONMENTS)),
-    check("assets_kind_check", oneOf(table.kind, ASSET_KINDS)),
-    check("assets_status_check", oneOf(table.status, ASSET_STATUSES)),
+    check("assets_environment_check", inList(table.environment, ENVIRONMENTS)),
+    check("assets_kind_check", inList(table.kind, ASSET_KINDS)),
+    check("assets_status_check", inList(table.status, ASSET_STATUSES)),
     check("assets_content_type_check", length(table.contentType, contentType.anyOf[0])),
     check("assets_size_bytes_check", sql`${table.sizeBytes} between 0 and 9007199254740991`),
     check(
@@ -86,7 +86,7 @@ export const assets = pgTable(
     check("assets_public_type_check", length(table.publicType, contentType.anyOf[0])),
     check("assets_remote_url_check", length(table.remoteUrl, CreateRemoteAsset.properties.remoteUrl)),
     check("assets_reserved_bytes_check", sql`${table.reservedBytes} between 0 and 9007199254740991`),
-    check("assets_origin_check", oneOf(table.origin, ASSET_ORIGINS)),
+    check("assets_origin_check", inList(table.origin, ASSET_ORIGINS)),
     check("assets_duration_ms_check", sql`${table.durationMs} >= 0`),
     check("assets_error_code_check", length(table.errorCode, errorBounds.code)),
     check("assets_error_detail_check", length(table.errorDetail, errorBounds.detail)),
@@ -120,7 +120,7 @@ export const assetMeters = pgTable(
   },
   (table) => [
     primaryKey({ columns: [table.tenantId, table.environment] }),
-    check("asset_meters_environment_check", oneOf(table.environment, ENVIRONMENTS)),
+    check("asset_meters_environment_check", inList(table.environment, ENVIRONMENTS)),
     check("asset_meters_counters_check", sql`${table.assets} >= 0 and ${table.bytes} >= 0`),
   ],
 );

@@ -1,7 +1,7 @@
 import { ENVIRONMENTS } from "@realtime-avatar/domain/environment";
 import { sql } from "drizzle-orm";
 import { check, index, pgTable, primaryKey, text } from "drizzle-orm/pg-core";
-import { bytewise, isId, oneOf, time } from "./columns.ts";
+import { bytewise, inList, isId, time } from "./columns.ts";
 import { tenants } from "./tenants.ts";
 
 /** Who did what, when, by which request. A trigger refuses UPDATE, DELETE and TRUNCATE. */
@@ -39,7 +39,7 @@ export const auditEvents = pgTable(
       .on(table.environment, table.tenantId, table.id)
       .where(sql`${table.environment} <> 'live'`),
     check("audit_events_id_check", isId(table.id, "aud")),
-    check("audit_events_environment_check", oneOf(table.environment, ENVIRONMENTS)),
+    check("audit_events_environment_check", inList(table.environment, ENVIRONMENTS)),
     // A person has no credential that the trail names.
     check(
       "audit_events_actor_type_check",

@@ -7,7 +7,7 @@ import { AVATAR_STATUSES } from "@realtime-avatar/domain/avatars/status";
 import { ENVIRONMENTS } from "@realtime-avatar/domain/environment";
 import { sql } from "drizzle-orm";
 import { bigint, check, index, integer, json, pgTable, primaryKey, text } from "drizzle-orm/pg-core";
-import { bytewise, isId, isToken, jsonArray, jsonObject, length, nameIndexes, oneOf, time } from "./columns.ts";
+import { bytewise, inList, isId, isToken, jsonArray, jsonObject, length, nameIndexes, time } from "./columns.ts";
 import { tenants } from "./tenants.ts";
 
 const avatarBounds = CreateAvatar.properties;
@@ -46,7 +46,7 @@ export const avatars = pgTable(
   },
   (table) => [
     primaryKey({ columns: [table.tenantId, table.id] }),
-    // The list without filters: see `newestOf`, and why it does not begin as the primary key does.
+    // The list without filters: see `newestRows`, and why it does not begin as the primary key does.
     index("avatars_newest_index")
       .on(table.environment, table.tenantId, table.id)
       .where(sql`${table.status} <> 'deleted'`),
@@ -66,11 +66,11 @@ export const avatars = pgTable(
       .on(table.previewToken)
       .where(sql`${table.previewToken} is not null and ${table.status} <> 'deleted'`),
     check("avatars_id_check", isId(table.id, "ava")),
-    check("avatars_environment_check", oneOf(table.environment, ENVIRONMENTS)),
+    check("avatars_environment_check", inList(table.environment, ENVIRONMENTS)),
     check("avatars_display_name_check", length(table.displayName, avatarBounds.displayName)),
-    check("avatars_source_kind_check", oneOf(table.sourceKind, SOURCE_KINDS)),
+    check("avatars_source_kind_check", inList(table.sourceKind, SOURCE_KINDS)),
     check("avatars_model_id_check", length(table.modelId, avatarBounds.modelId)),
-    check("avatars_status_check", oneOf(table.status, AVATAR_STATUSES)),
+    check("avatars_status_check", inList(table.status, AVATAR_STATUSES)),
     check("avatars_source_asset_id_check", length(table.sourceAssetId, avatarBounds.sourceAssetId)),
     check("avatars_pending_source_asset_id_check", length(table.pendingSourceAssetId, avatarBounds.sourceAssetId)),
     check("avatars_generation_check", sql`${table.generation} >= 0`),

@@ -20,7 +20,7 @@ import {
   text,
   uniqueIndex,
 } from "drizzle-orm/pg-core";
-import { bytes, bytewise, isId, length, oneOf, time, whenCompared } from "./columns.ts";
+import { bytes, bytewise, inList, isId, length, time, whenCompared } from "./columns.ts";
 
 /**
  * What is known of the room of a call. `create`: it is to be created, and may exist. `exists`. `delete`: the call has ended, and
@@ -80,8 +80,8 @@ export const calls = pgTable(
     index("calls_history_index").on(table.tenantId, table.sessionId).where(sql`${table.hasHistory}`),
     index("calls_rooms_to_delete_index").on(table.tenantId, table.sessionId).where(sql`${table.room} = 'delete'`),
     check("calls_session_id_check", isId(table.sessionId, "ses")),
-    check("calls_room_check", oneOf(table.room, ROOM_STATES)),
-    check("calls_mode_check", oneOf(table.mode, CALL_MODES)),
+    check("calls_room_check", inList(table.room, ROOM_STATES)),
+    check("calls_mode_check", inList(table.mode, CALL_MODES)),
   ],
 );
 
@@ -102,7 +102,7 @@ export const conversationUsage = pgTable(
   },
   (table) => [
     primaryKey({ columns: [table.tenantId, table.day, table.environment] }),
-    check("conversation_usage_environment_check", oneOf(table.environment, ENVIRONMENTS)),
+    check("conversation_usage_environment_check", inList(table.environment, ENVIRONMENTS)),
   ],
 );
 
@@ -190,10 +190,10 @@ export const callTurns = pgTable(
     index("call_turns_ended_index").on(table.endedAt).where(sql`${table.endedAt} is not null`),
     check("call_turns_id_check", isId(table.id, "trn")),
     check("call_turns_session_id_check", isId(table.sessionId, "ses")),
-    check("call_turns_kind_check", oneOf(table.kind, COMMAND_KINDS)),
+    check("call_turns_kind_check", inList(table.kind, COMMAND_KINDS)),
     check("call_turns_text_check", length(table.text, turnTexts.text.anyOf[0])),
     check("call_turns_instructions_check", length(table.instructions, turnTexts.instructions.anyOf[0])),
-    check("call_turns_status_check", oneOf(table.status, TURN_STATUSES)),
+    check("call_turns_status_check", inList(table.status, TURN_STATUSES)),
     check("call_turns_heard_check", length(table.heard, HEARD)),
     check(
       "call_turns_ended_check",
@@ -332,7 +332,7 @@ export const avatarPreloads = fleet.table(
   (table) => [
     primaryKey({ columns: [table.tenantId, table.environment] }),
     index("avatar_preloads_worker_index").on(table.workerId, table.endsAt),
-    check("avatar_preloads_environment_check", oneOf(table.environment, ENVIRONMENTS)),
+    check("avatar_preloads_environment_check", inList(table.environment, ENVIRONMENTS)),
     check("avatar_preloads_avatar_id_check", isId(table.avatarId, "ava")),
   ],
 );

@@ -11,7 +11,7 @@ export const bytes = customType<{ data: Uint8Array }>({ dataType: () => "bytea" 
 export const time = (name: string) => timestamp(name, { withTimezone: true, precision: 3 });
 
 export const literals = (values: readonly string[]): SQL => sql.raw(values.map((value) => `'${value}'`).join(", "));
-export const oneOf = (column: AnyPgColumn, values: readonly string[]): SQL => sql`${column} in (${literals(values)})`;
+export const inList = (column: AnyPgColumn, values: readonly string[]): SQL => sql`${column} in (${literals(values)})`;
 /** A regular expression that counts takes PostgreSQL four times as long as one that does not, with the length beside it. */
 const isWritten = (column: AnyPgColumn, start: string, characters: string, count: number): SQL =>
   sql`octet_length(${column}) = ${sql.raw(`${count}`)} and ${column} ~ ${sql.raw(`'^${start}${characters}*$'`)}`;

@@ -20,7 +20,7 @@ import {
   text,
   uniqueIndex,
 } from "drizzle-orm/pg-core";
-import { bytewise, isId, oneOf, time } from "./columns.ts";
+import { bytewise, inList, isId, time } from "./columns.ts";
 import { tenants } from "./tenants.ts";
 
 const micros = (name: string) => bigint(name, { mode: "number" }).notNull();
@@ -58,7 +58,7 @@ export const creditAccounts = pgTable(
   },
   (table) => [
     primaryKey({ columns: [table.tenantId, table.environment] }),
-    check("credit_accounts_environment_check", oneOf(table.environment, ENVIRONMENTS)),
+    check("credit_accounts_environment_check", inList(table.environment, ENVIRONMENTS)),
     check(
       "credit_accounts_available_check",
       sql`${table.granted} - ${table.forfeited} - ${table.settled} - ${table.reserved} >= 0`,
@@ -158,8 +158,8 @@ export const usageSessions = pgTable(
       .on(sql`(metadata ->> 'user_id')`, table.environment, table.tenantId, table.id)
       .where(sql`${table.metadata} ->> 'user_id' is not null`),
     check("usage_sessions_id_check", isId(table.id, "ses")),
-    check("usage_sessions_environment_check", oneOf(table.environment, ENVIRONMENTS)),
-    check("usage_sessions_status_check", oneOf(table.status, SESSION_STATUSES)),
+    check("usage_sessions_environment_check", inList(table.environment, ENVIRONMENTS)),
+    check("usage_sessions_status_check", inList(table.status, SESSION_STATUSES)),
     check("usage_sessions_used_check", sql`${table.used} between 0 and ${table.reserved}`),
     check("usage_sessions_price_check", sql`${table.price} > 0`),
     check(
@@ -201,8 +201,8 @@ export const creditEntries = pgTable(
     index("credit_entries_api_key_index").on(table.apiKeyId, table.environment, table.tenantId, table.id),
     index("credit_entries_session_index").on(table.sessionId, table.environment, table.tenantId, table.id),
     check("credit_entries_id_check", isId(table.id, "ent")),
-    check("credit_entries_environment_check", oneOf(table.environment, ENVIRONMENTS)),
-    check("credit_entries_kind_check", oneOf(table.kind, ENTRY_KINDS)),
+    check("credit_entries_environment_check", inList(table.environment, ENVIRONMENTS)),
+    check("credit_entries_kind_check", inList(table.kind, ENTRY_KINDS)),
     check("credit_entries_amount_check", sql`${table.amount} between 0 and 9007199254740991`),
   ],
 );

@@ -4,7 +4,7 @@ import { ENVIRONMENTS } from "@realtime-avatar/domain/environment";
 import { JOB_KINDS } from "@realtime-avatar/domain/job";
 import { sql } from "drizzle-orm";
 import { check, index, integer, pgTable, primaryKey, text, uniqueIndex } from "drizzle-orm/pg-core";
-import { bytewise, isId, oneOf, time, whenCompared } from "./columns.ts";
+import { bytewise, inList, isId, time, whenCompared } from "./columns.ts";
 import { tenants } from "./tenants.ts";
 
 const tenantId = () =>
@@ -51,8 +51,8 @@ export const jobs = pgTable(
       .where(sql`${table.attempts} >= 0`),
     index("jobs_available_index").on(sql`coalesce(leased_until, run_at)`),
     check("jobs_id_check", isId(table.id, "job")),
-    check("jobs_environment_check", oneOf(table.environment, ENVIRONMENTS)),
-    check("jobs_kind_check", oneOf(table.kind, JOB_KINDS)),
+    check("jobs_environment_check", inList(table.environment, ENVIRONMENTS)),
+    check("jobs_kind_check", inList(table.kind, JOB_KINDS)),
     check("jobs_generation_check", sql`${table.generation} >= 1`),
     check("jobs_lease_check", sql`(${table.lease} is null) = (${table.leasedUntil} is null)`),
     check("jobs_attempts_check", sql`${table.attempts} >= 0`),

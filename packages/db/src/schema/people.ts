@@ -24,7 +24,7 @@ import {
   text,
   uniqueIndex,
 } from "drizzle-orm/pg-core";
-import { bytes, bytewise, isId, length, oneOf, time, whenCompared } from "./columns.ts";
+import { bytes, bytewise, inList, isId, length, time, whenCompared } from "./columns.ts";
 import { tenants } from "./tenants.ts";
 
 const tenantId = () =>
@@ -53,7 +53,7 @@ export const users = pgTable(
     check("users_id_check", isId(table.id, "usr")),
     check("users_email_check", length(table.email, User.properties.email)),
     check("users_name_check", length(table.name, User.properties.name)),
-    check("users_role_check", oneOf(table.role, ROLES)),
+    check("users_role_check", inList(table.role, ROLES)),
     check("users_version_check", sql`${table.version} >= 1`),
   ],
 );
@@ -215,7 +215,7 @@ export const invitations = pgTable(
     check("invitations_id_check", isId(table.id, "inv")),
     check("invitations_digest_check", sql`octet_length(${table.digest}) = 32`),
     check("invitations_email_check", length(table.email, User.properties.email)),
-    check("invitations_role_check", oneOf(table.role, ROLES)),
+    check("invitations_role_check", inList(table.role, ROLES)),
   ],
 );
 

@@ -1,7 +1,7 @@
 import { ENVIRONMENTS } from "@realtime-avatar/domain/environment";
 import { CreateTenant } from "@realtime-avatar/domain/people/tenant";
 import { boolean, check, pgTable, primaryKey, text } from "drizzle-orm/pg-core";
-import { bytewise, isId, length, oneOf, time } from "./columns.ts";
+import { bytewise, inList, isId, length, time } from "./columns.ts";
 
 export const tenants = pgTable(
   "tenants",
@@ -31,6 +31,6 @@ export const tenantSettings = pgTable(
   (table) => [
     primaryKey({ columns: [table.tenantId, table.environment] }),
     check("tenant_settings_tenant_id_check", isId(table.tenantId, "ten")),
-    check("tenant_settings_environment_check", oneOf(table.environment, ENVIRONMENTS)),
+    check("tenant_settings_environment_check", inList(table.environment, ENVIRONMENTS)),
   ],
 );

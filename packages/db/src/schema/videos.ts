@@ -5,7 +5,7 @@ import { CreateVideo, MAX_WARNINGS, Video } from "@realtime-avatar/domain/videos
 import { VIDEO_STATUSES } from "@realtime-avatar/domain/videos/status";
 import { sql } from "drizzle-orm";
 import { bigint, check, index, integer, json, pgTable, primaryKey, real, text } from "drizzle-orm/pg-core";
-import { bytewise, isId, jsonObject, length, oneOf, time } from "./columns.ts";
+import { bytewise, inList, isId, jsonObject, length, time } from "./columns.ts";
 import { tenants } from "./tenants.ts";
 
 const bounds = CreateVideo.properties;
@@ -60,8 +60,8 @@ export const videos = pgTable(
       .where(sql`${table.status} in ('queued', 'rendering')`),
     index("videos_waiting_index").on(table.createdAt).where(sql`${table.status} in ('queued', 'rendering')`),
     check("videos_id_check", isId(table.id, "vid")),
-    check("videos_environment_check", oneOf(table.environment, ENVIRONMENTS)),
-    check("videos_status_check", oneOf(table.status, VIDEO_STATUSES)),
+    check("videos_environment_check", inList(table.environment, ENVIRONMENTS)),
+    check("videos_status_check", inList(table.status, VIDEO_STATUSES)),
     check("videos_text_check", length(table.text, bounds.text)),
     check(
       "videos_sound_check",

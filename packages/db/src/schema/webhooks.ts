@@ -21,7 +21,7 @@ import {
   timestamp,
   uniqueIndex,
 } from "drizzle-orm/pg-core";
-import { bytes, bytewise, isId, length, oneOf, time } from "./columns.ts";
+import { bytes, bytewise, inList, isId, length, time } from "./columns.ts";
 import { tenants } from "./tenants.ts";
 
 const tenantId = () =>
@@ -78,12 +78,12 @@ export const webhookEndpoints = pgTable(
     // The next recovery that goes on.
     index("webhook_endpoints_recovery_index").on(table.recoveryNextAt).where(sql`${table.recoveryNextAt} is not null`),
     check("webhook_endpoints_id_check", isId(table.id, "whe")),
-    check("webhook_endpoints_environment_check", oneOf(table.environment, ENVIRONMENTS)),
+    check("webhook_endpoints_environment_check", inList(table.environment, ENVIRONMENTS)),
     check("webhook_endpoints_url_check", length(table.url, bounds.url.anyOf[0])),
     check("webhook_endpoints_description_check", length(table.description, bounds.description.anyOf[0])),
     check("webhook_endpoints_events_check", sql`cardinality(${table.events}) between 1 and 64`),
-    check("webhook_endpoints_status_check", oneOf(table.status, ENDPOINT_STATUSES)),
-    check("webhook_endpoints_disabled_reason_check", oneOf(table.disabledReason, DISABLED_REASONS)),
+    check("webhook_endpoints_status_check", inList(table.status, ENDPOINT_STATUSES)),
+    check("webhook_endpoints_disabled_reason_check", inList(table.disabledReason, DISABLED_REASONS)),
     check(
       "webhook_endpoints_disabled_check",
       sql`(${table.disabledReason} is not null) = (${table.status} = 'disabled')`,
@@ -231,7 +231,7 @@ export const webhookDeliveries = pgTable(
     index("webhook_deliveries_test_index")
       .on(table.environment, table.tenantId, table.id)
       .where(sql`${table.environment} <> 'live'`),
-    check("webhook_deliveries_status_check", oneOf(table.status, DELIVERY_STATUSES)),
+    check("webhook_deliveries_status_check", inList(table.status, DELIVERY_STATUSES)),
     check("webhook_deliveries_due_check", sql`(${table.nextAttemptAt} is not null) = (${table.status} = 'pending')`),
     check("webhook_deliveries_lease_check", sql`(${table.lease} is null) = (${table.leasedUntil} is null)`),
     check(

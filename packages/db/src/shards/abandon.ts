@@ -4,7 +4,7 @@ import { grantInShard, rolesIn } from "../grant.ts";
 import { type LockOptions, withLock } from "../migrate.ts";
 import { migrateShard } from "./migrate-shard.ts";
 import { type NodeView, nodesOfShards, viewsOfNodes } from "./placement.ts";
-import { schemaOf } from "./shard.ts";
+import { shardSchema } from "./shard.ts";
 
 /** What an operator writes so that shards are given up. */
 export const abandonPassphrase = (shards: readonly number[]): string => `abandon ${shards.join(" ")}`;
@@ -49,14 +49,14 @@ const placeAt = async (client: postgres.Sql, shards: readonly number[], node: st
     select format('update pg_dist_placement set groupid = %s where shardid = any (%L)',
       (select groupid from pg_dist_node where nodename = ${host} and nodeport = ${port}::integer),
       (select array_agg(shardid) from pg_dist_shard join pg_class on oid = logicalrelid
-        where relnamespace::regnamespace::text = any (${shards.map(schemaOf)}))) as text`;
+        where relnamespace::regnamespace::text = any (${shards.map(shardSchema)}))) as text`;
   await client`select run_command_on_all_nodes(${row?.text ?? ""}, give_warning_for_connection_errors => true)`;
 };
 
 /** Drops what the nodes know of a shard, and creates it anew, without rows. */
 const createAgain = async (client: postgres.Sql, shard: number): Promise<void> => {
   const roles = await rolesIn(client, shard);
-  const schema = schemaOf(shard);
+  const schema = shardSchema(shard);
   const functions = await client<{ name: string }[]>`
     select nspname as name from pg_namespace where nspname ~ ${`^rta_[0-9a-f]{12}_${schema}$`}`;
   await client.unsafe(`drop schema if exists ${schema} cascade`);

@@ -4,22 +4,22 @@ import type postgres from "postgres";
 import type { Db } from "../connection/pool.ts";
 import { type LockOptions, withLock } from "../migrate.ts";
 import { statesOfNodes } from "./node-state.ts";
-import { placementOf, requireAgreement } from "./placement.ts";
-import { schemaOf } from "./shard.ts";
+import { readPlacement, requireAgreement } from "./placement.ts";
+import { shardSchema } from "./shard.ts";
 
 /** `rows`: about how many. `bytes`: with indexes. Both are null when the node does not respond. */
 export type ShardState = { shard: number; node: string; rows: number | null; bytes: number | null };
 
 /** The state of each shard. */
 export const listShards = async (coordinator: Db, count: number): Promise<ShardState[]> => {
-  const placement = await placementOf((text) => coordinator.run(text, []));
+  const placement = await readPlacement((text) => coordinator.run(text, []));
   const nodes = new Map((await statesOfNodes(coordinator)).map(({ node, state }) => [node, state]));
   const sizes = await coordinator.run<{ schema: string; bytes: string | null }>(
     `select split_part(table_name::text, '.', 1) as schema, sum(shard_size) as bytes from citus_shards group by 1`,
     [],
   );
   return Array.from({ length: count }, (_, shard) => {
-    const [place, schema] = [placement.get(shard), schemaOf(shard)];
+    const [place, schema] = [placement.get(shard), shardSchema(shard)];
     const node = place ? `${place.host}:${place.port}` : "none";
     const bytes = sizes.find((size) => size.schema === schema)?.bytes ?? null;
     return { shard, node, rows: nodes.get(node)?.rows[schema] ?? null, bytes: bytes === null ? null : Number(bytes) };
@@ -50,10 +50,10 @@ export const moveShard = (
 ): Promise<void> =>
   withLock(url, options, async (client) => {
     await prepareMove(client);
-    const place = (await placementOf((text) => client.unsafe(text))).get(shard);
+    const place = (await readPlacement((text) => client.unsafe(text))).get(shard);
     if (place?.host === host && place.port === port) return;
     // The journal of migrations has no primary key, and does not change meanwhile.
-    await client`select citus_schema_move(${schemaOf(shard)}::regnamespace, ${host}, ${port}::integer, 'force_logical')`;
+    await client`select citus_schema_move(${shardSchema(shard)}::regnamespace, ${host}, ${port}::integer, 'force_logical')`;
   });
 
 /** Moves shards until the nodes have about equally many, or equally large ones. Returns how many were moved. */

@@ -2,10 +2,10 @@
 import type postgres from "postgres";
 import { FUNCTION_FILES } from "../../generated/function-files.ts";
 import { applyMigrations, BREAKPOINT, type Migration } from "../apply-migrations.ts";
-import { DIGEST, digestOf } from "../functions/schema.ts";
+import { DIGEST, functionsDigest } from "../functions/schema.ts";
 import { grantInShard, rolesIn } from "../grant.ts";
 import { migrations } from "../migrate.ts";
-import { CALLED_FUNCTIONS, functionsInShard, schemaOf, textInShard } from "./shard.ts";
+import { CALLED_FUNCTIONS, functionsInShard, shardSchema, textInShard } from "./shard.ts";
 
 /**
  * No release before this one runs on a shard. So where one database has views with the new names of two tables, which Citus would not
@@ -60,7 +60,7 @@ const hasFunctions = async (client: postgres.Sql, { name, create }: Functions, i
   const everywhere = `select result from run_command_on_all_nodes('${digest.replaceAll("'", "''")}', give_warning_for_connection_errors => true)
     where success`;
   const found = await client.unsafe<{ result: string | null }[]>(isDistributed ? everywhere : digest);
-  return found.every(({ result }) => result === digestOf(create));
+  return found.every(({ result }) => result === functionsDigest(create));
 };
 
 /** Creates the functions of a shard. Incomplete ones are dropped before; the roles of the service keep their rights. */
@@ -79,7 +79,7 @@ const createFunctions = async (
     // A connection to another node, because the shard has moved, has the whole call run on the node of the shard.
     if (isDistributed) {
       await transaction`
-        select create_distributed_function(oid, colocate_with => ${`${schemaOf(shard)}.tenants`})
+        select create_distributed_function(oid, colocate_with => ${`${shardSchema(shard)}.tenants`})
         from pg_proc where pronamespace = ${name}::regnamespace and proname in ${transaction([...CALLED_FUNCTIONS])}`;
     }
   });
@@ -89,7 +89,7 @@ const createFunctions = async (
 /** Whether a shard has all migrations, and the functions of this program on every node that responds. Reads alone. */
 export const isShardCurrent = async (client: postgres.Sql, shard: number): Promise<boolean> => {
   const [row] = await client.unsafe<{ newest: string | null }[]>(
-    `select max(created_at) as newest from ${schemaOf(shard)}.__drizzle_migrations`,
+    `select max(created_at) as newest from ${shardSchema(shard)}.__drizzle_migrations`,
   );
   const isNewest = Number(row?.newest ?? 0) >= (migrations().at(-1)?.when ?? 0);
   return isNewest && (await hasFunctions(client, functionsInShard(shard), true));
@@ -104,7 +104,7 @@ export const migrateShard = async (
   shard: number,
   version: Version = { migrations: migrations(), files: FUNCTION_FILES },
 ): Promise<boolean> => {
-  const schema = schemaOf(shard);
+  const schema = shardSchema(shard);
   const isDistributed = await hasCitus(client);
   if (isDistributed) await prepareDistributed(client);
   await client.unsafe(`create schema if not exists ${schema}; set search_path = ${schema}, public`);

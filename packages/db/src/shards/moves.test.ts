@@ -3,20 +3,20 @@ import { beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { client } from "@realtime-avatar/testing/database";
 import { CITUS_BIN, startCitus } from "@realtime-avatar/testing/postgres/citus";
 import {
-  callerOf,
+  findTestCaller,
   inStatus,
   operatorOrigin,
-  originOf,
   seedAvatar,
   seedKey,
+  seedOrigin,
   seedTenant,
 } from "@realtime-avatar/testing/seeds";
 import { until } from "@realtime-avatar/testing/until";
 import { findApiKey, revokeApiKey } from "../api-keys/api-keys.ts";
 import { updateAvatar } from "../avatars/avatars.ts";
 import { connect, type Db } from "../connection/pool.ts";
-import { placementOf } from "./placement.ts";
-import { functionsInShard, schemaOf, shardOptions } from "./shard.ts";
+import { readPlacement } from "./placement.ts";
+import { functionsInShard, shardOptions, shardSchema } from "./shard.ts";
 import { migrateShards } from "./split.ts";
 
 setDefaultTimeout(300_000);
@@ -30,7 +30,7 @@ describe.skipIf(CITUS_BIN === undefined)("a move of a shard", () => {
   /** The URL of the node that has the shard, and of another one, which does not. */
   const nodesOf = async (shard: number): Promise<{ from: string; to: string; port: number }> => {
     const admin = client(coordinator);
-    const own = (await placementOf((text) => admin.unsafe(text))).get(shard)?.port;
+    const own = (await readPlacement((text) => admin.unsafe(text))).get(shard)?.port;
     const nodes = await admin<{ port: number }[]>`select nodeport as port from pg_dist_node where shouldhaveshards`;
     await admin.end();
     const port = nodes.find((node) => node.port !== own)?.port as number;
@@ -50,12 +50,12 @@ describe.skipIf(CITUS_BIN === undefined)("a move of a shard", () => {
 
   test("a write that began during the move, at its end: not accepted after its key was revoked on the new node", async () => {
     const shard = 1;
-    const schema = schemaOf(shard);
+    const schema = shardSchema(shard);
     await migrateShards(coordinator, shard + 1);
     const { from, to, port } = await nodesOf(shard);
     const old = open(from, shard);
     const { record, secret } = await seedKey(old, await seedTenant(old), { environment: "live", scopes: ["*"] });
-    const caller = await callerOf(old, secret.keyId);
+    const caller = await findTestCaller(old, secret.keyId);
     const avatar = await seedAvatar(old, caller);
     const [source, target, admin, admin2] = [client(from), client(to), client(coordinator), client(coordinator)];
     const isWaiting = async (on: typeof source, type: string): Promise<boolean> =>
@@ -79,7 +79,7 @@ describe.skipIf(CITUS_BIN === undefined)("a move of a shard", () => {
     // The write has locked its caller, and waits for the avatar. Whoever holds that has locked a row alone.
     const endAvatarLock = await hold(from, `select from ${schema}.avatars where id = '${avatar.id}' for update`);
     const events: string[] = [];
-    const change = updateAvatar(old, avatar.id, { displayName: "y" }, inStatus("draft"), caller, originOf(caller));
+    const change = updateAvatar(old, avatar.id, { displayName: "y" }, inStatus("draft"), caller, seedOrigin(caller));
     const writing = change.then(({ kind }) => events.push(kind));
     await until(() => isWaiting(source, "transactionid"));
 
@@ -110,7 +110,7 @@ describe.skipIf(CITUS_BIN === undefined)("a move of a shard", () => {
       create function ${name}.assigns() returns bigint language plpgsql as $$
       declare v_callers ${name}.caller[];
       begin
-        v_callers := array(select null::${name}.caller from ${schemaOf(shard)}.tenants);
+        v_callers := array(select null::${name}.caller from ${shardSchema(shard)}.tenants);
         return cardinality(v_callers);
       end $$`);
     const { from, to } = await nodesOf(shard);

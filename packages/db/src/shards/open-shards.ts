@@ -13,10 +13,10 @@ import {
 } from "@realtime-avatar/domain/shards";
 import { databaseFailure, notExecuted } from "../connection/errors.ts";
 import { connect, type Db, type PoolOptions } from "../connection/pool.ts";
-import { type Host, hostsOf } from "../connection/server/hosts.ts";
+import { type Host, parseHosts } from "../connection/server/hosts.ts";
 import type { PoolStats } from "../connection/watcher.ts";
 import { combined, type Databases } from "../databases/databases.ts";
-import { type Node, placementOf, requireAgreement } from "./placement.ts";
+import { type Node, readPlacement, requireAgreement } from "./placement.ts";
 import { shardOptions } from "./shard.ts";
 import { findShards } from "./split.ts";
 
@@ -74,7 +74,7 @@ class ShardPools {
 
   constructor(url: string, options: ShardedOptions) {
     this.#url = url;
-    this.#ownHosts = hostsOf(url);
+    this.#ownHosts = parseHosts(url);
     this.#options = options;
     this.#unknown = unknownShard(options.deadlineMs);
   }
@@ -106,7 +106,7 @@ class ShardPools {
     const known = await findShards(coordinator);
     if (known === null) throw new Error("the table of the shards is gone");
     if (this.#options.isByNode) {
-      const placement = await placementOf((text) => coordinator.run(text, []));
+      const placement = await readPlacement((text) => coordinator.run(text, []));
       this.#hosts = this.#listsOf(known.count, placement);
     }
     this.shards = known;

@@ -17,7 +17,7 @@ const SELECT_PLACEMENTS = `
 export type Node = Host & { isCoordinator: boolean };
 
 /** The node of each shard, by its number. Every node knows them all. */
-export const placementOf = async (query: RunQuery): Promise<Map<number, Node>> => {
+export const readPlacement = async (query: RunQuery): Promise<Map<number, Node>> => {
   const rows = await query<Node & { shard: number }>(SELECT_PLACEMENTS);
   return new Map(rows.map(({ shard, ...node }) => [shard, node]));
 };
@@ -50,7 +50,7 @@ export const viewsOfNodes = async (query: RunQuery): Promise<NodeView[]> => {
 
 /** Where the shards are, as `host:port`, by their number. */
 export const nodesOfShards = async (query: RunQuery): Promise<Map<number, string>> =>
-  new Map([...(await placementOf(query))].map(([shard, { host, port }]) => [shard, `${host}:${port}`]));
+  new Map([...(await readPlacement(query))].map(([shard, { host, port }]) => [shard, `${host}:${port}`]));
 
 /** What to do about nodes that disagree. */
 export const RESTORED =

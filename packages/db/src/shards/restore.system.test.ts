@@ -4,12 +4,12 @@ import { appendFile, chmod, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { client } from "@realtime-avatar/testing/database";
 import { CITUS_BIN, type Citus, type CitusNode, startNodes } from "@realtime-avatar/testing/postgres/citus";
-import { callerOf, seedAvatar, seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
+import { findTestCaller, seedAvatar, seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
 import { removeAtEnd, temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
 import { connect } from "../connection/pool.ts";
 import { openDatabase } from "../open.ts";
 import { moveShard } from "./manage.ts";
-import { placementOf } from "./placement.ts";
+import { readPlacement } from "./placement.ts";
 import { shardOptions } from "./shard.ts";
 import { migrateShards } from "./split.ts";
 import { verifySchema } from "./verify.ts";
@@ -51,7 +51,7 @@ describe.skipIf(CITUS_BIN === undefined)("an installation of which servers are r
   };
   const portOfShard = async (): Promise<number> => {
     const admin = client(citus.coordinator);
-    const port = (await placementOf((text) => admin.unsafe(text))).get(SHARD)?.port;
+    const port = (await readPlacement((text) => admin.unsafe(text))).get(SHARD)?.port;
     await admin.end();
     return port as number;
   };
@@ -101,7 +101,7 @@ describe.skipIf(CITUS_BIN === undefined)("an installation of which servers are r
     const url = at(await portOfShard()).url;
     const db = connect(url, { shard: shardOptions(SHARD), deadlineMs: 30_000 });
     const { secret } = await seedKey(db, await seedTenant(db), { environment: "live", scopes: ["*"] });
-    await seedAvatar(db, await callerOf(db, secret.keyId));
+    await seedAvatar(db, await findTestCaller(db, secret.keyId));
     const [row] = await db.run<{ count: number }>("select count(*)::integer as count from avatars", []);
     await db.close();
     return row?.count ?? 0;

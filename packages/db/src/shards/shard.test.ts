@@ -2,7 +2,14 @@
 import { describe, expect, test } from "bun:test";
 import { client } from "@realtime-avatar/testing/database";
 import { fileDatabase, fileRole, fixture } from "@realtime-avatar/testing/fixture";
-import { callerOf, operatorOrigin, seedAvatar, seedCaller, seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
+import {
+  findTestCaller,
+  operatorOrigin,
+  seedAvatar,
+  seedCaller,
+  seedKey,
+  seedTenant,
+} from "@realtime-avatar/testing/seeds";
 import { CALLED_FILES, FUNCTION_FILES } from "../../generated/function-files.ts";
 import { findApiKey, revokeApiKey } from "../api-keys/api-keys.ts";
 import { findCredential } from "../callers/callers.ts";
@@ -97,7 +104,7 @@ describe("two shards in one database", () => {
   test("a tenant of one shard: its keys and avatars are there alone", async () => {
     const tenantId = await seedTenant(four);
     const { record, secret } = await seedKey(four, tenantId, { environment: "live", scopes: ["*"] });
-    const caller = await callerOf(four, secret.keyId);
+    const caller = await findTestCaller(four, secret.keyId);
     await seedAvatar(four, caller);
     expect(await findCredential(five, secret.keyId)).toBeNull();
     expect(await findApiKey(five, tenantId, record.id)).toBeNull();
@@ -128,7 +135,7 @@ describe("two shards in one database", () => {
     const { secret } = await seedKey(five, tenantId, { environment: "live", scopes: ["*"] });
     const [own, foreign] = [await open(5, role.url), await open(4, role.url)];
     expect(await isMigrated(own)).toBe(true);
-    const avatar = await seedAvatar(own, await callerOf(own, secret.keyId));
+    const avatar = await seedAvatar(own, await findTestCaller(own, secret.keyId));
     expect(avatar.tenantId).toBe(tenantId);
     await expect(foreign.run("select from avatars", [])).rejects.toThrow();
     await expect(own.run("delete from avatars", [])).rejects.toThrow();

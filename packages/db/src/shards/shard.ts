@@ -10,13 +10,13 @@ import type { ShardOptions } from "../connection/pool.ts";
 import { FUNCTIONS_SCHEMA, functionsSchema } from "../functions/schema.ts";
 
 /** The schema of the tables of a shard: `s00`, `s01`, … */
-export const schemaOf = (shard: number): string => `s${String(shard).padStart(2, "0")}`;
+export const shardSchema = (shard: number): string => `s${String(shard).padStart(2, "0")}`;
 
 /** A text of SQL with the tables of a shard in the place of those of one database. */
 export const textInShard = (text: string, shard: number): string =>
   text
-    .replaceAll(/"(?:public|fleet)"\./g, `"${schemaOf(shard)}".`)
-    .replaceAll(/\b(?:public|fleet|drizzle)\./g, `${schemaOf(shard)}.`);
+    .replaceAll(/"(?:public|fleet)"\./g, `"${shardSchema(shard)}".`)
+    .replaceAll(/\b(?:public|fleet|drizzle)\./g, `${shardSchema(shard)}.`);
 
 /**
  * The end of a move waits for statements that write to the shard, and not for those that only lock rows. A write that has locked its
@@ -58,7 +58,7 @@ const filesOf = (shard: number, files: readonly string[]): string[] =>
  * another version.
  */
 export const functionsInShard = (shard: number, files = FUNCTION_FILES): { name: string; create: string } =>
-  functionsSchema(filesOf(shard, files), `_${schemaOf(shard)}`);
+  functionsSchema(filesOf(shard, files), `_${shardSchema(shard)}`);
 
 /**
  * How `connect` reaches a shard: the statements are those of one database. Those that Citus distributes cannot have a generic plan, so the server
@@ -69,7 +69,7 @@ export const shardOptions = (shard: number, files = FUNCTION_FILES): ShardOption
   const texts = new Map<string, string>();
   return {
     number: shard,
-    searchPath: schemaOf(shard),
+    searchPath: shardSchema(shard),
     textOf: (text) => {
       const known = texts.get(text);
       if (known !== undefined) return known;

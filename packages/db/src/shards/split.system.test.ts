@@ -5,7 +5,15 @@ import { randomInShard, shardOfTenant } from "@realtime-avatar/domain/shards";
 import { testDatabase } from "@realtime-avatar/testing/database";
 import { fileRole, fixture } from "@realtime-avatar/testing/fixture";
 import { random } from "@realtime-avatar/testing/random-bytes";
-import { avatarOf, callerOf, claimOf, originOf, seedAvatar, seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
+import {
+  findTestCaller,
+  newClaim,
+  plannedAvatar,
+  seedAvatar,
+  seedKey,
+  seedOrigin,
+  seedTenant,
+} from "@realtime-avatar/testing/seeds";
 import { applyMigrations } from "../apply-migrations.ts";
 import { insertAvatar } from "../avatars/avatars.ts";
 import { connect, type Db } from "../connection/pool.ts";
@@ -102,21 +110,21 @@ describe("the shards of an installation", () => {
     const { url, db } = await fixture(testDatabase());
     const tenantId = await seedTenant(db);
     const { secret } = await seedKey(db, tenantId, { environment: "live", scopes: ["*"] });
-    const caller = await callerOf(db, secret.keyId);
-    const avatar = avatarOf(caller);
-    const claim = claimOf("before the split", avatar.id);
-    expect(await insertAvatar(db, avatar, null, caller, originOf(caller), claim)).toMatchObject({ kind: "written" });
+    const caller = await findTestCaller(db, secret.keyId);
+    const avatar = plannedAvatar(caller);
+    const claim = newClaim("before the split", avatar.id);
+    expect(await insertAvatar(db, avatar, null, caller, seedOrigin(caller), claim)).toMatchObject({ kind: "written" });
 
     const shards = await migratePlain(url, 2);
     expect(await findShards(db)).toMatchObject({ count: 2, splitAt: shards.splitAt });
     expect(shardOfTenant(tenantId, shards)).toBe(0);
     const [zero, one] = [await open(url, 0), await open(url, 1)];
     expect(await isMigrated(zero)).toBe(true);
-    const again = await callerOf(zero, secret.keyId);
+    const again = await findTestCaller(zero, secret.keyId);
     expect(again).toMatchObject({ id: caller.id, tenantId });
     // The same request, repeated: its response was stored before the split.
-    const other = avatarOf(again);
-    expect(await insertAvatar(zero, other, null, again, originOf(again), claim)).toMatchObject({ kind: "replayed" });
+    const other = plannedAvatar(again);
+    expect(await insertAvatar(zero, other, null, again, seedOrigin(again), claim)).toMatchObject({ kind: "replayed" });
     await seedAvatar(zero, again);
     expect(await zero.run("select count(*)::integer as avatars from avatars", [])).toMatchObject([{ avatars: 2 }]);
     expect(await one.run("select count(*)::integer as tenants from tenants", [])).toMatchObject([{ tenants: 0 }]);

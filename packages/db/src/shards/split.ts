@@ -12,7 +12,7 @@ import { grantAsInFirst } from "../grant.ts";
 import { type LockOptions, migrations, withLock } from "../migrate.ts";
 import { isShardCurrent, migrateShard, RENAMED } from "./migrate-shard.ts";
 import { nodesOfShards, requireAgreement } from "./placement.ts";
-import { functionsInShard, schemaOf, textInShard } from "./shard.ts";
+import { functionsInShard, shardSchema, textInShard } from "./shard.ts";
 
 type Row = { count: number; splitAt: Date | null };
 const SELECT_SHARDS = `select count, split_at as "splitAt" from public.shards`;
@@ -32,7 +32,7 @@ export const findShards = async (coordinator: Db): Promise<Shards | null> => {
  * the service are dropped: they name the tables where they were. Returns when it was split: later than each of its tenants is old.
  */
 const splitDatabase = async (client: postgres.TransactionSql): Promise<Date> => {
-  const schema = schemaOf(0);
+  const schema = shardSchema(0);
   await client.unsafe(`create schema ${schema}; drop view public.idempotency_claims, public.pending_changes`);
   const objects = await client<{ kind: string; name: string }[]>`
     select 'table' as kind, format('%I.%I', schemaname, tablename) as name from pg_tables where schemaname in ('public', 'fleet')

@@ -9,13 +9,13 @@ import { client } from "@realtime-avatar/testing/database";
 import { CITUS_BIN, startCitus } from "@realtime-avatar/testing/postgres/citus";
 import { random } from "@realtime-avatar/testing/random-bytes";
 import {
-  callerOf,
+  findTestCaller,
   inStatus,
   operatorOrigin,
-  originOf,
   seedAvatar,
   seedCaller,
   seedKey,
+  seedOrigin,
 } from "@realtime-avatar/testing/seeds";
 import { until } from "@realtime-avatar/testing/until";
 import { FUNCTION_FILES } from "../../generated/function-files.ts";
@@ -27,8 +27,8 @@ import { connect, type Db } from "../connection/pool.ts";
 import { isMigrated, migrations, withLock } from "../migrate.ts";
 import { moveShard } from "./manage.ts";
 import { migrateShard, migrationsIn, prepareDistributed, type Version } from "./migrate-shard.ts";
-import { placementOf } from "./placement.ts";
-import { functionsInShard, schemaOf, shardOptions } from "./shard.ts";
+import { readPlacement } from "./placement.ts";
+import { functionsInShard, shardOptions, shardSchema } from "./shard.ts";
 import { migrateShards, pruneShards } from "./split.ts";
 
 setDefaultTimeout(300_000);
@@ -63,7 +63,7 @@ describe.skipIf(CITUS_BIN === undefined)("an upgrade of a shard", () => {
   /** The URL of the node that has the shard, and the place of another one. */
   const nodesOf = async (shard: number) => {
     const admin = client(coordinator);
-    const own = (await placementOf((text) => admin.unsafe(text))).get(shard)?.port;
+    const own = (await readPlacement((text) => admin.unsafe(text))).get(shard)?.port;
     const nodes = await admin<{ port: number }[]>`select nodeport as port from pg_dist_node where shouldhaveshards`;
     await admin.end();
     const other = nodes.find(({ port }) => port !== own)?.port as number;
@@ -79,7 +79,7 @@ describe.skipIf(CITUS_BIN === undefined)("an upgrade of a shard", () => {
     const run = async (): Promise<void> => {
       while (!isStopping) {
         const { id } = await seedAvatar(db, caller);
-        const changed = await updateAvatar(db, id, { displayName: "y" }, inStatus("draft"), caller, originOf(caller));
+        const changed = await updateAvatar(db, id, { displayName: "y" }, inStatus("draft"), caller, seedOrigin(caller));
         expect(changed.kind).toBe("written");
         ids.push(id);
       }
@@ -100,7 +100,7 @@ describe.skipIf(CITUS_BIN === undefined)("an upgrade of a shard", () => {
   /** Revokes a new key by `one`; then the other one refuses it. */
   const revoke = async (one: Db, other: Db, tenantId: TenantId): Promise<void> => {
     const { record, secret } = await seedKey(one, tenantId, { environment: "live", scopes: ["*"] });
-    const caller = await callerOf(other, secret.keyId);
+    const caller = await findTestCaller(other, secret.keyId);
     const avatar = await seedAvatar(other, caller);
     const key = await findApiKey(one, tenantId, record.id);
     await revokeApiKey(one, key ?? record, { version: null }, null, operatorOrigin());
@@ -110,7 +110,7 @@ describe.skipIf(CITUS_BIN === undefined)("an upgrade of a shard", () => {
       { displayName: "z" },
       inStatus("draft"),
       caller,
-      originOf(caller),
+      seedOrigin(caller),
     );
     expect(kind).not.toBe("written");
   };
@@ -158,7 +158,7 @@ describe.skipIf(CITUS_BIN === undefined)("an upgrade of a shard", () => {
 
   test("every migration since there are shards, of a distributed one with rows: the rows stay, and it serves", async () => {
     const shard = 2;
-    const schema = schemaOf(shard);
+    const schema = shardSchema(shard);
     const now = new Date();
     const origin = operatorOrigin();
     const tenantId = newTenantId(now, random, { count: 3, splitAt: null }, shard);
@@ -189,8 +189,15 @@ describe.skipIf(CITUS_BIN === undefined)("an upgrade of a shard", () => {
     });
     const db = open((await nodesOf(shard)).url, shard);
     expect(await isMigrated(db)).toBe(true);
-    const caller = await callerOf(db, secret.keyId);
-    const changed = await updateAvatar(db, avatarId, { displayName: "y" }, inStatus("draft"), caller, originOf(caller));
+    const caller = await findTestCaller(db, secret.keyId);
+    const changed = await updateAvatar(
+      db,
+      avatarId,
+      { displayName: "y" },
+      inStatus("draft"),
+      caller,
+      seedOrigin(caller),
+    );
     expect(changed.kind).toBe("written");
     await seedAvatar(db, caller);
     await expect(db.run("delete from audit_events", [])).rejects.toThrow();

@@ -1,6 +1,6 @@
 /** What is wrong with a node. On Citus: `apps/cli/src/commands/shards-citus.test.ts`. */
 import { expect, test } from "bun:test";
-import { digestOf } from "../functions/schema.ts";
+import { functionsDigest } from "../functions/schema.ts";
 import type { NodeState } from "./node-state.ts";
 import { functionsInShard } from "./shard.ts";
 import { verifyNode } from "./verify.ts";
@@ -9,7 +9,7 @@ const [zero, one] = [0, 1].map((shard) => functionsInShard(shard)) as [
   { name: string; create: string },
   { name: string; create: string },
 ];
-const functions = { [zero.name]: digestOf(zero.create), [one.name]: digestOf(one.create) };
+const functions = { [zero.name]: functionsDigest(zero.create), [one.name]: functionsDigest(one.create) };
 const fine = {
   functions,
   triggers: {},
@@ -35,12 +35,12 @@ test.each<[string, Partial<NodeState>, RegExp | null]>([
   ["an old prepared transaction", { state: { ...fine, prepared: 2 } }, /^2 prepared transactions/],
   [
     "no functions",
-    { state: { ...fine, functions: { [zero.name]: digestOf(zero.create) } } },
+    { state: { ...fine, functions: { [zero.name]: functionsDigest(zero.create) } } },
     /_s01 has 0 functions, not \d+: run `migrate`/,
   ],
   [
     "functions of another text",
-    { state: { ...fine, functions: { ...functions, [one.name]: digestOf(zero.create) } } },
+    { state: { ...fine, functions: { ...functions, [one.name]: functionsDigest(zero.create) } } },
     /_s01 has functions with another text: run `migrate`/,
   ],
 ])("a node, %s: said", (_, node, expected) => {

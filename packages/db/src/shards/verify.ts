@@ -5,12 +5,12 @@
 import { databaseFailure } from "../connection/errors.ts";
 import type { Db } from "../connection/pool.ts";
 import type { Databases } from "../databases/databases.ts";
-import { digestOf } from "../functions/schema.ts";
+import { functionsDigest } from "../functions/schema.ts";
 import { isMigrated, migrations } from "../migrate.ts";
 import { verifyConnections } from "./connections.ts";
 import { type NodeState, statesOfNodes } from "./node-state.ts";
-import { disagreements, nodesOfShards, placementOf, RESTORED, type RunQuery, viewsOfNodes } from "./placement.ts";
-import { functionsInShard, schemaOf } from "./shard.ts";
+import { disagreements, nodesOfShards, RESTORED, type RunQuery, readPlacement, viewsOfNodes } from "./placement.ts";
+import { functionsInShard, shardSchema } from "./shard.ts";
 
 /** Something that is wrong: `place` is a shard, a node, or the database. */
 export type Finding = { place: string; problem: string };
@@ -68,7 +68,7 @@ export const verifyNode = ({ node: name, isActive, state }: NodeState, count: nu
   if (!isActive) findings.push({ place, problem: "Citus does not keep it up to date" });
   for (let shard = 0; shard < count; shard++) {
     const { name: schema, create } = functionsInShard(shard);
-    const [found, expected] = [functions[schema] ?? "0", digestOf(create)];
+    const [found, expected] = [functions[schema] ?? "0", functionsDigest(create)];
     if (found === expected) continue;
     const [count, wanted] = [found, expected].map((digest) => digest.split(" ")[0]);
     const difference = count === wanted ? "functions with another text" : `${count} functions, not ${wanted}`;
@@ -114,12 +114,12 @@ export const verifySchema = async (databases: Databases, server: Db): Promise<Fi
   const asking = server.within(VERIFY_MS);
   const nodes = await statesOfNodes(asking);
   const query: RunQuery = (text) => asking.run(text, []);
-  const placement = await placementOf(query);
+  const placement = await readPlacement(query);
   for (const db of all) {
     const place = placement.get(db.shard ?? 0);
     const state = nodes.find(({ node }) => place !== undefined && node === `${place.host}:${place.port}`)?.state;
     // That it does not respond is said once, of the node.
-    if (state) found.push(...missingTriggers(placeOf(db), state.triggers[schemaOf(db.shard ?? 0)] ?? []));
+    if (state) found.push(...missingTriggers(placeOf(db), state.triggers[shardSchema(db.shard ?? 0)] ?? []));
     else if (!place) found.push({ place: placeOf(db), problem: "it is on no node" });
   }
   const differences = disagreements(await nodesOfShards(query), await viewsOfNodes(query));

@@ -3,7 +3,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { driver } from "../connection/server/driver.ts";
-import { type Host, hostsOf } from "../connection/server/hosts.ts";
+import { type Host, parseHosts } from "../connection/server/hosts.ts";
 import { openDatabase } from "../open.ts";
 import { describeStatements } from "./describe.ts";
 
@@ -12,7 +12,7 @@ const folder = await mkdtemp(join(tmpdir(), "realtime-avatar-statements-"));
 try {
   const config = { databaseUrl: null, dataDirectory: folder, deadlineMs: 5000, connections: 1, prepare: true };
   const { url, close } = await openDatabase(config);
-  const client = driver(url, hostsOf(url)[0] as Host);
+  const client = driver(url, parseHosts(url)[0] as Host);
   const { statements, described } = await describeStatements(client);
   await Bun.write(join(GENERATED, "statements.sql"), statements);
   await Bun.write(join(GENERATED, "described.ts"), described);

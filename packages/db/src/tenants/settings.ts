@@ -7,7 +7,7 @@ import { sql } from "drizzle-orm";
 import { changeTenantSettings as callChange } from "../../generated/functions.ts";
 import type { AnyCaller } from "../callers/callers.ts";
 import type { Runner } from "../connection/batch.ts";
-import { kindOf } from "../idempotency/idempotency-keys.ts";
+import { requireKind } from "../idempotency/idempotency-keys.ts";
 import { statement } from "../query/statement.ts";
 import { tenantSettings } from "../schema/tenants.ts";
 
@@ -36,5 +36,5 @@ export const changeTenantSettings = async (
   auditEvent: AuditEventRecord,
 ): Promise<{ kind: "written" | "stale" | "not_found" }> => {
   const [row] = await callChange(db, { ...change, caller, auditEvent });
-  return { kind: kindOf(row?.result ?? null, ["written", "stale", "not_found"]) };
+  return { kind: requireKind(row?.result ?? null, ["written", "stale", "not_found"]) };
 };

@@ -4,8 +4,8 @@ import type { VIDEO_LIST } from "@realtime-avatar/domain/videos/schemas";
 import { listedVideoStatuses } from "@realtime-avatar/domain/videos/status";
 import { type SQL, sql } from "drizzle-orm";
 import type { Db } from "../connection/pool.ts";
-import { beforeOf, boundedPage, newestPage, pageReader } from "../query/list.ts";
-import { inputColumn, newestOf } from "../query/statement.ts";
+import { boundedPage, inputBefore, newestPage, pageReader } from "../query/list.ts";
+import { inputColumn, newestRows } from "../query/statement.ts";
 import { videos } from "../schema/videos.ts";
 import { VIDEO } from "./text.ts";
 import type { VideoOwner } from "./videos.ts";
@@ -36,10 +36,10 @@ const OF_STATUS = pageReader<ListParameters & { status: string }>(
 /** How many videos of an avatar a page reads at most, when the status leaves some out. */
 const MAX_ROWS_READ = 5000;
 const ofAvatar = (): SQL => {
-  const { where, orderBy } = newestOf(
+  const { where, orderBy } = newestRows(
     [...OWNER, [videos.avatarId, inputColumn("avatarId")]],
     videos.id,
-    beforeOf("vid"),
+    inputBefore("vid"),
   );
   return boundedPage(LIST, { where, orderBy }, [sql`${videos.status} = any(${inputColumn("statuses")}::text[])`]);
 };

@@ -1,7 +1,7 @@
 /** How the server executes the statements and functions of videos: by indexes, with plans for any values. */
 import { expect } from "bun:test";
 import type { VideoStatus } from "@realtime-avatar/domain/videos/status";
-import { fileOf, seedVideo } from "@realtime-avatar/testing/avatars/videos";
+import { seedVideo, videoFile } from "@realtime-avatar/testing/avatars/videos";
 import { readyAvatar } from "@realtime-avatar/testing/calls/calls";
 import { PRICE, seedCaller } from "@realtime-avatar/testing/credits";
 import { fileDatabase } from "@realtime-avatar/testing/fixture";
@@ -14,7 +14,7 @@ import {
   insertKeyRows,
   rowId,
 } from "@realtime-avatar/testing/postgres/plans";
-import { claimOf, operatorOrigin, originOf, seedAsset, seedTenant } from "@realtime-avatar/testing/seeds";
+import { newClaim, operatorOrigin, seedAsset, seedOrigin, seedTenant } from "@realtime-avatar/testing/seeds";
 import { deleteGeneratedFiles } from "../assets/processing.ts";
 import { listVideos } from "./list.ts";
 import { failWaitingVideos, finishVideo, reportVideo, startVideo, type VideoResult } from "./rendering.ts";
@@ -97,18 +97,18 @@ const started = async () => {
   return job;
 };
 const remove = async (id: Parameters<typeof deleteVideo>[1]) =>
-  expect((await deleteVideo(db, id, { versions: null, managesFiles: true }, caller, originOf(caller))).kind).toBe(
+  expect((await deleteVideo(db, id, { versions: null, managesFiles: true }, caller, seedOrigin(caller))).kind).toBe(
     "written",
   );
 const finish = async (result: VideoResult) => finishVideo(db, await started(), result, operatorOrigin());
-const READY: VideoResult = { kind: "ready", asset: fileOf(caller), durationMs: 2100, warnings: [], quota: ROOMY };
+const READY: VideoResult = { kind: "ready", asset: videoFile(caller), durationMs: 2100, warnings: [], quota: ROOMY };
 const ENDING = ["usage_sessions_tenant_id_id_pk", "api_key_meters_tenant_id_api_key_id_pk"];
 const list = (filters: Parameters<typeof listVideos>[2]["filters"]) =>
   listVideos(db, caller, { filters, before: null, limit: 50 }, "https://assets.example.com");
 
 const cases: [string, () => Promise<unknown>, string[]][] = [
   ["creating a video", () => create(), ["videos_running_index", "avatars_tenant_id_id_pk"]],
-  ["creating a video with a claim", () => create({ claim: claimOf("a video") }), ["videos_running_index"]],
+  ["creating a video with a claim", () => create({ claim: newClaim("a video") }), ["videos_running_index"]],
   [
     "creating a video of a recording",
     async () =>
@@ -137,7 +137,7 @@ const cases: [string, () => Promise<unknown>, string[]][] = [
     "deleting a video with its file",
     async () => {
       const job = await started();
-      const asset = fileOf(caller);
+      const asset = videoFile(caller);
       expect(await finishVideo(db, job, { ...READY, asset }, operatorOrigin())).toBe("ready");
       await remove(job.targetId as Parameters<typeof deleteVideo>[1]);
     },
@@ -155,7 +155,7 @@ const cases: [string, () => Promise<unknown>, string[]][] = [
   [
     "deleting old files",
     async () => {
-      const asset = fileOf(caller);
+      const asset = videoFile(caller);
       expect(await finish({ ...READY, asset })).toBe("ready");
       await owner`update assets set created_at = now() - interval '9 days' where id = ${asset.id}`;
       expect(await deleteGeneratedFiles(db, 10, new Date(Date.now() - 8 * 86_400_000), operatorOrigin())).toBe(1);

@@ -3,13 +3,13 @@ import { describe, expect, test } from "bun:test";
 import type { AssetRecord } from "@realtime-avatar/domain/assets/asset";
 import { VIDEO_ERRORS } from "@realtime-avatar/domain/videos/errors";
 import type { PlannedVideo } from "@realtime-avatar/domain/videos/video";
-import { fileOf, seedVideo } from "@realtime-avatar/testing/avatars/videos";
+import { seedVideo, videoFile } from "@realtime-avatar/testing/avatars/videos";
 import { readyAvatar } from "@realtime-avatar/testing/calls/calls";
 import { PRICE, seedCaller } from "@realtime-avatar/testing/credits";
 import { serviceDatabase } from "@realtime-avatar/testing/fixture";
 import { claimedJob, expireLeases, ROOMY, takenSlots, withoutJobs } from "@realtime-avatar/testing/postgres/jobs";
-import { operatorOrigin, originOf, seedTenant } from "@realtime-avatar/testing/seeds";
-import { seedEndpoint, typesOf } from "@realtime-avatar/testing/webhooks/events";
+import { operatorOrigin, seedOrigin, seedTenant } from "@realtime-avatar/testing/seeds";
+import { deliveredTypes, seedEndpoint } from "@realtime-avatar/testing/webhooks/events";
 import { deleteAsset, findAsset } from "../assets/assets.ts";
 import { listAssets } from "../assets/list.ts";
 import { deleteGeneratedFiles } from "../assets/processing.ts";
@@ -65,7 +65,7 @@ describe("a video that is rendered", () => {
     // A report that comes late takes nothing back.
     expect(await reportVideo(db, job, 0.2)).toBeNull();
     expect(await shown(caller, video)).toMatchObject({ progress: 0.512 });
-    const file = fileOf({ ...caller });
+    const file = videoFile({ ...caller });
     expect(await finish(job, ready(file, { warnings: ["The sound is Opus."] }))).toBe("ready");
     expect(await shown(caller, video)).toMatchObject({
       ...{
@@ -87,31 +87,34 @@ describe("a video that is rendered", () => {
     });
     expect(await balance(caller)).toEqual({ held: 0, used: 3 * PRICE });
     expect(await bytesOf(caller)).toBe(1000);
-    expect(await typesOf(db, tenantId, video.id)).toEqual(["video.ready"]);
-    expect(await typesOf(db, tenantId, video.sessionId)).toEqual(["usage_session.opened", "usage_session.ended"]);
+    expect(await deliveredTypes(db, tenantId, video.id)).toEqual(["video.ready"]);
+    expect(await deliveredTypes(db, tenantId, video.sessionId)).toEqual([
+      "usage_session.opened",
+      "usage_session.ended",
+    ]);
     // Again, by the same worker: it has lost the job.
-    expect(await finish(job, ready(fileOf({ ...caller })))).toBe("lost");
+    expect(await finish(job, ready(videoFile({ ...caller })))).toBe("lost");
     expect(await balance(caller)).toEqual({ held: 0, used: 3 * PRICE });
     expect([await drift(caller), await takenSlots(db)]).toEqual([[], 0]);
   });
 
   test("longer than it holds: charged what it holds", async () => {
     const { caller, video } = await world();
-    await finish(await started(), ready(fileOf({ ...caller }), { durationMs: 9000 }));
+    await finish(await started(), ready(videoFile({ ...caller }), { durationMs: 9000 }));
     expect(await shown(caller, video)).toMatchObject({ durationSeconds: 9, billedSeconds: 3 });
     expect(await drift(caller)).toEqual([]);
   });
 
   test("a file that does not fit into the quota: failed, not charged, and no asset", async () => {
     const { caller, video, tenantId } = await world();
-    const file = fileOf({ ...caller });
+    const file = videoFile({ ...caller });
     for (const quota of [{ maxAssets: 5, maxBytes: 999 }]) {
       expect(await finish(await started(), ready(file, { quota }))).toBe("failed");
     }
     const error = { code: "quota_exceeded", detail: VIDEO_ERRORS.quota_exceeded };
     expect(await shown(caller, video)).toMatchObject({ status: "failed", error, ...NOT_CHARGED });
     expect([await findAsset(db, caller, file.id), await bytesOf(caller)]).toEqual([null, 0]);
-    expect(await typesOf(db, tenantId, video.id)).toEqual(["video.failed"]);
+    expect(await deliveredTypes(db, tenantId, video.id)).toEqual(["video.failed"]);
     expect(await balance(caller)).toEqual({ held: 0, used: 0 });
     expect(await drift(caller)).toEqual([]);
   });
@@ -128,15 +131,15 @@ describe("a video that is rendered", () => {
     expect(await findUsageSession(db, caller, video.sessionId)).toMatchObject({
       ...{ status: "failed", endReason: "failed", billedCreditMicros: 0 },
     });
-    expect(await typesOf(db, tenantId, video.id)).toEqual(["video.failed"]);
+    expect(await deliveredTypes(db, tenantId, video.id)).toEqual(["video.failed"]);
     expect(await drift(caller)).toEqual([]);
   });
 
   test("deleted when it is ready: its file and its text are gone, and it stays charged", async () => {
     const { caller, video } = await world();
-    const file = fileOf({ ...caller });
+    const file = videoFile({ ...caller });
     await finish(await started(), ready(file));
-    const remove = () => deleteVideo(db, video.id, { versions: null, managesFiles: true }, caller, originOf(caller));
+    const remove = () => deleteVideo(db, video.id, { versions: null, managesFiles: true }, caller, seedOrigin(caller));
     await client`update avatars set source_asset_id = ${file.id} where tenant_id = ${caller.tenantId}`;
     expect(await remove()).toEqual({ kind: "in_use" });
     await client`update avatars set source_asset_id = null where tenant_id = ${caller.tenantId}`;
@@ -156,9 +159,9 @@ describe("a video that is rendered", () => {
 
   test("its asset deleted by itself: ready, without the asset", async () => {
     const { caller, video } = await world();
-    const file = fileOf({ ...caller });
+    const file = videoFile({ ...caller });
     await finish(await started(), ready(file));
-    expect((await deleteAsset(db, file.id, { versions: null }, caller, originOf(caller))).kind).toBe("written");
+    expect((await deleteAsset(db, file.id, { versions: null }, caller, seedOrigin(caller))).kind).toBe("written");
     expect(await shown(caller, video)).toMatchObject({ status: "ready", assetId: null });
   });
 });
@@ -174,9 +177,9 @@ describe("a worker that is lost", () => {
     expect(await startVideo(db, claimedOnly)).toEqual({ kind: "gone" });
     for (const job of [claimedOnly, rendering]) {
       expect(await reportVideo(db, job, 0.9)).toBe("gone");
-      expect(await finish(job, ready(fileOf({ ...caller })))).toBe("lost");
+      expect(await finish(job, ready(videoFile({ ...caller })))).toBe("lost");
     }
-    expect(await finish(last, ready(fileOf({ ...caller })))).toBe("ready");
+    expect(await finish(last, ready(videoFile({ ...caller })))).toBe("ready");
     expect(await shown(caller, video)).toMatchObject({ billedSeconds: 3 });
     expect(await client`select from assets where tenant_id = ${caller.tenantId}`).toHaveLength(1);
     expect([await balance(caller), await drift(caller)]).toEqual([{ held: 0, used: 3 * PRICE }, []]);
@@ -187,7 +190,7 @@ describe("a worker that is lost", () => {
     const first = await started();
     await expireLeases(db);
     const second = await started();
-    const ends = [first, second, second].map((job) => finish(job, ready(fileOf({ ...caller }))));
+    const ends = [first, second, second].map((job) => finish(job, ready(videoFile({ ...caller }))));
     expect((await Promise.all(ends)).sort()).toEqual(["lost", "lost", "ready"]);
     expect([await balance(caller), await drift(caller)]).toEqual([{ held: 0, used: 3 * PRICE }, []]);
   });
@@ -204,17 +207,17 @@ describe("a worker that is lost", () => {
     expect(await retryJob(db, first, failure, operatorOrigin())).toBe("lost");
     expect(await retryJob(db, second, failure, operatorOrigin())).toBe("exhausted");
     expect(await shown(caller, video)).toMatchObject({ status: "failed", error: { code: "internal" }, ...NOT_CHARGED });
-    expect(await typesOf(db, tenantId, video.id)).toEqual(["video.failed"]);
+    expect(await deliveredTypes(db, tenantId, video.id)).toEqual(["video.failed"]);
     expect([await balance(caller), await drift(caller)]).toEqual([{ held: 0, used: 0 }, []]);
   });
 
   test("a cancellation while it renders: the renewal of its lease fails, and its end changes nothing", async () => {
     const { caller, video } = await world();
     const job = await started();
-    await deleteVideo(db, video.id, { versions: null, managesFiles: true }, caller, originOf(caller));
+    await deleteVideo(db, video.id, { versions: null, managesFiles: true }, caller, seedOrigin(caller));
     expect(await renewJob(db, job, 60)).toBe(false);
     expect(await reportVideo(db, job, 0.9)).toBe("gone");
-    expect(await finish(job, ready(fileOf({ ...caller })))).toBe("lost");
+    expect(await finish(job, ready(videoFile({ ...caller })))).toBe("lost");
     expect(await shown(caller, video)).toMatchObject({ status: "canceled", ...NOT_CHARGED });
     expect([await balance(caller), await drift(caller)]).toEqual([{ held: 0, used: 0 }, []]);
   });
@@ -234,7 +237,7 @@ describe("what else ends a video", () => {
       await revoke(tenantId, caller.id);
       if (step === "waits") expect(await startVideo(db, job)).toEqual({ kind: "must_end", reason: "key_ended" });
       if (step === "renders") expect(await reportVideo(db, job, 0.5)).toBe("key_ended");
-      const result: VideoResult = step === "ends" ? ready(fileOf({ ...caller })) : { kind: "must_end" };
+      const result: VideoResult = step === "ends" ? ready(videoFile({ ...caller })) : { kind: "must_end" };
       expect(await finish(job, result)).toBe("failed");
       expect(await shown(caller, video)).toMatchObject({
         status: "failed",
@@ -251,7 +254,7 @@ describe("what else ends a video", () => {
     await client`
       update api_keys set expires_at = now() - interval '1 second', created_at = now() - interval '1 day',
         spend_limit_credit_micros = 0 where id = ${caller.id}`;
-    expect(await finish(await started(), ready(fileOf({ ...caller })))).toBe("ready");
+    expect(await finish(await started(), ready(videoFile({ ...caller })))).toBe("ready");
     expect(await shown(caller, video)).toMatchObject({ billedSeconds: 3 });
   });
 
@@ -263,7 +266,7 @@ describe("what else ends a video", () => {
       expect(report.kind).toBe("session_closed");
       const release = { isEngine, used: isEngine ? 2 * PRICE : null, reason: "changed my mind" };
       for (const _ of [1, 2]) {
-        expect(await releaseSession(db, video.sessionId, release, caller, originOf(caller))).toMatchObject({
+        expect(await releaseSession(db, video.sessionId, release, caller, seedOrigin(caller))).toMatchObject({
           kind: "written",
           hasEnded: false,
           session: { status: "started", mustEnd: true },
@@ -290,7 +293,7 @@ describe("what else ends a video", () => {
         expect(await sweepSessions(db, tenantId, operatorOrigin())).toBe(1);
       }
       expect(await reportVideo(db, job, 0.5)).toBe("session_ended");
-      expect(await finish(job, ready(fileOf({ ...caller })))).toBe("failed");
+      expect(await finish(job, ready(videoFile({ ...caller })))).toBe("failed");
       const error = { code: "session_ended", detail: VIDEO_ERRORS.session_ended };
       expect(await shown(caller, video)).toMatchObject({ status: "failed", error, ...NOT_CHARGED });
       expect([await balance(caller), await drift(caller)]).toEqual([{ held: 0, used: 0 }, []]);
@@ -311,7 +314,7 @@ describe("what else ends a video", () => {
       ...["failed", "rendering", "failed", "queued"],
     ] as never);
     expect(await shown(old.caller, old.video)).toMatchObject({ error: { code: "no_capacity" }, ...NOT_CHARGED });
-    expect(await typesOf(db, lost.tenantId, lost.video.id)).toEqual(["video.failed"]);
+    expect(await deliveredTypes(db, lost.tenantId, lost.video.id)).toEqual(["video.failed"]);
     for (const { caller } of [old, rendered, lost, newer]) expect(await drift(caller)).toEqual([]);
     expect(await failWaitingVideos(db, 10, operatorOrigin())).toBe(0);
   });
@@ -324,7 +327,7 @@ test("the files of videos, too old: deleted, but for those that an avatar is bui
     const job = await started();
     const of = worlds.find(({ video }) => video.id === job.targetId);
     if (!of) throw new Error("another video");
-    const file = fileOf({ ...of.caller });
+    const file = videoFile({ ...of.caller });
     expect(await finish(job, ready(file))).toBe("ready");
     files.push({ ...of, file });
   }

@@ -15,7 +15,7 @@ import type { AssetQuota } from "../assets/assets.ts";
 import { assetRow } from "../assets/record.ts";
 import type { Origin } from "../audit/audit-events.ts";
 import type { Runner } from "../connection/batch.ts";
-import { kindOf } from "../idempotency/idempotency-keys.ts";
+import { requireKind } from "../idempotency/idempotency-keys.ts";
 import type { ClaimedJob } from "../jobs/jobs.ts";
 import { toVideo, type VideoRow } from "./record.ts";
 
@@ -34,7 +34,7 @@ export type VideoStart =
 export const startVideo = async (db: Runner, job: ClaimedJob): Promise<VideoStart> => {
   const [row] = await callStart(db, { job, lease: job.lease });
   const { outcome, reason, ...video } = row as StartVideoRow;
-  const kind = kindOf(outcome, ["started", "must_end", "gone"]);
+  const kind = requireKind(outcome, ["started", "must_end", "gone"]);
   switch (kind) {
     case "started":
       return { kind, video: toVideo(video as VideoRow) };
@@ -106,7 +106,7 @@ export const finishVideo = async (
     },
     requestId,
   });
-  return kindOf(row?.result ?? null, ["ready", "failed", "canceled", "lost"] as const);
+  return requireKind(row?.result ?? null, ["ready", "failed", "canceled", "lost"] as const);
 };
 
 /**

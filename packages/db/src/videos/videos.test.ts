@@ -1,15 +1,15 @@
 /** Videos: their creation under limits and credits, and their deletion. What workers do is in `rendering.test.ts`. */
 import { describe, expect, test } from "bun:test";
 import type { UsageSession } from "@realtime-avatar/domain/credits/schemas";
-import { itemsOf } from "@realtime-avatar/domain/page";
+import { parseItems } from "@realtime-avatar/domain/page";
 import { presentVideo } from "@realtime-avatar/domain/videos/video";
 import { seedVideo, TEXT } from "@realtime-avatar/testing/avatars/videos";
 import { readyAvatar } from "@realtime-avatar/testing/calls/calls";
 import { PRICE, seedCaller, seedSession } from "@realtime-avatar/testing/credits";
 import { serviceDatabase } from "@realtime-avatar/testing/fixture";
 import { claimedJob, withoutJobs } from "@realtime-avatar/testing/postgres/jobs";
-import { claimOf, originOf, seedAsset, seedTenant } from "@realtime-avatar/testing/seeds";
-import { seedEndpoint, typesOf } from "@realtime-avatar/testing/webhooks/events";
+import { newClaim, seedAsset, seedOrigin, seedTenant } from "@realtime-avatar/testing/seeds";
+import { deliveredTypes, seedEndpoint } from "@realtime-avatar/testing/webhooks/events";
 import type { Caller } from "../callers/callers.ts";
 import { findCreditBalance } from "../credits/credits.ts";
 import { findUsageSession } from "../credits/find-usage-session.ts";
@@ -33,7 +33,7 @@ const reserved = async (caller: Caller) =>
   (await findCreditBalance(db, caller.tenantId, caller.environment))?.reservedCreditMicros;
 const drift = (tenantId: Caller["tenantId"]) => findCreditDrift(db, tenantId, 10);
 const remove = (id: Parameters<typeof deleteVideo>[1], caller: Caller, changes: object = {}) =>
-  deleteVideo(db, id, { versions: null, managesFiles: true, ...changes }, caller, originOf(caller));
+  deleteVideo(db, id, { versions: null, managesFiles: true, ...changes }, caller, seedOrigin(caller));
 const audio = async (caller: Caller, durationMs: number | null, status: "ready" | "processing" = "ready") => {
   const { id } = await seedAsset(db, caller.tenantId, caller.environment, "audio", status);
   await client`update assets set duration_ms = ${durationMs} where id = ${id}`;
@@ -76,7 +76,7 @@ describe("a new video", () => {
       [{ kind: "video", endUserId: "u-1" }, [`${video.sessionId} ${video.id}`]],
     ] as const) {
       const page = { filters: { ...window, ...filters }, before: null, limit: 10 };
-      const sessions = itemsOf<UsageSession>(await listUsageSessions(db, caller, page));
+      const sessions = parseItems<UsageSession>(await listUsageSessions(db, caller, page));
       expect(sessions.map((session) => `${session.sessionId} ${session.videoId}`)).toEqual([...expected]);
       expect(await countUsageSessions(db, caller, page.filters)).toEqual({ count: expected.length, isExact: true });
     }
@@ -150,7 +150,7 @@ describe("a new video", () => {
       kind: "insufficient_credits",
       requiredCreditMicros,
     });
-    expect(await typesOf(db, poor.tenantId, poor.tenantId)).toEqual(["credits.exhausted"]);
+    expect(await deliveredTypes(db, poor.tenantId, poor.tenantId)).toEqual(["credits.exhausted"]);
     const { caller, record, avatarId, tenantId } = await world(100 * PRICE, { spendLimitCreditMicros: 2 * PRICE });
     const refusal = { kind: "spend_limit_exceeded", requiredCreditMicros } as const;
     expect((await seedVideo(db, caller, avatarId)).outcome).toEqual({ ...refusal, limitedBy: "self" });
@@ -173,7 +173,7 @@ describe("a new video", () => {
 
   test("an Idempotency-Key, used again: the first response; after a refusal: free", async () => {
     const { caller, avatarId, tenantId } = await world(4 * PRICE);
-    const claim = claimOf("a", "x");
+    const claim = newClaim("a", "x");
     await client`update avatars set status = 'disabled' where id = ${avatarId}`;
     expect((await seedVideo(db, caller, avatarId, { claim })).outcome.kind).toBe("avatar_not_ready");
     await client`update avatars set status = 'ready' where id = ${avatarId}`;
@@ -209,7 +209,7 @@ describe("a deletion", () => {
       expect(await findUsageSession(db, caller, video.sessionId)).toMatchObject({
         ...{ status: "released", closedBy: caller.id, endReason: "released", billedCreditMicros: 0 },
       });
-      expect(await typesOf(db, tenantId, video.id)).toEqual([]);
+      expect(await deliveredTypes(db, tenantId, video.id)).toEqual([]);
       expect(await client`select from jobs`).toHaveLength(0);
     }
     expect(await reserved(caller)).toBe(0);

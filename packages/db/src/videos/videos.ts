@@ -17,7 +17,7 @@ import { auditEvent, type Origin } from "../audit/audit-events.ts";
 import type { AnyCaller, Caller } from "../callers/callers.ts";
 import type { Runner } from "../connection/batch.ts";
 import type { Db } from "../connection/pool.ts";
-import { type Claim, kindOf, type StoredResponse } from "../idempotency/idempotency-keys.ts";
+import { type Claim, requireKind, type StoredResponse } from "../idempotency/idempotency-keys.ts";
 import { batchedRead } from "../query/batched-read.ts";
 import { inputColumn } from "../query/statement.ts";
 import { videos } from "../schema/videos.ts";
@@ -51,7 +51,7 @@ export type CreateVideoOutcome =
 const SESSION_SECONDS = (MAX_WAITING_HOURS + 1) * 3600;
 
 const createOutcomeOf = (row: CreateVideoRow): CreateVideoOutcome => {
-  const kind = kindOf(row.kind, [
+  const kind = requireKind(row.kind, [
     "written",
     "replayed",
     "stale",
@@ -176,7 +176,7 @@ export const deleteVideo = async (
   );
   const [row] = await callDelete(db, { caller, environment, id, versions, manages: managesFiles, auditEvent: event });
   const { outcome, deletedAssetId, ...video } = row as DeleteVideoRow;
-  const kind = kindOf(outcome, ["written", "unchanged", "not_own", "in_use", "not_found", "stale"]);
+  const kind = requireKind(outcome, ["written", "unchanged", "not_own", "in_use", "not_found", "stale"]);
   switch (kind) {
     case "written":
       return { kind, video: toVideo(video as VideoRow), deletedAssetId: deletedAssetId as AssetId | null };

@@ -1,22 +1,22 @@
 import { beforeEach, describe, expect, test } from "bun:test";
 import type { WebhookDeliveryId } from "@realtime-avatar/domain/id";
-import { itemsOf } from "@realtime-avatar/domain/page";
+import { parseItems } from "@realtime-avatar/domain/page";
 import type { WebhookDelivery } from "@realtime-avatar/domain/webhooks/schemas";
 import { fileDatabase } from "@realtime-avatar/testing/fixture";
-import { callerOf, claimOf, originOf, seedCaller, seedKey } from "@realtime-avatar/testing/seeds";
-import { claimSome, newTarget, queueOf, seedEndpoint, seedEvents } from "@realtime-avatar/testing/webhooks/seeds";
+import { findTestCaller, newClaim, seedCaller, seedKey, seedOrigin } from "@realtime-avatar/testing/seeds";
+import { claimSome, newTarget, seedEndpoint, seedEvents, testQueue } from "@realtime-avatar/testing/webhooks/seeds";
 import { findStoredResponse } from "../idempotency/idempotency-keys.ts";
 import { findDelivery, insertTestDelivery, listDeliveries, recoverDeliveries, resendDelivery } from "./deliveries.ts";
 import { updateEndpoint } from "./endpoints.ts";
 import { freezeBodies } from "./sending.ts";
 
 const { db } = await fileDatabase();
-const queue = queueOf(db);
+const queue = testQueue(db);
 beforeEach(queue.clear);
 
 const ALL = { filters: {}, before: null, limit: 100 };
 const listed = async (...args: Parameters<typeof listDeliveries>) =>
-  itemsOf<WebhookDelivery>(await listDeliveries(...args));
+  parseItems<WebhookDelivery>(await listDeliveries(...args));
 
 describe("the list of deliveries", () => {
   test("by each filter, and all: the newest first, as JSON.stringify writes them", async () => {
@@ -54,7 +54,7 @@ describe("the list of deliveries", () => {
     }
     const page = await listDeliveries(db, caller, { ...ALL, limit: 2 });
     const rest = await listed(db, caller, { ...ALL, before: page.next as WebhookDeliveryId });
-    expect([...itemsOf<WebhookDelivery>(page), ...rest]).toEqual(all);
+    expect([...parseItems<WebhookDelivery>(page), ...rest]).toEqual(all);
   });
 
   test("of another tenant or environment: nothing is found, nor sent again", async () => {
@@ -63,14 +63,14 @@ describe("the list of deliveries", () => {
     await seedEvents(db, caller, [newTarget()]);
     const { id } = await queue.claimOne();
     const { secret } = await seedKey(db, caller.tenantId, { environment: "test", scopes: ["*"] });
-    for (const other of [stranger, await callerOf(db, secret.keyId)]) {
-      const origin = originOf(other);
+    for (const other of [stranger, await findTestCaller(db, secret.keyId)]) {
+      const origin = seedOrigin(other);
       expect(await listed(db, other, ALL)).toEqual([]);
       expect(await findDelivery(db, other, id)).toBeNull();
-      expect(await resendDelivery(db, id, other, origin, claimOf("s"))).toEqual({ kind: "not_found" });
-      expect(await insertTestDelivery(db, endpoint.id, other, origin, claimOf("t"))).toEqual({ kind: "not_found" });
+      expect(await resendDelivery(db, id, other, origin, newClaim("s"))).toEqual({ kind: "not_found" });
+      expect(await insertTestDelivery(db, endpoint.id, other, origin, newClaim("t"))).toEqual({ kind: "not_found" });
       const since = new Date(0);
-      expect(await recoverDeliveries(db, endpoint.id, since, other, origin, claimOf("r"))).toEqual({
+      expect(await recoverDeliveries(db, endpoint.id, since, other, origin, newClaim("r"))).toEqual({
         kind: "not_found",
       });
     }
@@ -88,7 +88,7 @@ describe("a delivery that is sent again", () => {
       const first = await queue.claimOne();
       await freezeBodies(db, [{ ...first, body: "b" }]);
       await queue.finish([first], outcome);
-      expect(await resendDelivery(db, first.id, caller, originOf(caller))).toEqual({ kind: "written" });
+      expect(await resendDelivery(db, first.id, caller, seedOrigin(caller))).toEqual({ kind: "written" });
       const second = await queue.claimOne();
       const same = ({ id, eventId, body }: typeof first) => ({ id, eventId, body });
       expect(same(second)).toEqual({ ...same(first), body: "b" });
@@ -103,7 +103,7 @@ describe("a delivery that is sent again", () => {
     await seedEndpoint(db, caller);
     await seedEvents(db, caller, [newTarget()]);
     const held = await queue.claimOne();
-    expect(await resendDelivery(db, held.id, caller, originOf(caller))).toEqual({ kind: "written" });
+    expect(await resendDelivery(db, held.id, caller, seedOrigin(caller))).toEqual({ kind: "written" });
     expect(await claimSome(db)).toEqual([]);
     expect(await queue.finish([held], "retry")).toBe(1);
     expect(await queue.statuses()).toEqual({ pending: 1 });
@@ -117,7 +117,7 @@ describe("a delivery that is sent again", () => {
     await queue.finish([first], "retry", { delayMs: 0 });
     const last = await queue.claimOne();
     expect(last.attemptCount).toBe(1);
-    await resendDelivery(db, last.id, caller, originOf(caller));
+    await resendDelivery(db, last.id, caller, seedOrigin(caller));
     expect(await queue.finish([last], "failed")).toBe(1);
     const again = await queue.claimOne();
     expect([again.id, again.attemptCount]).toEqual([first.id, 1]);
@@ -129,10 +129,10 @@ describe("a delivery that is sent again", () => {
     const caller = await seedCaller(db);
     const endpoint = await seedEndpoint(db, caller);
     await seedEvents(db, caller, [newTarget()]);
-    await updateEndpoint(db, endpoint.id, { status: "disabled" }, { versions: null }, caller, originOf(caller));
+    await updateEndpoint(db, endpoint.id, { status: "disabled" }, { versions: null }, caller, seedOrigin(caller));
     expect(await claimSome(db)).toEqual([]);
     const [{ id = "" } = {}] = await listed(db, caller, ALL);
-    await resendDelivery(db, id as WebhookDeliveryId, caller, originOf(caller));
+    await resendDelivery(db, id as WebhookDeliveryId, caller, seedOrigin(caller));
     expect(await queue.statuses()).toEqual({ pending: 1 });
     expect(await claimSome(db)).toEqual([]);
     expect(await queue.statuses()).toEqual({ canceled: 1 });
@@ -145,7 +145,7 @@ describe("a test of an endpoint", () => {
     const endpoint = await seedEndpoint(db, caller, { events: ["avatar.*"] });
     await seedEndpoint(db, caller);
     for (const sequence of [1, 2]) {
-      const outcome = await insertTestDelivery(db, endpoint.id, caller, originOf(caller));
+      const outcome = await insertTestDelivery(db, endpoint.id, caller, seedOrigin(caller));
       if (outcome.kind !== "written") throw new Error(outcome.kind);
       const delivery = await queue.claimOne();
       expect(delivery).toMatchObject({
@@ -162,7 +162,9 @@ describe("a test of an endpoint", () => {
   test("twenty at once: each has a place of its own", async () => {
     const caller = await seedCaller(db);
     const endpoint = await seedEndpoint(db, caller);
-    await Promise.all(Array.from({ length: 20 }, () => insertTestDelivery(db, endpoint.id, caller, originOf(caller))));
+    await Promise.all(
+      Array.from({ length: 20 }, () => insertTestDelivery(db, endpoint.id, caller, seedOrigin(caller))),
+    );
     const sequences = (await listed(db, caller, ALL)).map(({ sequence }) => sequence).sort((a, b) => a - b);
     expect(sequences).toEqual(Array.from({ length: 20 }, (_, n) => n + 1));
   });
@@ -171,8 +173,8 @@ describe("a test of an endpoint", () => {
     const caller = await seedCaller(db);
     const colleague = await seedCaller(db, caller.tenantId);
     const endpoint = await seedEndpoint(db, caller);
-    const claim = claimOf("test");
-    const attempt = () => insertTestDelivery(db, endpoint.id, caller, originOf(caller), claim);
+    const claim = newClaim("test");
+    const attempt = () => insertTestDelivery(db, endpoint.id, caller, seedOrigin(caller), claim);
     const [first, second] = [await attempt(), await attempt()];
     if (first.kind !== "written") throw new Error(first.kind);
     const { deliveryId } = first;
@@ -180,10 +182,10 @@ describe("a test of an endpoint", () => {
     expect(await findStoredResponse(db, caller, claim)).toMatchObject({ responseFields: { deliveryId } });
     expect(await listed(db, caller, ALL)).toHaveLength(1);
     // Another key of the tenant, with the same Idempotency-Key: another delivery, and each replay has its own.
-    const other = await insertTestDelivery(db, endpoint.id, colleague, originOf(colleague), claim);
+    const other = await insertTestDelivery(db, endpoint.id, colleague, seedOrigin(colleague), claim);
     if (other.kind !== "written") throw new Error(other.kind);
     expect(await attempt()).toMatchObject({ kind: "replayed", responseFields: { deliveryId } });
-    const again = await insertTestDelivery(db, endpoint.id, colleague, originOf(colleague), claim);
+    const again = await insertTestDelivery(db, endpoint.id, colleague, seedOrigin(colleague), claim);
     expect(again).toMatchObject({ kind: "replayed", responseFields: { deliveryId: other.deliveryId } });
     expect(await listed(db, caller, ALL)).toHaveLength(2);
   });

@@ -17,11 +17,11 @@ import type { Origin } from "../audit/audit-events.ts";
 import type { AnyCaller } from "../callers/callers.ts";
 import type { Runner } from "../connection/batch.ts";
 import type { Db } from "../connection/pool.ts";
-import { type Claim, kindOf, type ResponseFields, type StoredResponse } from "../idempotency/idempotency-keys.ts";
+import { type Claim, type ResponseFields, requireKind, type StoredResponse } from "../idempotency/idempotency-keys.ts";
 import { batchedRead } from "../query/batched-read.ts";
 import { nullable, objectJson, plainJson, rawJson, textJson, timeJson } from "../query/json-text.ts";
-import { beforeOf, boundedPage, COUNTED, listStatements, NONE, type pageOf } from "../query/list.ts";
-import { inputColumn, newestOf } from "../query/statement.ts";
+import { boundedPage, COUNTED, inputBefore, listStatements, NONE, type pageStatement } from "../query/list.ts";
+import { inputColumn, newestRows } from "../query/statement.ts";
 import { objectName } from "../schema/names.ts";
 import { webhookDeliveries, webhookEvents } from "../schema/webhooks.ts";
 import type { WebhookOwner } from "./endpoints.ts";
@@ -82,12 +82,12 @@ const FILTERS = ["endpointId", "status", "eventType", "targetId"] as const satis
 /** How many deliveries a page reads at most. The page has those of them that meet the filters. Each costs some 0.4 us. */
 const MAX_ROWS_READ = 5000;
 
-const select = (shape: typeof pageOf, isTest: boolean, filters: readonly (keyof Filters)[]): SQL => {
+const select = (shape: typeof pageStatement, isTest: boolean, filters: readonly (keyof Filters)[]): SQL => {
   const { tenantId, environment, id } = webhookDeliveries;
   const ofTenant = [tenantId, inputColumn("tenantId")] as const;
   const { where, orderBy } = isTest
-    ? newestOf([[environment, sql`'test'`], ofTenant], id, beforeOf("whd"))
-    : newestOf([ofTenant], id, beforeOf("whd"));
+    ? newestRows([[environment, sql`'test'`], ofTenant], id, inputBefore("whd"))
+    : newestRows([ofTenant], id, inputBefore("whd"));
   const read = { where: isTest ? sql`${where} and ${environment} <> 'live'` : where, orderBy };
   const conditions = filters.map((filter) => sql`${webhookDeliveries[filter]} = ${inputColumn(filter)}`);
   const ofEnvironment = sql`${environment} = ${inputColumn("environment")}`;
@@ -151,7 +151,7 @@ const completedOutcome = <Written extends object>(
 ): CompletedOutcome<Written> => {
   if (row === undefined) throw new TypeError("a write has no outcome");
   const { outcome, bodyHash, responseStatus, location, etag, responseBody, sealedFor, responseFields } = row;
-  const kind = kindOf(outcome, ["written", "replayed", "not_found", "rate_limited", "stale"]);
+  const kind = requireKind(outcome, ["written", "replayed", "not_found", "rate_limited", "stale"]);
   if (kind === "written") return { kind, ...written(row) };
   if (kind === "rate_limited") return { kind, waitSeconds: row.waitSeconds ?? 1 };
   if (kind !== "replayed") return { kind };

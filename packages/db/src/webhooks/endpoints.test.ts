@@ -1,10 +1,10 @@
 import { describe, expect, test } from "bun:test";
-import { itemsOf } from "@realtime-avatar/domain/page";
+import { parseItems } from "@realtime-avatar/domain/page";
 import { presentWebhookEndpoint } from "@realtime-avatar/domain/webhooks/endpoint";
 import { MAX_ENDPOINTS, type WebhookEndpoint } from "@realtime-avatar/domain/webhooks/schemas";
 import { fileDatabase } from "@realtime-avatar/testing/fixture";
-import { callerOf, claimOf, originOf, seedCaller, seedKey } from "@realtime-avatar/testing/seeds";
-import { endpointOf, seedEndpoint } from "@realtime-avatar/testing/webhooks/seeds";
+import { findTestCaller, newClaim, seedCaller, seedKey, seedOrigin } from "@realtime-avatar/testing/seeds";
+import { plannedEndpoint, seedEndpoint } from "@realtime-avatar/testing/webhooks/seeds";
 import {
   deleteEndpoint,
   findEndpoint,
@@ -36,7 +36,7 @@ describe("a webhook endpoint", () => {
       secret: [...endpoint.secret],
     } as never);
     const page = await listEndpoints(db, caller, { before: null, limit: 10 });
-    expect(itemsOf<WebhookEndpoint>(page)).toEqual([presentWebhookEndpoint(endpoint)]);
+    expect(parseItems<WebhookEndpoint>(page)).toEqual([presentWebhookEndpoint(endpoint)]);
     expect(page.items).toBe(JSON.stringify(presentWebhookEndpoint(endpoint)));
     expect(await actionsOf(endpoint.id)).toEqual(["webhook_endpoint.created"]);
   });
@@ -44,12 +44,12 @@ describe("a webhook endpoint", () => {
   test("of another tenant or environment: not found, not changed, not deleted", async () => {
     const [caller, stranger] = [await seedCaller(db), await seedCaller(db)];
     const endpoint = await seedEndpoint(db, caller);
-    const ofTest = await callerOf(
+    const ofTest = await findTestCaller(
       db,
       (await seedKey(db, caller.tenantId, { environment: "test", scopes: ["*"] })).secret.keyId,
     );
     for (const other of [stranger, ofTest]) {
-      const origin = originOf(other);
+      const origin = seedOrigin(other);
       expect(await findEndpoint(db, other, endpoint.id)).toBeNull();
       expect(await listEndpoints(db, other, { before: null, limit: 10 })).toEqual({ items: "", next: null });
       expect(await updateEndpoint(db, endpoint.id, { ordered: true }, ANY, other, origin)).toEqual({
@@ -58,46 +58,46 @@ describe("a webhook endpoint", () => {
       expect(await deleteEndpoint(db, endpoint.id, ANY, other, origin)).toEqual({ kind: "not_found" });
       const { tenantId, environment } = other;
       const rotated = { ...endpoint, tenantId, environment, version: 2 };
-      expect(await rotateEndpointSecret(db, rotated, other, origin, claimOf("r"))).toEqual({ kind: "not_found" });
+      expect(await rotateEndpointSecret(db, rotated, other, origin, newClaim("r"))).toEqual({ kind: "not_found" });
     }
   });
 
   test("40 creates at once: 16 in each environment, exactly", async () => {
     const live = await seedCaller(db);
-    const ofTest = await callerOf(
+    const ofTest = await findTestCaller(
       db,
       (await seedKey(db, live.tenantId, { environment: "test", scopes: ["*"] })).secret.keyId,
     );
     const outcomes = await Promise.all(
       Array.from({ length: 40 }, (_, n) => {
         const caller = n % 2 === 0 ? live : ofTest;
-        return insertEndpoint(db, endpointOf(caller), caller, originOf(caller), claimOf(`create ${n}`));
+        return insertEndpoint(db, plannedEndpoint(caller), caller, seedOrigin(caller), newClaim(`create ${n}`));
       }),
     );
     const counted = (kind: string) => outcomes.filter((outcome) => outcome.kind === kind).length;
     expect([counted("written"), counted("quota_exceeded")]).toEqual([2 * MAX_ENDPOINTS, 40 - 2 * MAX_ENDPOINTS]);
     // The claim of a refused create is not kept: with room, it is written.
-    const [{ id = "" } = {}] = itemsOf<{ id: never }>(await listEndpoints(db, live, { before: null, limit: 1 }));
-    await deleteEndpoint(db, id as never, ANY, live, originOf(live));
+    const [{ id = "" } = {}] = parseItems<{ id: never }>(await listEndpoints(db, live, { before: null, limit: 1 }));
+    await deleteEndpoint(db, id as never, ANY, live, seedOrigin(live));
     const refused = outcomes.findIndex((outcome, n) => n % 2 === 0 && outcome.kind === "quota_exceeded");
     expect(
-      await insertEndpoint(db, endpointOf(live), live, originOf(live), claimOf(`create ${refused}`)),
+      await insertEndpoint(db, plannedEndpoint(live), live, seedOrigin(live), newClaim(`create ${refused}`)),
     ).toMatchObject({ kind: "written" });
   });
 
   test("created twice with one Idempotency-Key: replayed, once there", async () => {
     const caller = await seedCaller(db);
-    const create = () => insertEndpoint(db, endpointOf(caller), caller, originOf(caller), claimOf("same"));
+    const create = () => insertEndpoint(db, plannedEndpoint(caller), caller, seedOrigin(caller), newClaim("same"));
     const kinds = (await Promise.all([create(), create()])).map(({ kind }) => kind).sort();
     expect(kinds).toEqual(["replayed", "written"]);
-    expect(itemsOf(await listEndpoints(db, caller, { before: null, limit: 10 }))).toHaveLength(1);
+    expect(parseItems(await listEndpoints(db, caller, { before: null, limit: 10 }))).toHaveLength(1);
   });
 
   test("changed: the given fields, a new version, and the names of those that differ", async () => {
     const caller = await seedCaller(db);
     const { id } = await seedEndpoint(db, caller, { description: "a", events: ["avatar.*"] });
     const update = (changes: Parameters<typeof updateEndpoint>[2], versions: string[] | null = null) =>
-      updateEndpoint(db, id, changes, { versions }, caller, originOf(caller));
+      updateEndpoint(db, id, changes, { versions }, caller, seedOrigin(caller));
     expect(await update({ description: null, events: null, ordered: false })).toMatchObject({
       kind: "written",
       endpoint: { description: null, events: null, version: 2 },
@@ -140,8 +140,8 @@ describe("a webhook endpoint", () => {
           previousSecretExpiresAt: new Date(Date.now() + 1000),
         },
         caller,
-        originOf(caller),
-        claimOf(`rotate ${n}`),
+        seedOrigin(caller),
+        newClaim(`rotate ${n}`),
       );
     const kinds = (await Promise.all([rotate(1), rotate(2)])).map(({ kind }) => kind).sort();
     expect(kinds).toEqual(["stale", "written"]);
@@ -154,7 +154,7 @@ describe("a webhook endpoint", () => {
     const caller = await seedCaller(db);
     const endpoint = await seedEndpoint(db, caller);
     const remove = (versions: string[] | null) =>
-      deleteEndpoint(db, endpoint.id, { versions }, caller, originOf(caller));
+      deleteEndpoint(db, endpoint.id, { versions }, caller, seedOrigin(caller));
     expect(await remove(["2"])).toMatchObject({ kind: "unchanged" });
     expect(await remove(["1"])).toMatchObject({ kind: "written", endpoint: { id: endpoint.id } });
     expect(await remove(null)).toEqual({ kind: "not_found" });
@@ -166,10 +166,10 @@ describe("a webhook endpoint", () => {
     const parent = await seedCaller(db);
     const endpoint = await seedEndpoint(db, parent);
     const { record, secret } = await seedKey(db, parent.tenantId, { environment: "live", scopes: ["*"] });
-    const caller = await callerOf(db, secret.keyId);
+    const caller = await findTestCaller(db, secret.keyId);
     await db.client`update api_keys set revoked_at = now() where id = ${record.id}`;
-    const origin = originOf(caller);
-    expect(await insertEndpoint(db, endpointOf(caller), caller, origin)).toEqual({ kind: "stale" });
+    const origin = seedOrigin(caller);
+    expect(await insertEndpoint(db, plannedEndpoint(caller), caller, origin)).toEqual({ kind: "stale" });
     expect(await updateEndpoint(db, endpoint.id, { ordered: true }, ANY, caller, origin)).toEqual({ kind: "stale" });
     expect(await deleteEndpoint(db, endpoint.id, ANY, caller, origin)).toEqual({ kind: "stale" });
     expect(await rotateEndpointSecret(db, { ...endpoint, version: 2 }, caller, origin)).toEqual({ kind: "stale" });

@@ -19,11 +19,11 @@ import type { AnyCaller } from "../callers/callers.ts";
 import type { Runner } from "../connection/batch.ts";
 import type { Db } from "../connection/pool.ts";
 import type { CreateOutcome } from "../idempotency/batched-write.ts";
-import { type Claim, kindOf, outcomeAmong } from "../idempotency/idempotency-keys.ts";
+import { type Claim, outcomeAmong, requireKind } from "../idempotency/idempotency-keys.ts";
 import { batchedRead } from "../query/batched-read.ts";
 import { listJson, nullable, objectJson, plainJson, rawJson, textJson, timeJson } from "../query/json-text.ts";
-import { listOf } from "../query/list.ts";
-import { columnsOf, inputColumn } from "../query/statement.ts";
+import { createList } from "../query/list.ts";
+import { inputColumn, selectColumns } from "../query/statement.ts";
 import { webhookEndpoints } from "../schema/webhooks.ts";
 
 /** The columns of a record: those that only the sender reads are left out. */
@@ -64,7 +64,7 @@ const ENDPOINT_READS = batchedRead<
   "find_webhook_endpoint",
   ["tenantId", "environment", "id"],
   (inputs) => sql`
-    select position::integer as "position", ${columnsOf(RECORD)}
+    select position::integer as "position", ${selectColumns(RECORD)}
     from ${inputs}
     cross join lateral (
       select * from ${webhookEndpoints}
@@ -100,7 +100,7 @@ const ITEM = objectJson<WebhookEndpoint>({
 });
 
 /** The owner's newest endpoints. One statement, which requests for the same page share. */
-export const listEndpoints = listOf(
+export const listEndpoints = createList(
   "list_webhook_endpoints",
   { table: webhookEndpoints, id: webhookEndpoints.id, prefix: "whe", item: ITEM },
   { environment: webhookEndpoints.environment, tenantId: webhookEndpoints.tenantId },
@@ -117,7 +117,7 @@ export type UpdateEndpointOutcome =
 
 const changeOutcome = (row: { outcome: string | null } | undefined): UpdateEndpointOutcome => {
   const { outcome = null, ...endpoint } = row ?? {};
-  const kind = kindOf(outcome, ["written", "unchanged", "not_found", "stale"]);
+  const kind = requireKind(outcome, ["written", "unchanged", "not_found", "stale"]);
   const isFound = kind === "written" || kind === "unchanged";
   return isFound ? { kind, endpoint: endpoint as WebhookEndpointRecord } : { kind };
 };

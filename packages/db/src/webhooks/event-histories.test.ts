@@ -8,7 +8,7 @@ import { mutate } from "@realtime-avatar/testing/credits/mutations";
 import { connectTo } from "@realtime-avatar/testing/database";
 import { fileDatabase, fixture } from "@realtime-avatar/testing/fixture";
 import { ofOneDatabase as test } from "@realtime-avatar/testing/postgres/one-database";
-import { avatarOf, inStatus, operatorOrigin, originOf, seedCaller } from "@realtime-avatar/testing/seeds";
+import { inStatus, operatorOrigin, plannedAvatar, seedCaller, seedOrigin } from "@realtime-avatar/testing/seeds";
 import { seedEndpoint } from "@realtime-avatar/testing/webhooks/events";
 import { auditEvent } from "../audit/audit-events.ts";
 import { insertAvatar, updateAvatar } from "../avatars/avatars.ts";
@@ -153,12 +153,12 @@ test("random histories on three replicas with endpoints: the events are what was
         const event = auditEvent("credits.limit_changed", target, operatorOrigin(), ["lowThresholdCreditMicros"]);
         await changeLowThreshold(pool, { tenantId: all.tenantId, environment, lowThreshold }, null, event);
       }
-      const created = avatarOf(avatars);
-      await insertAvatar(pool, created, null, avatars, originOf(avatars));
+      const created = plannedAvatar(avatars);
+      await insertAvatar(pool, created, null, avatars, seedOrigin(avatars));
       const draft = inStatus("draft");
       await Promise.all(
         ["b", "c"].map((displayName) =>
-          updateAvatar(pool, created.id, { displayName }, draft, avatars, originOf(avatars)),
+          updateAvatar(pool, created.id, { displayName }, draft, avatars, seedOrigin(avatars)),
         ),
       );
       await client`

@@ -6,7 +6,7 @@ import { SESSION_STATUSES, type SessionStatus } from "@realtime-avatar/domain/cr
 import { selectsEvent, WEBHOOK_EVENT_TYPES, type WebhookEventType } from "@realtime-avatar/domain/webhooks/events";
 import { serviceDatabase } from "@realtime-avatar/testing/fixture";
 import { operatorOrigin, seedTenant } from "@realtime-avatar/testing/seeds";
-import { seedEndpoint, typesOf } from "@realtime-avatar/testing/webhooks/events";
+import { deliveredTypes, seedEndpoint } from "@realtime-avatar/testing/webhooks/events";
 import { auditEvent } from "../audit/audit-events.ts";
 import { functionFiles } from "../functions/files.ts";
 import { FUNCTIONS_SCHEMA } from "../functions/schema.ts";
@@ -128,7 +128,7 @@ describe("the list of events", () => {
         )`,
         values as never[],
       );
-      expect(await typesOf(db, tenantId, "key_x")).toEqual(isSent ? [action] : []);
+      expect(await deliveredTypes(db, tenantId, "key_x")).toEqual(isSent ? [action] : []);
       // The functions of its subject say so.
       const files = FUNCTION_FILES_OF.get(subjectOf(action)) ?? [];
       const said = files.flatMap(({ text }) => [...text.matchAll(WRITES_AUDIT_EVENTS)].map(([, value]) => value));

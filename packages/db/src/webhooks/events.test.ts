@@ -9,15 +9,15 @@ import { serviceDatabase } from "@realtime-avatar/testing/fixture";
 import { whileHeld } from "@realtime-avatar/testing/postgres/waits";
 import { random } from "@realtime-avatar/testing/random-bytes";
 import {
-  assetOf,
-  avatarOf,
-  claimOf,
   inStatus,
+  newClaim,
   operatorOrigin,
-  originOf,
+  plannedAsset,
+  plannedAvatar,
+  seedOrigin,
   seedTenant,
 } from "@realtime-avatar/testing/seeds";
-import { deliveriesOf, eventsOf, seedEndpoint } from "@realtime-avatar/testing/webhooks/events";
+import { readDeliveries, readEventTypes, seedEndpoint } from "@realtime-avatar/testing/webhooks/events";
 import { seedEvents } from "@realtime-avatar/testing/webhooks/seeds";
 import { insertAsset } from "../assets/assets.ts";
 import { failAbandonedUploads } from "../assets/processing.ts";
@@ -71,8 +71,8 @@ describe("ids", () => {
 });
 
 const create = (caller: Caller, claim: string | null = null) => {
-  const avatar = avatarOf(caller);
-  return insertAvatar(db, avatar, null, caller, originOf(caller), claim === null ? null : claimOf(claim)).then(
+  const avatar = plannedAvatar(caller);
+  return insertAvatar(db, avatar, null, caller, seedOrigin(caller), claim === null ? null : newClaim(claim)).then(
     (outcome) => ({
       outcome: outcome.kind,
       id: avatar.id,
@@ -106,8 +106,8 @@ describe("an event and its change", () => {
     await seedEndpoint(db, tenantId, { status: "disabled" });
     await seedEndpoint(db, tenantId, { environment: "test" });
     const { id } = await create(caller);
-    expect(await eventsOf(db, tenantId)).toEqual([`avatar.created ${id} 1`]);
-    expect(await deliveriesOf(db, tenantId)).toEqual(
+    expect(await readEventTypes(db, tenantId)).toEqual([`avatar.created ${id} 1`]);
+    expect(await readDeliveries(db, tenantId)).toEqual(
       [endpointId, group, one].map((endpoint) => `${endpoint} avatar.created ${id}`).sort(),
     );
     const [row] = await client`
@@ -133,9 +133,9 @@ describe("an event and its change", () => {
   test("the changes of an avatar: sequences from 1", async () => {
     const { tenantId, caller } = await world();
     const { id } = await create(caller);
-    await updateAvatar(db, id, { displayName: "b" }, inStatus("draft"), caller, originOf(caller));
-    await updateAvatar(db, id, { status: "deleted" }, inStatus("draft"), caller, originOf(caller));
-    expect(await eventsOf(db, tenantId)).toEqual([
+    await updateAvatar(db, id, { displayName: "b" }, inStatus("draft"), caller, seedOrigin(caller));
+    await updateAvatar(db, id, { status: "deleted" }, inStatus("draft"), caller, seedOrigin(caller));
+    expect(await readEventTypes(db, tenantId)).toEqual([
       `avatar.created ${id} 1`,
       `avatar.updated ${id} 2`,
       `avatar.deleted ${id} 3`,
@@ -146,13 +146,13 @@ describe("an event and its change", () => {
     const { tenantId, caller } = await world();
     const own = session(database.url);
     await own.client`begin`;
-    const avatar = avatarOf(caller);
-    expect((await insertAvatar(own, avatar, null, caller, originOf(caller))).kind).toBe("written");
-    expect(await eventsOf(own, tenantId)).toHaveLength(1);
+    const avatar = plannedAvatar(caller);
+    expect((await insertAvatar(own, avatar, null, caller, seedOrigin(caller))).kind).toBe("written");
+    expect(await readEventTypes(own, tenantId)).toHaveLength(1);
     await own.client`rollback`;
     await own.close();
-    expect(await eventsOf(db, tenantId)).toEqual([]);
-    expect(await deliveriesOf(db, tenantId)).toEqual([]);
+    expect(await readEventTypes(db, tenantId)).toEqual([]);
+    expect(await readDeliveries(db, tenantId)).toEqual([]);
   });
 
   test("changes that are replayed, stale or refused: no event", async () => {
@@ -160,7 +160,7 @@ describe("an event and its change", () => {
     const first = await create(caller, "a");
     expect((await create(caller, "a")).outcome).toBe("replayed");
     expect((await create({ ...caller, version: 9 })).outcome).toBe("stale");
-    const request = { ...avatarOf(caller), sourceAssetId: newId("ast", new Date(), random) };
+    const request = { ...plannedAvatar(caller), sourceAssetId: newId("ast", new Date(), random) };
     const job = {
       tenantId,
       id: newId("job", new Date(), random),
@@ -173,14 +173,14 @@ describe("an event and its change", () => {
       request,
       { ...job, targetId: request.id, generation: 1, runAt },
       caller,
-      originOf(caller),
+      seedOrigin(caller),
     );
     expect(refused.kind).toBe("asset_not_found");
     const any = inStatus("ready");
-    expect((await updateAvatar(db, first.id, { displayName: "b" }, any, caller, originOf(caller))).kind).toBe(
+    expect((await updateAvatar(db, first.id, { displayName: "b" }, any, caller, seedOrigin(caller))).kind).toBe(
       "unchanged",
     );
-    expect(await eventsOf(db, tenantId)).toEqual([`avatar.created ${first.id} 1`]);
+    expect(await readEventTypes(db, tenantId)).toEqual([`avatar.created ${first.id} 1`]);
   });
 
   test("changes in the other environment, or of another tenant: nothing is sent", async () => {
@@ -189,7 +189,7 @@ describe("an event and its change", () => {
     await create(caller);
     await create(other.caller);
     await seedSession(db, caller);
-    expect([await eventsOf(db, tenantId), await eventsOf(db, other.tenantId)]).toEqual([[], []]);
+    expect([await readEventTypes(db, tenantId), await readEventTypes(db, other.tenantId)]).toEqual([[], []]);
   });
 
   test("an event, while another one of its target is written: waits, and has the next sequence and its delivery", async () => {
@@ -199,8 +199,8 @@ describe("an event and its change", () => {
       (holder) => emit(holder, tenantId, "a"),
       () => emit(db, tenantId, "a"),
     );
-    expect(await eventsOf(db, tenantId)).toEqual(["credits.low a 1", "credits.low a 2"]);
-    expect(await deliveriesOf(db, tenantId)).toEqual(Array(2).fill(`${endpointId} credits.low a`));
+    expect(await readEventTypes(db, tenantId)).toEqual(["credits.low a 1", "credits.low a 2"]);
+    expect(await readDeliveries(db, tenantId)).toEqual(Array(2).fill(`${endpointId} credits.low a`));
   });
 
   test("a creation, of a target that has events: the next sequence, alone and beside others", async () => {
@@ -208,7 +208,7 @@ describe("an event and its change", () => {
     await emit(db, tenantId, "a", "b");
     await emitOf(db, tenantId, "avatar.created", ["a"]);
     await emitOf(db, tenantId, "avatar.created", ["b", "c", "a"]);
-    expect(await eventsOf(db, tenantId)).toEqual([
+    expect(await readEventTypes(db, tenantId)).toEqual([
       "credits.low a 1",
       "avatar.created a 2",
       "avatar.created a 3",
@@ -237,7 +237,7 @@ describe("an event and its change", () => {
       () => emit(db, tenantId, "b", "a"),
       (holder) => emit(holder, tenantId, "b"),
     );
-    expect(await eventsOf(db, tenantId)).toEqual(
+    expect(await readEventTypes(db, tenantId)).toEqual(
       [1, 2].map((at) => `credits.low a ${at}`).concat([1, 2].map((at) => `credits.low b ${at}`)),
     );
   });
@@ -255,20 +255,20 @@ describe("an event and its change", () => {
     );
     for (const { tenantId, endpointId } of worlds) {
       const own = created.filter((one) => endpointId !== null && one.tenantId === tenantId).map(({ id }) => id);
-      expect(await eventsOf(db, tenantId)).toEqual(own.map((id) => `avatar.created ${id} 1`).sort());
-      expect(await deliveriesOf(db, tenantId)).toEqual(own.map((id) => `${endpointId} avatar.created ${id}`).sort());
+      expect(await readEventTypes(db, tenantId)).toEqual(own.map((id) => `avatar.created ${id} 1`).sort());
+      expect(await readDeliveries(db, tenantId)).toEqual(own.map((id) => `${endpointId} avatar.created ${id}`).sort());
     }
   });
 
   test("uploads that are failed by the sweep: each sends its event", async () => {
     const { tenantId, caller } = await world();
-    const ids = [1, 2, 3].map(() => assetOf(caller, { status: "pending_upload", sizeBytes: null }));
+    const ids = [1, 2, 3].map(() => plannedAsset(caller, { status: "pending_upload", sizeBytes: null }));
     for (const asset of ids) {
-      await insertAsset(db, { asset, job: null, quota: { maxAssets: 100, maxBytes: 1e9 } }, caller, originOf(caller));
+      await insertAsset(db, { asset, job: null, quota: { maxAssets: 100, maxBytes: 1e9 } }, caller, seedOrigin(caller));
     }
     await client`update assets set created_at = now() - interval '25 hours' where tenant_id = ${tenantId}`;
     expect(await failAbandonedUploads(db, 10, operatorOrigin())).toBe(3);
-    expect(await eventsOf(db, tenantId)).toEqual(
+    expect(await readEventTypes(db, tenantId)).toEqual(
       ids.flatMap(({ id }) => [`asset.created ${id} 1`, `asset.failed ${id} 2`]),
     );
     const [row] = await client`

@@ -2,22 +2,22 @@
 import { beforeEach, describe, expect, test } from "bun:test";
 import { mutate } from "@realtime-avatar/testing/credits/mutations";
 import { fileDatabase } from "@realtime-avatar/testing/fixture";
-import { originOf, seedCaller } from "@realtime-avatar/testing/seeds";
+import { seedCaller, seedOrigin } from "@realtime-avatar/testing/seeds";
 import {
   claimSome,
-  endpointOf,
   type HeldDelivery,
   newTarget,
-  queueOf,
+  plannedEndpoint,
   seedEndpoint,
   seedEvents,
+  testQueue,
 } from "@realtime-avatar/testing/webhooks/seeds";
 import { disableEndpoint, findEndpoint, updateEndpoint } from "./endpoints.ts";
 import { freezeBodies, sweepDeliveries, webhookStats } from "./sending.ts";
 
 const { db } = await fileDatabase();
 await mutate(db);
-const queue = queueOf(db);
+const queue = testQueue(db);
 const { finish, claimOne, passTime, statuses } = queue;
 const { client } = db;
 
@@ -108,7 +108,7 @@ describe("an endpoint that fails", () => {
     const gone = { status: "disabled", disabledReason: "gone" };
     expect(await findEndpoint(db, caller, endpoint.id)).toMatchObject(gone);
     const update = (status: "enabled" | "disabled", version: string) =>
-      updateEndpoint(db, endpoint.id, { status }, { versions: [version] }, caller, originOf(caller));
+      updateEndpoint(db, endpoint.id, { status }, { versions: [version] }, caller, seedOrigin(caller));
     // Disabled once more by its owner: the reason stays.
     expect(await update("disabled", "2")).toMatchObject({ kind: "written", endpoint: gone });
     const enabled = await update("enabled", "3");
@@ -138,11 +138,11 @@ describe("an endpoint that fails", () => {
   test("disabled by the operator: with its reason, an audit event, and once", async () => {
     const caller = await seedCaller(db);
     const endpoint = await seedEndpoint(db, caller);
-    const disable = () => disableEndpoint(db, caller.tenantId, endpoint.id, originOf());
+    const disable = () => disableEndpoint(db, caller.tenantId, endpoint.id, seedOrigin());
     expect(await disable()).toMatchObject({ kind: "written", endpoint: { disabledReason: "operator", version: 2 } });
     expect(await disable()).toMatchObject({ kind: "unchanged", endpoint: { disabledReason: "operator", version: 2 } });
-    const { id } = endpointOf(caller);
-    expect(await disableEndpoint(db, caller.tenantId, id, originOf())).toEqual({ kind: "not_found" });
+    const { id } = plannedEndpoint(caller);
+    expect(await disableEndpoint(db, caller.tenantId, id, seedOrigin())).toEqual({ kind: "not_found" });
   });
 });
 

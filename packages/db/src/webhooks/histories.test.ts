@@ -8,10 +8,10 @@ import type { WebhookDeliveryId } from "@realtime-avatar/domain/id";
 import { mutate } from "@realtime-avatar/testing/credits/mutations";
 import { connectTo } from "@realtime-avatar/testing/database";
 import { fileDatabase, fixture } from "@realtime-avatar/testing/fixture";
-import { originOf, seedCaller } from "@realtime-avatar/testing/seeds";
+import { seedCaller, seedOrigin } from "@realtime-avatar/testing/seeds";
 import {
   claimSome,
-  finishedOf,
+  finishedDelivery,
   type HeldDelivery,
   newTarget,
   seedEndpoint,
@@ -94,12 +94,12 @@ const work = async (db: Db, history: History): Promise<number> => {
   const finished = held.map((delivery) => {
     const outcome = chance(0.2) ? "retry" : chance(0.05) ? "failed" : "delivered";
     if (outcome !== "retry") history.ended.add(placeOf(delivery, delivery.sequence));
-    return finishedOf(delivery, outcome, {
+    return finishedDelivery(delivery, outcome, {
       delayMs: Math.floor(Math.random() * 30),
       slowMs: chance(0.02) ? 20 : null,
     });
   });
-  await finishDeliveries(db, finished, originOf());
+  await finishDeliveries(db, finished, seedOrigin());
   return claimed.length;
 };
 
@@ -201,18 +201,18 @@ const disturb = (pools: Pools, tenants: Tenants) => async (): Promise<void> => {
       { events: ["asset.*"] },
       { events: null },
     ] as const);
-    await updateEndpoint(one(pools), id, change as object, { versions: null }, caller, originOf(caller));
+    await updateEndpoint(one(pools), id, change as object, { versions: null }, caller, seedOrigin(caller));
     const [some] = await client<{ id: WebhookDeliveryId }[]>`
       select id from webhook_deliveries where tenant_id = ${caller.tenantId} order by random() limit 1`;
-    if (some) await resendDelivery(one(pools), some.id, caller, originOf(caller));
-    if (chance(0.2)) await recoverDeliveries(one(pools), id, new Date(0), caller, originOf(caller));
+    if (some) await resendDelivery(one(pools), some.id, caller, seedOrigin(caller));
+    if (chance(0.2)) await recoverDeliveries(one(pools), id, new Date(0), caller, seedOrigin(caller));
     if (chance(0.1)) await sweepDeliveries(one(pools), 10, new Date(Date.now() + 31 * 86_400_000));
     await Bun.sleep(5);
   }
   for (const { caller, endpoints } of tenants) {
     for (const { id } of endpoints) {
       const change = { status: "enabled", events: null } as const;
-      await updateEndpoint(one(pools), id, change, { versions: null }, caller, originOf(caller));
+      await updateEndpoint(one(pools), id, change, { versions: null }, caller, seedOrigin(caller));
     }
   }
 };

@@ -3,22 +3,22 @@ import { beforeEach, expect, test } from "bun:test";
 import { newId } from "@realtime-avatar/domain/id";
 import { fileDatabase } from "@realtime-avatar/testing/fixture";
 import { random } from "@realtime-avatar/testing/random-bytes";
-import { originOf, seedCaller } from "@realtime-avatar/testing/seeds";
+import { seedCaller, seedOrigin } from "@realtime-avatar/testing/seeds";
 import {
   claimSome,
-  finishedOf,
+  finishedDelivery,
   type HeldDelivery,
   newLease,
   newTarget,
-  queueOf,
   seedEndpoint,
   seedEvents,
+  testQueue,
 } from "@realtime-avatar/testing/webhooks/seeds";
 import { type FinishedDelivery, finishDeliveries, freezeBodies } from "./sending.ts";
 
 const { db } = await fileDatabase();
 const { client } = db;
-beforeEach(queueOf(db).clear);
+beforeEach(testQueue(db).clear);
 
 const SECOND = 1000;
 /** Of what is handed back unsent: it tells the moment of the batch, from which the other times count. */
@@ -35,47 +35,47 @@ const fails = { ...works, isFailing: true };
 /** What happens to a delivery of each of these endpoints, and what is stored then. */
 const MEMBERS: Record<string, [finish: (held: HeldDelivery) => FinishedDelivery, expected: Expected]> = {
   delivered: [
-    (held) => finishedOf(held, "delivered"),
+    (held) => finishedDelivery(held, "delivered"),
     { delivery: { status: "delivered", attempts: 1, attemptCount: 1, inMs: null, isHeld: false }, endpoint: works },
   ],
   "tried again in a minute": [
-    (held) => finishedOf(held, "retry", { delayMs: 60 * SECOND }),
+    (held) => finishedDelivery(held, "retry", { delayMs: 60 * SECOND }),
     {
       delivery: { status: "pending", attempts: 1, attemptCount: 1, inMs: 60 * SECOND, isHeld: false },
       endpoint: fails,
     },
   ],
   "tried again in an hour": [
-    (held) => finishedOf(held, "retry", { delayMs: 3600 * SECOND }),
+    (held) => finishedDelivery(held, "retry", { delayMs: 3600 * SECOND }),
     {
       delivery: { status: "pending", attempts: 1, attemptCount: 1, inMs: 3600 * SECOND, isHeld: false },
       endpoint: fails,
     },
   ],
   "tried again in two minutes, its endpoint asked for a pause of ten": [
-    (held) => finishedOf(held, "retry", { delayMs: 120 * SECOND, slowMs: 600 * SECOND }),
+    (held) => finishedDelivery(held, "retry", { delayMs: 120 * SECOND, slowMs: 600 * SECOND }),
     {
       delivery: { status: "pending", attempts: 1, attemptCount: 1, inMs: 120 * SECOND, isHeld: false },
       endpoint: { ...fails, slowForMs: 600 * SECOND },
     },
   ],
   failed: [
-    (held) => finishedOf(held, "failed"),
+    (held) => finishedDelivery(held, "failed"),
     { delivery: { status: "failed", attempts: 1, attemptCount: 1, inMs: null, isHeld: false }, endpoint: fails },
   ],
   gone: [
-    (held) => finishedOf(held, "gone"),
+    (held) => finishedDelivery(held, "gone"),
     {
       delivery: { status: "failed", attempts: 1, attemptCount: 1, inMs: null, isHeld: false },
       endpoint: { ...works, status: "disabled", reason: "gone", isFailing: true },
     },
   ],
   "handed back unsent": [
-    (held) => finishedOf(held, "retry", { attempt: null, delayMs: UNSENT_MS }),
+    (held) => finishedDelivery(held, "retry", { attempt: null, delayMs: UNSENT_MS }),
     { delivery: { status: "pending", attempts: 0, attemptCount: 0, inMs: UNSENT_MS, isHeld: false }, endpoint: works },
   ],
   "of a lease that was lost": [
-    (held) => finishedOf({ ...held, lease: newLease() }, "failed"),
+    (held) => finishedDelivery({ ...held, lease: newLease() }, "failed"),
     { delivery: { status: "pending", attempts: 0, attemptCount: 0, inMs: null, isHeld: true }, endpoint: works },
   ],
 };
@@ -117,7 +117,7 @@ test.each<[string, (places: string[]) => string[]]>([
   const held = new Map((await claimSome(db)).map((one) => [ids.get(one.endpointId), one]));
   expect(held.size).toBe(names.length);
   const finished = order(names).map((name) => MEMBERS[name]?.[0](held.get(name) as HeldDelivery) as FinishedDelivery);
-  expect(await finishDeliveries(db, finished, originOf())).toBe(names.length - 1);
+  expect(await finishDeliveries(db, finished, seedOrigin())).toBe(names.length - 1);
   expect(await stored(ids)).toEqual(Object.fromEntries(names.map((name) => [name, MEMBERS[name]?.[1] as Expected])));
   const disabled = await client`
     select target_id from audit_events

@@ -12,12 +12,12 @@ import {
   rowId,
 } from "@realtime-avatar/testing/postgres/plans";
 import { random } from "@realtime-avatar/testing/random-bytes";
-import { claimOf, originOf, seedAvatar, seedCaller } from "@realtime-avatar/testing/seeds";
+import { newClaim, seedAvatar, seedCaller, seedOrigin } from "@realtime-avatar/testing/seeds";
 import {
   claimSome,
-  endpointOf,
-  finishedOf,
+  finishedDelivery,
   newTarget,
+  plannedEndpoint,
   seedEndpoint,
   seedEvents,
 } from "@realtime-avatar/testing/webhooks/seeds";
@@ -93,9 +93,9 @@ const claimed = async () => {
   expect(all.length).toBeGreaterThan(0);
   return all;
 };
-const finish = async (outcome: Parameters<typeof finishedOf>[1]) => {
-  const all = (await claimed()).map((one) => finishedOf(one, outcome));
-  expect(await finishDeliveries(db, all, originOf())).toBe(all.length);
+const finish = async (outcome: Parameters<typeof finishedDelivery>[1]) => {
+  const all = (await claimed()).map((one) => finishedDelivery(one, outcome));
+  expect(await finishDeliveries(db, all, seedOrigin())).toBe(all.length);
 };
 const secondEndpoint = () => seedEndpoint(database.db, caller, { events: ["credits.*"] });
 const ANY = { versions: null };
@@ -131,14 +131,21 @@ const cases: [string, () => Promise<unknown>, string[]][] = [
   ],
   [
     "creating an endpoint",
-    () => insertEndpoint(db, { ...endpointOf(caller), environment: "test" }, caller, originOf(caller), claimOf("new")),
+    () =>
+      insertEndpoint(
+        db,
+        { ...plannedEndpoint(caller), environment: "test" },
+        caller,
+        seedOrigin(caller),
+        newClaim("new"),
+      ),
     ["webhook_turns_pkey"],
   ],
   ["reading an endpoint", () => findEndpoint(db, caller, endpoint.id), []],
   ["listing endpoints", () => listEndpoints(db, caller, page), ["webhook_endpoints_list_index"]],
   [
     "changing an endpoint",
-    () => updateEndpoint(db, endpoint.id, { description: "x" }, ANY, caller, originOf(caller)),
+    () => updateEndpoint(db, endpoint.id, { description: "x" }, ANY, caller, seedOrigin(caller)),
     ["webhook_endpoints_tenant_id_id_pk"],
   ],
   [
@@ -146,7 +153,7 @@ const cases: [string, () => Promise<unknown>, string[]][] = [
     async () => {
       const { version } = (await findEndpoint(db, caller, endpoint.id)) ?? endpoint;
       const rotated = { ...endpoint, version: version + 1 };
-      expect(await rotateEndpointSecret(db, rotated, caller, originOf(caller), claimOf("rotate"))).toMatchObject({
+      expect(await rotateEndpointSecret(db, rotated, caller, seedOrigin(caller), newClaim("rotate"))).toMatchObject({
         kind: "written",
       });
     },
@@ -154,12 +161,12 @@ const cases: [string, () => Promise<unknown>, string[]][] = [
   ],
   [
     "deleting an endpoint",
-    async () => deleteEndpoint(db, (await secondEndpoint()).id, ANY, caller, originOf(caller)),
+    async () => deleteEndpoint(db, (await secondEndpoint()).id, ANY, caller, seedOrigin(caller)),
     ["webhook_endpoints_tenant_id_id_pk"],
   ],
   [
     "disabling an endpoint",
-    async () => disableEndpoint(db, tenantId, (await secondEndpoint()).id, originOf()),
+    async () => disableEndpoint(db, tenantId, (await secondEndpoint()).id, seedOrigin()),
     ["webhook_endpoints_tenant_id_id_pk"],
   ],
   ["reading a delivery", () => findDelivery(db, caller, oldDelivery), ["webhook_deliveries_tenant_id_id_pk"]],
@@ -175,14 +182,14 @@ const cases: [string, () => Promise<unknown>, string[]][] = [
   [
     "sending a delivery again",
     async () =>
-      expect(await resendDelivery(db, oldDelivery, caller, originOf(caller), claimOf("resend"))).toMatchObject({
+      expect(await resendDelivery(db, oldDelivery, caller, seedOrigin(caller), newClaim("resend"))).toMatchObject({
         kind: "written",
       }),
     ["webhook_deliveries_tenant_id_id_pk"],
   ],
   [
     "testing an endpoint",
-    () => insertTestDelivery(db, endpoint.id, caller, originOf(caller), claimOf("test")),
+    () => insertTestDelivery(db, endpoint.id, caller, seedOrigin(caller), newClaim("test")),
     ["webhook_events_sequence_index"],
   ],
   [
@@ -209,7 +216,7 @@ const cases: [string, () => Promise<unknown>, string[]][] = [
     "recovering deliveries",
     async () =>
       expect(
-        await recoverDeliveries(db, endpoint.id, new Date(0), caller, originOf(caller), claimOf("recover")),
+        await recoverDeliveries(db, endpoint.id, new Date(0), caller, seedOrigin(caller), newClaim("recover")),
       ).toMatchObject({ kind: "written" }),
     ["webhook_deliveries_failed_index", "webhook_deliveries_retried_index"],
   ],

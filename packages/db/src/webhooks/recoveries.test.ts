@@ -3,14 +3,14 @@ import { beforeEach, describe, expect, test } from "bun:test";
 import type { WebhookEndpointId } from "@realtime-avatar/domain/id";
 import { mutate } from "@realtime-avatar/testing/credits/mutations";
 import { fileDatabase } from "@realtime-avatar/testing/fixture";
-import { callerOf, claimOf, originOf, seedCaller, seedKey } from "@realtime-avatar/testing/seeds";
+import { findTestCaller, newClaim, seedCaller, seedKey, seedOrigin } from "@realtime-avatar/testing/seeds";
 import {
   claimSome,
   type HeldDelivery,
   newTarget,
-  queueOf,
   seedEndpoint,
   seedEvents,
+  testQueue,
 } from "@realtime-avatar/testing/webhooks/seeds";
 import type { AnyCaller } from "../callers/callers.ts";
 import { insertTestDelivery, recoverDeliveries, resendDelivery } from "./deliveries.ts";
@@ -18,7 +18,7 @@ import { deleteEndpoint, updateEndpoint } from "./endpoints.ts";
 
 const { db } = await fileDatabase();
 await mutate(db);
-const queue = queueOf(db);
+const queue = testQueue(db);
 const { finish, statuses } = queue;
 const { client } = db;
 
@@ -29,7 +29,7 @@ const EVER = new Date(0);
 const ANY = { versions: null };
 
 const recover = (id: WebhookEndpointId, caller: AnyCaller, since = EVER, key = "recover") =>
-  recoverDeliveries(db, id, since, caller, originOf(caller), claimOf(key));
+  recoverDeliveries(db, id, since, caller, seedOrigin(caller), newClaim(key));
 const written = (recovered: number, pausedUntil: string | null = null) => ({
   kind: "written" as const,
   recovered,
@@ -89,7 +89,7 @@ describe("a recovery", () => {
     const { kind: _, ...fields } = all as { kind: "written" };
     expect(await recover(endpoint.id, caller, EVER, "all")).toMatchObject({ kind: "replayed", responseFields: fields });
     const owner = { tenantId: caller.tenantId, environment: "live" } as const;
-    expect(await recoverDeliveries(db, other.id, EVER, owner, originOf())).toEqual(written(3));
+    expect(await recoverDeliveries(db, other.id, EVER, owner, seedOrigin())).toEqual(written(3));
     await passPause();
     expect(await deliverAll()).toHaveLength(5);
     expect(await statuses()).toEqual({ delivered: 8 });
@@ -161,7 +161,7 @@ describe("a recovery", () => {
     if (refused.kind !== "rate_limited") throw new Error(refused.kind);
     expect([refused.waitSeconds > 0, refused.waitSeconds <= 60]).toEqual([true, true]);
     const owner = { tenantId: caller.tenantId, environment: "live" } as const;
-    expect(await recoverDeliveries(db, endpoint.id, EVER, owner, originOf())).toMatchObject({ kind: "written" });
+    expect(await recoverDeliveries(db, endpoint.id, EVER, owner, seedOrigin())).toMatchObject({ kind: "written" });
     await passMinute();
     // The refused one keeps no claim.
     expect(await recover(endpoint.id, caller, EVER, "again")).toMatchObject({ kind: "written" });
@@ -182,10 +182,10 @@ describe("a recovery", () => {
     await seedEvents(db, caller, [newTarget()], 3);
     await failAll();
     for (const { id } of [one, two]) await recover(id, caller, EVER, id);
-    await updateEndpoint(db, one.id, { status: "disabled" }, ANY, caller, originOf(caller));
-    await deleteEndpoint(db, two.id, ANY, caller, originOf(caller));
+    await updateEndpoint(db, one.id, { status: "disabled" }, ANY, caller, seedOrigin(caller));
+    await deleteEndpoint(db, two.id, ANY, caller, seedOrigin(caller));
     expect(await deliverAll()).toEqual([]);
-    await updateEndpoint(db, one.id, { status: "enabled" }, ANY, caller, originOf(caller));
+    await updateEndpoint(db, one.id, { status: "enabled" }, ANY, caller, seedOrigin(caller));
     expect(await deliverAll()).toEqual([]);
     expect(await statuses()).toEqual({ failed: 6 });
   });
@@ -266,7 +266,7 @@ describe("the budget of a host", () => {
     const caller = await seedCaller(db);
     const [endpoint] = await recovering(caller, SPELLINGS.slice(0, 1));
     if (!endpoint) throw new Error("there is no endpoint");
-    const change = (fields: object) => updateEndpoint(db, endpoint.id, fields, ANY, caller, originOf(caller));
+    const change = (fields: object) => updateEndpoint(db, endpoint.id, fields, ANY, caller, seedOrigin(caller));
     await finish(await claimSome(db), "failed");
     const again = async (key: string) => {
       await passMinute();
@@ -283,7 +283,7 @@ describe("the budget of a host", () => {
     expect(await again("three")).toHaveLength(1);
     await change({ url: "https://hooks.example.com/" });
     expect(await again("four")).toEqual([]);
-    await deleteEndpoint(db, endpoint.id, ANY, caller, originOf(caller));
+    await deleteEndpoint(db, endpoint.id, ANY, caller, seedOrigin(caller));
     const next = await seedEndpoint(db, caller, { url: "https://hooks.example.com/" });
     await seedEvents(db, caller, [newTarget()], 3);
     await failAll();
@@ -297,7 +297,7 @@ describe("the budget of a host", () => {
     const endpoints = await recovering(caller, urls);
     for (const url of urls) await prove(new URL(url).hostname);
     for (const { id } of endpoints) {
-      await updateEndpoint(db, id, { url: "https://victim.example.com/" }, ANY, caller, originOf(caller));
+      await updateEndpoint(db, id, { url: "https://victim.example.com/" }, ANY, caller, seedOrigin(caller));
     }
     expect((await claimSome(db, { perEndpoint: 50, perTenant: 500 })).map(({ url }) => url)).toEqual([
       "https://victim.example.com/",
@@ -307,7 +307,7 @@ describe("the budget of a host", () => {
   test("two tenants, and two environments of one: each has its own", async () => {
     const [caller, stranger] = [await seedCaller(db), await seedCaller(db)];
     const { secret } = await seedKey(db, caller.tenantId, { environment: "test", scopes: ["*"] });
-    const ofTest = await callerOf(db, secret.keyId);
+    const ofTest = await findTestCaller(db, secret.keyId);
     for (const one of [caller, stranger, ofTest]) await recovering(one, SPELLINGS);
     for (const one of [caller, stranger, ofTest]) {
       await passMinute();
@@ -349,8 +349,8 @@ describe("resends and tests", () => {
     await seedEvents(db, caller, [newTarget()]);
     const [delivery] = (await claimSome(db)).filter(({ endpointId }) => endpointId === one.id);
     if (!delivery) throw new Error("there is no delivery");
-    const resend = (key: string) => resendDelivery(db, delivery.id, caller, originOf(caller), claimOf(key));
-    const sendTest = (id: WebhookEndpointId, by = caller) => insertTestDelivery(db, id, by, originOf(by));
+    const resend = (key: string) => resendDelivery(db, delivery.id, caller, seedOrigin(caller), newClaim(key));
+    const sendTest = (id: WebhookEndpointId, by = caller) => insertTestDelivery(db, id, by, seedOrigin(by));
     const startedAt = performance.now();
     const send = (n: number) => (n % 2 === 0 ? resend(`${n}`) : sendTest(n % 4 === 1 ? one.id : two.id));
     let sent = 0;
@@ -378,7 +378,7 @@ describe("resends and tests", () => {
     await recover(endpoint.id, caller);
     await finish(await claimSome(db), "failed");
     expect(await hosts()).toEqual([["example.com", 5, 1]]);
-    await insertTestDelivery(db, endpoint.id, caller, originOf(caller));
+    await insertTestDelivery(db, endpoint.id, caller, seedOrigin(caller));
     await finish(await claimSome(db), "delivered");
     expect(await hosts()).toEqual([["example.com", 0, 0]]);
   });
@@ -388,7 +388,7 @@ describe("resends and tests", () => {
     const endpoints: { id: WebhookEndpointId }[] = [];
     for (const n of [1, 2, 3]) endpoints.push(await seedEndpoint(db, caller, { url: `https://h${n}.example.com/` }));
     const sendTest = (at: number) =>
-      insertTestDelivery(db, endpoints[at]?.id as WebhookEndpointId, caller, originOf(caller));
+      insertTestDelivery(db, endpoints[at]?.id as WebhookEndpointId, caller, seedOrigin(caller));
     await sendTest(0);
     await sendTest(2);
     await client`

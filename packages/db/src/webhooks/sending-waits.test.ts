@@ -4,20 +4,20 @@ import { mutate } from "@realtime-avatar/testing/credits/mutations";
 import { session } from "@realtime-avatar/testing/database";
 import { fileDatabase } from "@realtime-avatar/testing/fixture";
 import { begin, untilWaiting } from "@realtime-avatar/testing/postgres/waits";
-import { originOf, seedCaller } from "@realtime-avatar/testing/seeds";
+import { seedCaller, seedOrigin } from "@realtime-avatar/testing/seeds";
 import {
   claimSome,
   type HeldDelivery,
-  queueOf,
   seedEndpoint,
   seedEvents,
+  testQueue,
 } from "@realtime-avatar/testing/webhooks/seeds";
 import { resendDelivery } from "./deliveries.ts";
 
 const database = await fileDatabase();
 const { db } = database;
 await mutate(db);
-const queue = queueOf(db);
+const queue = testQueue(db);
 const { finish, passTime, statuses } = queue;
 
 beforeEach(queue.clear);
@@ -60,7 +60,7 @@ test("late outcomes, one of a delivery that waits now, beside the end of what it
   expect(await finish([of(claimed, "resent")], "delivered")).toBe(1);
   const late = [of(claimed, "first"), of(await claimSome(db), "resent"), of(claimed, "other")];
   // The leases run out, and the first of `resent` is sent again: its second waits when it is claimed next.
-  await resendDelivery(db, of(claimed, "resent").id, caller, originOf(caller));
+  await resendDelivery(db, of(claimed, "resent").id, caller, seedOrigin(caller));
   await passTime();
 
   const first = await holderOf(of(claimed, "first"));
@@ -84,7 +84,7 @@ test("the same, of a delivery that is parked after the end was begun: neither wa
   expect(await finish([of(claimed, "resent")], "delivered")).toBe(1);
   const parked = of(await claimSome(db), "resent");
   const late = [of(claimed, "first"), parked, of(claimed, "third"), of(claimed, "other")];
-  await resendDelivery(db, of(claimed, "resent").id, caller, originOf(caller));
+  await resendDelivery(db, of(claimed, "resent").id, caller, seedOrigin(caller));
   await endLeases(of(claimed, "held"), of(claimed, "other"));
 
   const first = await holderOf(of(claimed, "first"));

@@ -6,15 +6,15 @@ import { fileDatabase } from "@realtime-avatar/testing/fixture";
 import { sessionAt } from "@realtime-avatar/testing/postgres/clock";
 import { ofOneDatabase } from "@realtime-avatar/testing/postgres/one-database";
 import { whileHeld } from "@realtime-avatar/testing/postgres/waits";
-import { originOf, seedAvatar, seedCaller } from "@realtime-avatar/testing/seeds";
+import { seedAvatar, seedCaller, seedOrigin } from "@realtime-avatar/testing/seeds";
 import {
-  attemptOf,
   claimSome,
+  deliveryAttempt,
   type HeldDelivery,
   newTarget,
-  queueOf,
   seedEndpoint,
   seedEvents,
+  testQueue,
 } from "@realtime-avatar/testing/webhooks/seeds";
 import { findDelivery } from "./deliveries.ts";
 import { deleteEndpoint, findEndpoint, rotateEndpointSecret, updateEndpoint } from "./endpoints.ts";
@@ -23,7 +23,7 @@ import { freezeBodies, webhookStats } from "./sending.ts";
 const database = await fileDatabase();
 const { db } = database;
 await mutate(db);
-const queue = queueOf(db);
+const queue = testQueue(db);
 const { finish, claimOne, passTime, statuses } = queue;
 const { client } = db;
 
@@ -108,7 +108,7 @@ describe("a delivery", () => {
     await seedEndpoint(db, caller);
     await seedEvents(db, caller, [newTarget()]);
     for (let n = 0; n < 25; n++) {
-      await finish([await claimOne()], "retry", { attempt: { ...attemptOf(500), durationMs: n } });
+      await finish([await claimOne()], "retry", { attempt: { ...deliveryAttempt(500), durationMs: n } });
       await passTime();
     }
     const { id } = await claimOne();
@@ -186,7 +186,14 @@ describe("a claim", () => {
     const endpoint = await seedEndpoint(db, caller);
     await seedEvents(db, caller, [newTarget()]);
     await finish([await claimOne()], "retry");
-    await updateEndpoint(db, endpoint.id, { url: "https://b.example/h" }, { versions: null }, caller, originOf(caller));
+    await updateEndpoint(
+      db,
+      endpoint.id,
+      { url: "https://b.example/h" },
+      { versions: null },
+      caller,
+      seedOrigin(caller),
+    );
     const before = await findEndpoint(db, caller, endpoint.id);
     if (!before) throw new Error("no endpoint");
     const rotated = {
@@ -196,7 +203,7 @@ describe("a claim", () => {
       previousSecret: before.secret,
       previousSecretExpiresAt: new Date(Date.now() + 60_000),
     };
-    expect(await rotateEndpointSecret(db, rotated, caller, originOf(caller))).toEqual({ kind: "written" });
+    expect(await rotateEndpointSecret(db, rotated, caller, seedOrigin(caller))).toEqual({ kind: "written" });
     await passTime();
     const second = await claimOne();
     expect(second.url).toBe("https://b.example/h");
@@ -218,7 +225,7 @@ describe("a claim", () => {
     await seedEvents(db, caller, [target], 3);
     await finish([await claimOne()], "retry");
     expect(await statuses()).toEqual({ pending: 1, "pending waits": 2 });
-    const write = [{ versions: null }, caller, originOf(caller)] as const;
+    const write = [{ versions: null }, caller, seedOrigin(caller)] as const;
     if (changes === null) await deleteEndpoint(db, endpoint.id, ...write);
     else await updateEndpoint(db, endpoint.id, changes as UpdateWebhookEndpoint, ...write);
     // Not before its next attempt.
@@ -233,7 +240,7 @@ describe("a claim", () => {
     const endpoint = await seedEndpoint(db, caller, { ordered: true });
     await seedEvents(db, caller, [newTarget(), newTarget(), newTarget(), newTarget()], 3);
     const held = await claimSome(db, { limit: 3 });
-    await updateEndpoint(db, endpoint.id, { status: "disabled" }, { versions: null }, caller, originOf(caller));
+    await updateEndpoint(db, endpoint.id, { status: "disabled" }, { versions: null }, caller, seedOrigin(caller));
     // The next delivery of each resource whose first one is held: they are locked in this order.
     const next = await client<{ id: string }[]>`
       select id from webhook_deliveries where sequence = 2 and target_id in ${client(held.map(({ targetId }) => targetId))}
@@ -254,7 +261,7 @@ describe("a claim", () => {
     await seedEvents(db, caller, [newTarget()]);
     await finish([await claimOne()], "retry");
     for (const status of ["disabled", "enabled"] as const) {
-      await updateEndpoint(db, endpoint.id, { status }, { versions: null }, caller, originOf(caller));
+      await updateEndpoint(db, endpoint.id, { status }, { versions: null }, caller, seedOrigin(caller));
     }
     await passTime();
     expect((await claimOne()).attemptCount).toBe(1);
@@ -316,7 +323,7 @@ describe("an endpoint that asked for order", () => {
     await seedEvents(db, caller, [target], 4);
     const [first] = await claimSome(db, { limit: 1 });
     const change = (ordered: boolean) =>
-      updateEndpoint(db, endpoint.id, { ordered }, { versions: null }, caller, originOf(caller));
+      updateEndpoint(db, endpoint.id, { ordered }, { versions: null }, caller, seedOrigin(caller));
     await change(true);
     expect(await claimSome(db)).toEqual([]);
     expect(await statuses()).toEqual({ pending: 1, "pending waits": 3 });
@@ -331,7 +338,7 @@ describe("an endpoint that asked for order", () => {
     const endpoint = await seedEndpoint(db, caller);
     await seedEvents(db, caller, [newTarget()], 2);
     const [first] = (await claimSome(db, { limit: 1 })) as [HeldDelivery];
-    await updateEndpoint(db, endpoint.id, { ordered: true }, { versions: null }, caller, originOf(caller));
+    await updateEndpoint(db, endpoint.id, { ordered: true }, { versions: null }, caller, seedOrigin(caller));
     const end = (holder: TestDb) =>
       holder.client`update webhook_deliveries set status = 'delivered', lease = null, leased_until = null, next_attempt_at = null
         where id = ${first.id}`;
@@ -348,7 +355,7 @@ describe("an endpoint that asked for order", () => {
     expect(await claimSome(db)).toEqual([]);
     await finish([first], "retry");
     expect(await statuses()).toEqual({ pending: 1, "pending waits": 3 });
-    await updateEndpoint(db, endpoint.id, { ordered: false }, { versions: null }, caller, originOf(caller));
+    await updateEndpoint(db, endpoint.id, { ordered: false }, { versions: null }, caller, seedOrigin(caller));
     expect((await claimSome(db)).map(({ sequence }) => sequence)).toEqual([2, 3, 4]);
   });
 });

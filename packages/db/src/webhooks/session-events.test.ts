@@ -6,8 +6,8 @@ import { PRICE, seedCaller, seedSession } from "@realtime-avatar/testing/credits
 import { mutate } from "@realtime-avatar/testing/credits/mutations";
 import { serviceDatabase } from "@realtime-avatar/testing/fixture";
 import { random } from "@realtime-avatar/testing/random-bytes";
-import { claimOf, operatorOrigin, seedTenant } from "@realtime-avatar/testing/seeds";
-import { eventsOf, seedEndpoint, typesOf } from "@realtime-avatar/testing/webhooks/events";
+import { newClaim, operatorOrigin, seedTenant } from "@realtime-avatar/testing/seeds";
+import { deliveredTypes, readEventTypes, seedEndpoint } from "@realtime-avatar/testing/webhooks/events";
 import { confirmRoom, failCall, openCall, releaseCall } from "../calls/calls.ts";
 import { endDueCalls, endLostCall, expireWorkers } from "../calls/reconcile.ts";
 import { openUsageSession, releaseSession, reportUsage, sweepSessions } from "../credits/usage-sessions.ts";
@@ -186,7 +186,7 @@ describe("the transitions of sessions", () => {
     const one = await world();
     const call = async () => seedCall(db, one.caller, await readyAvatar(db, one.caller));
     const id = await run({ ...one, call });
-    expect(await typesOf(db, one.tenantId, id)).toEqual(events);
+    expect(await deliveredTypes(db, one.tenantId, id)).toEqual(events);
   });
 
   test("a session, refused, stale, queued or replayed: no event", async () => {
@@ -210,15 +210,15 @@ describe("the transitions of sessions", () => {
       },
     });
     const first = session();
-    expect((await openUsageSession(db, first, caller, claimOf("a"))).kind).toBe("written");
-    expect((await openUsageSession(db, session(), caller, claimOf("a"))).kind).toBe("replayed");
+    expect((await openUsageSession(db, first, caller, newClaim("a"))).kind).toBe("written");
+    expect((await openUsageSession(db, session(), caller, newClaim("a"))).kind).toBe("replayed");
     expect((await openUsageSession(db, session(), { ...caller, version: 9 })).kind).toBe("stale");
     expect((await openUsageSession(db, session(100_000), caller)).kind).toBe("insufficient_credits");
     await client`delete from fleet.avatar_slots`;
     const call = callRequest(caller, await readyAvatar(db, caller));
     expect((await openCall(db, call, caller, null)).kind).toBe("queued");
     await reportUsage(db, first.id, use(0), { ...caller, version: 9 });
-    expect(await eventsOf(db, tenantId)).toEqual([`usage_session.opened ${first.id} 1`]);
+    expect(await readEventTypes(db, tenantId)).toEqual([`usage_session.opened ${first.id} 1`]);
   });
 });
 

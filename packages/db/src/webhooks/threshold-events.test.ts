@@ -9,7 +9,7 @@ import { ofOneDatabase } from "@realtime-avatar/testing/postgres/one-database";
 import { untilWaiting } from "@realtime-avatar/testing/postgres/waits";
 import { random } from "@realtime-avatar/testing/random-bytes";
 import { operatorOrigin, seedTenant } from "@realtime-avatar/testing/seeds";
-import { eventsOf, seedEndpoint, typesOf } from "@realtime-avatar/testing/webhooks/events";
+import { deliveredTypes, readEventTypes, seedEndpoint } from "@realtime-avatar/testing/webhooks/events";
 import { openUsageSessions } from "../../generated/functions.ts";
 import { findApiKey, revokeApiKey, updateApiKey } from "../api-keys/api-keys.ts";
 import { auditEvent } from "../audit/audit-events.ts";
@@ -58,7 +58,7 @@ const setThreshold = (
 
 describe("low credits", () => {
   const lowOf = async (tenantId: Caller["tenantId"]): Promise<number> =>
-    (await typesOf(db, tenantId, tenantId)).filter((type) => type === "credits.low").length;
+    (await deliveredTypes(db, tenantId, tenantId)).filter((type) => type === "credits.low").length;
 
   test("credits that fall below the threshold: one event, and another after they have risen", async () => {
     const one = await world(100);
@@ -100,7 +100,7 @@ describe("low credits", () => {
     await setThreshold(one, 50);
     await setThreshold(one, null);
     await open(one.caller, 90);
-    expect(await eventsOf(db, tenantId)).toEqual([
+    expect(await readEventTypes(db, tenantId)).toEqual([
       expect.stringMatching(/^api_key\.created /),
       `credits.limit_changed ${tenantId} 1`,
       `credits.low ${tenantId} 2`,
@@ -114,7 +114,7 @@ describe("low credits", () => {
     expect(await setThreshold({ tenantId: newId("ten", new Date(), random), caller: null }, 1)).toEqual({
       kind: "not_found",
     });
-    expect(await typesOf(db, tenantId, tenantId)).toEqual([]);
+    expect(await deliveredTypes(db, tenantId, tenantId)).toEqual([]);
   });
 
   ofOneDatabase(
@@ -158,19 +158,19 @@ describe("exhausted credits", () => {
     const { tenantId, caller } = await world(10);
     const kinds = await Promise.all(Array.from({ length: 20 }, () => ask(caller)));
     expect(new Set(kinds)).toEqual(new Set(["insufficient_credits"]));
-    expect(await typesOf(db, tenantId, tenantId)).toEqual(["credits.exhausted"]);
+    expect(await deliveredTypes(db, tenantId, tenantId)).toEqual(["credits.exhausted"]);
     await client`update credit_accounts set exhausted_at = now() - interval '59 minutes' where tenant_id = ${tenantId}`;
     await ask(caller);
-    expect(await typesOf(db, tenantId, tenantId)).toHaveLength(1);
+    expect(await deliveredTypes(db, tenantId, tenantId)).toHaveLength(1);
     await client`update credit_accounts set exhausted_at = now() - interval '60 minutes' where tenant_id = ${tenantId}`;
     await ask(caller);
-    expect(await typesOf(db, tenantId, tenantId)).toHaveLength(2);
+    expect(await deliveredTypes(db, tenantId, tenantId)).toHaveLength(2);
   });
 
   test("a session, refused by a cap: no event; without an endpoint: nothing is written", async () => {
     const capped = await world(10, { spendLimitCreditMicros: 1 });
     expect(await ask(capped.caller)).toBe("spend_limit_exceeded");
-    expect(await typesOf(db, capped.tenantId, capped.tenantId)).toEqual([]);
+    expect(await deliveredTypes(db, capped.tenantId, capped.tenantId)).toEqual([]);
     const one = await world(10);
     await client`update webhook_endpoints set events = '{avatar.*}' where id = ${one.endpoint}`;
     expect(await ask(one.caller)).toBe("insufficient_credits");
@@ -196,7 +196,7 @@ describe("exhausted credits", () => {
 
 describe("spend caps", () => {
   const reached = async ({ tenantId, caller }: { tenantId: Caller["tenantId"]; caller: Caller }): Promise<number> =>
-    (await typesOf(db, tenantId, caller.id)).filter((type) => type === "api_key.spend_limit_reached").length;
+    (await deliveredTypes(db, tenantId, caller.id)).filter((type) => type === "api_key.spend_limit_reached").length;
   /** Opens and ends a session that is charged `seconds`. */
   const spend = async (caller: Caller, seconds: number) => {
     const id = await open(caller, seconds);
@@ -300,7 +300,7 @@ describe("keys that expire", () => {
     await Promise.all([1, 2, 3].map(() => announceExpiringKeys(db, 100)));
   };
   const told = async (tenantId: Caller["tenantId"], id: string): Promise<number> =>
-    (await typesOf(db, tenantId, id)).filter((type) => type === "api_key.expiring").length;
+    (await deliveredTypes(db, tenantId, id)).filter((type) => type === "api_key.expiring").length;
   const move = (id: string, left: number) => client`update api_keys set expires_at = ${days(left)} where id = ${id}`;
 
   test("a key that expires: told seven days and one day before, once each, by three workers", async () => {
@@ -338,7 +338,7 @@ describe("keys that expire", () => {
     ];
     await announce();
     expect(await Promise.all(keys.map(({ id }) => told(tenantId, id)))).toEqual([0, 0, 0, 0, 0]);
-    expect(await eventsOf(db, other)).toEqual([]);
+    expect(await readEventTypes(db, other)).toEqual([]);
     // The first has one day left now.
     await move(keys[0]?.id ?? "", 0.9);
     await announce();

@@ -4,7 +4,7 @@ import { newId } from "../id.ts";
 import { validate } from "../schema.ts";
 import { type Grantor, OPERATOR } from "./grant.ts";
 import { CreateApiKey } from "./schemas.ts";
-import { issue, now, problemOf, random, request, tenantId } from "./testing.ts";
+import { catchProblem, issue, now, random, request, tenantId } from "./testing.ts";
 
 describe("issueApiKey", () => {
   test("a key, issued: an active record and its secret", () => {
@@ -33,7 +33,7 @@ describe("issueApiKey", () => {
 
   test("an expiry, not after the given time: refused, for the operator too", () => {
     for (const expiresAt of ["2026-11-20T12:00:00Z", "2026-11-20T11:59:59.999Z", "0000-01-01T00:00:00Z"]) {
-      const problem = problemOf(() => issue({ name: "x", expiresAt }, OPERATOR));
+      const problem = catchProblem(() => issue({ name: "x", expiresAt }, OPERATOR));
       expect(problem.code).toBe("validation_failed");
       expect(problem.extras.errors).toMatchObject([{ pointer: "#/expiresAt", code: "not_in_future" }]);
     }
@@ -49,7 +49,7 @@ describe("issueApiKey", () => {
       environment: "test",
       scopes: ["api_keys:write"],
     };
-    const problem = problemOf(() => issue({ name: "x", environment: "live" }, creator));
+    const problem = catchProblem(() => issue({ name: "x", environment: "live" }, creator));
     expect(problem.code).toBe("grant_exceeds_caller");
     expect(problem.extras.errors?.map(({ pointer }) => pointer)).toEqual(["#/scopes", "#/environment"]);
   });

@@ -6,7 +6,7 @@ import { type ApiKeyRecord, presentApiKey } from "./api-key.ts";
 import { attenuate, effectiveLimits, type Grantor, MAX_LINEAGE, OPERATOR, personGrantor } from "./grant.ts";
 import type { CreateApiKey } from "./schemas.ts";
 import { permits, SCOPES } from "./scope.ts";
-import { caller, issue, limit, limitsOf, NO_LIMITS, now, random, record, request, time } from "./testing.ts";
+import { caller, issue, limit, NO_LIMITS, now, random, record, request, testLimits, time } from "./testing.ts";
 
 const RUNS = process.env["LONG"] === "1" ? 20_000 : 1500;
 
@@ -62,7 +62,7 @@ describe("attenuate", () => {
           expect(expected).toEqual([]);
           const { environment = "test" } = requested;
           const scopes = [...new Set(requestedScopes)];
-          expect(result.grant).toEqual({ ...limitsOf(requested, from), environment, scopes });
+          expect(result.grant).toEqual({ ...testLimits(requested, from), environment, scopes });
         }
       }),
       { seed: 9, numRuns: RUNS },

@@ -81,13 +81,13 @@ export const OPERATOR: Grantor = {
 export const personGrantor = (environment: Environment): Grantor => ({ ...OPERATOR, environment, scopes: ["*"] });
 
 /** Parses the `expiresAt` of a validated request. */
-export const expiryOf = (text: string | null): Date | null => (text === null ? null : parseDateTime(text));
+export const parseExpiry = (text: string | null): Date | null => (text === null ? null : parseDateTime(text));
 
 /**
  * Compares `grant` with the permissions of `caller`: scopes, environment, spend cap, open sessions and expiry. Returns
  * one refusal for each field that exceeds the caller, with the values that are allowed; an empty list when none does.
  */
-export const refusalsOf = (caller: Grant, grant: Grant): FieldError[] => {
+export const findExcesses = (caller: Grant, grant: Grant): FieldError[] => {
   const refusals: FieldError[] = [];
   const refuse = (field: string, detail: string, allowed: unknown): void => {
     refusals.push({ pointer: `#/${field}`, code: "exceeds_caller", detail, allowed });
@@ -115,14 +115,14 @@ export const refusalsOf = (caller: Grant, grant: Grant): FieldError[] => {
 };
 
 /** The limits that a valid request asks for; those that it omits are those of `defaults`. */
-export const limitsOf = (
+export const requestedLimits = (
   { spendLimitCreditMicros, maxConcurrentSessions, expiresAt }: Pick<UpdateApiKey, keyof Limits>,
   defaults: Limits,
 ): Limits => ({
   spendLimitCreditMicros:
     spendLimitCreditMicros === undefined ? defaults.spendLimitCreditMicros : spendLimitCreditMicros,
   maxConcurrentSessions: maxConcurrentSessions === undefined ? defaults.maxConcurrentSessions : maxConcurrentSessions,
-  expiresAt: expiresAt === undefined ? defaults.expiresAt : expiryOf(expiresAt),
+  expiresAt: expiresAt === undefined ? defaults.expiresAt : parseExpiry(expiresAt),
 });
 
 /**
@@ -138,8 +138,8 @@ export const attenuate = (
   request: Omit<CreateApiKey, "name">,
 ): { grant: Grant } | { refusals: FieldError[] } => {
   const { environment = "test", scopes = DEFAULT_SCOPES } = request;
-  const grant: Grant = { environment, scopes: [...new Set(scopes)], ...limitsOf(request, caller) };
-  const refusals = refusalsOf(caller, grant);
+  const grant: Grant = { environment, scopes: [...new Set(scopes)], ...requestedLimits(request, caller) };
+  const refusals = findExcesses(caller, grant);
   if (caller.lineage.length >= MAX_LINEAGE) {
     const detail = `A key can have at most ${MAX_LINEAGE} ancestors, so the calling key cannot create keys.`;
     refusals.push({ pointer: "#", code: "lineage_too_deep", detail, allowed: null });
@@ -154,7 +154,7 @@ export const refuseGrant = (detail: string, refusals: readonly FieldError[]): vo
 
 /** Throws the problem `validation_failed` when `expiresAt` is not after `checkedAt`. */
 export const checkFuture = (expiresAt: string | null | undefined, checkedAt: Date): void => {
-  const expiry = expiryOf(expiresAt ?? null);
+  const expiry = parseExpiry(expiresAt ?? null);
   if (expiry && expiry.getTime() <= checkedAt.getTime()) {
     throw validationFailed([{ pointer: "#/expiresAt", code: "not_in_future", detail: "Must be in the future." }]);
   }

@@ -11,19 +11,19 @@ import {
   always,
   caller,
   cap,
+  catchProblem,
   covers,
   expiry,
   issue,
   limit,
-  limitsOf,
   lineages,
   NO_LIMITS,
   now,
-  problemOf,
   random,
   record,
   request,
   sessionLimit,
+  testLimits,
   time,
 } from "./testing.ts";
 import { updatedApiKey } from "./update.ts";
@@ -122,7 +122,7 @@ describe("the reach of a key", () => {
 
   const check = (isAllowed: boolean, visible: boolean, work: () => unknown): boolean => {
     if (isAllowed && visible) return Boolean(work());
-    const { code, extras } = problemOf(work);
+    const { code, extras } = catchProblem(work);
     expect(code).toBe(visible ? "grant_exceeds_caller" : "not_found");
     if (visible) expect(extras.errors?.length).toBeGreaterThan(0);
     return false;
@@ -151,10 +151,10 @@ describe("the reach of a key", () => {
       fc.property(pair, fc.option(patch, { freq: 4 }), ([from, key], drawn) => {
         const requested = drawn ?? asMuchAs(from);
         const scopes = [...new Set(requested.scopes ?? key.scopes)];
-        const expectedGrant: Grant = { ...limitsOf(requested, key), environment: key.environment, scopes };
+        const expectedGrant: Grant = { ...testLimits(requested, key), environment: key.environment, scopes };
         const isWider = !covers(key, expectedGrant);
         // For a limit that the request does not change, the effective limit counts.
-        const effectiveGrant = { ...expectedGrant, ...limitsOf(requested, effective(key)) };
+        const effectiveGrant = { ...expectedGrant, ...testLimits(requested, effective(key)) };
         const isAllowed = isWider ? descends(key, from) && covers(effective(from), effectiveGrant) : narrows(from, key);
         seen[isAllowed ? (isWider ? "widened" : "narrowed") : isWider ? "refusedWider" : "refusedNarrower"]++;
         check(isAllowed, isVisible(from, key), () => {
@@ -247,7 +247,7 @@ describe("the reach of a key", () => {
       () => rotatedApiKey(sibling.record, {}, attacker.record, random),
       change({ spendLimitCreditMicros: 5 }),
     ]) {
-      const { code, extras } = problemOf(work);
+      const { code, extras } = catchProblem(work);
       expect(code).toBe("grant_exceeds_caller");
       expect(extras.errors).toMatchObject([{ pointer: "#", code: "not_descendant", allowed: null }]);
     }
@@ -262,7 +262,7 @@ describe("the reach of a key", () => {
     const inheriting = { ...child, inheritedLimits: { ...NO_LIMITS, spendLimitCreditMicros: 1 } };
     expect(revocableApiKey(inheriting, narrowed, always)).toBe(inheriting);
     const narrowedChild = updatedApiKey(inheriting, { scopes: ["api_keys:write"] }, narrowed, changing);
-    expect(problemOf(() => rotatedApiKey(inheriting, {}, narrowed, random)).extras.errors).toMatchObject([
+    expect(catchProblem(() => rotatedApiKey(inheriting, {}, narrowed, random)).extras.errors).toMatchObject([
       { pointer: "#/scopes", code: "exceeds_caller", allowed: ["api_keys:write"] },
     ]);
     // The child has no cap; the cap of its parent applies.
@@ -280,7 +280,7 @@ describe("the reach of a key", () => {
 
   test("a key, with the maximum of ancestors: creates none, but manages its reach", () => {
     const deepest = record({ lineage: lineages[MAX_LINEAGE] ?? [] });
-    expect(problemOf(() => issue({ name: "x", scopes: ["*"] }, deepest)).code).toBe("grant_exceeds_caller");
+    expect(catchProblem(() => issue({ name: "x", scopes: ["*"] }, deepest)).code).toBe("grant_exceeds_caller");
     expect(revocableApiKey(record(), deepest, always).status).toBe("active");
   });
 
@@ -294,7 +294,7 @@ describe("the reach of a key", () => {
       () => revocableApiKey(parent, grandchild, always),
       () => revocableApiKey(child, grandchild, always),
     ]) {
-      const { code, extras } = problemOf(work);
+      const { code, extras } = catchProblem(work);
       expect(code).toBe("grant_exceeds_caller");
       expect(extras.errors).toMatchObject([{ pointer: "#", code: "is_ancestor", allowed: null }]);
     }

@@ -7,7 +7,7 @@ import type { FieldErrorCode } from "../field-error-codes.ts";
 import { type FieldError, notFound } from "../problem.ts";
 import { invalidTransition } from "../transitions.ts";
 import type { ApiKeyRecord } from "./api-key.ts";
-import { effectiveLimits, type Grant, type Grantor, limitsOf, refusalsOf, refuseGrant } from "./grant.ts";
+import { effectiveLimits, findExcesses, type Grant, type Grantor, refuseGrant, requestedLimits } from "./grant.ts";
 import type { UpdateApiKey } from "./schemas.ts";
 import { API_KEY_TRANSITIONS } from "./status.ts";
 
@@ -53,7 +53,7 @@ const effectiveGrant = <Key extends Grantor>(key: Key): Key => ({ ...key, ...eff
  */
 export const checkNarrowing = (caller: Grantor, target: ApiKeyRecord): void => {
   if (isDescendant(caller, target)) return;
-  const refusals = refusalsOf(caller, target);
+  const refusals = findExcesses(caller, target);
   if (caller.lineage.includes(target.id)) refusals.push(IS_ANCESTOR);
   refuseGrant(MANAGEMENT_REFUSED, refusals);
 };
@@ -65,11 +65,11 @@ export const checkNarrowing = (caller: Grantor, target: ApiKeyRecord): void => {
  */
 export const checkRotation = (caller: Grantor, target: ApiKeyRecord): void => {
   const lineage = isSelf(caller, target) ? [] : foreignRefusals(caller, target);
-  refuseGrant(MANAGEMENT_REFUSED, [...refusalsOf(effectiveGrant(caller), effectiveGrant(target)), ...lineage]);
+  refuseGrant(MANAGEMENT_REFUSED, [...findExcesses(effectiveGrant(caller), effectiveGrant(target)), ...lineage]);
 };
 
 /** Whether `after` exceeds `before` in any field. */
-export const isWider = (before: Grant, after: Grant): boolean => refusalsOf(before, after).length > 0;
+export const isWider = (before: Grant, after: Grant): boolean => findExcesses(before, after).length > 0;
 
 /**
  * Throws when `caller` may not widen `target`. It may widen only its descendants, up to its permissions. For a
@@ -81,8 +81,8 @@ export const checkWidening = (
   after: ApiKeyRecord,
   request: UpdateApiKey,
 ): void => {
-  const requested = { ...after, ...limitsOf(request, effectiveLimits(target)) };
-  const refusals = refusalsOf(effectiveGrant(caller), requested);
+  const requested = { ...after, ...requestedLimits(request, effectiveLimits(target)) };
+  const refusals = findExcesses(effectiveGrant(caller), requested);
   // A key that widens itself exceeds itself: the refusals of the fields are enough.
   if (!isSelf(caller, target) || refusals.length === 0) refusals.push(...foreignRefusals(caller, target));
   refuseGrant("The key would be able to do more than the calling key.", refusals);

@@ -3,11 +3,12 @@ import { newId } from "../id.ts";
 import type { ApiKeyRecord } from "./api-key.ts";
 import { type Grantor, OPERATOR } from "./grant.ts";
 import { revocableApiKey } from "./revoke.ts";
-import { always, never, now, problemOf, random, record } from "./testing.ts";
+import { always, catchProblem, never, now, random, record } from "./testing.ts";
 
 test("a revocation, wrong in several ways: existence before grant before version", () => {
   const narrow: Grantor = { ...OPERATOR, id: newId("key", now, random), scopes: ["avatars:read"] };
-  const code = (key: ApiKeyRecord | null, caller: Grantor) => problemOf(() => revocableApiKey(key, caller, never)).code;
+  const code = (key: ApiKeyRecord | null, caller: Grantor) =>
+    catchProblem(() => revocableApiKey(key, caller, never)).code;
   expect(code(null, narrow)).toBe("not_found");
   expect(code(record(), narrow)).toBe("grant_exceeds_caller");
   expect(code(record(), OPERATOR)).toBe("precondition_failed");

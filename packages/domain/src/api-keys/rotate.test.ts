@@ -3,7 +3,7 @@ import { newId } from "../id.ts";
 import type { ApiKeyRecord } from "./api-key.ts";
 import { type Grantor, OPERATOR } from "./grant.ts";
 import { rotatedApiKey } from "./rotate.ts";
-import { lineages, now, problemOf, random, record } from "./testing.ts";
+import { catchProblem, lineages, now, random, record } from "./testing.ts";
 
 describe("rotatedApiKey", () => {
   test("a rotated key, compared: only the credential differs", () => {
@@ -18,7 +18,7 @@ describe("rotatedApiKey", () => {
     const narrow: Grantor = { ...OPERATOR, id: newId("key", now, random), spendLimitCreditMicros: 1 };
     const own = record({ status: "revoked" });
     const code = (key: ApiKeyRecord | null, from: Grantor) =>
-      problemOf(() => rotatedApiKey(key, {}, from, random)).code;
+      catchProblem(() => rotatedApiKey(key, {}, from, random)).code;
     expect(code(null, narrow)).toBe("not_found");
     expect(code(own, own)).toBe("validation_failed");
     expect(code(own, narrow)).toBe("grant_exceeds_caller");
@@ -35,7 +35,7 @@ describe("rotatedApiKey", () => {
     const requested = overlapSeconds === undefined ? {} : { overlapSeconds };
     const work = () => rotatedApiKey(key, requested, key, random);
     if (refused === null) return expect(work().overlapSeconds).toBe(60);
-    expect(problemOf(work).extras.errors).toMatchObject([{ pointer: "#/overlapSeconds", code: refused }]);
+    expect(catchProblem(work).extras.errors).toMatchObject([{ pointer: "#/overlapSeconds", code: refused }]);
   });
 
   test("a rotation, by the older secret: the overlap is ignored", () => {
@@ -43,6 +43,6 @@ describe("rotatedApiKey", () => {
     const caller = { ...key, credentialKeyId: "0123456789ABCDEF" };
     expect(rotatedApiKey(key, {}, caller, random).record.version).toBe(2);
     const withNewest = { ...key, credentialKeyId: key.keyId };
-    expect(problemOf(() => rotatedApiKey(key, {}, withNewest, random)).code).toBe("validation_failed");
+    expect(catchProblem(() => rotatedApiKey(key, {}, withNewest, random)).code).toBe("validation_failed");
   });
 });

@@ -5,7 +5,7 @@ import { SessionLimit } from "../credits/session-limit.ts";
 import { ENVIRONMENTS } from "../environment.ts";
 import { ShownName } from "../lists/names.ts";
 import { searchFilters } from "../lists/search.ts";
-import { listOf, PAGE_LIMITS, Page, TOTAL_FIELD } from "../page.ts";
+import { defineList, PAGE_LIMITS, Page, TOTAL_FIELD } from "../page.ts";
 import { ClosedObject, Count, DateTime, Nullable, OneOf, Text } from "../schema.ts";
 import { MAX_NAME_LENGTH } from "../text.ts";
 import { SCOPES } from "./scope.ts";
@@ -150,5 +150,5 @@ const API_KEY_FILTERS = {
     Text({ minLength: 1, maxLength: 64, description: "Include only the descendants of the key with this id." }),
   ),
 };
-export const API_KEY_LIST = listOf("key", API_KEY_FILTERS, PAGE_LIMITS, { hasTotal: true });
+export const API_KEY_LIST = defineList("key", API_KEY_FILTERS, PAGE_LIMITS, { hasTotal: true });
 export const ApiKeyPage = Page(ApiKeyWithCreator, { head: TOTAL_FIELD });

@@ -17,7 +17,7 @@ export const tenantId = newId("ten", now, random);
 export const issue = (request: CreateApiKey, creator: Grantor, checkedAt = now) =>
   issueApiKey(request, creator, { tenantId, checkedAt, now, random });
 
-export const problemOf = (work: () => unknown): Problem => {
+export const catchProblem = (work: () => unknown): Problem => {
   try {
     work();
   } catch (error) {
@@ -65,7 +65,7 @@ export const request: fc.Arbitrary<CreateApiKey> = fc.record(
 export const NO_LIMITS = { spendLimitCreditMicros: null, maxConcurrentSessions: null, expiresAt: null };
 
 /** The limits of `requested`, and those of `other` that it leaves out. */
-export const limitsOf = ({ expiresAt, ...requested }: Partial<CreateApiKey>, other: Grant) => ({
+export const testLimits = ({ expiresAt, ...requested }: Partial<CreateApiKey>, other: Grant) => ({
   spendLimitCreditMicros: requested.spendLimitCreditMicros ?? null,
   maxConcurrentSessions: requested.maxConcurrentSessions ?? null,
   expiresAt: expiresAt == null ? null : new Date(expiresAt),

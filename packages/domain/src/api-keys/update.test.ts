@@ -6,7 +6,7 @@ import { type Grantor, OPERATOR } from "./grant.ts";
 import { revocableApiKey } from "./revoke.ts";
 import { rotatedApiKey } from "./rotate.ts";
 import { UpdateApiKey } from "./schemas.ts";
-import { always, never, now, problemOf, random, record } from "./testing.ts";
+import { always, catchProblem, never, now, random, record } from "./testing.ts";
 import { updatedApiKey } from "./update.ts";
 
 describe("updatedApiKey", () => {
@@ -33,7 +33,7 @@ describe("updatedApiKey", () => {
     const past = "2026-11-20T12:00:00Z";
     const narrow: Grantor = { ...OPERATOR, id: newId("key", now, random), spendLimitCreditMicros: 1 };
     const code = (key: ApiKeyRecord | null, requested: UpdateApiKey, from: Grantor, matches: () => boolean) =>
-      problemOf(() => updatedApiKey(key, requested, from, { checkedAt: now, matches })).code;
+      catchProblem(() => updatedApiKey(key, requested, from, { checkedAt: now, matches })).code;
     const revoked = record({ status: "revoked" });
     expect(code(null, { expiresAt: past }, narrow, never)).toBe("validation_failed");
     expect(code(null, { name: "x" }, narrow, never)).toBe("not_found");
@@ -45,7 +45,7 @@ describe("updatedApiKey", () => {
   test.each(["revoked", "expired"] as const)("a key, %s: cannot be changed or rotated", (status) => {
     const key = record({ status });
     for (const work of [() => update(key, { name: "x" }), () => rotatedApiKey(key, {}, OPERATOR, random)]) {
-      const { code, extras, detail } = problemOf(work);
+      const { code, extras, detail } = catchProblem(work);
       expect([code, extras]).toEqual(["invalid_transition", { currentStatus: status, allowedStatuses: [] }]);
       expect(detail).toBe(`Status is \`${status}\`; allowed transitions: none.`);
     }

@@ -1,7 +1,7 @@
 /** Changes of API keys. */
 import { checkVersion, type MatchesVersion } from "../transitions.ts";
 import { type ApiKeyRecord, presentApiKey } from "./api-key.ts";
-import { checkFuture, type Grantor, limitsOf } from "./grant.ts";
+import { checkFuture, type Grantor, requestedLimits } from "./grant.ts";
 import { checkActive, checkNarrowing, checkWidening, isWider, visibleApiKey } from "./reach.ts";
 import { UpdateApiKey } from "./schemas.ts";
 
@@ -24,7 +24,7 @@ export const updatedApiKey = (
     ...target,
     name,
     scopes: [...new Set(scopes)],
-    ...limitsOf(request, target),
+    ...requestedLimits(request, target),
     version: target.version + 1,
   };
   if (isWider(target, record)) checkWidening(caller, target, record, request);

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { ASSET_LIMITS } from "./limits.ts";
-import { contentTypeOf, MAGIC_BYTES } from "./magic.ts";
+import { detectContentType, MAGIC_BYTES } from "./magic.ts";
 
 /** Bytes of the parts: text is Latin-1. */
 const bytes = (...parts: (string | number[])[]): Uint8Array =>
@@ -57,7 +57,7 @@ describe("a recognized content type", () => {
     ["audio/flac", bytes("fLaC", [0])],
   ])("a file, of type %s: recognized", (contentType, file) => {
     const [kind = ""] = contentType.split("/");
-    expect(contentTypeOf(file)).toEqual({ kind, contentType } as never);
+    expect(detectContentType(file)).toEqual({ kind, contentType } as never);
   });
 
   test("the types, of the table: each has a test", () => {
@@ -108,26 +108,29 @@ test.each([
   ["MP3 with a reserved sample rate", bytes([0xff, 0xfb, 0x9c, 0])],
   ["a program", bytes([0x7f], "ELF")],
 ])("a file, %s: null", (_, file) => {
-  expect(contentTypeOf(file)).toBeNull();
+  expect(detectContentType(file)).toBeNull();
 });
 
 test("a polyglot, of two types: has the type of its first bytes", () => {
   const page = bytes("<script>alert(1)</script>");
-  expect(contentTypeOf(bytes([...jpeg], [...page]))).toEqual({ kind: "image", contentType: "image/jpeg" });
-  expect(contentTypeOf(bytes([...png], "PK\x03\x04", "%PDF-1.7"))).toEqual({ kind: "image", contentType: "image/png" });
+  expect(detectContentType(bytes([...jpeg], [...page]))).toEqual({ kind: "image", contentType: "image/jpeg" });
+  expect(detectContentType(bytes([...png], "PK\x03\x04", "%PDF-1.7"))).toEqual({
+    kind: "image",
+    contentType: "image/png",
+  });
 });
 
 test("a view, at an offset: read from there, no further than MAGIC_BYTES", () => {
   const all = bytes("xxxx", [...png], new Array<number>(4096).fill(0));
-  expect(contentTypeOf(all.subarray(4))?.contentType).toBe("image/png");
-  expect(contentTypeOf(ogg("OpusHead").subarray(0, MAGIC_BYTES))?.contentType).toBe("audio/ogg");
+  expect(detectContentType(all.subarray(4))?.contentType).toBe("image/png");
+  expect(detectContentType(ogg("OpusHead").subarray(0, MAGIC_BYTES))?.contentType).toBe("audio/ogg");
 });
 
 test("any bytes, random: no exception", () => {
   const prefixes = [png, jpeg, ftyp("isom", "mp41"), ebml("webm"), ogg("OpusHead"), bytes("RIFF"), bytes([0xff])];
   fc.assert(
     fc.property(fc.constantFrom(...prefixes), fc.nat(64), fc.uint8Array({ maxLength: 600 }), (prefix, cut, rest) => {
-      const magic = contentTypeOf(Uint8Array.from([...prefix.subarray(0, cut), ...rest]));
+      const magic = detectContentType(Uint8Array.from([...prefix.subarray(0, cut), ...rest]));
       expect(magic === null || magic.contentType.startsWith(`${magic.kind}/`)).toBe(true);
     }),
     { numRuns: 2000, seed: 1 },

@@ -8,7 +8,7 @@
  */
 import { ASSET_LIMITS, type AssetKind, type ContentType } from "./limits.ts";
 
-/** How many bytes `contentTypeOf` looks at. */
+/** How many bytes `detectContentType` looks at. */
 export const MAGIC_BYTES = 512;
 
 export type Magic = { [Kind in AssetKind]: { kind: Kind; contentType: ContentType<Kind> } }[AssetKind];
@@ -61,7 +61,7 @@ const firstBox = (bytes: Uint8Array): { name: string; at: number } | null => {
 };
 
 /** The brands of the `ftyp` box of a file: the major brand first. Empty without such a box. */
-export const brandsOf = (bytes: Uint8Array): string[] => {
+export const readBrands = (bytes: Uint8Array): string[] => {
   const box = firstBox(bytes);
   if (box?.name !== "ftyp") return [];
   const { at } = box;
@@ -80,7 +80,7 @@ const QUICKTIME: Magic = { kind: "video", contentType: "video/quicktime" };
 
 /** The major brand decides where it is known; otherwise one that the file is compatible with. */
 const isobmffType = (bytes: Uint8Array): Magic | null => {
-  const brands = brandsOf(bytes);
+  const brands = readBrands(bytes);
   const [major = ""] = brands;
   if (brands.some((brand) => IMAGE_BRANDS.test(brand))) return null;
   if (major === QUICKTIME_BRAND) return QUICKTIME;
@@ -104,7 +104,7 @@ const vintAt = (bytes: Uint8Array, offset: number): { value: number; length: num
 const DOC_TYPE_ID = [0x42, 0x82];
 
 /** The DocType of the EBML header that a file begins with: `webm`, `matroska`; `null` without one. */
-export const docTypeOf = (bytes: Uint8Array): string | null => {
+export const readDocType = (bytes: Uint8Array): string | null => {
   if (!hasBytes(bytes, 0, [0x1a, 0x45, 0xdf, 0xa3])) return null;
   const header = vintAt(bytes, 4);
   if (!header) return null;
@@ -156,13 +156,13 @@ const audioType = (bytes: Uint8Array): ContentType<"audio"> | null => {
  * The kind and the content type of a file, from its first `MAGIC_BYTES` bytes, or from the whole file when it is shorter.
  * `null` for a type that is not accepted.
  */
-export const contentTypeOf = (firstBytes: Uint8Array): Magic | null => {
+export const detectContentType = (firstBytes: Uint8Array): Magic | null => {
   const bytes = firstBytes.subarray(0, MAGIC_BYTES);
   const image = imageType(bytes);
   if (image) return { kind: "image", contentType: image };
   const video = isobmffType(bytes);
   if (video) return video;
-  if (docTypeOf(bytes) === "webm") return { kind: "video", contentType: "video/webm" };
+  if (readDocType(bytes) === "webm") return { kind: "video", contentType: "video/webm" };
   const audio = audioType(bytes);
   return audio && { kind: "audio", contentType: audio };
 };

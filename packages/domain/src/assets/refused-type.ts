@@ -1,6 +1,6 @@
 /** The text about a file whose type is not accepted: its type, by its first bytes, and how to make it usable. */
 import { ASSET_LIMITS, type AssetKind, type ContentType } from "./limits.ts";
-import { brandsOf, contentTypeOf, docTypeOf, hasBytes, MAGIC_BYTES, textAt } from "./magic.ts";
+import { detectContentType, hasBytes, MAGIC_BYTES, readBrands, readDocType, textAt } from "./magic.ts";
 
 /** The types as people call them. */
 export const TYPE_NAMES: Record<ContentType, string> = {
@@ -19,7 +19,7 @@ export const TYPE_NAMES: Record<ContentType, string> = {
 };
 
 /** `JPEG, PNG or WebP` */
-export const typesOf = (kind: AssetKind): string => {
+export const acceptedTypesText = (kind: AssetKind): string => {
   const names = ASSET_LIMITS[kind].contentTypes.map((type) => TYPE_NAMES[type]);
   return `${names.slice(0, -1).join(", ")} or ${names.at(-1)}`;
 };
@@ -34,7 +34,7 @@ const other = (name: string, remedy = ""): Refused => ({ name, kind: null, remed
 
 /** A file in the container of MP4 and HEIC; null for another container or an unknown brand. */
 const isobmff = (bytes: Uint8Array): Refused | null => {
-  const brands = brandsOf(bytes);
+  const brands = readBrands(bytes);
   const has = (pattern: RegExp): boolean => brands.some((brand) => pattern.test(brand));
   if (has(/^(hei[cxms]|hev[cxms])$/)) return image("a HEIC photo");
   if (has(/^avi[fos]$/)) return image("an AVIF image");
@@ -98,7 +98,7 @@ const ofText = (text: string): Refused => {
 
 /** The name of a refused file's type; null when unknown. */
 const identify = (bytes: Uint8Array): Refused | null => {
-  const accepted = contentTypeOf(bytes);
+  const accepted = detectContentType(bytes);
   if (accepted !== null) {
     const name = TYPE_NAMES[accepted.contentType];
     const article = /^(A|M[4P])/.test(name) ? "an" : "a";
@@ -106,7 +106,7 @@ const identify = (bytes: Uint8Array): Refused | null => {
   }
   const known = isobmff(bytes);
   if (known !== null) return known;
-  if (docTypeOf(bytes) === "matroska") return video("a Matroska video (MKV)");
+  if (readDocType(bytes) === "matroska") return video("a Matroska video (MKV)");
   const start = textAt(bytes, 0, MAGIC_BYTES);
   const signature = SIGNATURES.find(([signature]) => beginsAs(start, signature));
   if (signature !== undefined) return signature[1];
@@ -117,8 +117,8 @@ const identify = (bytes: Uint8Array): Refused | null => {
 
 const acceptedOf = (kinds: readonly AssetKind[]): string => {
   const [only, ...others] = kinds;
-  if (only !== undefined && others.length === 0) return typesOf(only);
-  return kinds.map((kind) => `${kind} (${typesOf(kind)})`).join(", ");
+  if (only !== undefined && others.length === 0) return acceptedTypesText(only);
+  return kinds.map((kind) => `${kind} (${acceptedTypesText(kind)})`).join(", ");
 };
 
 /**

@@ -1,7 +1,7 @@
 /** The request and response schemas of assets. */
 import { type Static, type TUnsafe, Type } from "@sinclair/typebox";
 import { ENVIRONMENTS } from "../environment.ts";
-import { listOf, Page } from "../page.ts";
+import { defineList, Page } from "../page.ts";
 import { ClosedObject, Count, DateTime, JsonObject, Nullable, OneOf, Text } from "../schema.ts";
 import { MAX_URL_LENGTH } from "../text.ts";
 import { ASSET_ERROR_CODES, type AssetErrorCode } from "./errors.ts";
@@ -129,7 +129,7 @@ export const AssetWithUpload = ClosedObject({ ...asset, upload: Upload });
 export type AssetWithUpload = Static<typeof AssetWithUpload>;
 
 /** `GET /api/v1/assets` */
-export const ASSET_LIST = listOf("ast", {
+export const ASSET_LIST = defineList("ast", {
   kind: Type.Optional(fields.kind),
   status: Type.Optional(OneOf(ASSET_STATUSES)),
 });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { seededBytes } from "@realtime-avatar/testing/random-bytes";
-import { problemOf } from "../api-keys/testing.ts";
+import { catchProblem } from "../api-keys/testing.ts";
 import { newId } from "../id.ts";
 import { validate } from "../schema.ts";
 import { type AvatarRecord, avatarText, newAvatar, preparedAgain, presentAvatar, unchangedAvatar } from "./avatar.ts";
@@ -114,14 +114,14 @@ describe("a request to prepare an avatar", () => {
       code,
       detail: said,
       extras,
-    } = problemOf(() => preparedAgain(avatarIn(status, { sourceAssetId: null }), later));
+    } = catchProblem(() => preparedAgain(avatarIn(status, { sourceAssetId: null }), later));
     expect([code, said, extras]).toEqual(["invalid_transition", detail, { currentStatus: status, allowedStatuses }]);
   });
 
   test.each(["draft", "failed", "ready", "disabled"] as const)(
     "a request, for one that is %s without a source: refused",
     (status) => {
-      const { code, detail } = problemOf(() => preparedAgain(avatarIn(status, { sourceAssetId: null }), later));
+      const { code, detail } = catchProblem(() => preparedAgain(avatarIn(status, { sourceAssetId: null }), later));
       expect([code, detail]).toEqual(["invalid_transition", "The avatar has no source. Set `sourceAssetId`."]);
       expect(preparedAgain(avatarIn(status, { sourceAssetId: null, pendingSourceAssetId: "x" }), later)).toBeDefined();
     },
@@ -130,11 +130,11 @@ describe("a request to prepare an avatar", () => {
 
 test("a change, not executed: the problem says why", () => {
   const always = () => true;
-  const sources = problemOf(() => unchangedAvatar(avatarIn("preprocessing"), { sourceAssetId: null }, always));
+  const sources = catchProblem(() => unchangedAvatar(avatarIn("preprocessing"), { sourceAssetId: null }, always));
   expect(sources.detail).toStartWith("An avatar that is being prepared needs its source.");
-  const statuses = problemOf(() => unchangedAvatar(avatarIn("preprocessing"), { status: "disabled" }, always));
+  const statuses = catchProblem(() => unchangedAvatar(avatarIn("preprocessing"), { status: "disabled" }, always));
   expect(statuses.detail).toBe("Status is `preprocessing`; allowed transitions: `deleted`.");
-  const stale = problemOf(() => unchangedAvatar(avatarIn("preprocessing"), { sourceAssetId: null }, () => false));
+  const stale = catchProblem(() => unchangedAvatar(avatarIn("preprocessing"), { sourceAssetId: null }, () => false));
   expect(stale.code).toBe("precondition_failed");
   const deleted = avatarIn("deleted");
   expect(unchangedAvatar(deleted, { status: "deleted" }, always)).toBe(deleted);

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { validate } from "../schema.ts";
-import { CHECK_CODES, Check, limitOf, MAX_CHECKS, REQUIREMENTS, type Requirement, verdictOf } from "./checks.ts";
+import { CHECK_CODES, Check, decidingBound, MAX_CHECKS, REQUIREMENTS, type Requirement, toVerdict } from "./checks.ts";
 import { SOURCE_KINDS } from "./source-kind.ts";
 
 const requirement = (bounds: Partial<Requirement>): Requirement => ({
@@ -25,7 +25,10 @@ test.each([
   [{ required: [1, 1] }, 2, "fail", 1],
   [{}, 7, "pass", null],
 ] as const)("a value, bounds %j, measured %d: %s", (bounds, measured, verdict, limit) => {
-  expect([verdictOf(requirement(bounds), measured), limitOf(requirement(bounds), measured)]).toEqual([verdict, limit]);
+  expect([toVerdict(requirement(bounds), measured), decidingBound(requirement(bounds), measured)]).toEqual([
+    verdict,
+    limit,
+  ]);
 });
 
 test("the checks, of each kind of source: listed once, few enough for a response", () => {

@@ -182,13 +182,13 @@ const isWithin = (value: number, [min, max]: Range): boolean =>
   (min === null || value >= min) && (max === null || value <= max);
 
 /** The verdict of a measured value by the table. */
-export const verdictOf = ({ required, recommended }: Requirement, measured: number): Verdict => {
+export const toVerdict = ({ required, recommended }: Requirement, measured: number): Verdict => {
   if (required !== null && !isWithin(measured, required)) return "fail";
   return recommended === null || isWithin(measured, recommended) ? "pass" : "warn";
 };
 
 /** The bound that decided: the one that `measured` violates, or else the nearest that it keeps; null without bounds. */
-export const limitOf = ({ required, recommended }: Requirement, measured: number): number | null => {
+export const decidingBound = ({ required, recommended }: Requirement, measured: number): number | null => {
   const range = required !== null && !isWithin(measured, required) ? required : (recommended ?? required);
   if (range === null) return null;
   const [min, max] = range;

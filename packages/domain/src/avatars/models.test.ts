@@ -1,10 +1,10 @@
 import { expect, test } from "bun:test";
 import { validate } from "../schema.ts";
 import { REQUIREMENTS } from "./checks.ts";
-import { LIVE_MODEL_ID, ModelPage, modelsOf } from "./models.ts";
+import { LIVE_MODEL_ID, listModels, ModelPage } from "./models.ts";
 
 test("the models, with another default: the default first, each once", () => {
-  const flags = (id: string) => modelsOf(id).map((model) => [model.id, model.isDefault]);
+  const flags = (id: string) => listModels(id).map((model) => [model.id, model.isDefault]);
   expect(flags("mine")).toEqual([
     ["mine", true],
     [LIVE_MODEL_ID, false],
@@ -13,7 +13,7 @@ test("the models, with another default: the default first, each once", () => {
 });
 
 test("the requirements, of each model: every check with its bounds", () => {
-  const data = modelsOf("mine");
+  const data = listModels("mine");
   expect(validate(ModelPage, { data, nextCursor: null })).toEqual([]);
   for (const { requirements } of data) {
     for (const kind of ["image", "video"] as const) {

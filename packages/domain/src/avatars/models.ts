@@ -46,7 +46,7 @@ const present = ({ code, description, unit, required, recommended }: Requirement
 });
 
 /** The models of a service whose default is `defaultModelId`, the default first. A model that is not listed has its requirements. */
-export const modelsOf = (defaultModelId: string): Model[] =>
+export const listModels = (defaultModelId: string): Model[] =>
   [...new Set([defaultModelId, LIVE_MODEL_ID])].map((id) => ({
     id,
     isDefault: id === defaultModelId,

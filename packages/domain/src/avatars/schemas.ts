@@ -2,7 +2,7 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { ENVIRONMENTS } from "../environment.ts";
 import { searchFilters } from "../lists/search.ts";
-import { listOf, PAGE_LIMITS, Page, TOTAL_FIELD } from "../page.ts";
+import { defineList, PAGE_LIMITS, Page, TOTAL_FIELD } from "../page.ts";
 import { ClosedObject, Count, DateTime, JsonObject, Nullable, OneOf, Text } from "../schema.ts";
 import { MAX_DISPLAY_NAME_LENGTH, MAX_URL_LENGTH } from "../text.ts";
 import { VoiceId } from "../voices/schemas.ts";
@@ -109,7 +109,7 @@ const AVATAR_FILTERS = {
   sourceKind: Type.Optional(fields.sourceKind),
   ...searchFilters(MAX_DISPLAY_NAME_LENGTH),
 };
-export const AVATAR_LIST = listOf("ava", AVATAR_FILTERS, PAGE_LIMITS, { hasTotal: true });
+export const AVATAR_LIST = defineList("ava", AVATAR_FILTERS, PAGE_LIMITS, { hasTotal: true });
 /**
  * The most avatars in the response to `GET /api/v1/avatars` without parameters, which the published SDK sends: it reads no
  * `nextCursor`. 1 MiB is about 1,600 avatars with empty settings and metadata.

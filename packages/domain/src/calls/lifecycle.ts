@@ -73,7 +73,7 @@ export const avatarAttributes = (mode: CallMode, state: AgentState = "listening"
 });
 
 /** Why a call has ended that a program released. */
-export const endReasonOf = (reason: ReleaseReason | undefined): EndReason => {
+export const toEndReason = (reason: ReleaseReason | undefined): EndReason => {
   if (reason === "idle_timeout") return "idle";
   return reason === "disconnected" ? "disconnected" : "user_ended";
 };

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { validate } from "../schema.ts";
 import { withoutUnknownFields } from "./known-fields.ts";
-import { endReasonOf } from "./lifecycle.ts";
+import { toEndReason } from "./lifecycle.ts";
 import { INPUT_FIELDS, RELEASE_REASONS } from "./schemas.ts";
 import {
   AssignedCall,
@@ -108,7 +108,7 @@ test("the id of a worker: nothing that changes a path", () => {
 });
 
 test("the reason of a release, for the person: each has one", () => {
-  expect(RELEASE_REASONS.map(endReasonOf)).toEqual([
+  expect(RELEASE_REASONS.map(toEndReason)).toEqual([
     "user_ended",
     "disconnected",
     "user_ended",
@@ -116,5 +116,5 @@ test("the reason of a release, for the person: each has one", () => {
     "user_ended",
     "idle",
   ]);
-  expect(endReasonOf(undefined)).toBe("user_ended");
+  expect(toEndReason(undefined)).toBe("user_ended");
 });

@@ -16,7 +16,7 @@ export type Account = {
 };
 
 /** The balance of an account. */
-export const balanceOf = (account: Account, { tenantId, environment }: Owner): CreditBalance => {
+export const toBalance = (account: Account, { tenantId, environment }: Owner): CreditBalance => {
   const { granted, forfeited, settled, reserved, lowThreshold, updatedAt } = account;
   const balanceCreditMicros = granted - forfeited - settled;
   return {
@@ -34,4 +34,4 @@ export const balanceOf = (account: Account, { tenantId, environment }: Owner): C
 
 /** The balance of a tenant without an account: it was never granted anything. An older replica creates such tenants. */
 export const emptyBalance = (owner: Owner, updatedAt: Date): CreditBalance =>
-  balanceOf({ granted: 0, forfeited: 0, settled: 0, reserved: 0, lowThreshold: null, updatedAt }, owner);
+  toBalance({ granted: 0, forfeited: 0, settled: 0, reserved: 0, lowThreshold: null, updatedAt }, owner);

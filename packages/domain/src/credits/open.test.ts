@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { seededBytes } from "@realtime-avatar/testing/random-bytes";
 import { validate } from "../schema.ts";
-import { plannedSession, presentOpened, refusalOf, requiredCreditMicros } from "./open.ts";
+import { plannedSession, presentOpened, refuseHold, requiredCreditMicros } from "./open.ts";
 import { OpenedSession } from "./schemas.ts";
 
 const random = seededBytes("open");
@@ -30,7 +30,7 @@ describe("a planned session", () => {
     const enough = 10_000_000;
     const NONE = { self: null, ancestor: null, tenant: null };
     const refusal = (own: number | null, ancestors: number | null, account: number) => {
-      const problem = refusalOf(planned, { own, ancestors, account, reachedLimits: NONE });
+      const problem = refuseHold(planned, { own, ancestors, account, reachedLimits: NONE });
       return problem && [problem.code, problem.extras.limitedBy, problem.extras.requiredCreditMicros];
     };
     expect(refusal(null, null, enough)).toBeNull();

@@ -98,8 +98,8 @@ export type SessionLimitedBy = (typeof SESSION_LIMITED_BY)[number];
 /** A limit of open sessions that refuses a session, and whose it is. */
 export type ReachedLimit = { limitedBy: SessionLimitedBy; limit: number };
 
-/** The limit that is reached, ancestors first as in `refusalOf`; null when none is. */
-export const reachedLimitOf = ({ reachedLimits }: Headroom): ReachedLimit | null => {
+/** The limit that is reached, ancestors first as in `refuseHold`; null when none is. */
+export const findReachedLimit = ({ reachedLimits }: Headroom): ReachedLimit | null => {
   for (const limitedBy of ["ancestor", "self", "tenant"] as const) {
     const limit = reachedLimits[limitedBy];
     if (limit !== null) return { limitedBy, limit };
@@ -111,7 +111,7 @@ export const reachedLimitOf = ({ reachedLimits }: Headroom): ReachedLimit | null
  * The problem of a session that cannot fit by the look-up of its caller; null when it may. It keeps refusals cheap, and admits
  * nothing: `admit_sessions.sql` decides, under the locks. A spend cap is checked before the balance.
  */
-export const refusalOf = (planned: Hold, { own, ancestors, account }: Headroom): Problem | null => {
+export const refuseHold = (planned: Hold, { own, ancestors, account }: Headroom): Problem | null => {
   const required = requiredCreditMicros(planned);
   // Ancestors first, as the write does: the keys of a lineage are checked in the order of their ids.
   if (ancestors !== null && ancestors < required) return spendLimitExceeded(planned, "ancestor");

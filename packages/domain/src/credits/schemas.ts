@@ -3,7 +3,7 @@ import { type Static, Type } from "@sinclair/typebox";
 import { MAX_CALL_SECONDS } from "../calls/limits.ts";
 import { ENVIRONMENTS } from "../environment.ts";
 import { ShownName } from "../lists/names.ts";
-import { listOf, PAGE_LIMITS, Page, TOTAL_FIELD } from "../page.ts";
+import { defineList, PAGE_LIMITS, Page, TOTAL_FIELD } from "../page.ts";
 import { ClosedObject, Count, DateTime, Metadata, Nullable, OneOf, Text } from "../schema.ts";
 import { ENTRY_KINDS } from "./entry.ts";
 import { SessionLimit } from "./session-limit.ts";
@@ -122,7 +122,7 @@ const head = {
 const MAX_SESSIONS_OF_PAGE = 200;
 
 /** `GET /api/v1/usage/sessions`: sessions that were created in a time window. */
-export const USAGE_SESSION_LIST = listOf(
+export const USAGE_SESSION_LIST = defineList(
   "ses",
   {
     ...optionalWindow,
@@ -141,7 +141,7 @@ export const USAGE_SESSION_LIST = listOf(
  * The filters of the operator: also by the environment, and by `open`, which is each status of a session that has not
  * ended.
  */
-export const OPERATOR_SESSION_LIST = listOf("ses", {
+export const OPERATOR_SESSION_LIST = defineList("ses", {
   ...USAGE_SESSION_LIST.filters.properties,
   environment: Type.Optional(OneOf(ENVIRONMENTS)),
   status: Type.Optional(OneOf(["open", ...SESSION_STATUSES])),
@@ -175,7 +175,7 @@ export type UsageSum = Static<typeof UsageSum>;
 export const MAX_SESSIONS_OF_SUMMARY = 5000;
 
 /** `GET /api/v1/usage/summary`: sums over sessions that were created in a time window. */
-export const USAGE_SUMMARY = listOf(
+export const USAGE_SUMMARY = defineList(
   "ses",
   {
     ...optionalWindow,
@@ -286,7 +286,7 @@ export const ChangeLowThreshold = ClosedObject({
 });
 
 /** `GET /api/v1/credits/entries` */
-export const CREDIT_ENTRY_LIST = listOf(
+export const CREDIT_ENTRY_LIST = defineList(
   "ent",
   {
     kind: Type.Optional(OneOf(ENTRY_KINDS)),

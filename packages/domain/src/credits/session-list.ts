@@ -3,7 +3,7 @@ import type { SessionId } from "../id.ts";
 import { invalidCursor, readPage } from "../page.ts";
 import { type SessionKind, type SummaryGroup, USAGE_SESSION_LIST, USAGE_SUMMARY } from "./schemas.ts";
 import type { SessionStatus } from "./status.ts";
-import { normalizeWindow, type Window, windowOf } from "./window.ts";
+import { normalizeWindow, parseWindow, type Window } from "./window.ts";
 
 /** A request for a page of sessions that were created in a window. */
 export type SessionPageRequest = {
@@ -30,7 +30,7 @@ const isOfPage = "Must be the `nextCursor` of a page of this list.";
 export const readSessionPage = (parameters: object, now: Date): SessionPageRequest => {
   const { filters, before, limit } = readPage(USAGE_SESSION_LIST, normalizeWindow({ ...parameters }));
   if (before !== null && (filters.from === undefined || filters.to === undefined)) throw invalidCursor(isOfPage);
-  return { filters: { ...filters, ...windowOf(normalizeWindow(filters), now) }, before, limit };
+  return { filters: { ...filters, ...parseWindow(normalizeWindow(filters), now) }, before, limit };
 };
 
 /** Reads the query parameters of the sums, which are valid for `USAGE_SUMMARY.query`. Throws as `readSessionPage`. */
@@ -40,5 +40,5 @@ export const readSummaryPage = (parameters: object, now: Date): SummaryPageReque
   if (before !== null && (groupBy === undefined || from === undefined || to === undefined)) {
     throw invalidCursor(isOfPage);
   }
-  return { filters: { ...windowOf(normalizeWindow(filters), now), groupBy: groupBy ?? "apiKey" }, before };
+  return { filters: { ...parseWindow(normalizeWindow(filters), now), groupBy: groupBy ?? "apiKey" }, before };
 };

@@ -1,12 +1,12 @@
 import { describe, expect, test } from "bun:test";
 import type { Problem } from "../problem.ts";
 import { readSessionPage, readSummaryPage } from "./session-list.ts";
-import { normalizeWindow, refuseEmptyWindow, windowOf } from "./window.ts";
+import { normalizeWindow, parseWindow, refuseEmptyWindow } from "./window.ts";
 
 const now = new Date("2026-11-20T12:00:00.123Z");
 const codeOf = (request: { from?: string; to?: string }): string | undefined => {
   try {
-    windowOf(request, now);
+    parseWindow(request, now);
   } catch (error) {
     return (error as Problem).extras.errors?.[0]?.code;
   }
@@ -15,12 +15,12 @@ const codeOf = (request: { from?: string; to?: string }): string | undefined => 
 
 describe("the window of a list", () => {
   test("a window, by default: 30 days to the end of the present second", () => {
-    expect(windowOf({}, now)).toEqual({ from: "2026-10-21T12:00:01.000Z", to: "2026-11-20T12:00:01.000Z" });
-    expect(windowOf({ to: "2026-03-01T00:00:00.000Z" }, now).from).toBe("2026-01-30T00:00:00.000Z");
-    expect(windowOf({ from: "2026-11-20T12:00:00.999Z" }, now).to).toBe("2026-11-20T12:00:01.000Z");
-    expect(windowOf({ to: "0000-01-02T00:00:00.000Z" }, now).from).toBe("0000-01-01T00:00:00.000Z");
+    expect(parseWindow({}, now)).toEqual({ from: "2026-10-21T12:00:01.000Z", to: "2026-11-20T12:00:01.000Z" });
+    expect(parseWindow({ to: "2026-03-01T00:00:00.000Z" }, now).from).toBe("2026-01-30T00:00:00.000Z");
+    expect(parseWindow({ from: "2026-11-20T12:00:00.999Z" }, now).to).toBe("2026-11-20T12:00:01.000Z");
+    expect(parseWindow({ to: "0000-01-02T00:00:00.000Z" }, now).from).toBe("0000-01-01T00:00:00.000Z");
     const onTheSecond = new Date("2026-11-20T12:00:00.000Z");
-    expect(windowOf({}, onTheSecond).to).toBe("2026-11-20T12:00:01.000Z");
+    expect(parseWindow({}, onTheSecond).to).toBe("2026-11-20T12:00:01.000Z");
   });
 
   test("a window, its length: from a millisecond to 90 days", () => {

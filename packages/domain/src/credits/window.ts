@@ -44,7 +44,7 @@ export const refuseEmptyWindow = ({ from, to }: { from?: string; to?: string }):
  * The window that a request asks for: `to` is the end of the present second when it is omitted, and `from` is 30 days before `to`. Throws the
  * problem `validation_failed` when the window is empty or longer than 90 days.
  */
-export const windowOf = (request: { from?: string; to?: string }, now: Date): Window => {
+export const parseWindow = (request: { from?: string; to?: string }, now: Date): Window => {
   const to = request.to === undefined ? endOfSecond(now) : new Date(request.to);
   // No moment before the year 0 has a text in RFC 3339.
   const earliest = Math.max(to.getTime() - DEFAULT_WINDOW_DAYS * DAY_MS, EARLIEST);

@@ -16,7 +16,7 @@ export const MAX_FILE_ROWS = 100_000;
 export const MAX_FILE_BYTES = 64 * 1024 * 1024;
 
 /** The query parameters of a list as a file: those of its pages, with more rows and without a total. */
-export const fileQueryOf = <Prefix extends IdPrefix, Filters extends TProperties>({
+export const fileQuery = <Prefix extends IdPrefix, Filters extends TProperties>({
   query,
 }: List<Prefix, Filters>): TObject => {
   const { total: _, ...properties } = query.properties;

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import { randomBytes } from "node:crypto";
 import {
-  expiryOf,
-  isStateOf,
+  attemptExpiry,
+  hasState,
   newOidcAttempt,
   OIDC_ATTEMPT_MS,
   openOidcAttempt,
@@ -63,10 +63,10 @@ test("two attempts, created: different random texts", () => {
 
 test("an attempt, spent: by its id, until it expires", () => {
   const { nonce, expiresAt } = spentAttempt(attempt);
-  expect([nonce.length, expiresAt]).toEqual([16, expiryOf(attempt)]);
+  expect([nonce.length, expiresAt]).toEqual([16, attemptExpiry(attempt)]);
 });
 
 test("a response, its state: belongs only to the attempt with it", () => {
-  expect(isStateOf(attempt, attempt.state)).toBe(true);
-  for (const text of ["", "x", `${attempt.state}x`, attempt.nonce]) expect(isStateOf(attempt, text)).toBe(false);
+  expect(hasState(attempt, attempt.state)).toBe(true);
+  for (const text of ["", "x", `${attempt.state}x`, attempt.nonce]) expect(hasState(attempt, text)).toBe(false);
 });

@@ -88,16 +88,17 @@ export const openOidcAttempt = (text: string, secret: Secret, now: Date): OidcAt
   } catch {
     return null;
   }
-  return expiryOf(attempt).getTime() > now.getTime() ? attempt : null;
+  return attemptExpiry(attempt).getTime() > now.getTime() ? attempt : null;
 };
 
 /** When an attempt expires. */
-export const expiryOf = ({ startedAt }: Pick<OidcAttempt, "startedAt">): Date => new Date(startedAt + OIDC_ATTEMPT_MS);
+export const attemptExpiry = ({ startedAt }: Pick<OidcAttempt, "startedAt">): Date =>
+  new Date(startedAt + OIDC_ATTEMPT_MS);
 
 /** The attempt as it is spent. See `Challenge`. */
 export const spentAttempt = (attempt: OidcAttempt): { nonce: Uint8Array; expiresAt: Date } => ({
   nonce: Buffer.from(attempt.id, "base64url"),
-  expiresAt: expiryOf(attempt),
+  expiresAt: attemptExpiry(attempt),
 });
 
 /** Whether two values are the same. Compares in constant time. */
@@ -105,9 +106,9 @@ const isSame = (expected: Uint8Array, actual: Uint8Array): boolean =>
   expected.length === actual.length && timingSafeEqual(expected, actual);
 
 /** Whether a response belongs to the attempt, by its state. */
-export const isStateOf = ({ state }: OidcAttempt, text: string): boolean =>
+export const hasState = ({ state }: OidcAttempt, text: string): boolean =>
   isSame(Buffer.from(state), Buffer.from(text));
 
 /** Whether an attempt began for the session whose token has this digest. */
-export const isSessionOf = ({ digest }: OidcSession, stored: Uint8Array): boolean =>
+export const isForSession = ({ digest }: OidcSession, stored: Uint8Array): boolean =>
   isSame(stored, Buffer.from(digest, "base64url"));

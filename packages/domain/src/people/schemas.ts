@@ -1,7 +1,7 @@
 /** The request and response schemas of people: users, invitations, passkeys and their sessions. */
 
 import { type Static, Type } from "@sinclair/typebox";
-import { listOf, Page } from "../page.ts";
+import { defineList, Page } from "../page.ts";
 import { ClosedObject, Count, DateTime, Email, JsonObject, Name, Nullable, OneOf, Text } from "../schema.ts";
 import { MAX_NAME_LENGTH } from "../text.ts";
 import { RETURN_PATHS } from "./oidc-pages.ts";
@@ -47,7 +47,7 @@ export type User = Static<typeof User>;
 export const UpdateUser = ClosedObject({ name: Type.Optional(name), role: Type.Optional(role) }, { minProperties: 1 });
 export type UpdateUser = Static<typeof UpdateUser>;
 
-export const USER_LIST = listOf("usr", {});
+export const USER_LIST = defineList("usr", {});
 export const UserPage = Page(User);
 
 const TenantName = ClosedObject({ id: Id, name: Text({ minLength: 1, maxLength: MAX_NAME_LENGTH }) });
@@ -71,7 +71,7 @@ export const UserSession = ClosedObject({
 });
 export type UserSession = Static<typeof UserSession>;
 
-export const USER_SESSION_LIST = listOf("uss", {});
+export const USER_SESSION_LIST = defineList("uss", {});
 export const UserSessionPage = Page(UserSession);
 
 export const CurrentSession = ClosedObject({
@@ -154,7 +154,7 @@ export const InvitationWithUrl = ClosedObject({
 });
 export type InvitationWithUrl = Static<typeof InvitationWithUrl>;
 
-export const INVITATION_LIST = listOf("inv", {});
+export const INVITATION_LIST = defineList("inv", {});
 export const InvitationPage = Page(Invitation);
 
 export const PasskeyInvitation = ClosedObject({
@@ -182,7 +182,7 @@ export type CreatePasskey = Static<typeof CreatePasskey>;
 export const UpdatePasskey = ClosedObject({ name });
 export type UpdatePasskey = Static<typeof UpdatePasskey>;
 
-export const PASSKEY_LIST = listOf("psk", {});
+export const PASSKEY_LIST = defineList("psk", {});
 export const PasskeyPage = Page(Passkey);
 
 export const BeginOidcSignIn = ClosedObject({ tenantId: Id });
@@ -224,5 +224,5 @@ export const Identity = ClosedObject({
 });
 export type Identity = Static<typeof Identity>;
 
-export const IDENTITY_LIST = listOf("idn", {});
+export const IDENTITY_LIST = defineList("idn", {});
 export const IdentityPage = Page(Identity);

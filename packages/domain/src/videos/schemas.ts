@@ -2,7 +2,7 @@
 import { type Static, type TUnsafe, Type } from "@sinclair/typebox";
 import { CreateAvatar } from "../avatars/schemas.ts";
 import { ENVIRONMENTS } from "../environment.ts";
-import { listOf, Page } from "../page.ts";
+import { defineList, Page } from "../page.ts";
 import { ClosedObject, Count, DateTime, JsonObject, Nullable, OneOf, Text } from "../schema.ts";
 import { MAX_URL_LENGTH } from "../text.ts";
 import { VIDEO_ERROR_CODES, type VideoErrorCode } from "./errors.ts";
@@ -115,7 +115,7 @@ export type NewVideo = Static<typeof NewVideo>;
 export type DecidedFields = Omit<Video, keyof NewVideo>;
 
 /** `GET /api/v1/videos` */
-export const VIDEO_LIST = listOf("vid", {
+export const VIDEO_LIST = defineList("vid", {
   status: Type.Optional(OneOf(VIDEO_STATUSES)),
   avatarId: Type.Optional(id("Include only videos of this avatar.")),
 });

@@ -5,7 +5,7 @@ import {
   presentWebhookEndpointWithSecret,
   rotatedEndpoint,
 } from "./endpoint.ts";
-import { meaningOf, objectOf, selectsEvent, WEBHOOK_EVENT_TYPES, WEBHOOK_OBJECTS } from "./events.ts";
+import { describeEvent, eventObject, selectsEvent, WEBHOOK_EVENT_TYPES, WEBHOOK_OBJECTS } from "./events.ts";
 import { WEBHOOK_EVENTS } from "./schemas.ts";
 
 const now = new Date("2026-11-20T12:00:00.000Z");
@@ -59,8 +59,8 @@ test.each([
 
 test("each type of event: has a kind, a schema and a meaning", () => {
   for (const type of WEBHOOK_EVENT_TYPES) {
-    expect(WEBHOOK_OBJECTS).toContain(objectOf(type));
-    expect(WEBHOOK_EVENTS[objectOf(type)].properties.type["enum"]).toContain(type);
-    expect(meaningOf(type)).toMatch(/^[A-Z].+\.$/);
+    expect(WEBHOOK_OBJECTS).toContain(eventObject(type));
+    expect(WEBHOOK_EVENTS[eventObject(type)].properties.type["enum"]).toContain(type);
+    expect(describeEvent(type)).toMatch(/^[A-Z].+\.$/);
   }
 });

@@ -28,7 +28,7 @@ export type WebhookEndpointRecord = Omit<
 };
 
 /** Each type and group once, in the order of the request; null: all. */
-export const selectionOf = (events: WebhookEventSelection | null | undefined): WebhookEventSelection | null =>
+export const normalizeSelection = (events: WebhookEventSelection | null | undefined): WebhookEventSelection | null =>
   events ? [...new Set(events)] : null;
 
 /** A new endpoint from `request`, a valid `CreateWebhookEndpoint`. `secret`: sealed. */
@@ -41,7 +41,7 @@ export const newWebhookEndpoint = (
   environment: context.environment,
   url: request.url,
   description: request.description ?? null,
-  events: selectionOf(request.events),
+  events: normalizeSelection(request.events),
   ordered: request.ordered ?? false,
   status: "enabled",
   disabledReason: null,

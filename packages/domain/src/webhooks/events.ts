@@ -58,17 +58,17 @@ export type WebhookEventGroup = `${WebhookObject}.*`;
 
 export const WEBHOOK_OBJECTS = Object.keys(EVENTS_OF) as WebhookObject[];
 /** The types of the events of one kind of resource. */
-export const typesOf = (kind: WebhookObject): WebhookEventType[] =>
+export const eventTypes = (kind: WebhookObject): WebhookEventType[] =>
   Object.keys(EVENTS_OF[kind]).map((event) => `${kind}.${event}` as WebhookEventType);
-export const WEBHOOK_EVENT_TYPES = WEBHOOK_OBJECTS.flatMap(typesOf);
+export const WEBHOOK_EVENT_TYPES = WEBHOOK_OBJECTS.flatMap(eventTypes);
 export const WEBHOOK_EVENT_GROUPS = WEBHOOK_OBJECTS.map((kind): WebhookEventGroup => `${kind}.*`);
 
 /** The kind of the resource that an event of `type` is about. */
-export const objectOf = (type: WebhookEventType): WebhookObject => type.split(".")[0] as WebhookObject;
+export const eventObject = (type: WebhookEventType): WebhookObject => type.split(".")[0] as WebhookObject;
 
 /** When an event of `type` is sent. */
-export const meaningOf = (type: WebhookEventType): string => {
-  const kind = objectOf(type);
+export const describeEvent = (type: WebhookEventType): string => {
+  const kind = eventObject(type);
   return (EVENTS_OF[kind] as Record<string, string>)[type.slice(kind.length + 1)] as string;
 };
 
@@ -76,4 +76,4 @@ export const meaningOf = (type: WebhookEventType): string => {
 export const selectsEvent = (
   events: readonly (WebhookEventType | WebhookEventGroup)[] | null,
   type: WebhookEventType,
-): boolean => events === null || events.includes(type) || events.includes(`${objectOf(type)}.*`);
+): boolean => events === null || events.includes(type) || events.includes(`${eventObject(type)}.*`);

@@ -6,11 +6,11 @@ import { Avatar } from "../avatars/schemas.ts";
 import { CreditBalance, UsageSession } from "../credits/schemas.ts";
 import { ENVIRONMENTS } from "../environment.ts";
 import { ShownName } from "../lists/names.ts";
-import { listOf, PAGE_LIMITS, Page, TOTAL_FIELD } from "../page.ts";
+import { defineList, PAGE_LIMITS, Page, TOTAL_FIELD } from "../page.ts";
 import { ClosedObject, Count, DateTime, Nullable, OneOf, Text } from "../schema.ts";
 import { MAX_DESCRIPTION_LENGTH, MAX_URL_LENGTH } from "../text.ts";
 import { Video } from "../videos/schemas.ts";
-import { typesOf, WEBHOOK_EVENT_GROUPS, WEBHOOK_EVENT_TYPES, type WebhookObject } from "./events.ts";
+import { eventTypes, WEBHOOK_EVENT_GROUPS, WEBHOOK_EVENT_TYPES, type WebhookObject } from "./events.ts";
 
 /** Endpoints of a tenant in one environment. */
 export const MAX_ENDPOINTS = 16;
@@ -115,7 +115,7 @@ export const WebhookEndpointWithSecret = ClosedObject({
 });
 export type WebhookEndpointWithSecret = Static<typeof WebhookEndpointWithSecret>;
 
-export const WEBHOOK_ENDPOINT_LIST = listOf("whe", {});
+export const WEBHOOK_ENDPOINT_LIST = defineList("whe", {});
 export const WebhookEndpointPage = Page(WebhookEndpoint);
 
 /** `canceled`: its endpoint was disabled, deleted or changed before it was sent. `failed`: no attempt is left. */
@@ -176,7 +176,7 @@ export const WebhookDelivery = ClosedObject({
 });
 export type WebhookDelivery = Static<typeof WebhookDelivery>;
 
-export const WEBHOOK_DELIVERY_LIST = listOf(
+export const WEBHOOK_DELIVERY_LIST = defineList(
   "whd",
   {
     endpointId: Type.Optional(id),
@@ -214,7 +214,7 @@ const eventOf = <Resource extends TSchema>(object: WebhookObject, resource: Reso
       ...id,
       description: "Id of the event: the same for each endpoint and attempt, and the `webhook-id`.",
     } as typeof id,
-    type: OneOf(typesOf(object)),
+    type: OneOf(eventTypes(object)),
     timestamp: DateTime({ description: "When it happened." }),
     data: ClosedObject({
       id: { ...id, description: "Id of the resource." } as typeof id,

@@ -17,7 +17,7 @@ export const VALID_TO = new Date("2060-01-01T00:00:00Z");
 export type KeyKind = "P-256" | "P-384" | "P-521" | "Ed25519" | "RSA" | "RSA-1024";
 
 /** Keys of a kind. Those of RSA take a second. */
-export const keysOf = (kind: KeyKind): { publicKey: KeyObject; privateKey: KeyObject } => {
+export const createKeyPair = (kind: KeyKind): { publicKey: KeyObject; privateKey: KeyObject } => {
   if (kind === "Ed25519") return generateKeyPairSync("ed25519");
   if (kind === "RSA" || kind === "RSA-1024") {
     return generateKeyPairSync("rsa", { modulusLength: kind === "RSA" ? 2048 : 1024 });
@@ -29,7 +29,7 @@ export type Authority = { issuer: Issuer; certificate: string };
 
 /** An authority, its certificate issued by `parent` or by itself. */
 export const createAuthority = (commonName = "Authority of tests", parent?: Authority): Authority => {
-  const { publicKey, privateKey } = keysOf("P-256");
+  const { publicKey, privateKey } = createKeyPair("P-256");
   const name = { organization: "Tests", commonName };
   const issuer = parent?.issuer ?? { name, privateKey };
   const certificate = issueCertificate({
@@ -59,7 +59,7 @@ export const createSignerFiles = (
   options: SignerOptions = {},
 ): { certificate: string; key: string } => {
   const { kind = "P-256", purposes = [C2PA_CLAIM_SIGNING, EMAIL_PROTECTION], without = null } = options;
-  const { publicKey, privateKey } = keysOf(kind);
+  const { publicKey, privateKey } = createKeyPair(kind);
   const extensions = options.isAuthority
     ? authorityExtensions(publicKey, issuer)
     : signerExtensions(publicKey, issuer, purposes);

@@ -2,7 +2,7 @@
 import { constants, createPrivateKey, type KeyObject, sign, X509Certificate } from "node:crypto";
 import { readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { codeOf, createFolder, writeOnce } from "@realtime-avatar/storage/disk/files";
+import { createFolder, errorCode, writeOnce } from "@realtime-avatar/storage/disk/files";
 import { ConfigError, readVariable, refuse, type Variables } from "../config.ts";
 import type { Logger } from "../log.ts";
 import {
@@ -67,7 +67,7 @@ const readSetting = async (setting: string, path: string): Promise<string> => {
     // The start must not wait for a pipe.
     if (found.isFile() && found.size <= MAX_FILE_BYTES) return await readFile(path, "utf8");
   } catch (error) {
-    throw invalid(setting, `the path of a file that this user can read (${codeOf(error) ?? "unknown"})`);
+    throw invalid(setting, `the path of a file that this user can read (${errorCode(error) ?? "unknown"})`);
   }
   throw invalid(setting, `the path of a file of at most ${MAX_FILE_BYTES} bytes`);
 };
@@ -178,7 +178,7 @@ const openSelfSigned = async (dataDirectory: string, log: Pick<Logger, "warn">, 
     await createFolder(dataDirectory, 0o777);
     return await writeOnce(dataDirectory, join(dataDirectory, SELF_SIGNED_FILE), createSelfSigned(now));
   } catch (error) {
-    if (!NOT_WRITABLE.includes(codeOf(error))) throw error;
+    if (!NOT_WRITABLE.includes(errorCode(error))) throw error;
     log.warn(
       "DATA_DIR cannot be written: each start signs videos with another self-signed certificate. Set C2PA_CERTIFICATE",
     );

@@ -3,7 +3,7 @@ import { appendFile, chmod, mkdir, readdir, readFile, rm, stat, truncate, utimes
 import { join } from "node:path";
 import { fileFolder } from "@realtime-avatar/testing/fixture";
 import { bun, startProcess } from "@realtime-avatar/testing/processes";
-import { bytesOf, LOOPED, md5Of, streamOf } from "../bytes-testing.ts";
+import { LOOPED, md5Base64, pseudoRandomBytes, streamChunks } from "../bytes-testing.ts";
 import { openStorage } from "../open.ts";
 import { Secret } from "../secret.ts";
 import type { ServedUrls, Storage } from "../storage.ts";
@@ -26,7 +26,7 @@ const servedOf = (storage: Storage): ServedUrls => {
   return storage.served;
 };
 const put = (storage: Storage, key: string, bytes: Uint8Array, contentType = "image/png"): Promise<void> =>
-  storage.put(key, { stream: streamOf([bytes]), sizeBytes: bytes.byteLength }, contentType);
+  storage.put(key, { stream: streamChunks([bytes]), sizeBytes: bytes.byteLength }, contentType);
 const read = async (storage: Storage, key: string): Promise<Uint8Array | null> => {
   const found = await storage.open(key);
   return found && new Uint8Array(await new Response(found.stream).arrayBuffer());
@@ -48,7 +48,7 @@ describe("the folder of files", () => {
     const umask = process.umask(0);
     const storage = await openAt(directory);
     await storage.put("path/one", { path: source }, "image/png");
-    await put(storage, "stream/one", bytesOf(0, 1));
+    await put(storage, "stream/one", pseudoRandomBytes(0, 1));
     await storage.copy("path/one", "copy/one");
     process.umask(umask);
     for await (const name of new Bun.Glob("**/*").scan({
@@ -66,15 +66,15 @@ describe("the folder of files", () => {
 
   test("a file, stored: named after its key, in the folder of its hash", async () => {
     const directory = newDirectory();
-    await put(await openAt(directory), "ast_1/original", bytesOf(0, 1));
+    await put(await openAt(directory), "ast_1/original", pseudoRandomBytes(0, 1));
     const folder = new Bun.CryptoHasher("sha256").update("ast_1/original").digest("hex").slice(0, 2);
     expect(await onlyFile(directory)).toBe(join(directory, "objects", folder, "ast_1.original"));
   });
 
   test("the folder, opened again: has all its files", async () => {
     const directory = newDirectory();
-    await put(await openAt(directory), "again/one", bytesOf(1, 100));
-    expect(await read(await openAt(directory), "again/one")).toEqual(bytesOf(1, 100));
+    await put(await openAt(directory), "again/one", pseudoRandomBytes(1, 100));
+    expect(await read(await openAt(directory), "again/one")).toEqual(pseudoRandomBytes(1, 100));
   });
 
   test("foreign files, in the folder: not listed", async () => {
@@ -82,7 +82,7 @@ describe("the folder of files", () => {
     const storage = await openAt(directory);
     for (const name of [".nfs0001", ".DS_Store", "a b", "a..b", "a.", "lost+found"])
       await writeFile(join(directory, "objects/00", name), "");
-    await put(storage, "listed", bytesOf(0, 1));
+    await put(storage, "listed", pseudoRandomBytes(0, 1));
     expect((await Array.fromAsync(storage.list(""))).map(({ key }) => key)).toEqual(["listed"]);
   });
 
@@ -92,7 +92,7 @@ describe("the folder of files", () => {
     await rm(directory, { recursive: true });
     await writeFile(directory, "");
     const works = [
-      () => put(storage, "some/key", bytesOf(0, 1)),
+      () => put(storage, "some/key", pseudoRandomBytes(0, 1)),
       () => storage.stat("some/key"),
       () => storage.delete("some/key"),
       () => Array.fromAsync(storage.list("some")),
@@ -119,12 +119,12 @@ describe("a stored file changed from outside", () => {
   ])("a stored file, %s: reported as damaged, and can be overwritten", async (_, change) => {
     const directory = newDirectory();
     const storage = await openAt(directory);
-    await put(storage, "damaged/one", bytesOf(0, 1000));
+    await put(storage, "damaged/one", pseudoRandomBytes(0, 1000));
     await change(await onlyFile(directory));
     await expect(storage.open("damaged/one")).rejects.toMatchObject({ reason: "damaged" });
     await expect(storage.stat("damaged/one")).rejects.toMatchObject({ reason: "damaged" });
-    await put(storage, "damaged/one", bytesOf(1, 10));
-    expect(await read(storage, "damaged/one")).toEqual(bytesOf(1, 10));
+    await put(storage, "damaged/one", pseudoRandomBytes(1, 10));
+    expect(await read(storage, "damaged/one")).toEqual(pseudoRandomBytes(1, 10));
   });
 });
 
@@ -132,11 +132,12 @@ describe("a failed write", () => {
   test.each<[string, (storage: Storage) => Promise<unknown>]>([
     [
       "a stream that is too long",
-      (storage) => storage.put("k", { stream: streamOf([bytesOf(0, 9)]), sizeBytes: 8 }, "a/b"),
+      (storage) => storage.put("k", { stream: streamChunks([pseudoRandomBytes(0, 9)]), sizeBytes: 8 }, "a/b"),
     ],
     [
       "a stream that fails",
-      (storage) => storage.put("k", { stream: streamOf([bytesOf(0, 9)], new Error("gone")), sizeBytes: 20 }, "a/b"),
+      (storage) =>
+        storage.put("k", { stream: streamChunks([pseudoRandomBytes(0, 9)], new Error("gone")), sizeBytes: 20 }, "a/b"),
     ],
     ["a source that is not there", (storage) => storage.put("k", { path: join(root, "none") }, "a/b")],
     ["a source that is a folder", (storage) => storage.put("k", { path: root }, "a/b")],
@@ -144,8 +145,14 @@ describe("a failed write", () => {
     [
       "an upload of other bytes",
       (storage) => {
-        const upload = { key: "k", contentType: "a/b", sizeBytes: 9, md5: md5Of(bytesOf(1, 9)), expiresAt: new Date() };
-        return servedOf(storage).receive(upload, streamOf([bytesOf(0, 9)]));
+        const upload = {
+          key: "k",
+          contentType: "a/b",
+          sizeBytes: 9,
+          md5: md5Base64(pseudoRandomBytes(1, 9)),
+          expiresAt: new Date(),
+        };
+        return servedOf(storage).receive(upload, streamChunks([pseudoRandomBytes(0, 9)]));
       },
     ],
   ])("a failed write, %s: no temporary file left", async (_, work) => {
@@ -159,7 +166,7 @@ describe("a failed write", () => {
   test("a write, its stream too long: the stream is canceled", async () => {
     let isCancelled = false;
     const stream = new ReadableStream<Uint8Array>({
-      pull: (controller) => controller.enqueue(bytesOf(0, 1000)),
+      pull: (controller) => controller.enqueue(pseudoRandomBytes(0, 1000)),
       cancel: () => {
         isCancelled = true;
       },
@@ -174,7 +181,7 @@ describe("a process killed while it writes", () => {
   test("a write, its process killed midway: nothing under the key, a temporary file that is swept", async () => {
     const directory = newDirectory();
     const storage = await openAt(directory);
-    await put(storage, "old/one", bytesOf(9, 30));
+    await put(storage, "old/one", pseudoRandomBytes(9, 30));
     for (const key of ["new/one", "old/one"]) {
       const child = startProcess(bun(PROGRAM, "stall", directory, key));
       await child.waitFor(/stalled/);
@@ -182,7 +189,7 @@ describe("a process killed while it writes", () => {
       await child.exited;
     }
     expect(await read(storage, "new/one")).toBeNull();
-    expect(await read(storage, "old/one")).toEqual(bytesOf(9, 30));
+    expect(await read(storage, "old/one")).toEqual(pseudoRandomBytes(9, 30));
     expect((await Array.fromAsync(storage.list(""))).map(({ key }) => key)).toEqual(["old/one"]);
     const [first = "", ...others] = await temporaryFiles(directory);
     expect(others).toHaveLength(1);
@@ -205,7 +212,9 @@ describe("a process killed while it writes", () => {
       const found = await storage.stat("looped");
       const [, seed, size] = LOOPED.find(([contentType]) => contentType === found?.contentType) ?? ["", 0, 0];
       expect(found?.sizeBytes).toBe(size);
-      expect(md5Of((await read(storage, "looped")) ?? new Uint8Array())).toBe(md5Of(bytesOf(seed, size)));
+      expect(md5Base64((await read(storage, "looped")) ?? new Uint8Array())).toBe(
+        md5Base64(pseudoRandomBytes(seed, size)),
+      );
     }
   });
 });
@@ -213,7 +222,7 @@ describe("a process killed while it writes", () => {
 describe("the streams", () => {
   test.skipIf(process.platform !== "linux")("streams, dropped or canceled: their files are closed", async () => {
     const storage = await openAt(newDirectory());
-    await put(storage, "dropped", bytesOf(0, 1_000_000));
+    await put(storage, "dropped", pseudoRandomBytes(0, 1_000_000));
     const openFiles = async (): Promise<number> => (await readdir("/proc/self/fd")).length;
     const before = await openFiles();
     const openSome = async (): Promise<void> => {
@@ -244,15 +253,15 @@ describe("what a call opens", () => {
     const failure = async (work: Promise<unknown>): Promise<unknown> =>
       work.catch(({ reason }: { reason: string }) => reason);
     const callAll = async (): Promise<unknown[]> => {
-      await put(storage, "one", bytesOf(0, 1000));
+      await put(storage, "one", pseudoRandomBytes(0, 1000));
       await storage.put("two", { path: source }, "image/png");
       await storage.copy("one", "three");
       await storage.stat("one");
       await storage.stat("none");
-      expect(await read(storage, "one")).toEqual(bytesOf(0, 1000));
+      expect(await read(storage, "one")).toEqual(pseudoRandomBytes(0, 1000));
       const outcomes = [
         await failure(storage.open("one", { start: 1000, end: 1000 })),
-        await failure(storage.put("four", { stream: streamOf([bytesOf(0, 9)]), sizeBytes: 8 }, "a/b")),
+        await failure(storage.put("four", { stream: streamChunks([pseudoRandomBytes(0, 9)]), sizeBytes: 8 }, "a/b")),
         await failure(storage.put("four", { path: root }, "a/b")),
       ];
       await storage.delete("two");

@@ -4,8 +4,8 @@ import { existsSync, statSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileFolder } from "@realtime-avatar/testing/fixture";
-import { canSeeSyncs, syncsOf } from "@realtime-avatar/testing/storage/syncs";
-import { bytesOf, md5Of, streamOf } from "../bytes-testing.ts";
+import { canSeeSyncs, recordSyncs } from "@realtime-avatar/testing/storage/syncs";
+import { md5Base64, pseudoRandomBytes, streamChunks } from "../bytes-testing.ts";
 import { openStorage } from "../open.ts";
 import type { Storage } from "../storage.ts";
 import { createFolder, writeOnce } from "./files.ts";
@@ -13,7 +13,7 @@ import { TRAILER_BYTES } from "./trailer.ts";
 
 const root = await fileFolder();
 const source = join(root, "source");
-await writeFile(source, bytesOf(1, 1000));
+await writeFile(source, pseudoRandomBytes(1, 1000));
 let stores = 0;
 const openStore = () => {
   const directory = join(root, "stores", String(stores++), "assets");
@@ -25,7 +25,7 @@ const within = (folder: string, path: string): string => path.replace(`${folder}
 
 const folderOf = (key: string): string => new Bun.CryptoHasher("sha256").update(key).digest("hex").slice(0, 2);
 const put = (storage: Storage, key: string) =>
-  storage.put(key, { stream: streamOf([bytesOf(1, 1000)]), sizeBytes: 1000 }, "image/png");
+  storage.put(key, { stream: streamChunks([pseudoRandomBytes(1, 1000)]), sizeBytes: 1000 }, "image/png");
 
 test.skipIf(!canSeeSyncs).each<[string, (storage: Storage) => Promise<unknown>]>([
   ["a stream", (storage) => put(storage, "new/one")],
@@ -34,9 +34,15 @@ test.skipIf(!canSeeSyncs).each<[string, (storage: Storage) => Promise<unknown>]>
   [
     "a signed upload",
     async (storage) => {
-      const bytes = bytesOf(1, 1000);
-      const upload = { key: "new/one", contentType: "a/b", sizeBytes: 1000, md5: md5Of(bytes), expiresAt: new Date() };
-      await storage.served?.receive(upload, streamOf([bytes]));
+      const bytes = pseudoRandomBytes(1, 1000);
+      const upload = {
+        key: "new/one",
+        contentType: "a/b",
+        sizeBytes: 1000,
+        md5: md5Base64(bytes),
+        expiresAt: new Date(),
+      };
+      await storage.served?.receive(upload, streamChunks([bytes]));
     },
   ],
 ])("%s, stored: its content is durable before it has its name, and then its name", async (_, store) => {
@@ -45,7 +51,7 @@ test.skipIf(!canSeeSyncs).each<[string, (storage: Storage) => Promise<unknown>]>
   await put(storage, "old/one");
   const folder = folderOf("new/one");
   const file = join(directory, "objects", folder, "new.one");
-  const syncs = await syncsOf(
+  const syncs = await recordSyncs(
     () => store(storage),
     () => (existsSync(file) ? statSync(file).size : null),
   );
@@ -60,7 +66,7 @@ test.skipIf(!canSeeSyncs)("a file, deleted: its absence is durable", async () =>
   const storage = await opening;
   await put(storage, "old/one");
   const file = join(directory, "objects", folderOf("old/one"), "old.one");
-  const syncs = await syncsOf(
+  const syncs = await recordSyncs(
     () => storage.delete("old/one"),
     () => existsSync(file),
   );
@@ -69,7 +75,7 @@ test.skipIf(!canSeeSyncs)("a file, deleted: its absence is durable", async () =>
 
 test.skipIf(!canSeeSyncs)("a new store: the names of its folders are durable, up to one that was there", async () => {
   let [directory, storage]: [string, Promise<Storage> | null] = ["", null];
-  const syncs = await syncsOf(
+  const syncs = await recordSyncs(
     async () => {
       ({ directory, storage } = openStore());
       await storage;
@@ -89,7 +95,7 @@ test.skipIf(!canSeeSyncs)(
   "a file that is written once: its content is durable before it has its name, and then its name",
   async () => {
     const path = join(root, "secret");
-    const syncs = await syncsOf(
+    const syncs = await recordSyncs(
       () => writeOnce(root, path, "text"),
       () => existsSync(path),
     );
@@ -101,7 +107,7 @@ test.skipIf(!canSeeSyncs)(
 );
 
 test.skipIf(!canSeeSyncs)("folders that are created: the name of each is durable", async () => {
-  const syncs = await syncsOf(
+  const syncs = await recordSyncs(
     () => createFolder(join(root, "a/b/c"), 0o700),
     () => existsSync(join(root, "a/b/c")),
   );
@@ -109,7 +115,7 @@ test.skipIf(!canSeeSyncs)("folders that are created: the name of each is durable
     ["a/b", "a", ""].map((name) => [join(root, name).replace(/\/$/, ""), true]),
   );
   expect(
-    await syncsOf(
+    await recordSyncs(
       () => createFolder(join(root, "a/b"), 0o700),
       () => true,
     ),

@@ -6,7 +6,7 @@ import { dirname, join, resolve } from "node:path";
 import { StorageError } from "../storage.ts";
 
 /** The error code of a failed system call, such as `ENOENT`; null for another error. */
-export const codeOf = (error: unknown): string | null =>
+export const errorCode = (error: unknown): string | null =>
   error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : null;
 
 /** `EDQUOT` is a full quota of a user; `EFBIG` a file that is longer than the file system allows. */
@@ -23,7 +23,7 @@ export class SourceFailure extends Error {
 /** The error that callers of the store see. Messages of the system contain paths, so only its code is kept. */
 export const diskError = (error: unknown): unknown => {
   if (error instanceof SourceFailure) return error.cause;
-  const code = codeOf(error);
+  const code = errorCode(error);
   if (code === null) return error;
   if (FULL.includes(code)) return new StorageError("full", "The disk has no room for the file.");
   return new StorageError("unavailable", `The disk failed (${code}).`);
@@ -32,7 +32,7 @@ export const diskError = (error: unknown): unknown => {
 /** Null instead of an error when there is no such file. */
 export const unlessMissing = <Value>(work: Promise<Value>): Promise<Value | null> =>
   work.catch((error: unknown) => {
-    if (codeOf(error) === "ENOENT") return null;
+    if (errorCode(error) === "ENOENT") return null;
     throw error;
   });
 
@@ -56,7 +56,7 @@ export const createFolder = async (path: string, mode: number): Promise<void> =>
   for (let folder = resolve(path); folder.length >= resolve(first).length; folder = dirname(folder)) {
     await syncFolder(dirname(folder)).catch((error: unknown) => {
       // A folder in which this user may create names, and not list them.
-      if (codeOf(error) !== "EACCES") throw error;
+      if (errorCode(error) !== "EACCES") throw error;
     });
   }
 };
@@ -127,7 +127,7 @@ export const writeOnce = async (temporaryFolder: string, path: string, text: str
       await file.close();
     }
     await link(temporary, path).catch((error: unknown) => {
-      if (codeOf(error) !== "EEXIST") throw error;
+      if (errorCode(error) !== "EEXIST") throw error;
     });
     await syncFolder(dirname(path));
   } finally {

@@ -3,7 +3,7 @@ import { readdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { canMountDisk, mountDisk } from "@realtime-avatar/testing/storage/small-disk";
 import { temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
-import { bytesOf, md5Of, streamOf } from "../bytes-testing.ts";
+import { md5Base64, pseudoRandomBytes, streamChunks } from "../bytes-testing.ts";
 import { openStorage } from "../open.ts";
 import type { Storage } from "../storage.ts";
 
@@ -22,16 +22,24 @@ describe.skipIf(!canMountDisk)("a disk without room", () => {
       { kind: "disk", directory: join(disk, "assets"), signingSecret: null },
       { origin: () => "" },
     );
-    await storage.put("kept", { stream: streamOf([bytesOf(1, 100_000)]), sizeBytes: 100_000 }, "image/png");
-    await writeFile(join(root, "large"), bytesOf(2, 6_000_000));
-    await storage.put("half", { stream: streamOf([bytesOf(3, 2_200_000)]), sizeBytes: 2_200_000 }, "image/png");
+    await storage.put(
+      "kept",
+      { stream: streamChunks([pseudoRandomBytes(1, 100_000)]), sizeBytes: 100_000 },
+      "image/png",
+    );
+    await writeFile(join(root, "large"), pseudoRandomBytes(2, 6_000_000));
+    await storage.put(
+      "half",
+      { stream: streamChunks([pseudoRandomBytes(3, 2_200_000)]), sizeBytes: 2_200_000 },
+      "image/png",
+    );
   });
   afterAll(async () => {
     unmount();
     await rm(root, { recursive: true, force: true });
   });
 
-  const large = () => streamOf(Array.from({ length: 60 }, (_, index) => bytesOf(index, 100_000)));
+  const large = () => streamChunks(Array.from({ length: 60 }, (_, index) => pseudoRandomBytes(index, 100_000)));
 
   test.each<[string, () => Promise<unknown>]>([
     ["a new stream", () => storage.put("new", { stream: large(), sizeBytes: 6_000_000 }, "image/png")],
@@ -45,7 +53,7 @@ describe.skipIf(!canMountDisk)("a disk without room", () => {
           key: "new",
           contentType: "a/b",
           sizeBytes: 6_000_000,
-          md5: md5Of(bytesOf(0, 1)),
+          md5: md5Base64(pseudoRandomBytes(0, 1)),
           expiresAt: new Date(),
         };
         return storage.served?.receive(upload, large()) ?? Promise.resolve();
@@ -56,12 +64,16 @@ describe.skipIf(!canMountDisk)("a disk without room", () => {
     expect(await readdir(join(disk, "assets/temporary"))).toEqual([]);
     expect((await Array.fromAsync(storage.list(""))).map(({ key }) => key).sort()).toEqual(["half", "kept"]);
     const found = await storage.open("kept");
-    expect(new Uint8Array(await new Response(found?.stream).arrayBuffer())).toEqual(bytesOf(1, 100_000));
+    expect(new Uint8Array(await new Response(found?.stream).arrayBuffer())).toEqual(pseudoRandomBytes(1, 100_000));
   });
 
   test("a disk, with room again: takes files", async () => {
     await storage.delete("half");
-    await storage.put("new", { stream: streamOf([bytesOf(3, 2_200_000)]), sizeBytes: 2_200_000 }, "image/png");
+    await storage.put(
+      "new",
+      { stream: streamChunks([pseudoRandomBytes(3, 2_200_000)]), sizeBytes: 2_200_000 },
+      "image/png",
+    );
     expect(await storage.stat("new")).toMatchObject({ sizeBytes: 2_200_000 });
   });
 });

@@ -3,7 +3,7 @@
  * never ends; `loop DIR KEY` stores two files in turn under one key until it is killed.
  */
 
-import { bytesOf, LOOPED, streamOf } from "../bytes-testing.ts";
+import { LOOPED, pseudoRandomBytes, streamChunks } from "../bytes-testing.ts";
 import { openStorage } from "../open.ts";
 
 const [command, directory = "", key = ""] = process.argv.slice(2);
@@ -11,7 +11,7 @@ const storage = await openStorage({ kind: "disk", directory, signingSecret: null
 
 if (command === "token") process.stdout.write(`${await storage.signGet("one", new Date(Date.now() + 60_000))}\n`);
 if (command === "stall") {
-  const chunk = bytesOf(0, 100_000);
+  const chunk = pseudoRandomBytes(0, 100_000);
   let count = 0;
   const stream = new ReadableStream<Uint8Array>({
     pull: (controller) => {
@@ -27,7 +27,7 @@ if (command === "stall") {
 if (command === "loop") {
   for (let round = 0; ; round++) {
     const [contentType, seed, sizeBytes] = LOOPED[round % 2] ?? LOOPED[0];
-    await storage.put(key, { stream: streamOf([bytesOf(seed, sizeBytes)]), sizeBytes }, contentType);
+    await storage.put(key, { stream: streamChunks([pseudoRandomBytes(seed, sizeBytes)]), sizeBytes }, contentType);
     if (round === 0) process.stdout.write("stored\n");
   }
 }

@@ -2,7 +2,7 @@
 import { StorageError } from "../storage.ts";
 import { createSigner, type S3Config, type Signer } from "./signer.ts";
 import { startWatch, type UploadBody, type Watch } from "./streams.ts";
-import { errorCodeOf } from "./xml.ts";
+import { parseErrorCode } from "./xml.ts";
 
 export type Call = {
   method: "GET" | "HEAD" | "PUT" | "DELETE";
@@ -50,7 +50,7 @@ export const readReply = async (response: Response, watch: Watch): Promise<Reply
   const text = await readText(response, watch);
   watch.stop();
   const { status, headers } = response;
-  return { status, headers, text, code: status >= 300 ? errorCodeOf(text) : null };
+  return { status, headers, text, code: status >= 300 ? parseErrorCode(text) : null };
 };
 
 /** The error for a response that the caller does not expect. It contains the code of the store, and not its message. */

@@ -4,7 +4,7 @@ import { createServer, type Socket } from "node:net";
 import { join } from "node:path";
 import { temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
 import { until } from "@realtime-avatar/testing/until";
-import { bytesOf, md5Of, streamOf } from "../bytes-testing.ts";
+import { md5Base64, pseudoRandomBytes, streamChunks } from "../bytes-testing.ts";
 import { openStorage } from "../open.ts";
 import { Secret } from "../secret.ts";
 import type { Storage } from "../storage.ts";
@@ -94,13 +94,13 @@ const failureOf = (work: Promise<unknown>): Promise<unknown> =>
     (error: unknown) => error,
   );
 const put = (storage: Storage, bytes: Uint8Array): Promise<void> =>
-  storage.put("some/key", { stream: streamOf([bytes]), sizeBytes: bytes.byteLength }, "image/png");
+  storage.put("some/key", { stream: streamChunks([bytes]), sizeBytes: bytes.byteLength }, "image/png");
 
 describe("the requests to S3", () => {
   test("a request, to put a file: its size, type and signature, path style", async () => {
     const { storage, requests } = serve(() => new Response());
-    await put(storage, bytesOf(0, 1000));
-    await put(storage, bytesOf(0, 0));
+    await put(storage, pseudoRandomBytes(0, 1000));
+    await put(storage, pseudoRandomBytes(0, 0));
     const [full, empty] = requests;
     expect(full?.path).toBe("/bucket/some/key");
     expect(full?.headers.get("content-length")).toBe("1000");
@@ -115,7 +115,7 @@ describe("the requests to S3", () => {
   test("a request, repeatable, failing twice: repeated", async () => {
     const folder = await temporaryFolder();
     closers.push(() => rm(folder, { recursive: true, force: true }));
-    await writeFile(join(folder, "source"), bytesOf(0, 5000));
+    await writeFile(join(folder, "source"), pseudoRandomBytes(0, 5000));
     for (const status of [429, 500, 502, 503, 504]) {
       const { storage, requests } = serve((request, count) =>
         count < 3 ? errorDocument(status, "SlowDown") : new Response(request.method === "GET" ? "abc" : null),
@@ -138,7 +138,7 @@ describe("the requests to S3", () => {
 
   test("a request, with a stream or a final response: not repeated", async () => {
     const streamed = serve(() => errorDocument(503, "SlowDown"));
-    await expect(put(streamed.storage, bytesOf(0, 10))).rejects.toThrow("The store answered 503 (SlowDown).");
+    await expect(put(streamed.storage, pseudoRandomBytes(0, 10))).rejects.toThrow("The store answered 503 (SlowDown).");
     expect(streamed.requests).toHaveLength(1);
     const final = serve(() => errorDocument(403, "AccessDenied"));
     await expect(final.storage.delete("some/key")).rejects.toThrow("The store answered 403 (AccessDenied).");
@@ -156,7 +156,7 @@ describe("an S3 that stalls", () => {
   test("a request, never answered: fails", async () => {
     const { storage } = await serveRaw("", 200);
     await expect(storage.stat("some/key")).rejects.toMatchObject({ reason: "unavailable" });
-    await expect(put(storage, bytesOf(0, 10))).rejects.toMatchObject({ reason: "unavailable" });
+    await expect(put(storage, pseudoRandomBytes(0, 10))).rejects.toMatchObject({ reason: "unavailable" });
   });
 
   test("a file that its reader does not wait for: the request ends, and is not repeated", async () => {
@@ -173,7 +173,7 @@ describe("an S3 that stalls", () => {
 
   test("an upload, no longer read by the store: fails", async () => {
     const { storage, sockets } = await serveRaw("", 500);
-    const chunk = bytesOf(0, 1_000_000);
+    const chunk = pseudoRandomBytes(0, 1_000_000);
     const stream = new ReadableStream<Uint8Array>({
       pull: (controller) => {
         for (const socket of sockets) socket.pause();
@@ -197,7 +197,7 @@ describe("an S3 that stalls", () => {
   });
 
   test("a slow consumer of a file and a slow source of an upload: not failed", async () => {
-    const bytes = bytesOf(0, 4_000_000);
+    const bytes = pseudoRandomBytes(0, 4_000_000);
     const { storage } = serve(async (request) => {
       await request.arrayBuffer();
       return new Response(request.method === "GET" ? bytes : null);
@@ -209,14 +209,14 @@ describe("an S3 that stalls", () => {
         if (chunks.length === 0) await Bun.sleep(2000);
         chunks.push(chunk);
       }
-      expect(md5Of(Buffer.concat(chunks))).toBe(md5Of(bytes));
+      expect(md5Base64(Buffer.concat(chunks))).toBe(md5Base64(bytes));
     };
     let count = 0;
     const stream = new ReadableStream<Uint8Array>({
       pull: async (controller) => {
         if (count++ === 1) await Bun.sleep(2000);
         if (count > 2) controller.close();
-        else controller.enqueue(bytesOf(0, 50));
+        else controller.enqueue(pseudoRandomBytes(0, 50));
       },
     });
     await Promise.all([consume(), storage.put("some/key", { stream, sizeBytes: 100 }, "image/png")]);
@@ -241,7 +241,7 @@ describe("an upload whose source fails", () => {
     let count = 0;
     const stream = new ReadableStream<Uint8Array>({
       pull: async (controller) => {
-        if (count++ === 0) return controller.enqueue(bytesOf(0, 300_000));
+        if (count++ === 0) return controller.enqueue(pseudoRandomBytes(0, 300_000));
         await until(() => text().length >= 200_000, { pollMs: 1 });
         if (error) controller.error(error);
         else controller.close();
@@ -255,7 +255,7 @@ describe("an upload whose source fails", () => {
 
   test("an upload, declared empty, with a byte: nothing is sent", async () => {
     const { storage, requests } = serve(() => new Response());
-    const source = { stream: streamOf([bytesOf(0, 1)]), sizeBytes: 0 };
+    const source = { stream: streamChunks([pseudoRandomBytes(0, 1)]), sizeBytes: 0 };
     await expect(storage.put("some/key", source, "image/png")).rejects.toMatchObject({ reason: "size" });
     expect(requests).toHaveLength(0);
   });
@@ -303,7 +303,8 @@ describe("the responses of S3", () => {
 
   test("a list, never ending: not read whole", async () => {
     const { storage } = serve(
-      () => new Response(new ReadableStream({ pull: (controller) => controller.enqueue(bytesOf(60, 100_000)) })),
+      () =>
+        new Response(new ReadableStream({ pull: (controller) => controller.enqueue(pseudoRandomBytes(60, 100_000)) })),
     );
     await expect(Array.fromAsync(storage.list(""))).rejects.toThrow("too long");
   });
@@ -319,7 +320,7 @@ test("an error, of the store: no credentials, signature, key or text of the stor
   const storages = [storeAt("http://127.0.0.1:1"), ...answers.map((answer) => serve(answer).storage)];
   for (const storage of storages) {
     const works = [
-      put(storage, bytesOf(0, 9)),
+      put(storage, pseudoRandomBytes(0, 9)),
       storage.open("some/key"),
       storage.stat("some/key"),
       storage.copy("some/key", "k"),
@@ -348,7 +349,7 @@ test("a signed URL, created: binds host, size, type and MD5, lives as long as as
   const rounded = new URL(await storage.signGet("a/b", new Date("2026-11-20T12:01:00.999Z")));
   expect(rounded.searchParams.get("X-Amz-Expires")).toBe("60");
   now = new Date("2026-11-20T12:00:00.000Z");
-  const upload = { contentType: "image/png", sizeBytes: 5, md5: md5Of(bytesOf(0, 5)) };
+  const upload = { contentType: "image/png", sizeBytes: 5, md5: md5Base64(pseudoRandomBytes(0, 5)) };
   const signed = await storage.signPut("a/b", { ...upload, expiresAt: new Date("2026-11-20T12:00:01.000Z") });
   const { searchParams } = new URL(signed.url);
   expect(searchParams.get("X-Amz-Expires")).toBe("1");

@@ -1,7 +1,7 @@
 /** The streams to and from a store, tested without a store: input, time limits and released resources. */
 import { describe, expect, test } from "bun:test";
 import { getEventListeners } from "node:events";
-import { bytesOf, streamOf } from "../bytes-testing.ts";
+import { pseudoRandomBytes, streamChunks } from "../bytes-testing.ts";
 import { StorageError } from "../storage.ts";
 import { downloadBody, drainEmpty, startWatch, uploadBody } from "./streams.ts";
 
@@ -50,8 +50,8 @@ describe("a watch", () => {
 describe("the body of an upload", () => {
   const upload = (sizes: number[], sizeBytes: number, error?: Error) => {
     const { calls, watch } = countingWatch();
-    const source = streamOf(
-      sizes.map((size) => bytesOf(0, size)),
+    const source = streamChunks(
+      sizes.map((size) => pseudoRandomBytes(0, size)),
       error,
     );
     return { calls, ...uploadBody(source, sizeBytes, watch) };
@@ -81,21 +81,21 @@ describe("the body of an upload", () => {
   });
 
   test("to be empty: read to its end, one byte refused", async () => {
-    await drainEmpty(streamOf([new Uint8Array()]));
-    await expect(drainEmpty(streamOf([bytesOf(0, 1)]))).rejects.toMatchObject({ reason: "size" });
+    await drainEmpty(streamChunks([new Uint8Array()]));
+    await expect(drainEmpty(streamChunks([pseudoRandomBytes(0, 1)]))).rejects.toMatchObject({ reason: "size" });
   });
 });
 
 describe("the body of a response", () => {
   test("read to its end: the watch is stopped, and the time of its reader does not count", async () => {
     const { calls, watch } = countingWatch();
-    expect(await read(downloadBody(streamOf([bytesOf(0, 3)]), watch))).toBe(3);
+    expect(await read(downloadBody(streamChunks([pseudoRandomBytes(0, 3)]), watch))).toBe(3);
     expect(calls).toEqual(["pause", "progress", "pause", "progress", "pause", "stop"]);
   });
 
   test("cut off: an error of the store; the watch is stopped", async () => {
     const { calls, watch } = countingWatch();
-    const body = downloadBody(streamOf([bytesOf(0, 3)], new Error("secret host")), watch);
+    const body = downloadBody(streamChunks([pseudoRandomBytes(0, 3)], new Error("secret host")), watch);
     await expect(read(body)).rejects.toMatchObject({
       reason: "unavailable",
       message: "The store stopped in the middle of a file.",
@@ -105,7 +105,7 @@ describe("the body of a response", () => {
 
   test("cancelled by its reader: the request ends", async () => {
     const { calls, watch } = countingWatch();
-    await downloadBody(streamOf([bytesOf(0, 3)]), watch).cancel();
+    await downloadBody(streamChunks([pseudoRandomBytes(0, 3)]), watch).cancel();
     expect(calls).toEqual(["pause", "stop", "abort"]);
   });
 });

@@ -18,7 +18,7 @@ const childrenOf = (element: XmlElement, name: string): XmlElement[] =>
 const textOf = (element: XmlElement, name: string): string | null => childrenOf(element, name)[0]?.text ?? null;
 
 /** The code of an error document, such as `NoSuchKey`; null when it has no code. */
-export const errorCodeOf = (text: string): string | null => {
+export const parseErrorCode = (text: string): string | null => {
   const root = rootOf(text);
   const code = root?.name === "Error" ? textOf(root, "Code") : null;
   // A code is one word. Anything else could be text that an error must not contain.

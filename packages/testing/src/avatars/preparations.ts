@@ -11,7 +11,7 @@ import { manifestId, preparedFile } from "@realtime-avatar/domain/avatars/prepar
 import type { CreateAvatar } from "@realtime-avatar/domain/avatars/schemas";
 import type { AvatarStatus } from "@realtime-avatar/domain/avatars/status";
 import { random } from "../random-bytes.ts";
-import { asOwner, inStatus, operatorOrigin, originOf, seedAvatar } from "../seeds.ts";
+import { asOwner, inStatus, operatorOrigin, seedAvatar, seedOrigin } from "../seeds.ts";
 
 const CHECK = {
   code: "face_size",
@@ -63,7 +63,7 @@ export const seedAvatarIn = async (
   const change = { disabled: { status: "disabled" }, deleted: { status: "deleted" } } as const;
   if (status === "disabled" || status === "deleted") {
     const from = inStatus("draft", "preprocessing", "ready");
-    await updateAvatar(db, avatar.id, change[status], from, caller, originOf(caller));
+    await updateAvatar(db, avatar.id, change[status], from, caller, seedOrigin(caller));
   }
   const found = await findAvatar(db, caller, avatar.id);
   if (found?.status !== status) throw new Error(`the avatar is ${found?.status}, and not ${status}`);

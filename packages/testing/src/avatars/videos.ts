@@ -9,7 +9,7 @@ import { newId } from "@realtime-avatar/domain/id";
 import { type PlannedVideo, plannedVideo, type VideoRecord } from "@realtime-avatar/domain/videos/video";
 import { PRICE } from "../credits.ts";
 import { random } from "../random-bytes.ts";
-import { originOf } from "../seeds.ts";
+import { seedOrigin } from "../seeds.ts";
 
 /** 24 characters: it holds three seconds. */
 export const TEXT = "This is said by the face";
@@ -23,7 +23,7 @@ export const TERMS: VideoTerms = {
 };
 
 /** A video of the caller, not written yet: by default it says `TEXT`. */
-export const videoOf = (caller: Caller, avatarId: AvatarId, fields: Partial<PlannedVideo> = {}): PlannedVideo => ({
+export const newVideo = (caller: Caller, avatarId: AvatarId, fields: Partial<PlannedVideo> = {}): PlannedVideo => ({
   ...plannedVideo({ avatarId, text: TEXT }, { spoken: TEXT, environment: caller.environment, now: new Date(), random }),
   ...fields,
 });
@@ -39,13 +39,13 @@ export const seedVideo = async (
     ...fields
   }: Partial<PlannedVideo> & { terms?: Partial<VideoTerms>; claim?: Claim | null } = {},
 ): Promise<{ video: PlannedVideo; outcome: CreateVideoOutcome }> => {
-  const video = videoOf(caller, avatarId, fields);
-  const outcome = await createVideo(db, video, { ...TERMS, ...terms }, caller, originOf(caller), claim);
+  const video = newVideo(caller, avatarId, fields);
+  const outcome = await createVideo(db, video, { ...TERMS, ...terms }, caller, seedOrigin(caller), claim);
   return { video, outcome };
 };
 
 /** The asset of a rendered video of three seconds, when they are rounded up: by default of 1000 bytes. */
-export const fileOf = (
+export const videoFile = (
   { tenantId, environment }: Pick<VideoRecord, "tenantId" | "environment">,
   fields: Partial<AssetRecord> = {},
 ): AssetRecord => {

@@ -22,7 +22,7 @@ import { seedMovement, sessionRequest } from "../credits.ts";
 import type { TestDb } from "../database.ts";
 import { connectTo } from "../postgres/client.ts";
 import { random } from "../random-bytes.ts";
-import { callerOf, operatorOrigin, seedKey, seedTenant } from "../seeds.ts";
+import { findTestCaller, operatorOrigin, seedKey, seedTenant } from "../seeds.ts";
 import { seedEndpoint } from "../webhooks/events.ts";
 import { lastNumber, type Refusal, type Trace } from "./trace.ts";
 
@@ -135,7 +135,7 @@ export class LoadClient {
     const known = this.#callers.get(keyId);
     if (known && known.status !== "active" && this.#number() < 0.9) return this.#caller();
     if (known && !isFresh) return known;
-    const caller = await callerOf(this.db, keyId);
+    const caller = await findTestCaller(this.db, keyId);
     this.#callers.set(keyId, caller);
     return caller;
   }

@@ -10,7 +10,7 @@ import { type AvatarId, newId, type SessionId, type TenantId } from "@realtime-a
 import { seedMovement, sessionRequest } from "../credits.ts";
 import type { TestDb } from "../database.ts";
 import { random } from "../random-bytes.ts";
-import { callerOf, operatorOrigin, seedKey, seedTenant } from "../seeds.ts";
+import { findTestCaller, operatorOrigin, seedKey, seedTenant } from "../seeds.ts";
 import { CreditModel, type ModelOpened, type ModelRequest } from "./model.ts";
 
 export type Compared<Answer> = { stored: Answer; expected: Answer };
@@ -70,7 +70,7 @@ export class CreditWorld {
     const limits = { spendLimitCreditMicros: cap, maxConcurrentSessions: maxSessions };
     const request = { environment, scopes: ["*"] as ["*"], ...limits };
     const { record, secret } = await seedKey(this.db, this.tenantId, request, above);
-    const caller = await callerOf(this.db, secret.keyId);
+    const caller = await findTestCaller(this.db, secret.keyId);
     if (!isMetered) await this.db.client`delete from api_key_meters where api_key_id = ${record.id}`;
     this.records.push(record);
     this.#first.push(caller);
@@ -263,7 +263,7 @@ export class CreditWorld {
   }
 
   async #lookUp(at: number): Promise<void> {
-    this.#callers[at] = await callerOf(this.db, this.records[at]?.keyId ?? "");
+    this.#callers[at] = await findTestCaller(this.db, this.records[at]?.keyId ?? "");
   }
 
   async revoke(at: number): Promise<void> {

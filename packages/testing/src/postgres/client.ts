@@ -1,7 +1,7 @@
 /** Plain clients of PostgreSQL, and pools as the service has them. */
 import { connect, type Db, type PoolOptions } from "@realtime-avatar/db/connection/pool";
 import { driver } from "@realtime-avatar/db/connection/server/driver";
-import { type Host, hostsOf } from "@realtime-avatar/db/connection/server/hosts";
+import { type Host, parseHosts } from "@realtime-avatar/db/connection/server/hosts";
 import { shardOptions } from "@realtime-avatar/db/shards/shard";
 import type postgres from "postgres";
 
@@ -14,7 +14,7 @@ export const withDatabase = (url: string, name: string): string => {
 
 /** Opens a plain client of the first host of a URL. */
 export const client = (url: string, connections = 1, options: object = {}): postgres.Sql =>
-  driver(url, hostsOf(url)[0] as Host, { max: connections, ...options });
+  driver(url, parseHosts(url)[0] as Host, { max: connections, ...options });
 
 /** The shard that is the search path of a URL of a test; null for one database. */
 export const shardOfUrl = (url: string): number | null => {

@@ -51,7 +51,7 @@ export const READY_ASSET = {
 export const ROOMY = { maxAssets: 10_000, maxBytes: 1e12 };
 
 /** The events of a target, oldest first. */
-export const eventsOf = async ({ client }: TestDb, { id }: { id: string }) =>
+export const readAuditTrail = async ({ client }: TestDb, { id }: { id: string }) =>
   Array.from(await client`select action, actor_id from audit_events where target_id = ${id} order by id`, (row) => ({
     ...row,
   }));

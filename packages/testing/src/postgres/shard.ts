@@ -8,8 +8,8 @@ import { connect } from "@realtime-avatar/db/connection/pool";
 import { FUNCTIONS_SCHEMA } from "@realtime-avatar/db/functions/schema";
 import { withLock } from "@realtime-avatar/db/migrate";
 import { migrateShard } from "@realtime-avatar/db/shards/migrate-shard";
-import { placementOf } from "@realtime-avatar/db/shards/placement";
-import { schemaOf, shardOptions } from "@realtime-avatar/db/shards/shard";
+import { readPlacement } from "@realtime-avatar/db/shards/placement";
+import { shardOptions, shardSchema } from "@realtime-avatar/db/shards/shard";
 import { migrateShards } from "@realtime-avatar/db/shards/split";
 import { CITUS_BIN, dropDatabase, newDatabase, startCitus } from "./citus.ts";
 import { client, shardOfUrl } from "./client.ts";
@@ -98,7 +98,7 @@ export const shardClient = (
   const { textOf } = shardOptions(number);
   if (coordinator === undefined) return ofShard(own, textOf);
   const definer = new URL(coordinator);
-  definer.searchParams.set("search_path", schemaOf(number));
+  definer.searchParams.set("search_path", shardSchema(number));
   definer.searchParams.set("citus.enable_unsafe_triggers", "on");
   return ofShard(own, textOf, client(definer.href));
 };
@@ -133,9 +133,9 @@ const newShard = async (isInstallation: boolean) => {
 export const shardDatabase = async (isServed = false) => {
   const { coordinator, number, end } = await newShard(isServed);
   const url = new URL(coordinator);
-  url.searchParams.set("search_path", schemaOf(number));
+  url.searchParams.set("search_path", shardSchema(number));
   const admin = client(coordinator);
-  const node = (await placementOf((text) => admin.unsafe(text))).get(number);
+  const node = (await readPlacement((text) => admin.unsafe(text))).get(number);
   await admin.end();
   const atNode = Object.assign(new URL(url), { host: `${node?.host}:${node?.port}` }).href;
   const own = shardClient(atNode, 10, {}, coordinator);

@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { join } from "node:path";
 import manifest from "../../../../package.json" with { type: "json" };
 import { fileFolder } from "../fixture.ts";
-import { optionsOf, optionsOfAll } from "./parallel.ts";
+import { optionsOfAll, testOptions } from "./parallel.ts";
 
 const folder = await fileFolder();
 
@@ -41,7 +41,7 @@ test("a plain `bun test`: its files run in several processes, once each, and a f
 
 test("the scripts `test` and `test:system`: one leaves out the files that the other runs, with the options of `bun test`", () => {
   const command = (processes: number) =>
-    `bun packages/testing/src/prepare.ts && bun test ${optionsOf(processes).join(" ")}`;
+    `bun packages/testing/src/prepare.ts && bun test ${testOptions(processes).join(" ")}`;
   expect(manifest.scripts.test).toBe(`${command(4)} --path-ignore-patterns='**/*.system.test.ts'`);
   expect(manifest.scripts["test:system"]).toBe(`${command(3)} .system.test.ts`);
 });

@@ -7,7 +7,7 @@
 import { existsSync, readFileSync } from "node:fs";
 
 /** The options of a run in this number of processes, as in the scripts of package.json. */
-export const optionsOf = (processes: number): string[] => [
+export const testOptions = (processes: number): string[] => [
   `--parallel=${processes}`,
   "--no-isolate",
   "--timeout=60000",
@@ -31,7 +31,7 @@ const ownCommand = (): string[] => {
 const options = optionsOfAll(ownCommand());
 if (options) {
   await import("../prepare.ts");
-  const child = Bun.spawn([process.execPath, "test", ...optionsOf(3), ...options], {
+  const child = Bun.spawn([process.execPath, "test", ...testOptions(3), ...options], {
     stdio: ["inherit", "inherit", "inherit"],
   });
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => child.kill(signal));

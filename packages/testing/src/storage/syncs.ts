@@ -15,7 +15,7 @@ export type Sync<Seen> = {
  * Does `work`, and returns which files and folders it has made durable, in order. Each call takes a moment: work that does not wait for
  * it has gone on when `look` is called, or has ended.
  */
-export const syncsOf = async <Seen>(work: () => Promise<unknown>, look: () => Seen): Promise<Sync<Seen>[]> => {
+export const recordSyncs = async <Seen>(work: () => Promise<unknown>, look: () => Seen): Promise<Sync<Seen>[]> => {
   const file = await open("/dev/null", "r");
   await file.close();
   // All open files share it.

@@ -32,7 +32,7 @@ export const seedEndpoint = async (
 };
 
 /** The events of a tenant, each as `<type> <target> <sequence>`, sorted by target and sequence. */
-export const eventsOf = async ({ client }: TestDb, tenantId: TenantId): Promise<string[]> => {
+export const readEventTypes = async ({ client }: TestDb, tenantId: TenantId): Promise<string[]> => {
   const rows = await client<{ type: string; targetId: string; sequence: string }[]>`
     select type, target_id as "targetId", sequence from webhook_events where tenant_id = ${tenantId}
     order by target_id, sequence`;
@@ -40,13 +40,13 @@ export const eventsOf = async ({ client }: TestDb, tenantId: TenantId): Promise<
 };
 
 /** The types of the events of a tenant about a target, in their order. */
-export const typesOf = async (db: TestDb, tenantId: TenantId, targetId: string): Promise<string[]> =>
-  (await eventsOf(db, tenantId))
+export const deliveredTypes = async (db: TestDb, tenantId: TenantId, targetId: string): Promise<string[]> =>
+  (await readEventTypes(db, tenantId))
     .map((event) => event.split(" "))
     .flatMap(([type = "", id]) => (id === targetId ? [type] : []));
 
 /** The deliveries of a tenant, each as `<endpoint> <type> <target>`, sorted. */
-export const deliveriesOf = async ({ client }: TestDb, tenantId: TenantId): Promise<string[]> => {
+export const readDeliveries = async ({ client }: TestDb, tenantId: TenantId): Promise<string[]> => {
   const rows = await client<{ text: string }[]>`
     select endpoint_id || ' ' || event_type || ' ' || target_id as text from webhook_deliveries where tenant_id = ${tenantId}`;
   return rows.map(({ text }) => text).sort();

@@ -17,10 +17,13 @@ import type { WebhookEventType } from "@realtime-avatar/domain/webhooks/events";
 import type { CreateWebhookEndpoint, DeliveryAttempt } from "@realtime-avatar/domain/webhooks/schemas";
 import type { TestDb } from "../database.ts";
 import { random } from "../random-bytes.ts";
-import { asOwner, originOf } from "../seeds.ts";
+import { asOwner, seedOrigin } from "../seeds.ts";
 
 /** An endpoint of the caller's tenant and environment, not written yet. Its secret is not sealed. */
-export const endpointOf = (caller: AnyCaller, fields: Partial<CreateWebhookEndpoint> = {}): WebhookEndpointRecord => {
+export const plannedEndpoint = (
+  caller: AnyCaller,
+  fields: Partial<CreateWebhookEndpoint> = {},
+): WebhookEndpointRecord => {
   const now = new Date();
   const request = { url: "https://example.com/hooks", ...fields };
   const { tenantId, environment } = caller;
@@ -33,8 +36,8 @@ export const seedEndpoint = async (
   caller: AnyCaller,
   fields: Partial<CreateWebhookEndpoint> = {},
 ): Promise<WebhookEndpointRecord> => {
-  const endpoint = endpointOf(caller, fields);
-  const { kind } = await insertEndpoint(db, endpoint, caller, originOf(caller));
+  const endpoint = plannedEndpoint(caller, fields);
+  const { kind } = await insertEndpoint(db, endpoint, caller, seedOrigin(caller));
   if (kind !== "written") throw new Error(`the endpoint was not written: ${kind}`);
   return endpoint;
 };
@@ -71,7 +74,7 @@ export const claimSome = async (db: Db, bounds: Partial<DeliveryClaim> = {}): Pr
   return (await claimDeliveries(db, claim)).map((delivery) => ({ ...delivery, lease: claim.lease }));
 };
 
-export const attemptOf = (status: number): DeliveryAttempt => ({
+export const deliveryAttempt = (status: number): DeliveryAttempt => ({
   at: new Date().toISOString(),
   status,
   error: null,
@@ -80,7 +83,7 @@ export const attemptOf = (status: number): DeliveryAttempt => ({
 });
 
 /** What became of a delivery that was claimed. */
-export const finishedOf = (
+export const finishedDelivery = (
   { tenantId, id, lease, attemptCount }: Pick<FinishedDelivery, "tenantId" | "id" | "lease" | "attemptCount">,
   outcome: DeliveryOutcome,
   fields: Partial<FinishedDelivery> = {},
@@ -88,11 +91,11 @@ export const finishedOf = (
   const status = { delivered: 200, retry: 500, failed: 500, gone: 410 }[outcome];
   const delayMs = outcome === "retry" ? 5000 : null;
   const held = { tenantId, id, lease, attemptCount };
-  return { ...held, outcome, attempt: attemptOf(status), delayMs, slowMs: null, ...fields };
+  return { ...held, outcome, attempt: deliveryAttempt(status), delayMs, slowMs: null, ...fields };
 };
 
 /** What a test does with the queue of its own database. */
-export const queueOf = (db: TestDb) => ({
+export const testQueue = (db: TestDb) => ({
   clear: async (): Promise<void> => {
     await db.client`truncate webhook_deliveries, webhook_events, webhook_endpoints, webhook_turns, webhook_hosts`;
   },
@@ -109,8 +112,8 @@ export const queueOf = (db: TestDb) => ({
   ): Promise<number> =>
     finishDeliveries(
       db,
-      deliveries.map((delivery) => finishedOf(delivery, outcome, fields)),
-      originOf(),
+      deliveries.map((delivery) => finishedDelivery(delivery, outcome, fields)),
+      seedOrigin(),
     ),
   /** Lets all leases run out, and ends all pauses. */
   passTime: async (): Promise<void> => {

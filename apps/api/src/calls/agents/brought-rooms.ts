@@ -29,7 +29,7 @@ import type { Dependencies } from "../../dependencies.ts";
 import { authenticateRequest, INVALID, type RequestParts } from "../../http/authenticate.ts";
 import { readBody } from "../../http/body.ts";
 import type { RouteDetail } from "../../http/operation.ts";
-import { keyOf } from "../../http/person.ts";
+import { requireKey } from "../../http/person.ts";
 import { runWrite } from "../../http/problem.ts";
 import { withRequestContext } from "../../http/request-context.ts";
 import { responseText, sendText } from "../../http/response.ts";
@@ -104,7 +104,7 @@ const bringOperation = (price: number) => ({
       );
     }
     const terms = { priceCreditMicrosPerSecond: price, instance: await instance(db) };
-    const { environment } = keyOf(caller);
+    const { environment } = requireKey(caller);
     return {
       planned: plannedCall({ avatar_id: body.avatar_id }, terms, { environment, ...origin }),
       url,
@@ -115,7 +115,7 @@ const bringOperation = (price: number) => ({
     { db, body: { livekit_token: token }, caller: anyCaller, origin, dependencies }: BringAttempt,
     { planned, url, agentIdentity }: BringBasis,
   ) => {
-    const caller = keyOf(anyCaller);
+    const caller = requireKey(anyCaller);
     const { tokenKey } = realtimeOf(dependencies);
     const digest = tokenDigest(token, caller.id);
     const id = { tenantId: caller.tenantId, sessionId: planned.session.id };
@@ -165,7 +165,7 @@ const bringOperation = (price: number) => ({
       case "too_long":
         throw new TypeError("a brought room names no seconds");
       default:
-        throw await openingRefused(outcome, planned.session, db, keyOf(caller));
+        throw await openingRefused(outcome, planned.session, db, requireKey(caller));
     }
   },
 });

@@ -7,7 +7,7 @@ import { seedCaller, seedKey, seedTenant } from "@realtime-avatar/testing/seeds"
 import { until } from "@realtime-avatar/testing/until";
 import { startApi, testStorage } from "../../../test/support/api.ts";
 import { pageHeaders, seedPerson } from "../../../test/support/people/people.ts";
-import { encodedFor, streamOf } from "./export.ts";
+import { encodedFor, streamParts } from "./export.ts";
 
 let isEnding = false;
 const api = await startApi(testStorage, { isEnding: () => isEnding }, { deadlineMs: 60_000 });
@@ -213,7 +213,7 @@ describe("a compressed file that is being sent", () => {
           resolve();
         }
       }
-      const reader = encodedFor(streamOf(parts()), isCompressed).getReader();
+      const reader = encodedFor(streamParts(parts()), isCompressed).getReader();
       await reader.read();
       await reader.cancel();
       await promise;

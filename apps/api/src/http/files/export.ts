@@ -9,8 +9,8 @@ import type { AnyCaller } from "@realtime-avatar/db/callers/callers";
 import { describeError } from "@realtime-avatar/db/connection/errors";
 import type { Db } from "@realtime-avatar/db/connection/pool";
 import type { IdPrefix } from "@realtime-avatar/domain/id";
-import { csvRow, fileQueryOf, MAX_FILE_BYTES, MAX_FILE_ROWS, unfinishedRow } from "@realtime-avatar/domain/lists/csv";
-import { itemsOf, type List, type WrittenPage, writeCursor } from "@realtime-avatar/domain/page";
+import { csvRow, fileQuery, MAX_FILE_BYTES, MAX_FILE_ROWS, unfinishedRow } from "@realtime-avatar/domain/lists/csv";
+import { type List, parseItems, type WrittenPage, writeCursor } from "@realtime-avatar/domain/page";
 import { Problem } from "@realtime-avatar/domain/problem";
 import type { TObject, TProperties } from "@sinclair/typebox";
 import type { Dependencies } from "../../dependencies.ts";
@@ -48,7 +48,7 @@ export type Export<Page extends FilePage> = {
 
 /** The rows of the items of a page. */
 const rowsOf = (columns: readonly string[], { items }: WrittenPage): { text: string; count: number } => {
-  const rows = itemsOf<Record<string, unknown>>({ items, next: null });
+  const rows = parseItems<Record<string, unknown>>({ items, next: null });
   return { text: rows.map((row) => csvRow(columns.map((name) => row[name]))).join(""), count: rows.length };
 };
 
@@ -122,7 +122,7 @@ async function* logged(
 const ENCODER = new TextEncoder();
 
 /** A stream of the parts, which asks for none before it is read. A client that leaves ends them. */
-export const streamOf = (parts: AsyncGenerator<string, void>): ReadableStream<Uint8Array> =>
+export const streamParts = (parts: AsyncGenerator<string, void>): ReadableStream<Uint8Array> =>
   new ReadableStream(
     {
       async pull(controller) {
@@ -149,7 +149,7 @@ export const exportHandler = <Page extends FilePage>(
   { clock, exportSender, isEnding }: Pick<Dependencies, "clock" | "exportSender" | "isEnding">,
   exported: Export<Page>,
 ) => {
-  const query = fileQueryOf(exported.list);
+  const query = fileQuery(exported.list);
   // Elysia prepares what the parameters name, and no more.
   return async ({ write, set }: { write: WriteRequest; set: ResponseHead }): Promise<Response> => {
     const { caller, db, request } = write;
@@ -183,7 +183,7 @@ export const exportHandler = <Page extends FilePage>(
         const first = await exported.read(db, caller, { ...page, limit: Math.min(PAGE_ROWS, page.limit) });
         const progress = { rows: 0 };
         const parts = textOf(exported, write, { page, first }, progress, isOver);
-        return { stream: encodedFor(streamOf(logged(parts, write, name, progress)), isCompressed) };
+        return { stream: encodedFor(streamParts(logged(parts, write, name, progress)), isCompressed) };
       },
     );
     return respond(stream);

@@ -3,13 +3,13 @@ import { escapeHtml } from "../html-page.ts";
 import { GUIDES } from "./documents.ts";
 
 /** The title of a document: its first line. */
-export const titleOf = (text: string): string => /^# (.+)$/m.exec(text)?.[1] ?? "";
+export const readTitle = (text: string): string => /^# (.+)$/m.exec(text)?.[1] ?? "";
 
 /** The list of the guides. `present`: the one that is shown. */
 export const guideLinks = (present?: string): string =>
   Object.entries(GUIDES)
     .map(
       ([name, text]) =>
-        `<li><a href="/docs/guides/${name}"${name === present ? ' aria-current="page"' : ""}>${escapeHtml(titleOf(text))}</a></li>`,
+        `<li><a href="/docs/guides/${name}"${name === present ? ' aria-current="page"' : ""}>${escapeHtml(readTitle(text))}</a></li>`,
     )
     .join("");

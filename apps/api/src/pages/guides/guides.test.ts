@@ -2,7 +2,7 @@
 import { expect, test } from "bun:test";
 import { startApi } from "../../../test/support/api.ts";
 import { GUIDES } from "./documents.ts";
-import { targetsOf } from "./guides.ts";
+import { resolveLinks } from "./guides.ts";
 import { renderMarkdown } from "./markdown.ts";
 
 const api = await startApi();
@@ -12,7 +12,7 @@ const idsOf = (html: string): Set<string> => new Set([...html.matchAll(/ id="([^
 
 test("HTML in a document: shown as text, but for what Markdown has", () => {
   const hostile = `# <b>A</b>\n\n<script>x</script>\n\n<!-- example -->\n\`\`\`html\n<!-- kept -->\n<script>y</script>\n\`\`\`\n\n[a](javascript:x) <img src=x onerror=y>\n\n![b](c.png)\n`;
-  const { html, headings } = renderMarkdown(hostile, targetsOf(new Map()));
+  const { html, headings } = renderMarkdown(hostile, resolveLinks(new Map()));
   expect(html.replace(/<\/?(h1|p|pre|code)( id="[\w-]*"| class="[\w-]*")?>/g, "")).not.toMatch(/<[^!]/);
   expect(html).not.toMatch(/<[^>]*(href|src)=|example/);
   expect(html).toContain("&lt;!-- kept --&gt;");
@@ -20,7 +20,7 @@ test("HTML in a document: shown as text, but for what Markdown has", () => {
 });
 
 test("a link of a document: leads to its guide, its operation, or out; without a page, there is no link", () => {
-  const link = targetsOf(new Map([["create-an-avatar", "createAvatar"]]));
+  const link = resolveLinks(new Map([["create-an-avatar", "createAvatar"]]));
   const expected: [href: string, address: string | null][] = [
     ["calls.md#the-end", "/docs/guides/calls#the-end"],
     ["api.md#create-an-avatar", "/docs#createAvatar"],

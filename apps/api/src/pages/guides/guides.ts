@@ -2,11 +2,11 @@
 import { notFound } from "@realtime-avatar/domain/problem";
 import { Elysia } from "elysia";
 import { asPage, escapeHtml, htmlPage, ICON, redirect } from "../html-page.ts";
-import { type ApiDocument, operationsOf } from "../reference/document.ts";
+import { type ApiDocument, documentOperations } from "../reference/document.ts";
 import controls from "../reference/page/controls.css" with { type: "text" };
 import layout from "../reference/page/layout.css" with { type: "text" };
 import { sendGzip } from "../send-gzip.ts";
-import { guideLinks, titleOf } from "./contents.ts";
+import { guideLinks, readTitle } from "./contents.ts";
 import { GUIDES } from "./documents.ts";
 import look from "./guides.css" with { type: "text" };
 import { type Heading, renderMarkdown, type Target } from "./markdown.ts";
@@ -23,7 +23,7 @@ const slug = (title: string): string =>
 type Targets = (href: string) => Target;
 
 /** Where the links of documents lead. `operations`: their ids, by the anchors of their titles. */
-export const targetsOf =
+export const resolveLinks =
   (operations: ReadonlyMap<string, string>): Targets =>
   (href) => {
     if (/^https:\/\/[^\s"'<>]+$/.test(href) || /^#[\w-]+$/.test(href)) return { address: href, title: href };
@@ -35,7 +35,7 @@ export const targetsOf =
     }
     const text = Object.hasOwn(GUIDES, name) ? GUIDES[name] : undefined;
     if (text === undefined) return { address: null, title: `<code>docs/${name}.md</code>` };
-    return { address: `/docs/guides/${name}${anchor && `#${anchor}`}`, title: escapeHtml(titleOf(text)) };
+    return { address: `/docs/guides/${name}${anchor && `#${anchor}`}`, title: escapeHtml(readTitle(text)) };
   };
 
 const bar = `<a class="skip" href="#guide">Skip to the guide</a>
@@ -52,7 +52,7 @@ const sections = (headings: readonly Heading[]): string =>
 const renderGuide = (name: string, text: string, targetOf: Targets) => {
   const { html, headings } = renderMarkdown(text, targetOf);
   return htmlPage({
-    title: `${titleOf(text)} · Guides`,
+    title: `${readTitle(text)} · Guides`,
     style: STYLE,
     body: `${bar}
 <nav id="contents" popover aria-label="Contents"><ul><li><a href="#guide">On this page</a><ul>${sections(headings)}</ul></li>
@@ -71,9 +71,9 @@ export const guideRoutes = (describe: () => object) => {
     if (text === undefined) throw notFound();
     const rendered = pages.get(name);
     if (rendered) return rendered;
-    targetOf ??= targetsOf(
+    targetOf ??= resolveLinks(
       new Map(
-        operationsOf(JSON.parse(JSON.stringify(describe())) as ApiDocument).map(({ summary, operationId }) => [
+        documentOperations(JSON.parse(JSON.stringify(describe())) as ApiDocument).map(({ summary, operationId }) => [
           slug(summary),
           operationId,
         ]),

@@ -62,10 +62,10 @@ export type Operation = Omit<Described, "requestBody"> & {
 };
 
 /** The last part of a reference: `Avatar` of `#/components/schemas/Avatar`. */
-export const nameOf = (ref: string): string => ref.slice(ref.lastIndexOf("/") + 1);
+export const refName = (ref: string): string => ref.slice(ref.lastIndexOf("/") + 1);
 
 const resolve = <Thing extends { $ref?: string }>(thing: Thing, things: Record<string, Thing>): Thing =>
-  thing.$ref === undefined ? thing : (things[nameOf(thing.$ref)] as Thing);
+  thing.$ref === undefined ? thing : (things[refName(thing.$ref)] as Thing);
 
 const operationOf = (
   method: string,
@@ -84,7 +84,7 @@ const operationOf = (
     ),
     body: media
       ? {
-          name: nameOf(media.schema.$ref ?? ""),
+          name: refName(media.schema.$ref ?? ""),
           schema: resolve(media.schema, schemas),
           example: media.example,
           isForm: type === "multipart/form-data",
@@ -95,20 +95,20 @@ const operationOf = (
 };
 
 /** All operations, in the order of the document. */
-export const operationsOf = ({ paths, components }: ApiDocument): Operation[] =>
+export const documentOperations = ({ paths, components }: ApiDocument): Operation[] =>
   Object.entries(paths).flatMap(([path, item]) =>
     Object.entries(item).map(([method, described]) => operationOf(method, path, described, components)),
   );
 
 /** The events of webhooks. `path` is the type of the event. */
-export const eventsOf = ({ webhooks, components }: ApiDocument): Operation[] =>
+export const documentEvents = ({ webhooks, components }: ApiDocument): Operation[] =>
   Object.entries(webhooks).map(([type, { post }]) => operationOf("post", type, post, components));
 
 /**
  * Who calls an operation. `anyone`: without credentials, by a program. `browser`: without credentials, by a page with which
  * people sign in.
  */
-export const callerOf = ({ security, tags }: Operation): "key" | "person" | "browser" | "anyone" => {
+export const requiredCaller = ({ security, tags }: Operation): "key" | "person" | "browser" | "anyone" => {
   if (security.some((scheme) => "apiKey" in scheme)) return "key";
   if (security.length > 0) return "person";
   return tags.includes("People") ? "browser" : "anyone";

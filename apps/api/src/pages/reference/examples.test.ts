@@ -4,10 +4,10 @@ import { openAsBlob } from "node:fs";
 import { join } from "node:path";
 import { createClient } from "@realtime-avatar/client";
 import { fileFolder } from "@realtime-avatar/testing/fixture";
-import { environmentOf, REPOSITORY } from "@realtime-avatar/testing/processes";
+import { processEnvironment, REPOSITORY } from "@realtime-avatar/testing/processes";
 import { describeApi } from "../../openapi/write-file.ts";
-import { type ApiDocument, callerOf, operationsOf } from "./document.ts";
-import { type Examples, examplesOf } from "./examples.ts";
+import { type ApiDocument, documentOperations, requiredCaller } from "./document.ts";
+import { type Examples, renderExamples } from "./examples.ts";
 
 const API_KEY = `rta_test_${"0".repeat(16)}_${"0".repeat(49)}`;
 /** PYTHON names an interpreter with the package `requests`: a virtual environment, for example. */
@@ -39,9 +39,9 @@ const server = Bun.serve({
 const folder = await fileFolder();
 await Bun.write(join(folder, "ada.jpg"), "a photo");
 
-const operations = operationsOf(JSON.parse(JSON.stringify(describeApi())) as ApiDocument);
+const operations = documentOperations(JSON.parse(JSON.stringify(describeApi())) as ApiDocument);
 const site = { publicUrl: server.url.origin, cookie: "session" };
-const examples: Examples[] = operations.map((operation) => examplesOf(operation, site));
+const examples: Examples[] = operations.map((operation) => renderExamples(operation, site));
 
 /** Runs programs, and returns what they have sent; the key only of the operations that need one. */
 const sentBy = async (run: () => Promise<unknown>): Promise<Sent[]> => {
@@ -49,12 +49,12 @@ const sentBy = async (run: () => Promise<unknown>): Promise<Sent[]> => {
   await run();
   return operations.map((operation, index) => {
     const { line = "", key = null, body = null } = sent[index] ?? {};
-    return { line, key: callerOf(operation) === "key" ? key : null, body };
+    return { line, key: requiredCaller(operation) === "key" ? key : null, body };
   });
 };
 
 const runProgram = async (command: string[]): Promise<void> => {
-  const env = environmentOf({ API_KEY, SESSION: "0" });
+  const env = processEnvironment({ API_KEY, SESSION: "0" });
   const child = Bun.spawn(command, { cwd: folder, env, stdout: "ignore", stderr: "pipe" });
   const [complaints, code] = await Promise.all([new Response(child.stderr).text(), child.exited]);
   expect([code, complaints]).toEqual([0, ""]);
@@ -89,7 +89,7 @@ describe("the examples of all operations", () => {
       const { line, key } = expected[index] as Sent;
       const address = operation.path.replace(/\{\w+\}/g, "[^/{}]+");
       expect(line).toMatch(new RegExp(`^${operation.method} ${address}(\\?limit=10)?$`));
-      expect(key).toBe(callerOf(operation) === "key" ? `Bearer ${API_KEY}` : null);
+      expect(key).toBe(requiredCaller(operation) === "key" ? `Bearer ${API_KEY}` : null);
     }
   });
 

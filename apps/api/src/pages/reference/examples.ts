@@ -1,7 +1,7 @@
 /** The examples of an operation: a program in each language that sends the same request. */
 import { LISTED_VOICE_ID } from "@realtime-avatar/domain/voices/schemas";
 import { DEFAULT_FLITE_VOICE_ID } from "@realtime-avatar/speech/voices";
-import { callerOf, type Operation, type Parameter } from "./document.ts";
+import { type Operation, type Parameter, requiredCaller } from "./document.ts";
 
 export const LANGUAGES = { curl: "curl", typescript: "TypeScript", python: "Python" } as const;
 export type Language = keyof typeof LANGUAGES;
@@ -83,7 +83,7 @@ type Sent = {
   /** Headers besides the credential. Undefined: no body. */
   body: unknown;
   isForm: boolean;
-  caller: ReturnType<typeof callerOf>;
+  caller: ReturnType<typeof requiredCaller>;
   /** Whether the response is a list, a file in CSV, sound, or a redirect. */
   isList: boolean;
   isCsv: boolean;
@@ -110,7 +110,7 @@ const sentOf = (operation: Operation): Sent => {
     query: parameters.some(({ name }) => name === "limit") ? { limit: 10 } : {},
     body: bodyOf(operation),
     isForm: body?.isForm === true,
-    caller: callerOf(operation),
+    caller: requiredCaller(operation),
     isList: /Page"}$/.test(success),
     isCsv: responses["200"]?.content?.["text/csv"] !== undefined,
     isSound: responses["200"]?.content?.["audio/wav"] !== undefined,
@@ -206,7 +206,7 @@ response = requests.${sent.method.toLowerCase()}(
 print(response.status_code, ${shown})`;
 };
 
-export const examplesOf = (operation: Operation, site: Site): Examples => {
+export const renderExamples = (operation: Operation, site: Site): Examples => {
   const sent = sentOf(operation);
   return { curl: curlOf(sent, site), typescript: typescriptOf(sent, site), python: pythonOf(sent, site) };
 };

@@ -1,9 +1,9 @@
 /** Operations and events of webhooks as HTML. */
 import { escapeHtml, textHtml } from "../html-page.ts";
 import { examplesHtml, jsonHtml } from "./code-html.ts";
-import { type ApiDocument, callerOf, type Operation, type Parameter, type Response } from "./document.ts";
-import { type Examples, examplesOf, type Site } from "./examples.ts";
-import { codeHtml, FIELD_HEADS, fieldRow, markdown, rowsOf, table, typeOf } from "./schema-html.ts";
+import { type ApiDocument, type Operation, type Parameter, type Response, requiredCaller } from "./document.ts";
+import { type Examples, renderExamples, type Site } from "./examples.ts";
+import { codeHtml, FIELD_HEADS, fieldRow, markdown, renderRows, renderType, table } from "./schema-html.ts";
 import { TEST_KEY } from "./test-key.ts";
 
 /** The problems that a response can have, each with a link to its explanation; or what a success returns. */
@@ -12,7 +12,7 @@ const responseRow = ([status, { description, content = {}, headers = {} }]: [str
   const problems = codes.map((name) => `<a href="/problems/${name}"><code>${name}</code></a>`).join(", ");
   const schema = content["application/json"]?.schema;
   const names = Object.keys(headers).map(codeHtml).join(", ");
-  const success = `${textHtml(description)}${schema ? ` ${typeOf(schema)}` : ""}${names && ` Headers: ${names}.`}`;
+  const success = `${textHtml(description)}${schema ? ` ${renderType(schema)}` : ""}${names && ` Headers: ${names}.`}`;
   return `<tr><td>${status}</td><td>${problems || success}</td></tr>`;
 };
 
@@ -52,7 +52,7 @@ const trialHtml = ({ operationId, summary, "x-required-scope": scope }: Operatio
 
 export const operationHtml = (operation: Operation, site: Site): string => {
   const { operationId, method, path, summary, description, body, responses } = operation;
-  const caller = callerOf(operation);
+  const caller = requiredCaller(operation);
   const success = Object.entries(responses).find(([, one]) => one.content?.["application/json"]?.example !== undefined);
   return `<details id="${operationId}"><summary><h3><span class="${method}">${method}</span> <code>${path}</code></h3> <span>${escapeHtml(summary)}</span></summary>
 <div class="columns"><div>${markdown(description)}${CALLER_NOTES[caller]}
@@ -60,9 +60,9 @@ ${parameterTable(
   "Parameters",
   operation.parameters.filter((one) => !isShared(one)),
 )}
-${body ? table("Body", FIELD_HEADS, rowsOf(body.schema)) : ""}
+${body ? table("Body", FIELD_HEADS, renderRows(body.schema)) : ""}
 ${table("Responses", ["Status", "Response"], Object.entries(responses).map(responseRow))}</div>
-<div>${examplesHtml(examplesOf(operation, site))}
+<div>${examplesHtml(renderExamples(operation, site))}
 ${caller === "key" ? trialHtml(operation) : ""}
 ${success ? jsonHtml(`Response ${success[0]}`, success[1].content?.["application/json"]?.example) : ""}</div></div></details>`;
 };
@@ -99,7 +99,7 @@ def receive(body: bytes, headers: dict[str, str]) -> None:
 const eventHtml = ({ operationId, path, description, body }: Operation): string => {
   const resource = body?.schema.properties?.["data"]?.properties?.["resource"];
   return `<details id="${operationId}"><summary><h3><span>EVENT</span> <code>${path}</code></h3> <span>${textHtml(description)}</span></summary>
-<div class="columns"><div>${markdown(description)}<p>The <code>data.resource</code> of the body is ${resource ? typeOf(resource) : ""}, as the API shows it.</p></div>
+<div class="columns"><div>${markdown(description)}<p>The <code>data.resource</code> of the body is ${resource ? renderType(resource) : ""}, as the API shows it.</p></div>
 <div>${jsonHtml(path, body?.example)}</div></div></details>`;
 };
 

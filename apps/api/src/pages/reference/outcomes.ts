@@ -3,7 +3,7 @@ import { TEST_ASSETS, type TestOutcome } from "@realtime-avatar/domain/avatars/t
 import { textHtml } from "../html-page.ts";
 import { examplesHtml } from "./code-html.ts";
 import type { Operation } from "./document.ts";
-import { examplesOf, type Site } from "./examples.ts";
+import { renderExamples, type Site } from "./examples.ts";
 
 /** In Markdown, as docs/preparation.md has it. */
 export const outcomeText = (outcome: TestOutcome): string => {
@@ -27,5 +27,5 @@ export const outcomesHtml = (createAvatar: Operation, site: Site): string => {
   return `<section aria-labelledby="test-outcomes"><h2 id="test-outcomes">Test outcomes</h2>
 <p>A key of the test environment can name these ids as <code>sourceAssetId</code>. Each forces an outcome of the preparation, without a file, so that you can try how your program handles it. <b>Try it</b> creates an avatar with a test key, and reads it until it is prepared.</p>
 <div class="card columns"><ul class="outcomes">${Object.entries(TEST_ASSETS).map(row).join("")}</ul>
-<div>${examplesHtml(examplesOf(operation, site))}<p>Then <a href="#getAvatar">read the avatar</a> until its <code>status</code> is no longer <code>preprocessing</code>.</p></div></div></section>`;
+<div>${examplesHtml(renderExamples(operation, site))}<p>Then <a href="#getAvatar">read the avatar</a> until its <code>status</code> is no longer <code>preprocessing</code>.</p></div></div></section>`;
 };

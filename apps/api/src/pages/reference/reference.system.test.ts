@@ -5,7 +5,7 @@ import { PROBLEMS } from "@realtime-avatar/domain/problem";
 import { BROWSER, type BrowserContext, type Page, sharedBrowser } from "@realtime-avatar/testing/browser";
 import { REPOSITORY } from "@realtime-avatar/testing/processes";
 import { PUBLIC_URL, startApi } from "../../../test/support/api.ts";
-import { type OpenApi, operationsOf } from "../../../test/support/openapi/openapi.ts";
+import { describedOperations, type OpenApi } from "../../../test/support/openapi/openapi.ts";
 import { describeApi } from "../../openapi/write-file.ts";
 import type { ApiDocument } from "./document.ts";
 
@@ -49,7 +49,7 @@ describe.skipIf(!BROWSER)("the pages in Chromium", () => {
     const shown = await page
       .locator("section summary h3:has(span)")
       .evaluateAll((heads) => heads.map(({ textContent }) => textContent));
-    const known = operationsOf(described).map(({ method, path }) => `${method} ${path}`);
+    const known = describedOperations(described).map(({ method, path }) => `${method} ${path}`);
     expect(shown.sort()).toEqual([...known, ...Object.keys(described.webhooks).map((type) => `EVENT ${type}`)].sort());
 
     // No other key than one of the test environment, and no trial without one.

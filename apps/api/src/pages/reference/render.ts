@@ -1,19 +1,19 @@
 /** The reference of the API as HTML, from the OpenAPI document. */
 import { guideLinks } from "../guides/contents.ts";
 import { escapeHtml, htmlPage, ICON } from "../html-page.ts";
-import { type ApiDocument, eventsOf, type Operation, operationsOf, type Schema } from "./document.ts";
+import { type ApiDocument, documentEvents, documentOperations, type Operation, type Schema } from "./document.ts";
 import { LANGUAGES, type Site } from "./examples.ts";
 import { eventsHtml, operationHtml, sharedHtml } from "./operation-html.ts";
 import { outcomesHtml } from "./outcomes.ts";
 import controls from "./page/controls.css" with { type: "text" };
 import layout from "./page/layout.css" with { type: "text" };
-import { FIELD_HEADS, markdown, rowsOf, table, typeOf } from "./schema-html.ts";
+import { FIELD_HEADS, markdown, renderRows, renderType, table } from "./schema-html.ts";
 import { TEST_KEY, TEST_KEY_MINUTES } from "./test-key.ts";
 
 const schemaHtml = ([name, schema]: [string, Schema]): string =>
   `<details id="schema-${name}"><summary><h3><code>${name}</code></h3></summary>
-${markdown(schema.description ?? "")}${schema.properties ? "" : `<p>${typeOf(schema)}</p>`}
-${table("Fields", FIELD_HEADS, rowsOf(schema))}</details>`;
+${markdown(schema.description ?? "")}${schema.properties ? "" : `<p>${renderType(schema)}</p>`}
+${table("Fields", FIELD_HEADS, renderRows(schema))}</details>`;
 
 const anchorOf = (tag: string): string => tag.toLowerCase().replaceAll(" ", "-");
 
@@ -46,8 +46,8 @@ const keyCard = ({ publicUrl }: Site): string =>
 
 /** The page, and what its policy has to allow. */
 export const renderReference = (document: ApiDocument, site: Site) => {
-  const operations = operationsOf(document);
-  const events = eventsOf(document);
+  const operations = documentOperations(document);
+  const events = documentEvents(document);
   // The tag of the events has no operations: they have a section of their own.
   const groups = document.tags
     .map((tag) => ({ ...tag, items: operations.filter(({ tags }) => tags[0] === tag.name) }))

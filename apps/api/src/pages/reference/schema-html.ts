@@ -1,6 +1,6 @@
 /** Schemas and tables as HTML. */
 import { escapeHtml, textHtml } from "../html-page.ts";
-import { nameOf, type Schema } from "./document.ts";
+import { refName, type Schema } from "./document.ts";
 
 export const codeHtml = (value: unknown): string =>
   `<code>${escapeHtml(typeof value === "string" ? value : JSON.stringify(value))}</code>`;
@@ -33,30 +33,31 @@ const boundsOf = (schema: Schema): string[] =>
   });
 
 /** What a value is: its type and its bounds. */
-export const typeOf = (schema: Schema): string => {
+export const renderType = (schema: Schema): string => {
   const { $ref, anyOf, oneOf, items, type, format } = schema;
-  if ($ref) return `<a href="#schema-${nameOf($ref)}">${nameOf($ref)}</a>`;
+  if ($ref) return `<a href="#schema-${refName($ref)}">${refName($ref)}</a>`;
   const variants = anyOf ?? oneOf;
-  if (variants) return variants.map(typeOf).join(" or ");
+  if (variants) return variants.map(renderType).join(" or ");
   if (schema.const !== undefined) return codeHtml(schema.const);
   if (schema.enum) return schema.enum.map(codeHtml).join(", ");
-  const what = type === "array" && items ? `array of ${typeOf(items)}` : format === "binary" ? "file" : (type ?? "any");
+  const what =
+    type === "array" && items ? `array of ${renderType(items)}` : format === "binary" ? "file" : (type ?? "any");
   return [format && format !== "binary" ? `${what} (${format})` : what, ...boundsOf(schema)].join(", ");
 };
 
 /** A row of a table of fields. `name` is HTML. */
 export const fieldRow = (name: string, isRequired: boolean, { description, schema }: Described): string =>
-  `<tr><td>${name}${isRequired ? " <em>required</em>" : ""}</td><td>${typeOf(schema)}</td><td>${description?.includes("\n\n") ? markdown(description) : textHtml(description ?? "")}</td></tr>`;
+  `<tr><td>${name}${isRequired ? " <em>required</em>" : ""}</td><td>${renderType(schema)}</td><td>${description?.includes("\n\n") ? markdown(description) : textHtml(description ?? "")}</td></tr>`;
 type Described = { description: string | undefined; schema: Schema };
 
 /** The members of a schema, with those of its nested objects. */
-export const rowsOf = (schema: Schema, prefix = ""): string[] =>
+export const renderRows = (schema: Schema, prefix = ""): string[] =>
   Object.entries(schema.properties ?? {}).flatMap(([name, member]) => {
     const isRequired = schema.required?.includes(name) === true;
     const nested = [member, member.items, ...(member.anyOf ?? [])].find((inner) => inner?.properties);
     return [
       fieldRow(codeHtml(prefix + name), isRequired, { description: member.description, schema: member }),
-      ...(nested ? rowsOf(nested, `${prefix}${name}.`) : []),
+      ...(nested ? renderRows(nested, `${prefix}${name}.`) : []),
     ];
   });
 

@@ -10,7 +10,7 @@ import { seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
 import { type Answer, type CallOptions, readAnswer, requestInit } from "../../support/api.ts";
 import { CREDIT_VARIABLES, seedCredits } from "./credits.ts";
 import { type Load, type Row, startLoad } from "./history.ts";
-import { startServer, variablesOf } from "./server.ts";
+import { serverVariables, startServer } from "./server.ts";
 
 setDefaultTimeout(120_000);
 
@@ -75,7 +75,7 @@ export const startService = async (
 ): Promise<Service> => {
   const service = startProcess([...command, ...bun("apps/api/src/main.ts")], {
     PORT: "0",
-    ...(await variablesOf(databaseUrl)),
+    ...(await serverVariables(databaseUrl)),
     REQUEST_TIMEOUT_MS: String(DEADLINE_MS),
     DATABASE_CONNECTIONS: String(CONNECTIONS),
     ...CREDIT_VARIABLES,

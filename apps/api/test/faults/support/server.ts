@@ -1,6 +1,6 @@
 /** The server that a fault happens to: a PostgreSQL, or with TEST_SHARD the node of a shard, with a coordinator of its own. */
 import { randomBytes } from "node:crypto";
-import { schemaOf } from "@realtime-avatar/db/shards/shard";
+import { shardSchema } from "@realtime-avatar/db/shards/shard";
 import { migrateShards } from "@realtime-avatar/db/shards/split";
 import { client, IS_ONE_DATABASE } from "@realtime-avatar/testing/database";
 import { CITUS_BIN, dropDatabase, newDatabase, startShardNode } from "@realtime-avatar/testing/postgres/citus";
@@ -12,7 +12,7 @@ import { shardClient } from "@realtime-avatar/testing/postgres/shard";
 const coordinators = new Map<string, Cluster>();
 const nameOf = (url: string): string => /\/(\w+)(?:\?|$)/.exec(url)?.[1] ?? "";
 /** The coordinator that a URL of `newDatabase` belongs to; null for one database. */
-export const coordinatorOf = (url: string): Cluster | null => coordinators.get(nameOf(url)) ?? null;
+export const findCoordinator = (url: string): Cluster | null => coordinators.get(nameOf(url)) ?? null;
 
 if (process.env["TEST_SHARD"] === "coordinator") throw new Error("Faults happen to a node: TEST_SHARD=node");
 
@@ -26,7 +26,7 @@ const startNode = async (options: ClusterOptions): Promise<Cluster> => {
       await migrateShards(await newDatabase(coordinator.url, name), 1);
       coordinators.set(name, coordinator.server);
       const url = new URL(withDatabase(node.url, name));
-      url.searchParams.set("search_path", schemaOf(0));
+      url.searchParams.set("search_path", shardSchema(0));
       return url.href;
     },
     dropDatabase: async (url) => {
@@ -43,8 +43,8 @@ export const startServer = (options: ClusterOptions = {}): Promise<Cluster> =>
   IS_ONE_DATABASE ? startCluster(options) : startNode(options);
 
 /** The variables with which a service connects to a database. For a shard, its node is at the host and port of the URL. */
-export const variablesOf = async (url: string): Promise<Record<string, string>> => {
-  const coordinator = coordinatorOf(url);
+export const serverVariables = async (url: string): Promise<Record<string, string>> => {
+  const coordinator = findCoordinator(url);
   if (coordinator === null) return { DATABASE_URL: url };
   const own = coordinator.url(nameOf(url));
   const { hostname, port } = new URL(url);
@@ -60,5 +60,5 @@ export const variablesOf = async (url: string): Promise<Record<string, string>> 
 export const notOnCitus = (reason: string): string => (IS_ONE_DATABASE ? "" : ` (not on Citus: ${reason})`);
 
 /** A client that may change the tables of a database. */
-export const ownerOf = (url: string): ReturnType<typeof client> =>
-  shardClient(url, 1, {}, coordinatorOf(url)?.url(nameOf(url)));
+export const ownerClient = (url: string): ReturnType<typeof client> =>
+  shardClient(url, 1, {}, findCoordinator(url)?.url(nameOf(url)));

@@ -25,7 +25,7 @@ const livekitConfig = ({ url, apiKey, apiSecret }: LivekitAccess): LivekitConfig
   apiSecret: new Secret(apiSecret),
 });
 
-export const roomsOf = (livekit: LivekitAccess): Rooms => createRooms(livekitConfig(livekit));
+export const connectRooms = (livekit: LivekitAccess): Rooms => createRooms(livekitConfig(livekit));
 
 /** The options of an API with calls. */
 export const callOptions = (livekit: LivekitAccess): Pick<AppOptions, "config"> => ({
@@ -114,7 +114,7 @@ export const startCallApi = async (
     const root = await newKey();
     return { tenantId, newKey, root, avatarId: await avatar(root.key) };
   };
-  const rooms = roomsOf(livekit);
+  const rooms = connectRooms(livekit);
   const ofWorkers = { sync, syncOf, giveSlots, takeSlots };
   return { api, livekit, rooms, key, spans, avatar, start, release, session, tenantWith, sendEvent, ...ofWorkers };
 };

@@ -20,17 +20,17 @@ import fc from "fast-check";
 import { EXAMPLES } from "../../../src/openapi/examples.ts";
 import { describeApi } from "../../../src/openapi/write-file.ts";
 import type { createTestApp } from "../api.ts";
-import { fieldPart, fileOf, filePart, formOf, md5Of, PNG, typeOf } from "../forms.ts";
+import { createFile, encodeForm, fieldPart, filePart, formType, md5Base64, PNG } from "../forms.ts";
 import {
+  arbitraryValues,
   type Described,
+  describedOperations,
   documentValidator,
   type OpenApi,
-  operationsOf,
   type Parameter,
   resolved,
   type Schema,
   valuesAround,
-  valuesOf,
 } from "./openapi.ts";
 
 export const document = JSON.parse(JSON.stringify(describeApi())) as OpenApi;
@@ -39,7 +39,7 @@ export const validator = documentValidator(document);
 const OF_PEOPLE = /^\/api\/v1\/(users|user-sessions|invitations|passkeys|identities)(\/|$)/;
 /** Those of a provider need one, and lead to its pages: `people/oidc-flow.test.ts` has them. */
 const OF_PROVIDER = /^\/api\/v1\/oidc\//;
-const all = operationsOf(document).filter(({ path }) => !OF_PROVIDER.test(path));
+const all = describedOperations(document).filter(({ path }) => !OF_PROVIDER.test(path));
 export const operations = all.filter(({ path }) => !OF_PEOPLE.test(path));
 export const operationsOfPeople = all.filter(({ path }) => OF_PEOPLE.test(path));
 
@@ -55,7 +55,7 @@ export type Sent = {
 export type Answer = { status: number; headers: Headers; text: string; code: ProblemCode | null };
 
 /** What is sent where a form is expected, unless a test sends another. */
-const FORM = formOf([filePart(PNG)]);
+const FORM = encodeForm([filePart(PNG)]);
 
 let clients = 0;
 /** Sends a request, and throws when the response is not as the document says. */
@@ -76,7 +76,7 @@ export const sendTo = async (
         // Each is another client: what is limited by client is limited where a test wants it to be.
         "x-forwarded-for": `10.${(clients >> 16) & 255}.${(clients >> 8) & 255}.${clients & 255}`,
         ...(key === null || operation.security.length === 0 ? {} : { authorization: `Bearer ${key}` }),
-        ...(sent === undefined ? {} : { "content-type": isForm ? typeOf() : "application/json" }),
+        ...(sent === undefined ? {} : { "content-type": isForm ? formType() : "application/json" }),
         ...headers,
       },
       ...(sent === undefined ? {} : { body: sent }),
@@ -100,7 +100,7 @@ export const one = (operationId: string): Described => {
   return found;
 };
 
-export const parametersOf = ({ operation }: Described, where: Parameter["in"]): Parameter[] =>
+export const listParameters = ({ operation }: Described, where: Parameter["in"]): Parameter[] =>
   operation.parameters.map((given) => resolved<Parameter>(document, given)).filter((given) => given.in === where);
 
 /** What is sent as a query parameter, as the schema of the document sees it: whole numbers are numbers. */
@@ -143,11 +143,11 @@ export const HEADER_EDGES: readonly string[] = [
 ];
 
 /** Query parameters: those that meet the document, and those near them. A cursor is opaque: only a page gives one. */
-export const queriesOf = (described: Described): fc.Arbitrary<[name: string, value: string][]> => {
-  const known = parametersOf(described, "query").filter(({ name }) => name !== "cursor");
+export const arbitraryQueries = (described: Described): fc.Arbitrary<[name: string, value: string][]> => {
+  const known = listParameters(described, "query").filter(({ name }) => name !== "cursor");
   const values = known.map(({ name, schema }) =>
     fc
-      .oneof(valuesOf(document, schema).map(String), fc.constantFrom(...TEXTS))
+      .oneof(arbitraryValues(document, schema).map(String), fc.constantFrom(...TEXTS))
       .map((value): [string, string] => [name, value]),
   );
   const unknown = fc.tuple(fc.constantFrom("unknown", "Limit", "__proto__"), fc.constantFrom(...TEXTS));
@@ -200,7 +200,7 @@ export const bodiesAround = (described: Described, schema: Schema): fc.Arbitrary
         (body) => validator.errors(schema, body).length > 0 || meetsAssetRules(described, body),
       ),
     },
-    { weight: 1, arbitrary: valuesOf(document, schema).filter((body) => meetsRules(described, body)) },
+    { weight: 1, arbitrary: arbitraryValues(document, schema).filter((body) => meetsRules(described, body)) },
   );
 
 /** The rule between `from` and `to`: a window is not empty; that of usage ends now by default, and is not longer than 90 days. */
@@ -223,7 +223,7 @@ type Makers = {
 };
 
 /** The example of a body; of one that names a running call, with a new call. */
-export const freshBodyOf = async ({ operation }: Described, send: Send): Promise<object | undefined> => {
+export const createBody = async ({ operation }: Described, send: Send): Promise<object | undefined> => {
   const body = operation.requestBody?.content["application/json"]?.example as object | undefined;
   if (!["createTurn", "interruptCall"].includes(operation.operationId)) return body;
   const { session_id } = JSON.parse((await send(one("startCall"), { body: EXAMPLES.StartCall })).text);
@@ -231,7 +231,7 @@ export const freshBodyOf = async ({ operation }: Described, send: Send): Promise
 };
 
 /** The id of something new that an operation can work on; empty when its path takes none. */
-export const freshIdOf = async (
+export const createTarget = async (
   { path }: Described,
   { send, newKey, giveSource, removeEndpoints }: Makers,
 ): Promise<string> => {
@@ -253,7 +253,7 @@ export const freshIdOf = async (
     return JSON.parse((await send(one("testWebhookEndpoint"), { id })).text).id;
   }
   if (path.startsWith("/api/v1/realtime/turns")) {
-    return JSON.parse((await send(one("createTurn"), { body: await freshBodyOf(one("createTurn"), send) })).text).id;
+    return JSON.parse((await send(one("createTurn"), { body: await createBody(one("createTurn"), send) })).text).id;
   }
   if (path.startsWith("/api/v1/videos")) {
     return JSON.parse((await send(one("createVideo"), { body: EXAMPLES.CreateVideo })).text).id;
@@ -297,14 +297,14 @@ export const expectSessionProblems = async (
 export const expectAssetResponses = async (send: Send, sendFull: Send): Promise<void> => {
   const upload = one("uploadAsset");
   const create = async (): Promise<string> => JSON.parse((await send(upload, {})).text).id;
-  expect((await send(upload, { text: formOf([filePart("text")]) })).code).toBe("validation_failed");
+  expect((await send(upload, { text: encodeForm([filePart("text")]) })).code).toBe("validation_failed");
   expect((await send(upload, { text: "nonsense" })).code).toBe("malformed_request");
   expect((await send(upload, { headers: { "content-type": "application/json" } })).status).toBe(415);
-  const large = formOf([filePart(fileOf("image", 16 * 1024 * 1024 + 1))]);
+  const large = encodeForm([filePart(createFile("image", 16 * 1024 * 1024 + 1))]);
   expect((await send(upload, { text: large })).code).toBe("body_too_large");
 
   const remote = { kind: "image", remoteUrl: "https://example.com/a.jpg" };
-  const signed = { kind: "image", contentType: "image/png", sizeBytes: PNG.length, md5: md5Of(PNG) };
+  const signed = { kind: "image", contentType: "image/png", sizeBytes: PNG.length, md5: md5Base64(PNG) };
   const bodies = { createRemoteAsset: remote, createUpload: signed, uploadAsset: undefined };
   const headers = { "idempotency-key": "assets" };
   for (const [operationId, body] of Object.entries(bodies)) {
@@ -313,7 +313,7 @@ export const expectAssetResponses = async (send: Send, sendFull: Send): Promise<
     const again = await send(one(operationId), { body, headers });
     expect([again.text, again.headers.get("idempotent-replayed")]).toEqual([first.text, "true"]);
     const other = { ...body, originalFilename: "b" };
-    const text = formOf([filePart(PNG), fieldPart("kind", "image")]);
+    const text = encodeForm([filePart(PNG), fieldPart("kind", "image")]);
     const reused = await send(one(operationId), { headers, ...(body === undefined ? { text } : { body: other }) });
     expect(reused.code).toBe("idempotency_key_reused");
   }

@@ -4,17 +4,17 @@ import type { ProblemCode } from "@realtime-avatar/domain/problem";
 import fc from "fast-check";
 import {
   type Answer,
+  arbitraryQueries,
   bodiesAround,
   decoded,
   document,
   isWindow,
+  listParameters,
   meetsRules,
-  parametersOf,
-  queriesOf,
   type Sent,
   validator,
 } from "./conformance.ts";
-import { bodySchema, type Described, resolved, valuesOf } from "./openapi.ts";
+import { arbitraryValues, bodySchema, type Described, resolved } from "./openapi.ts";
 
 /** With LONG=1 in full. */
 export const RUNS = process.env["LONG"] === "1" ? 24 : 4;
@@ -81,7 +81,7 @@ const describeBody = (described: Described, harness: Harness): void => {
   if (schema === null) return;
 
   test("a body, valid by the document: accepted", async () => {
-    const bodies = valuesOf(document, schema).filter((body) => meetsRules(described, body));
+    const bodies = arbitraryValues(document, schema).filter((body) => meetsRules(described, body));
     const sendNext = sendToFresh(harness, described);
     await fc.assert(
       fc.asyncProperty(bodies, async (body) => {
@@ -128,13 +128,13 @@ export const describeOperation = (described: Described, harness: Harness): void 
 
   if (path.startsWith("/api/v1")) {
     test("query parameters, random: accepted exactly if valid by the document", async () => {
-      const known = new Map(parametersOf(described, "query").map(({ name, schema }) => [name, schema]));
+      const known = new Map(listParameters(described, "query").map(({ name, schema }) => [name, schema]));
       const sendNext = sendToFresh(harness, described);
       const unknown = await sendNext({ query: "unknown=1", body });
       expect(unknown.code).toBe("validation_failed");
       if (known.size === 0) return;
       await fc.assert(
-        fc.asyncProperty(queriesOf(described), async (pairs) => {
+        fc.asyncProperty(arbitraryQueries(described), async (pairs) => {
           const names = pairs.map(([name]) => name);
           const isMet =
             new Set(names).size === names.length &&

@@ -39,7 +39,7 @@ export type OpenApi = {
 };
 
 export type Described = { method: string; path: string; operation: Operation };
-export const operationsOf = ({ paths }: OpenApi): Described[] =>
+export const describedOperations = ({ paths }: OpenApi): Described[] =>
   Object.entries(paths).flatMap(([path, item]) =>
     Object.entries(item).map(([method, operation]) => ({ method: method.toUpperCase(), path, operation })),
   );
@@ -145,7 +145,7 @@ const dateTime: fc.Arbitrary<string> = fc
 const anyJson = fc.jsonValue({ maxDepth: 2, stringUnit: "grapheme" });
 
 /** Values that meet a schema, made up from what it says. */
-export const valuesOf = (document: OpenApi, given: Schema): fc.Arbitrary<unknown> => {
+export const arbitraryValues = (document: OpenApi, given: Schema): fc.Arbitrary<unknown> => {
   const schema = resolved<Schema>(document, given);
   const {
     anyOf,
@@ -162,7 +162,7 @@ export const valuesOf = (document: OpenApi, given: Schema): fc.Arbitrary<unknown
     maxLength?: number;
   };
   if ("const" in schema) return fc.constant(schema["const"]);
-  if (anyOf) return fc.oneof(...anyOf.map((one) => valuesOf(document, one)));
+  if (anyOf) return fc.oneof(...anyOf.map((one) => arbitraryValues(document, one)));
   if (values) return fc.constantFrom(...values);
   if (type === "null") return fc.constant(null);
   if (type === "boolean") return fc.boolean();
@@ -176,7 +176,7 @@ export const valuesOf = (document: OpenApi, given: Schema): fc.Arbitrary<unknown
   if (type === "integer") return fc.integer({ min: Number(schema["minimum"]), max: Number(schema["maximum"]) });
   if (type === "array") {
     const { items, minItems, maxItems } = schema as { items: Schema; minItems: number; maxItems: number };
-    return fc.array(valuesOf(document, items), { minLength: minItems, maxLength: maxItems });
+    return fc.array(arbitraryValues(document, items), { minLength: minItems, maxLength: maxItems });
   }
   if (type !== "object") throw new TypeError(`no values for ${JSON.stringify(schema)}`);
   const {
@@ -195,10 +195,12 @@ export const valuesOf = (document: OpenApi, given: Schema): fc.Arbitrary<unknown
   };
   if (typeof additionalProperties === "object" && propertyNames) {
     const names = text(propertyNames.minLength, propertyNames.maxLength);
-    return fc.dictionary(names, valuesOf(document, additionalProperties), { maxKeys: maxProperties ?? 4 });
+    return fc.dictionary(names, arbitraryValues(document, additionalProperties), { maxKeys: maxProperties ?? 4 });
   }
   if (!properties) return fc.dictionary(fc.string({ minLength: 1, maxLength: 8 }), anyJson, { maxKeys: 4 });
-  const fields = Object.fromEntries(Object.entries(properties).map(([name, one]) => [name, valuesOf(document, one)]));
+  const fields = Object.fromEntries(
+    Object.entries(properties).map(([name, one]) => [name, arbitraryValues(document, one)]),
+  );
   return fc
     .record(fields, { requiredKeys: required })
     .filter((value) => Object.keys(value as object).length >= minProperties);
@@ -254,7 +256,7 @@ export const valuesAround = (document: OpenApi, schema: Schema): fc.Arbitrary<un
     edge,
   );
   const changed = fc
-    .tuple(valuesOf(document, schema), fc.array(change, { minLength: 1, maxLength: 2 }))
+    .tuple(arbitraryValues(document, schema), fc.array(change, { minLength: 1, maxLength: 2 }))
     .map(([value, changes]) => {
       const result: Record<string, unknown> = { ...(value as object) };
       for (const [how, name, to] of changes) {

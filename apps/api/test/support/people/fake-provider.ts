@@ -59,7 +59,7 @@ export const startFakeProvider = (): FakeProvider => {
       if (pathname === "/token") {
         return Response.json({ access_token: "a", token_type: "bearer", id_token: token() });
       }
-      return Response.json(metadataOf(fake.issuer));
+      return Response.json(providerMetadata(fake.issuer));
     },
   });
   const fake: FakeProvider = {
@@ -80,7 +80,7 @@ export const startFakeProvider = (): FakeProvider => {
 };
 
 /** The metadata of a provider that works. */
-export const metadataOf = (issuer: string): Record<string, unknown> => ({
+export const providerMetadata = (issuer: string): Record<string, unknown> => ({
   issuer,
   authorization_endpoint: `${issuer}/authorize`,
   token_endpoint: `${issuer}/token`,

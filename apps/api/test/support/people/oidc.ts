@@ -23,7 +23,7 @@ export const startApiWith = (issuer: string, clock: () => Date = () => new Date(
   startApi(testStorage, { config: oidcConfig(issuer), clock });
 
 /** The value that a response sets for a cookie; null when it sets none. */
-export const setCookieOf = ({ headers }: Answer, name: string): string | null => {
+export const readSetCookie = ({ headers }: Answer, name: string): string | null => {
   const header = headers.getSetCookie().find((text) => text.startsWith(`${name}=`));
   return header === undefined ? null : header.slice(name.length + 1, header.indexOf(";"));
 };
@@ -36,7 +36,7 @@ export const begunBy = (answer: Answer): Begun => {
   if (answer.status !== 200) throw new Error(`not begun: ${answer.text}`);
   const url = new URL(answer.body.url);
   const parameter = (name: string): string => url.searchParams.get(name) ?? "";
-  const cookie = setCookieOf(answer, ATTEMPT_COOKIE) ?? "";
+  const cookie = readSetCookie(answer, ATTEMPT_COOKIE) ?? "";
   return { url, cookie, state: parameter("state"), nonce: parameter("nonce") };
 };
 
@@ -70,7 +70,11 @@ const nextAddress = (): string => {
 };
 
 /** The response of the fake provider to an attempt: it signs for its nonce. */
-export const answerOf = (fake: FakeProvider, begun: Begun, changes: Record<string, string | null> = {}): string => {
+export const callbackQuery = (
+  fake: FakeProvider,
+  begun: Begun,
+  changes: Record<string, string | null> = {},
+): string => {
   fake.nonce = begun.nonce;
   const parameters = { code: "code", state: begun.state, iss: fake.issuer, ...changes };
   const present = Object.entries(parameters).filter((pair): pair is [string, string] => pair[1] !== null);
@@ -80,29 +84,29 @@ export const answerOf = (fake: FakeProvider, begun: Begun, changes: Record<strin
 /** Ends an attempt with the fake provider, as its account `sub`. */
 export const endAs = (api: TestApi, fake: FakeProvider, begun: Begun, sub: string): Promise<Answer> => {
   fake.claims = { ...fake.claims, sub };
-  return comeBack(api, answerOf(fake, begun), begun.cookie);
+  return comeBack(api, callbackQuery(fake, begun), begun.cookie);
 };
 
 /** The page of the dashboard to which a response leads. */
-export const pageOf = ({ status, headers }: Answer): string => {
+export const dashboardPage = ({ status, headers }: Answer): string => {
   const location = headers.get("location") ?? "";
   if (status !== 303 || !location.startsWith(`${PUBLIC_URL}/dashboard`)) throw new Error(`${status} ${location}`);
   return location.slice(`${PUBLIC_URL}/dashboard`.length);
 };
 
 /** The code of the failure with which an attempt ended; null when it succeeded. */
-export const failureOf = (answer: Answer): string | null => {
-  const page = pageOf(answer);
+export const readFailure = (answer: Answer): string | null => {
+  const page = dashboardPage(answer);
   return page.startsWith("/sign-in") ? new URLSearchParams(page.slice(page.indexOf("?"))).get("problem") : null;
 };
 
 /** The session that a response has opened; null when it has opened none. */
-export const sessionOf = (answer: Answer): string | null => setCookieOf(answer, COOKIE);
+export const readSession = (answer: Answer): string | null => readSetCookie(answer, COOKIE);
 
 /** A person with the session of a response. */
 export const personWith = (api: TestApi, answer: Answer): Pick<Person, "call"> => {
-  const cookie = sessionOf(answer);
-  if (cookie === null) throw new Error(`not signed in: ${pageOf(answer)}`);
+  const cookie = readSession(answer);
+  if (cookie === null) throw new Error(`not signed in: ${dashboardPage(answer)}`);
   return {
     call: (method, path, body, headers = {}, environment = "live") =>
       api.call(method, path, { body, headers: { ...pageHeaders(cookie, environment), ...headers } }),

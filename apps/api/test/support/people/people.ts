@@ -21,7 +21,7 @@ export const pageHeaders = (cookie: string, environment: Environment = "live"): 
 });
 
 /** The value of the cookie that a response sets. */
-export const cookieOf = ({ headers }: Answer): string =>
+export const readCookie = ({ headers }: Answer): string =>
   new RegExp(`^${COOKIE}=([^;]*);`).exec(headers.get("set-cookie") ?? "")?.[1] ?? "";
 
 export type Person = {
@@ -74,10 +74,10 @@ export const signIn = async (api: TestApi, authenticator: Authenticator): Promis
 };
 
 /** The person of an answer that signed in. */
-export const personOf = (api: TestApi, answer: Answer, authenticator: Authenticator): Person => {
+export const signedInPerson = (api: TestApi, answer: Answer, authenticator: Authenticator): Person => {
   if (answer.status !== 201) throw new Error(`not signed in: ${answer.text}`);
   const { id: sessionId, user } = answer.body;
-  const cookie = cookieOf(answer);
+  const cookie = readCookie(answer);
   return {
     id: user.id,
     tenantId: user.tenantId,
@@ -92,7 +92,7 @@ export const personOf = (api: TestApi, answer: Answer, authenticator: Authentica
 
 /** Another session of the person. */
 export const signInAgain = async (api: TestApi, { authenticator }: Person): Promise<Person> =>
-  personOf(api, await signIn(api, authenticator), authenticator);
+  signedInPerson(api, await signIn(api, authenticator), authenticator);
 
 /** The token of the link that a response shows. */
 export const linkToken = ({ body: { url } }: Answer): string => url.slice(url.indexOf("#") + 1);
@@ -117,7 +117,7 @@ export const seedPerson = async (api: TestApi, role: Role, tenant?: TenantId): P
   const email = `person-${people}@example.com`;
   const token = await inviteByOperator(api, { email, role, ...(tenant && { tenant }) });
   const authenticator = createAuthenticator(PUBLIC_URL);
-  return personOf(api, await accept(api, token, authenticator), authenticator);
+  return signedInPerson(api, await accept(api, token, authenticator), authenticator);
 };
 
 /** An account that is linked to a person; the id of the identity. */

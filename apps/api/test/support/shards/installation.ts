@@ -1,13 +1,13 @@
 /** For tests: three servers of Citus with shards, the API on them, and requests whose answers are kept. */
 import { moveShard } from "@realtime-avatar/db/shards/manage";
-import { placementOf } from "@realtime-avatar/db/shards/placement";
+import { readPlacement } from "@realtime-avatar/db/shards/placement";
 import { migrateShards } from "@realtime-avatar/db/shards/split";
 import { client } from "@realtime-avatar/testing/database";
 import { type CitusNode, startNodes } from "@realtime-avatar/testing/postgres/citus";
 import { seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
 import type { Answer, TestApi } from "../api.ts";
 import { startCallApi } from "../calls/calls.ts";
-import { openDatabases, shardOf } from "./open.ts";
+import { openDatabases, openShard } from "./open.ts";
 
 const WHOLE = { environment: "live", scopes: ["*", "usage:write"] } as const;
 
@@ -16,13 +16,13 @@ export const startInstallation = async (binaries: string, count: number) => {
   const { coordinator, nodes } = await startNodes(binaries);
   await migrateShards(coordinator, count);
   const databases = await openDatabases(coordinator, { refreshMs: 500 });
-  const calls = await startCallApi({ databases }, {}, shardOf(coordinator, databases, count - 1));
+  const calls = await startCallApi({ databases }, {}, openShard(coordinator, databases, count - 1));
   const { api } = calls;
 
   /** The port of the node of each shard. */
   const placement = async (): Promise<number[]> => {
     const admin = client(coordinator);
-    const places = await placementOf((text) => admin.unsafe(text));
+    const places = await readPlacement((text) => admin.unsafe(text));
     await admin.end();
     return Array.from({ length: count }, (_, shard) => places.get(shard)?.port ?? 0);
   };

@@ -2,7 +2,7 @@
 
 import type { Databases } from "@realtime-avatar/db/databases/databases";
 import { openDatabase } from "@realtime-avatar/db/open";
-import { schemaOf } from "@realtime-avatar/db/shards/shard";
+import { shardSchema } from "@realtime-avatar/db/shards/shard";
 import type { TestDatabase } from "@realtime-avatar/testing/database";
 import { shardClient } from "@realtime-avatar/testing/postgres/shard";
 
@@ -16,9 +16,9 @@ export const openDatabases = async (url: string, options: ShardOptions = {}): Pr
 };
 
 /** A shard as the database of a test: `client` goes through the coordinator. Closing it closes all of `databases`. */
-export const shardOf = (url: string, databases: Databases, shard: number): TestDatabase => {
+export const openShard = (url: string, databases: Databases, shard: number): TestDatabase => {
   const own = new URL(url);
-  own.searchParams.set("search_path", schemaOf(shard));
+  own.searchParams.set("search_path", shardSchema(shard));
   const client = shardClient(own.href, 4);
   const close = async (): Promise<void> => {
     await Promise.all([databases.close(), client.end()]);

@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { pauseVerdict } from "./heard-text.ts";
 import { NOISES } from "./testing/noises-testing.ts";
 import { concat, createRandom, mix, type Said, say, silence } from "./testing/sounds-testing.ts";
-import { detectTurns, eventsOf, kinds } from "./testing/turns-testing.ts";
+import { detectTurns, filterEvents, kinds } from "./testing/turns-testing.ts";
 import { type BargeIn, createTurnDetector, TURN_TIMES, type TurnEvent } from "./turn-detector.ts";
 
 const SENTENCES = [
@@ -20,9 +20,9 @@ describe("a turn", () => {
   test("a turn whose text looks whole: ends 350 ms after its last sound", () => {
     const events = detectTurns(sentence, { decide: () => "whole", recognizerMs: 120 });
     expect(kinds(events)).toEqual(["begin", "pause", "end"]);
-    const [begin] = eventsOf(events, "begin");
-    const [pause] = eventsOf(events, "pause");
-    const [end] = eventsOf(events, "end");
+    const [begin] = filterEvents(events, "begin");
+    const [pause] = filterEvents(events, "pause");
+    const [end] = filterEvents(events, "end");
     expect(begin?.atMs).toBeLessThan(TURN_TIMES.beginMs + 160);
     expect(end).toMatchObject({ pause: 1, reason: "whole", silenceMs: 352 });
     expect((end?.atMs ?? 0) - (pause?.atMs ?? 0)).toBe(224);
@@ -33,7 +33,7 @@ describe("a turn", () => {
   });
 
   test("its sound at the pause: begins before the speech and has all of it", () => {
-    const [pause] = eventsOf(detectTurns(sentence), "pause");
+    const [pause] = filterEvents(detectTurns(sentence), "pause");
     const sound = pause?.sound ?? new Int16Array();
     const loud = [...sound].findIndex((value) => Math.abs(value) > 1000);
     expect(loud).toBeGreaterThan(16 * 150);
@@ -48,14 +48,14 @@ describe("a turn", () => {
     for (const verdict of ["open", null] as const) {
       const events = detectTurns(sentence, { decide: () => verdict });
       expect(kinds(events)).toEqual(["begin", "pause", "end"]);
-      expect(eventsOf(events, "end")[0]).toMatchObject({ reason: "silence", silenceMs: TURN_TIMES.openMs });
+      expect(filterEvents(events, "end")[0]).toMatchObject({ reason: "silence", silenceMs: TURN_TIMES.openMs });
     }
   });
 
   test("a recognizer that takes longer than 350 ms: the turn ends as soon as its text is known", () => {
     const events = detectTurns(sentence, { decide: () => "whole", recognizerMs: 640 });
-    const [pause] = eventsOf(events, "pause");
-    const [end] = eventsOf(events, "end");
+    const [pause] = filterEvents(events, "pause");
+    const [end] = filterEvents(events, "end");
     expect((end?.atMs ?? 0) - (pause?.atMs ?? 0)).toBe(640);
   });
 
@@ -65,7 +65,7 @@ describe("a turn", () => {
       recognizerMs: 120,
     });
     expect(kinds(events)).toEqual(["begin", "pause", "begin", "pause", "end"]);
-    const [, second] = eventsOf(events, "pause");
+    const [, second] = filterEvents(events, "pause");
     expect((second?.sound.length ?? 0) / 16).toBeLessThan(milliseconds(sentence) + 600);
   });
 
@@ -73,7 +73,7 @@ describe("a turn", () => {
     const parts = concat(say("Could you please tell me"), silence(500), say("whether the kitchen is open after nine?"));
     const events = detectTurns(parts, { decide: (pause) => (pause === 1 ? "whole" : null), recognizerMs: 1000 });
     expect(kinds(events)).toEqual(["begin", "pause", "resume", "pause", "end"]);
-    expect(eventsOf(events, "end")[0]).toMatchObject({ pause: 2, reason: "silence" });
+    expect(filterEvents(events, "end")[0]).toMatchObject({ pause: 2, reason: "silence" });
   });
 
   test("a person who speaks without a pause: the turn ends after 60 s, and the next one begins", () => {
@@ -82,8 +82,8 @@ describe("a turn", () => {
     );
     expect(milliseconds(spoken)).toBeGreaterThan(61_000);
     const events = detectTurns(spoken, { decide: () => "whole" });
-    const [end] = eventsOf(events, "end");
-    const [pause] = eventsOf(events, "pause");
+    const [end] = filterEvents(events, "end");
+    const [pause] = filterEvents(events, "pause");
     expect(end).toMatchObject({ pause: 1, reason: "limit" });
     expect(end?.atMs).toBeLessThan(60_100);
     expect(pause?.sound.length).toBe(60_000 * 16);
@@ -108,7 +108,7 @@ describe("pauses", () => {
       const gain = [1, 0.5, 0.2][index % 3] as number;
       const sound = concat(say(first, gain), silence(300 + (1000 * index) / 19), say(second, gain));
       const decide = (pause: number) => pauseVerdict(pause === 1 ? first : `${first} ${second}`, SILENT);
-      return eventsOf(detectTurns(sound, { decide, recognizerMs: 120, afterMs: 1000 }), "end").length;
+      return filterEvents(detectTurns(sound, { decide, recognizerMs: 120, afterMs: 1000 }), "end").length;
     });
     expect(turns).toEqual(turns.map(() => 1));
   });
@@ -118,7 +118,7 @@ describe("pauses", () => {
       const [first, second] = SENTENCES[0];
       const events = detectTurns(concat(say(first), silence(pauseMs), say(second)));
       expect(kinds(events)).toEqual(["begin", "pause", "resume", "pause", "end"]);
-      expect(eventsOf(events, "resume")[0]?.pause).toBe(1);
+      expect(filterEvents(events, "resume")[0]?.pause).toBe(1);
     }
   });
 });
@@ -148,7 +148,7 @@ describe("noises and backchannels", () => {
       const sound = say(text, 0.3 + 0.7 * Math.abs(random()));
       const decide = () => pauseVerdict(text, during);
       const events = detectTurns(sound, { bargeIn: "usual", decide, recognizerMs: 120, afterMs: 1000 });
-      expect(eventsOf(events, "end")).toEqual([]);
+      expect(filterEvents(events, "end")).toEqual([]);
     }
   });
 
@@ -156,7 +156,7 @@ describe("noises and backchannels", () => {
     const sound = concat(say("Mm-hmm."), silence(600), say("Wait, stop please."));
     const decide = (pause: number) => pauseVerdict(pause === 1 ? "Mm-hmm." : "Wait, stop please.", during);
     const events = detectTurns(sound, { bargeIn: "usual", decide, recognizerMs: 120 });
-    expect(eventsOf(events, "end").map(({ pause, reason }) => [pause, reason])).toEqual([[2, "whole"]]);
+    expect(filterEvents(events, "end").map(({ pause, reason }) => [pause, reason])).toEqual([[2, "whole"]]);
   });
 });
 
@@ -169,7 +169,7 @@ describe("an interruption", () => {
       const sound = say(INTERRUPTIONS[index % 3] as Said);
       const onset = sound.findIndex((value) => Math.abs(value) > 0.03);
       const spoken = concat(silence(index * 8), sound);
-      const [begin] = eventsOf(detectTurns(spoken, { bargeIn, beforeMs: 500, afterMs: 0 }), "begin");
+      const [begin] = filterEvents(detectTurns(spoken, { bargeIn, beforeMs: 500, afterMs: 0 }), "begin");
       return (begin?.atMs ?? Number.POSITIVE_INFINITY) - index * 8 - onset / 16;
     }).sort((a, b) => a - b);
 

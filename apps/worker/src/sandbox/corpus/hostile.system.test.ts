@@ -6,7 +6,7 @@ import { expect, setDefaultTimeout, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { contentTypeOf, type Magic } from "@realtime-avatar/domain/assets/magic";
+import { detectContentType, type Magic } from "@realtime-avatar/domain/assets/magic";
 import { fileFolder } from "@realtime-avatar/testing/fixture";
 import { inspector } from "../../../test/support/inspector.ts";
 import { SANDBOX_LIMITS } from "../limited.ts";
@@ -27,7 +27,7 @@ const open = async ({ name }: HostileFile, bytes: Buffer): Promise<SandboxOutcom
   const input = join(folder, name);
   const publicImage = `${input}.public.webp`;
   await writeFile(input, bytes);
-  const magic = contentTypeOf(bytes) ?? ANYWAY;
+  const magic = detectContentType(bytes) ?? ANYWAY;
   const outcome = await runInSandbox(
     magic,
     { input, outputs: magic.kind === "image" ? [publicImage] : [] },
@@ -46,7 +46,7 @@ const open = async ({ name }: HostileFile, bytes: Buffer): Promise<SandboxOutcom
 
 test(`valid files, of every type: accepted (${isFull ? "all" : "one of each; LONG=1 for all"})`, async () => {
   const valid = Object.entries(await validFiles());
-  const types = valid.map(([, bytes]) => contentTypeOf(bytes)?.contentType);
+  const types = valid.map(([, bytes]) => detectContentType(bytes)?.contentType);
   const files = valid
     .filter((_, index) => isFull || types.indexOf(types[index]) === index)
     .map(([name, bytes]): HostileFile => ({ name, bytes: () => bytes, expected: "accepted" }));

@@ -1,10 +1,10 @@
 import { describe, expect, test } from "bun:test";
-import { contentTypeOf, type Magic } from "@realtime-avatar/domain/assets/magic";
+import { detectContentType, type Magic } from "@realtime-avatar/domain/assets/magic";
 import * as media from "../corpus/media.testing.ts";
 import { inspectMedia } from "./media.ts";
 
 /** Inspects a file as what its first bytes say that it is. */
-const inspect = (file: Buffer, magic: Magic | null = contentTypeOf(file)) => {
+const inspect = (file: Buffer, magic: Magic | null = detectContentType(file)) => {
   if (!magic || magic.kind === "image") throw new Error("the file is neither a video nor audio");
   return inspectMedia({ read: (start, end) => file.subarray(start, end), size: file.length }, magic);
 };

@@ -2,17 +2,17 @@
 import { describe, expect, test } from "bun:test";
 import type { Face, Point } from "./faces.ts";
 import {
-  brightnessOf,
+  brightness,
   countedFaces,
-  edgeDistanceOf,
+  edgeDistance,
   faceBox,
+  facePitch,
+  faceRoll,
+  faceSize,
+  faceYaw,
   type Grey,
-  pitchOf,
-  rollOf,
+  measureSharpness,
   SHARPNESS_HEIGHT,
-  sharpnessOf,
-  sizeOf,
-  yawOf,
 } from "./measure.ts";
 
 type Pose = {
@@ -69,22 +69,22 @@ const grey = (width: number, height: number, valueAt: (x: number, y: number) => 
 
 describe("the pose", () => {
   test.each([-40, -25, -10, 0, 10, 25, 40])("the yaw, of %d° at any roll: measured", (yaw) => {
-    for (const roll of [-60, 0, 30, 90]) expect(yawOf(face({ yaw, roll }))).toBeCloseTo(yaw, 3);
+    for (const roll of [-60, 0, 30, 90]) expect(faceYaw(face({ yaw, roll }))).toBeCloseTo(yaw, 3);
   });
 
   test.each([-170, -90, -30, 0, 30, 90, 170])("the roll, of %d°: measured", (roll) => {
-    expect(rollOf(face({ roll }))).toBeCloseTo(roll, 3);
-    expect(Math.abs(rollOf(face({ roll, yaw: 20, pitch: 10 })) - roll)).toBeLessThan(5);
+    expect(faceRoll(face({ roll }))).toBeCloseTo(roll, 3);
+    expect(Math.abs(faceRoll(face({ roll, yaw: 20, pitch: 10 })) - roll)).toBeLessThan(5);
   });
 
   test.each([-30, -20, 0, 20, 30])("the pitch, of %d° at any roll: measured", (pitch) => {
-    for (const roll of [-60, 0, 30, 90]) expect(pitchOf(face({ pitch, roll }))).toBeCloseTo(pitch, 3);
+    for (const roll of [-60, 0, 30, 90]) expect(facePitch(face({ pitch, roll }))).toBeCloseTo(pitch, 3);
   });
 
   test("yaw and pitch, together: within a few degrees", () => {
     const both = face({ yaw: 25, pitch: 15 });
-    expect(Math.abs(yawOf(both) - 25)).toBeLessThan(3);
-    expect(Math.abs(pitchOf(both) - 15)).toBeLessThan(3);
+    expect(Math.abs(faceYaw(both) - 25)).toBeLessThan(3);
+    expect(Math.abs(facePitch(both) - 15)).toBeLessThan(3);
   });
 });
 
@@ -92,15 +92,15 @@ describe("the place of a face", () => {
   const picture = { width: 1000, height: 1000 };
 
   test("the size of a face, in pictures of two heights: in percent of the height", () => {
-    expect(sizeOf(face(), picture)).toBeCloseTo(40, 0);
-    expect(sizeOf(face(), { width: 1000, height: 2000 })).toBeCloseTo(20, 0);
+    expect(faceSize(face(), picture)).toBeCloseTo(40, 0);
+    expect(faceSize(face(), { width: 1000, height: 2000 })).toBeCloseTo(20, 0);
   });
 
   test("the distance from an edge, at each edge: in percent of the face's height", () => {
-    expect(edgeDistanceOf(face(), picture)).toBeCloseTo(75, 0);
-    for (const at of [{ x: 200 }, { x: 800 }]) expect(edgeDistanceOf(face(at), picture)).toBeCloseTo(10, 0);
-    for (const at of [{ y: 240 }, { y: 760 }]) expect(edgeDistanceOf(face(at), picture)).toBeCloseTo(10, 0);
-    expect(edgeDistanceOf(face({ y: 160 }), picture)).toBeCloseTo(-10, 0);
+    expect(edgeDistance(face(), picture)).toBeCloseTo(75, 0);
+    for (const at of [{ x: 200 }, { x: 800 }]) expect(edgeDistance(face(at), picture)).toBeCloseTo(10, 0);
+    for (const at of [{ y: 240 }, { y: 760 }]) expect(edgeDistance(face(at), picture)).toBeCloseTo(10, 0);
+    expect(edgeDistance(face({ y: 160 }), picture)).toBeCloseTo(-10, 0);
   });
 });
 
@@ -132,14 +132,14 @@ describe("the count of faces", () => {
 
 describe("the light", () => {
   test("brightness, of a face's ellipse: the luma that a tenth exceeds, not the corners", () => {
-    expect(brightnessOf(grey(90, 100, () => 51))).toBeCloseTo(20, 5);
+    expect(brightness(grey(90, 100, () => 51))).toBeCloseTo(20, 5);
     // White corners outside of the ellipse.
     expect(
-      brightnessOf(grey(90, 100, (x, y) => (Math.min(x, 89 - x) + Math.min(y, 99 - y) < 20 ? 255 : 51))),
+      brightness(grey(90, 100, (x, y) => (Math.min(x, 89 - x) + Math.min(y, 99 - y) < 20 ? 255 : 51))),
     ).toBeCloseTo(20, 5);
     // Columns in the middle: of 4 % and of 16 % of the ellipse.
-    expect(brightnessOf(grey(100, 100, (x) => (Math.abs(x - 49.5) < 2 ? 204 : 51)))).toBeCloseTo(20, 5);
-    expect(brightnessOf(grey(100, 100, (x) => (Math.abs(x - 49.5) < 7 ? 204 : 51)))).toBeCloseTo(80, 5);
+    expect(brightness(grey(100, 100, (x) => (Math.abs(x - 49.5) < 2 ? 204 : 51)))).toBeCloseTo(20, 5);
+    expect(brightness(grey(100, 100, (x) => (Math.abs(x - 49.5) < 7 ? 204 : 51)))).toBeCloseTo(80, 5);
   });
 
   const height = SHARPNESS_HEIGHT;
@@ -147,12 +147,12 @@ describe("the light", () => {
 
   test("sharpness, with blur, contrast and light changed: falls only with blur", () => {
     const waves = (period: number, contrast: number, light: number) =>
-      sharpnessOf(grey(100, height, (x, y) => light + 0.5 * contrast * (wave(x, period) + wave(y, period))));
+      measureSharpness(grey(100, height, (x, y) => light + 0.5 * contrast * (wave(x, period) + wave(y, period))));
     const [fine, medium, coarse] = [waves(4, 80, 128), waves(10, 80, 128), waves(40, 80, 128)];
     expect(fine).toBeGreaterThan(4 * medium);
     expect(medium).toBeGreaterThan(4 * coarse);
     expect(waves(10, 60, 100) / medium).toBeCloseTo(1, 1);
-    expect(sharpnessOf(grey(100, height, () => 128))).toBe(0);
+    expect(measureSharpness(grey(100, height, () => 128))).toBe(0);
   });
 
   test("sharpness, blurred in one direction: that of the least sharp one", () => {
@@ -161,13 +161,13 @@ describe("the light", () => {
       (_x: number, y: number) => y,
       (x: number, y: number) => x + y,
       (x: number, y: number) => x - y,
-    ].map((along) => sharpnessOf(grey(100, height, (x, y) => 128 + 80 * wave(along(x, y), 8))));
+    ].map((along) => measureSharpness(grey(100, height, (x, y) => 128 + 80 * wave(along(x, y), 8))));
     for (const sharpness of inDirections) expect(sharpness).toBeLessThan(1);
   });
 
   test("a picture, one or two pixels wide: 0, no error", () => {
     for (const size of [1, 2]) {
-      expect([brightnessOf(grey(size, size, () => 9)), sharpnessOf(grey(size, size, () => 9))]).toEqual([0, 0]);
+      expect([brightness(grey(size, size, () => 9)), measureSharpness(grey(size, size, () => 9))]).toEqual([0, 0]);
     }
   });
 });

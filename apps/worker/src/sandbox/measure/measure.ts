@@ -63,21 +63,21 @@ const SURE = 0.5;
 const MAX_OVERLAP = 0.4;
 
 /** The confidence of a face: from 0 to 1. */
-export const confidenceOf = ({ detectorConfidence, meshConfidence }: Face): number =>
+export const faceConfidence = ({ detectorConfidence, meshConfidence }: Face): number =>
   Math.min(detectorConfidence, meshConfidence);
 
 /** The faces that count, the surest first: the surest of all, and each further one that is sure and elsewhere. */
 export const countedFaces = (faces: readonly Face[]): Face[] => {
   const counted: Face[] = [];
-  for (const face of [...faces].sort((a, b) => confidenceOf(b) - confidenceOf(a))) {
+  for (const face of [...faces].sort((a, b) => faceConfidence(b) - faceConfidence(a))) {
     const isElsewhere = counted.every((other) => overlap(faceBox(face), faceBox(other)) < MAX_OVERLAP);
-    if (counted.length === 0 || (isElsewhere && confidenceOf(face) >= SURE)) counted.push(face);
+    if (counted.length === 0 || (isElsewhere && faceConfidence(face) >= SURE)) counted.push(face);
   }
   return counted;
 };
 
 /** The height of the face, in percent of the height of the picture. */
-export const sizeOf = (face: Face, { height }: Size): number => {
+export const faceSize = (face: Face, { height }: Size): number => {
   const { top, bottom } = faceBox(face);
   return (100 * (bottom - top)) / height;
 };
@@ -95,23 +95,23 @@ const acrossOf = ({ mesh }: Face): Point => {
 };
 
 /** How far the face is tilted to a shoulder, in degrees: 0 is upright, positive is clockwise in the picture. */
-export const rollOf = (face: Face): number => {
+export const faceRoll = (face: Face): number => {
   const [x, y] = acrossOf(face);
   return degrees(Math.atan2(y, x));
 };
 
 /** How far the face is turned to a side, in degrees: 0 looks at the camera, positive looks to the right in the picture. */
-export const yawOf = (face: Face): number => inclination(acrossOf(face));
+export const faceYaw = (face: Face): number => inclination(acrossOf(face));
 
 /** How far the face is turned up or down, in degrees: 0 looks at the camera, positive looks down. */
-export const pitchOf = ({ mesh }: Face): number =>
+export const facePitch = ({ mesh }: Face): number =>
   inclination(difference(pointOf(mesh, CHIN), pointOf(mesh, FOREHEAD))) - UPRIGHT_PITCH;
 
 /**
  * The smallest distance of the face from an edge of the picture, in percent of the height of the face. Negative: a part of
  * the face is outside of the picture.
  */
-export const edgeDistanceOf = (face: Face, { width, height }: Size): number => {
+export const edgeDistance = (face: Face, { width, height }: Size): number => {
   const { left, top, right, bottom } = faceBox(face);
   return (100 * Math.min(left, top, width - right, height - bottom)) / (bottom - top);
 };
@@ -148,7 +148,7 @@ const BRIGHTER = 10;
  * depends on the light more than on the colour of the skin: one of the darkest faces of the calibration has a mean like that of
  * a light face with a quarter of the light, but a brightness like that of a light face with half of it.
  */
-export const brightnessOf = (face: Grey): number => {
+export const brightness = (face: Grey): number => {
   const counts = new Uint32Array(256);
   let total = 0;
   eachOfEllipse(face, (x, y) => {
@@ -176,7 +176,7 @@ const NOISE_VARIANCE = 25;
  * mille of the variance of its luma, so that it does not depend on the light. Measured along the lines, the columns and both
  * diagonals, of which the smallest counts: a camera that moves blurs in one direction only.
  */
-export const sharpnessOf = (face: Grey): number => {
+export const measureSharpness = (face: Grey): number => {
   const { data, width } = face;
   const luma = statistics();
   const directions = [

@@ -8,19 +8,19 @@ import type { Face, FindFaces, Picture, Point } from "./faces.ts";
 import { eyeContrast, mouthContrast } from "./features.ts";
 import {
   type Box,
-  brightnessOf,
-  confidenceOf,
+  brightness,
   countedFaces,
-  edgeDistanceOf,
+  edgeDistance,
   faceBox,
+  faceConfidence,
+  facePitch,
+  faceRoll,
+  faceSize,
+  faceYaw,
   type Grey,
-  pitchOf,
-  rollOf,
+  measureSharpness,
   SHARPNESS_HEIGHT,
   type Size,
-  sharpnessOf,
-  sizeOf,
-  yawOf,
 } from "./measure.ts";
 import { searchUpright, turnPicture } from "./upright.ts";
 
@@ -170,14 +170,14 @@ export const measurePicture = async (
   const grey = await cutFace(sharp, picture, box);
   const { normalized, small: part, mesh } = await normalize(sharp, findFaces, picture, large);
   const measures = {
-    confidence: tenths(100 * confidenceOf(face)),
-    size: tenths(sizeOf(face, small)),
-    roll: tenths(rollOf(face)),
-    yaw: tenths(yawOf(face)),
-    pitch: tenths(pitchOf(face)),
-    edgeDistance: tenths(edgeDistanceOf(face, small)),
-    sharpness: tenths(sharpnessOf(grey)),
-    brightness: tenths(brightnessOf(grey)),
+    confidence: tenths(100 * faceConfidence(face)),
+    size: tenths(faceSize(face, small)),
+    roll: tenths(faceRoll(face)),
+    yaw: tenths(faceYaw(face)),
+    pitch: tenths(facePitch(face)),
+    edgeDistance: tenths(edgeDistance(face, small)),
+    sharpness: tenths(measureSharpness(grey)),
+    brightness: tenths(brightness(grey)),
     eyes: tenths(eyeContrast(part, mesh)),
     mouth: tenths(mouthContrast(part, mesh)),
     mesh: encodeMesh(mesh, normalized.width / FACE_SIDE),

@@ -1,7 +1,7 @@
 /** Turns a picture upright by its face. */
 import type { Turn } from "../report.ts";
 import type { Face, FindFaces, Picture } from "./faces.ts";
-import { confidenceOf, countedFaces, rollOf, type Size } from "./measure.ts";
+import { countedFaces, faceConfidence, faceRoll, type Size } from "./measure.ts";
 
 /** The faces of a picture after a turn, the surest first. */
 export type Turned = { turn: Turn; faces: Face[]; picture: Picture };
@@ -40,7 +40,7 @@ export const turnPicture = (picture: Picture, turn: Turn): Picture => {
 
 /** The confidence of the surest face, where that is upright; 0 otherwise. */
 const uprightConfidence = ({ faces: [face] }: Turned): number =>
-  face && Math.abs(rollOf(face)) <= MAX_ROLL ? confidenceOf(face) : 0;
+  face && Math.abs(faceRoll(face)) <= MAX_ROLL ? faceConfidence(face) : 0;
 
 /**
  * The turn after which the surest face of a picture is upright, and the faces then. The picture as it is, where no face is sure. A

@@ -37,7 +37,7 @@ const plain = (value: unknown): unknown => {
 
 export type Box = { type: string; start: number; bytes: Buffer; content: Buffer };
 
-export const boxesOf = (bytes: Buffer): Box[] => {
+export const readBoxes = (bytes: Buffer): Box[] => {
   const boxes: Box[] = [];
   for (let start = 0; start < bytes.length; ) {
     const isLong = bytes.readUInt32BE(start) === 1;
@@ -51,7 +51,7 @@ export const boxesOf = (bytes: Buffer): Box[] => {
 
 /** The label of a JUMBF superbox, and the boxes after its description. */
 const openSuperbox = ({ type, content }: Box) => {
-  const [description, ...inner] = boxesOf(content);
+  const [description, ...inner] = readBoxes(content);
   if (type !== "jumb" || description?.type !== "jumd") throw new Error("This is not a superbox.");
   const label = description.content.toString("utf8", 17, description.content.length - 1);
   return { kind: description.content.toString("latin1", 0, 4), label, inner, content };
@@ -113,12 +113,12 @@ const fileHash = (boxes: readonly Box[]): string =>
 
 /** Reads a manifest, and checks its three proofs. */
 export const readManifest = async (file: Buffer) => {
-  const boxes = boxesOf(file);
+  const boxes = readBoxes(file);
   const box = boxes.find(({ type }) => type === "uuid");
   if (box === undefined) throw new Error("The file has no manifest.");
   // The UUID, version and flags, the purpose, and an offset.
   const head = box.content.subarray(0, 16 + 4 + 9 + 8).toString("latin1");
-  const [store] = boxesOf(box.content.subarray(16 + 4 + 9 + 8));
+  const [store] = readBoxes(box.content.subarray(16 + 4 + 9 + 8));
   const [manifestBox] = store === undefined ? [] : openSuperbox(store).inner;
   if (manifestBox === undefined) throw new Error("The store has no manifest.");
   const manifest = openSuperbox(manifestBox);

@@ -4,7 +4,7 @@ import { existsSync } from "node:fs";
 import { chmod, mkdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileFolder } from "@realtime-avatar/testing/fixture";
-import { canSeeSyncs, syncsOf } from "@realtime-avatar/testing/storage/syncs";
+import { canSeeSyncs, recordSyncs } from "@realtime-avatar/testing/storage/syncs";
 import { makeEnterable, writeOnce } from "./files.ts";
 import { initialize } from "./home.ts";
 
@@ -12,7 +12,7 @@ const root = await fileFolder();
 
 test.skipIf(!canSeeSyncs)("a password: durable before it has its name, and then its name", async () => {
   const path = join(root, "password");
-  const syncs = await syncsOf(
+  const syncs = await recordSyncs(
     () => writeOnce(path, "text"),
     () => existsSync(path),
   );
@@ -25,7 +25,7 @@ test.skipIf(!canSeeSyncs)("a password: durable before it has its name, and then 
 });
 
 test.skipIf(!canSeeSyncs)("folders for the cluster: the name of each is durable", async () => {
-  const syncs = await syncsOf(
+  const syncs = await recordSyncs(
     () => makeEnterable(join(root, "shelter/data")),
     () => existsSync(join(root, "shelter/data")),
   );
@@ -41,7 +41,7 @@ test.skipIf(!canSeeSyncs)("a new cluster: made durable by initdb, and its name a
   await chmod(join(binaries, "bin/initdb"), 0o755);
   for (const isDurable of [true, false]) {
     const cluster = join(root, `cluster-${isDurable}`);
-    const syncs = await syncsOf(
+    const syncs = await recordSyncs(
       () => initialize(binaries, cluster, "text", null, isDurable),
       () => existsSync(join(cluster, "made")),
     );

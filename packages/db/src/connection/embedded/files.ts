@@ -92,7 +92,7 @@ export const makeEnterable = async (folder: string): Promise<void> => {
 };
 
 /** The user that PostgreSQL runs as. */
-export const ownerOf = (account: Account | null): number => account?.uid ?? process.getuid?.() ?? -1;
+export const fileOwner = (account: Account | null): number => account?.uid ?? process.getuid?.() ?? -1;
 
 /** Whether a folder belongs to `owner` and no other user can enter it: PostgreSQL's own rule for its data. */
 export const isPrivate = (path: string, owner: number): Promise<boolean> =>

@@ -38,7 +38,7 @@ export const npmBinaries = (): string => {
 };
 
 /** The output of `postgres --version`, for example `postgres (PostgreSQL) 18.4`; `null` when it cannot run. */
-export const versionOf = (binaries: string, account: Account | null): Promise<string | null> =>
+export const readVersion = (binaries: string, account: Account | null): Promise<string | null> =>
   run(join(binaries, "bin/postgres"), ["--version"], { ...account, cwd: "/" }).then(
     ({ stdout }) => String(stdout).trim(),
     () => null,
@@ -49,10 +49,10 @@ export const cannotRun = (): Error =>
 
 /** Copies the binaries to `shelter`, unless a working copy of the same version is there. Returns the copy's folder. */
 const copyBinaries = async (binaries: string, shelter: string, account: Account): Promise<string> => {
-  const version = await versionOf(binaries, null);
+  const version = await readVersion(binaries, null);
   if (version === null) throw cannotRun();
   const copy = join(shelter, `postgresql-${version.split(" ").at(-1)}`);
-  if ((await versionOf(copy, account)) === version) return copy;
+  if ((await readVersion(copy, account)) === version) return copy;
   const draft = `${copy}.${randomBytes(6).toString("hex")}`;
   await makeEnterable(shelter);
   await cp(binaries, draft, { recursive: true, verbatimSymlinks: true });

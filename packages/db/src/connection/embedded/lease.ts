@@ -4,7 +4,7 @@
  */
 import postgres from "postgres";
 import { driver } from "../server/driver.ts";
-import { findServer, isServerOf, type Server } from "./server.ts";
+import { findServer, isClusterServer, type Server } from "./server.ts";
 import { announce, isSupervised, type Presence } from "./supervisor.ts";
 
 const STOP_DEADLINE_MS = 15_000;
@@ -136,7 +136,7 @@ export const leave = async (lease: Lease, { folder, owner }: Cluster): Promise<v
     stopServer(server.pid);
     const deadline = Date.now() + STOP_DEADLINE_MS;
     // The process, not its file: the file is removed a moment earlier.
-    while (await isServerOf(server.pid, folder, owner)) {
+    while (await isClusterServer(server.pid, folder, owner)) {
       if (Date.now() > deadline) throw new Error(`The embedded PostgreSQL (process ${server.pid}) does not stop.`);
       await pause(POLL_MS);
     }

@@ -4,7 +4,7 @@ import { chown, mkdtemp, readFile, rename, stat, writeFile } from "node:fs/promi
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { type Host, socketPath } from "../server/hosts.ts";
-import { ADVICE, canEnter, isPrivate, ownerOf, readText, run } from "./files.ts";
+import { ADVICE, canEnter, fileOwner, isPrivate, readText, run } from "./files.ts";
 import { type Account, type Supervisor, startSupervised } from "./supervisor.ts";
 
 /** The port is part of the socket's name. The server does not listen on a network. */
@@ -25,7 +25,7 @@ const chooseSocketDirectory = async (cluster: string, account: Account | null, p
   const record = join(dirname(cluster), "socket-directory");
   // A copy of the data has the record of the original.
   const [recorded = "", recordedCluster] = (await readText(record))?.split("\n") ?? [];
-  if (recordedCluster === cluster && canHoldSocket(recorded, port) && (await isPrivate(recorded, ownerOf(account)))) {
+  if (recordedCluster === cluster && canHoldSocket(recorded, port) && (await isPrivate(recorded, fileOwner(account)))) {
     return recorded;
   }
   for (const parent of [tmpdir(), "/tmp"]) {
@@ -76,7 +76,7 @@ const processOf = async (pid: number): Promise<{ owner: number; folder: string |
 };
 
 /** Whether `pid` is a process of `owner` whose working directory is `cluster`, as that of its server is. */
-export const isServerOf = async (pid: number, cluster: string, owner: number): Promise<boolean> => {
+export const isClusterServer = async (pid: number, cluster: string, owner: number): Promise<boolean> => {
   const found = await processOf(pid);
   if (found?.owner !== owner) return false;
   if (found.folder === null) return true;
@@ -99,7 +99,7 @@ export type Server = {
 export const findServer = async (cluster: string, owner: number): Promise<Server | null> => {
   const lines = (await readText(join(cluster, "postmaster.pid")))?.split("\n") ?? [];
   const [pid, port, sockets = ""] = [Number(lines[0]), Number(lines[3]), lines[4]?.trim()];
-  if (!pid || !port || !(await isServerOf(pid, cluster, owner))) return null;
+  if (!pid || !port || !(await isClusterServer(pid, cluster, owner))) return null;
   // A server without a socket was started by an earlier version of this program.
   const isReady =
     ["ready", "standby"].includes(lines[7]?.trim() ?? "") && (sockets === "" || (await isPrivate(sockets, owner)));

@@ -8,7 +8,7 @@ import { fileFolder } from "@realtime-avatar/testing/fixture";
 import { freePort } from "@realtime-avatar/testing/network/ports";
 import { until } from "@realtime-avatar/testing/until";
 import { openEmbedded } from "../embedded.ts";
-import { hostsOf } from "../server/hosts.ts";
+import { parseHosts } from "../server/hosts.ts";
 import { serverEnvironment } from "./supervisor.ts";
 
 /** With LONG=1, a process ends or comes at every moment. */
@@ -256,7 +256,7 @@ describe("a server of the version that listened by TCP", () => {
     const { pid } = await startEarlier(data);
     const embedded = await openEmbedded(data, fast);
     expect(await serverPid(data)).not.toBe(pid);
-    expect(hostsOf(embedded.url)[0]?.host).toBe(embedded.directory);
+    expect(parseHosts(embedded.url)[0]?.host).toBe(embedded.directory);
     expect(await query(embedded.url, "select answer from kept")).toEqual([{ answer: 42 }]);
     await embedded.close();
     await untilNone(data);

@@ -3,7 +3,7 @@ import { until } from "@realtime-avatar/testing/until";
 import { databaseFailure } from "../errors.ts";
 import { countHanging, HANG_AFTER_MS, hasRespondedLately, maxOpen } from "./hang.ts";
 import type { Slot } from "./slot.ts";
-import { failureOf, forLong, kindOf, now, poolTests, sleep } from "./testing.ts";
+import { catchFailure, failureKind, forLong, now, poolTests, sleep } from "./testing.ts";
 
 const database = await poolTests();
 const { withPool, sleepers, startProxy } = database;
@@ -39,17 +39,17 @@ describe("the detection of hanging connections", () => {
 
 test("hanging connections, replaced: by as many others, and afterwards as many as before", async () => {
   await withPool({ connections: 2, deadlineMs: 60_000 }, async (db) => {
-    const hanging = [0, 1].map(() => failureOf(forLong(db)));
+    const hanging = [0, 1].map(() => catchFailure(forLong(db)));
     await sleepers(2);
     // It waits for a second, and is served then.
     expect(await now(db)).toHaveLength(1);
-    hanging.push(...[0, 1].map(() => failureOf(forLong(db))));
+    hanging.push(...[0, 1].map(() => catchFailure(forLong(db))));
     const pids = await sleepers(4);
-    const waiting = kindOf(now(db.within(1500)));
+    const waiting = failureKind(now(db.within(1500)));
     expect(await waiting).toEqual(["not_executed", "DEADLINE_EXCEEDED"]);
     for (const pid of pids) await database.client`select pg_cancel_backend(${pid}::integer)`;
     await Promise.all(hanging);
-    const running = [0, 1].map(() => failureOf(forLong(db)));
+    const running = [0, 1].map(() => catchFailure(forLong(db)));
     expect(await sleepers(2)).toHaveLength(2);
     const backends = () => database.client`
       select pid from pg_stat_activity
@@ -70,7 +70,7 @@ test("the network, dropping packets: running statements fail, the next ones succ
   await withPool({ url: proxy.url, connections: 6, deadlineMs: 60_000 }, async (db) => {
     await Promise.all(Array.from({ length: 6 }, () => sleep(db, { seconds: 0.05 })));
     isLost = true;
-    const hanging = failureOf(now(db.within(2000)));
+    const hanging = catchFailure(now(db.within(2000)));
     await Bun.sleep(1100);
     for (let count = 0; count < 5; count++) expect(await now(db.within(20_000))).toHaveLength(1);
     expect(databaseFailure(await hanging)).toBe("outcome_unknown");

@@ -9,7 +9,7 @@ import { DatabaseError } from "../errors.ts";
 import type { Db, PoolOptions } from "../pool.ts";
 
 /** What `work` throws. */
-export const failureOf = async (work: Promise<unknown>): Promise<unknown> =>
+export const catchFailure = async (work: Promise<unknown>): Promise<unknown> =>
   work.then(
     () => {
       throw new Error("it did not fail");
@@ -18,8 +18,8 @@ export const failureOf = async (work: Promise<unknown>): Promise<unknown> =>
   );
 
 /** The failure's kind and code; null for what is no failure of the database. */
-export const kindOf = async (work: Promise<unknown>): Promise<[string, string] | null> => {
-  const error = await failureOf(work);
+export const failureKind = async (work: Promise<unknown>): Promise<[string, string] | null> => {
+  const error = await catchFailure(work);
   return error instanceof DatabaseError ? [error.failure, error.code] : null;
 };
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { hostsOf, socketPath, withoutHosts } from "./hosts.ts";
+import { parseHosts, socketPath, withoutHosts } from "./hosts.ts";
 
 describe("the hosts of a URL", () => {
   test.each([
@@ -16,13 +16,13 @@ describe("the hosts of a URL", () => {
     ["postgres://u@[::1]:7/d", [{ host: "::1", port: 7 }]],
     ["postgres://u@%2Fvar%2Frun%2Fpostgresql/d", [{ host: "/var/run/postgresql", port: 5432 }]],
   ])("a URL, %s: its hosts", (url, hosts) => {
-    expect(hostsOf(url)).toEqual(hosts);
+    expect(parseHosts(url)).toEqual(hosts);
   });
 
   test.each(["", "mysql://h/d", "postgres://", "postgres:///d", "postgres://h:99999/d"])(
     "a URL, %j: refused",
     (url) => {
-      expect(() => hostsOf(url)).toThrow(TypeError);
+      expect(() => parseHosts(url)).toThrow(TypeError);
     },
   );
 });

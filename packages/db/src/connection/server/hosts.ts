@@ -7,7 +7,7 @@ const HOSTS = /^postgres(?:ql)?:\/\/(?:[^/?#]*@)?([^/?#]+)/;
 const DEFAULT_PORT = 5432;
 
 /** The hosts of a `postgres://` URL, which are separated by commas. Throws a `TypeError` for any other URL. */
-export const hostsOf = (url: string): Host[] => {
+export const parseHosts = (url: string): Host[] => {
   const [, hosts] = HOSTS.exec(url) ?? [];
   if (hosts === undefined) throw new TypeError("not a postgres:// URL");
   return hosts.split(",").map((text) => {

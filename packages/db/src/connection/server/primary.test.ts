@@ -5,7 +5,7 @@ import { openByTcp } from "@realtime-avatar/testing/postgres/embedded";
 import { seedTenant } from "@realtime-avatar/testing/seeds";
 import { temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
 import postgres from "postgres";
-import { failureOf, forLong, kindOf, now, poolTests } from "../pool/testing.ts";
+import { catchFailure, failureKind, forLong, now, poolTests } from "../pool/testing.ts";
 
 const database = await poolTests();
 const { withPool, sleepers, startProxy } = database;
@@ -29,7 +29,7 @@ describe("several hosts", () => {
       });
     }
     await withPool({ url: database.url.replace(host, nowhere) }, async (db) => {
-      expect((await kindOf(now(db)))?.[0]).toBe("not_executed");
+      expect((await failureKind(now(db)))?.[0]).toBe("not_executed");
     });
   });
 
@@ -49,7 +49,7 @@ describe("several hosts", () => {
       // On a busy machine the primary may need so long that the silent host is tried as well, but never first.
       for (const first of ["silent", "primary", "primary", "primary", "primary"]) {
         dialled.length = 0;
-        const lost = failureOf(forLong(db));
+        const lost = catchFailure(forLong(db));
         for (const pid of await sleepers(1)) await database.client`select pg_terminate_backend(${pid}::integer)`;
         await lost;
         expect(dialled[0]).toBe(first);
@@ -74,7 +74,7 @@ test("a read-only host, beside another: the other is used; alone: nothing is exe
   await admin.end();
   const readOnly = `127.0.0.1:${other.port}`;
   await withPool({ url: database.url.replace(host, readOnly) }, async (db) => {
-    expect(await kindOf(now(db))).toEqual(["not_executed", "READ_ONLY"]);
+    expect(await failureKind(now(db))).toEqual(["not_executed", "READ_ONLY"]);
   });
   await withPool({ url: database.url.replace(host, `${readOnly},${host}`) }, async (db) => {
     expect(await seedTenant(db)).toStartWith("ten_");

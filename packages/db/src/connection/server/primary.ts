@@ -1,6 +1,6 @@
 /** Finds the server that takes writes, among the hosts of a `postgres://` URL. */
 import { type Connection, type ConnectionOptions, openConnection } from "./connection.ts";
-import { type Host, hostsOf } from "./hosts.ts";
+import { type Host, parseHosts } from "./hosts.ts";
 
 /** How long it may take to connect. Also how soon a server that was frozen or cut off is found to be back. */
 export const CONNECT_MS = 2000;
@@ -62,7 +62,7 @@ export const primaryOpener = (
   options: ConnectionOptions,
   hostsNow?: () => readonly Host[],
 ): ((onClose: () => void) => Promise<Connection>) => {
-  const hosts = hostsOf(url);
+  const hosts = parseHosts(url);
   return async (onClose) => {
     const connection = await openPrimary(url, hostsNow?.() ?? [...hosts], options, onClose);
     moveToFront(hosts, connection.host);
@@ -76,7 +76,7 @@ export const findPrimary = async (
   { allowWeakAuth }: Pick<ConnectionOptions, "allowWeakAuth"> = {},
 ): Promise<Host> => {
   const options = { prepare: false, connectMs: CONNECT_MS, allowWeakAuth };
-  const connection = await openPrimary(url, hostsOf(url), options, () => {});
+  const connection = await openPrimary(url, parseHosts(url), options, () => {});
   connection.abandon();
   return connection.host;
 };

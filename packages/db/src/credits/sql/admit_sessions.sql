@@ -1,5 +1,5 @@
 -- Decides which requests to open a session are admitted, as if they came one by one, in their order: the one place that
--- decides it. (The look-up of the caller only refuses early what cannot fit: see `refusalOf` and `reachedLimitOf` of
+-- decides it. (The look-up of the caller only refuses early what cannot fit: see `refuseHold` and `findReachedLimit` of
 -- the domain's credits/open.ts.) A request is admitted if one more session may be open of every key of its lineage and
 -- of the account, and its least seconds fit under the cap of every key of its lineage and under the available balance;
 -- it gets as many seconds as fit. A call also needs more free slots than there are tickets ahead of its own, and one of a worker that

@@ -46,7 +46,7 @@ export const detectTurns = (sound: Float32Array, script: TurnScript = {}): Timed
 
 export const kinds = (events: readonly TimedEvent[]): string[] => events.map(({ event }) => event.kind);
 
-export const eventsOf = <Kind extends TurnEvent["kind"]>(events: readonly TimedEvent[], kind: Kind) =>
+export const filterEvents = <Kind extends TurnEvent["kind"]>(events: readonly TimedEvent[], kind: Kind) =>
   events.flatMap(({ atMs, event }) =>
     event.kind === kind ? [{ ...(event as Extract<TurnEvent, { kind: Kind }>), atMs }] : [],
   );

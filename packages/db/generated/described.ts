@@ -367,7 +367,7 @@ export type Described = {
   list_rooms_to_delete: { tenantId: string | null; sessionId: string | null; roomName: string | null };
   list_stored_assets: { position: number | null; tenantId: string | null; id: string | null; status: string | null };
   list_tenant_ids: { tenantId: string | null };
-  list_tenants: { tenantId: string | null; name: string | null; createdAt: Date | null };
+  list_tenants: { tenantId: string | null; name: string | null; createdAt: Date | null; maxCallSeconds: number | null };
   list_usage_sessions: { position: number | null; items: string | null; next: string | null };
   list_user_sessions: { position: number | null; items: string | null; next: string | null };
   list_users: { position: number | null; items: string | null; next: string | null };

@@ -7144,9 +7144,12 @@ select tenants.tenant_id as "tenantId" from tenants
 where tenants.tenant_id > $1
 order by tenants.tenant_id limit $2::integer
 
--- list_tenants. Columns: tenantId text, name text, createdAt timestamptz.
-select tenants.tenant_id as "tenantId", tenants.name as name, tenants.created_at as "createdAt"
-from tenants order by tenants.tenant_id
+-- list_tenants. Columns: tenantId text, name text, createdAt timestamptz, maxCallSeconds integer.
+select tenants.tenant_id as "tenantId", tenants.name as name, tenants.created_at as "createdAt",
+  credit_accounts.max_call_seconds as "maxCallSeconds"
+from tenants
+left join credit_accounts on credit_accounts.tenant_id = tenants.tenant_id and credit_accounts.environment = 'live'
+order by tenants.tenant_id
 
 -- list_usage_sessions. Columns: position integer, items text, next text.
 select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[]) with ordinality inputs ("tenantId", environment, first, before, limit, "maxRead", position) cross join lateral (

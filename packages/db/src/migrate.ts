@@ -56,6 +56,8 @@ import keptTranscriptIndexes from "../migrations/0048_kept_transcript_indexes.sq
 import recovery from "../migrations/0049_recovery.sql" with { type: "text" };
 import callHistoryIndex from "../migrations/0050_call_history_index.sql" with { type: "text" };
 import maxCallSeconds from "../migrations/0051_max_call_seconds.sql" with { type: "text" };
+import maxCallSecondsCheck from "../migrations/0052_max_call_seconds_check.sql" with { type: "text" };
+import validMaxCallSecondsCheck from "../migrations/0053_valid_max_call_seconds_check.sql" with { type: "text" };
 import journal from "../migrations/meta/_journal.json";
 import { applyMigrations, type Migration } from "./apply-migrations.ts";
 import type { Db } from "./connection/pool.ts";
@@ -118,6 +120,8 @@ const TEXTS = [
   recovery,
   callHistoryIndex,
   maxCallSeconds,
+  maxCallSecondsCheck,
+  validMaxCallSecondsCheck,
 ];
 
 /** The key of the advisory lock: any number, the same in every replica. */

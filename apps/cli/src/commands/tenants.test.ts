@@ -15,7 +15,7 @@ describe("the tenants commands", () => {
     expect(stdout).toMatch(/^Created ten_[0-9a-z]{26} {2}For a person\n$/);
     const all = await jsonProcess("tenants", "list");
     expect(all.map(({ name }: { name: string }) => name)).toEqual(["Tenant of a test", "Acme", "For a person"]);
-    expect(all[1]).toEqual(acme);
+    expect(all[1]).toEqual({ ...acme, maxCallSeconds: null });
   });
 
   test("a tenant's name, with terminal escapes: escaped in tables, stored unchanged", async () => {
@@ -49,7 +49,12 @@ describe("the tenants commands", () => {
       cli("tenants", "limit", "--tenant", tenant, "--max-call-seconds", seconds);
     const { code, stdout } = await limit("86400");
     expect([code, stdout]).toEqual([0, "A call of the tenant with a live key lasts at most for 86400 seconds.\n"]);
+    const listed = async () =>
+      (await json("tenants", "list")).find((one: { id: string }) => one.id === id).maxCallSeconds;
+    expect(await listed()).toBe(86_400);
+    expect((await cli("tenants", "list")).stdout).toMatch(new RegExp(`${id} .* 86400 `));
     expect((await limit("default")).stdout).toContain("for as long as MAX_CALL_SECONDS says");
+    expect(await listed()).toBeNull();
     for (const seconds of ["1799", "86401", "an hour"]) expect((await limit(seconds)).code).toBe(2);
     expect((await limit("3600", "ten_01h455vb4pex5vsknk084sn02q")).stderr).toContain("No tenant has this id.");
   });

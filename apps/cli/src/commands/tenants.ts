@@ -4,7 +4,7 @@ import type { Db } from "@realtime-avatar/db/connection/pool";
 import { changeCallLimit } from "@realtime-avatar/db/credits/credits";
 import type { Databases } from "@realtime-avatar/db/databases/databases";
 import { changeTenantSettings } from "@realtime-avatar/db/tenants/settings";
-import { emptierOfTwo, insertTenant, listTenants } from "@realtime-avatar/db/tenants/tenants";
+import { emptierOfTwo, insertTenant, type ListedTenant, listTenants } from "@realtime-avatar/db/tenants/tenants";
 import { initialGrants } from "@realtime-avatar/domain/credits/grants";
 import { ChangeCallLimit } from "@realtime-avatar/domain/credits/schemas";
 import { ENVIRONMENTS, type Environment } from "@realtime-avatar/domain/environment";
@@ -31,9 +31,12 @@ const presentTenant = ({ tenantId, name, createdAt }: TenantRecord) => ({
   createdAt: createdAt.toISOString(),
 });
 
-const COLUMNS: Columns<ReturnType<typeof presentTenant>> = {
+const presentListed = (tenant: ListedTenant) => ({ ...presentTenant(tenant), maxCallSeconds: tenant.maxCallSeconds });
+
+const COLUMNS: Columns<ReturnType<typeof presentListed>> = {
   TENANT: ({ id }) => id,
   CREATED: ({ createdAt }) => createdAt,
+  "CALL SECONDS": ({ maxCallSeconds }) => (maxCallSeconds === null ? "default" : String(maxCallSeconds)),
   NAME: ({ name }) => name,
 };
 
@@ -71,7 +74,7 @@ const list = (options: OutputOptions): Promise<void> =>
     const lists = await Promise.all(databases.all().map(listTenants));
     const all = lists
       .flat()
-      .map(presentTenant)
+      .map(presentListed)
       .toSorted((a, b) => (a.id < b.id ? -1 : 1));
     print(options, all, all.length > 0 ? table(COLUMNS, all) : "No tenants.");
   });

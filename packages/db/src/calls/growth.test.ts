@@ -386,6 +386,10 @@ describe("the limit of a tenant", () => {
     expect(await openFor(one, 7201, MAX_CALL_SECONDS)).toEqual({ kind: "too_long", limit: 7200 });
     expect(await limitTo(one.tenantId, null)).toBe(true);
     expect(await openFor(one, 7200)).toEqual({ kind: "too_long", limit: 1800 });
+    for (const seconds of [1799, MAX_CALL_SECONDS + 1]) {
+      const write = client`update credit_accounts set max_call_seconds = ${seconds} where tenant_id = ${one.tenantId}`;
+      expect(await write.catch((error) => error.constraint_name)).toBe("credit_accounts_max_call_seconds_check");
+    }
     const [row] =
       await client`select reserved::integer from credit_accounts where tenant_id = ${one.tenantId} and environment = 'live'`;
     expect(row?.["reserved"]).toBe(3600);

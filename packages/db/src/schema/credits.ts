@@ -3,7 +3,9 @@
  * entries of a tenant gives its account and its meters (docs/credits.md).
  */
 
+import { MAX_CALL_SECONDS } from "@realtime-avatar/domain/calls/limits";
 import { ENTRY_KINDS } from "@realtime-avatar/domain/credits/entry";
+import { MAX_SESSION_SECONDS } from "@realtime-avatar/domain/credits/schemas";
 import { DEFAULT_MAX_CONCURRENT_SESSIONS, SessionLimit } from "@realtime-avatar/domain/credits/session-limit";
 import { SESSION_STATUSES } from "@realtime-avatar/domain/credits/status";
 import { ENVIRONMENTS } from "@realtime-avatar/domain/environment";
@@ -71,6 +73,10 @@ export const creditAccounts = pgTable(
     check(
       "credit_accounts_max_concurrent_sessions_check",
       sql`${table.maxConcurrentSessions} between ${sql.raw(`${SessionLimit.minimum} and ${SessionLimit.maximum}`)}`,
+    ),
+    check(
+      "credit_accounts_max_call_seconds_check",
+      sql`${table.maxCallSeconds} between ${sql.raw(`${MAX_SESSION_SECONDS} and ${MAX_CALL_SECONDS}`)}`,
     ),
   ],
 );

@@ -5,6 +5,7 @@ import { createTenant } from "../../generated/functions.ts";
 import type { Db } from "../connection/pool.ts";
 import type { CreditMovement } from "../credits/credits.ts";
 import { statement } from "../query/statement.ts";
+import { creditAccounts } from "../schema/credits.ts";
 import { tenants } from "../schema/tenants.ts";
 
 /** Writes a tenant with its credit accounts and its grants, one for each environment. One statement. */
@@ -12,11 +13,17 @@ export const insertTenant = async (db: Db, tenant: TenantRecord, grants: readonl
   await createTenant(db, { ...tenant, isFirst: false, grants });
 };
 
-const select = statement<TenantRecord>(
+/** `maxCallSeconds`: the longest call with a live key that the operator allows the tenant; null: the default of the service. */
+export type ListedTenant = TenantRecord & { maxCallSeconds: number | null };
+
+const select = statement<ListedTenant>(
   "list_tenants",
   sql`
-  select ${tenants.tenantId} as "tenantId", ${tenants.name} as "name", ${tenants.createdAt} as "createdAt"
-  from ${tenants} order by ${tenants.tenantId}`,
+  select ${tenants.tenantId} as "tenantId", ${tenants.name} as "name", ${tenants.createdAt} as "createdAt",
+    ${creditAccounts.maxCallSeconds} as "maxCallSeconds"
+  from ${tenants}
+  left join ${creditAccounts} on ${creditAccounts.tenantId} = ${tenants.tenantId} and ${creditAccounts.environment} = 'live'
+  order by ${tenants.tenantId}`,
 );
 
 const selectCount = statement<{ tenants: number }>(
@@ -36,4 +43,4 @@ export const emptierOfTwo = async (databases: readonly Db[]): Promise<Db> => {
 };
 
 /** Every tenant, oldest first. */
-export const listTenants = (db: Db): Promise<TenantRecord[]> => select(db, {});
+export const listTenants = (db: Db): Promise<ListedTenant[]> => select(db, {});

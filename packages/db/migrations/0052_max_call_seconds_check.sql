@@ -1,0 +1,1 @@
+ALTER TABLE "credit_accounts" ADD CONSTRAINT "credit_accounts_max_call_seconds_check" CHECK ("credit_accounts"."max_call_seconds" between 1800 and 86400) NOT VALID;

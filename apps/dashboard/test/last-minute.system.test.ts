@@ -52,7 +52,9 @@ describe.skipIf(missing !== null)(`the last minute of a call in Chromium${skippe
     const details = await page.context().newPage();
     await details.goto(`${service.url}/dashboard/usage?tab=calls&session=${row?.["id"]}`);
     await details.getByText("nothing yet; holds 665 credits, for 11 min 5 s").waitFor();
-    expect(await details.getByRole("list", { name: "Entries of this session" }).getByRole("listitem").count()).toBe(2);
+    const entries = details.getByRole("list", { name: "Entries of this session" }).getByRole("listitem");
+    await entries.nth(1).waitFor();
+    expect(await entries.count()).toBe(2);
     await details.close();
     await page.getByRole("button", { name: "Hang up", exact: true }).click();
     await page.getByText("You hung up.").waitFor();

@@ -70,7 +70,7 @@ export type ApiConfig = CommonConfig & {
   storage: StorageConfig;
   /** How many videos of a tenant, in each environment, may be queued or rendered. */
   maxRunningVideosPerTenant: number;
-  /** After how many days what is kept of a call is deleted. */
+  /** The number of days after which the stored data of a call is deleted. */
   callRetentionDays: number;
   webhooks: WebhookConfig;
   /** The voices of avatars. */

@@ -34,7 +34,7 @@ export type WorkerConfig = CommonConfig & {
   quota: AssetQuota;
   /** After how many days the files of videos are deleted; null: never. */
   generatedMaxAgeDays: number | null;
-  /** After how many days what is kept of a call is deleted. */
+  /** The number of days after which the stored data of a call is deleted. */
   callRetentionDays: number;
   /** The voices of videos. */
   speech: SpeechSettings;

@@ -669,7 +669,7 @@ export interface paths {
     head?: never;
     /**
      * Change the settings
-     * @description Changes the settings of the tenant in the environment of the calling key. Calls that are open, and what is kept of earlier ones, stay as they are.
+     * @description Changes the settings of the tenant in the environment of the calling key. Open calls, and transcripts that are already kept, do not change.
      *
      *     Requires the scope `*`, or the session of a person with the role `owner` or a greater one.
      */

@@ -1,4 +1,4 @@
-/** The examples of what is kept of calls, and of the settings that say so. */
+/** The examples of kept transcripts, and of the settings of a tenant. */
 import type { Transcript } from "@realtime-avatar/domain/calls/kept-transcript";
 import type { TenantSettings } from "@realtime-avatar/domain/people/tenant-settings";
 

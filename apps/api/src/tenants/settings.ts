@@ -19,7 +19,7 @@ const OPERATIONS = operations({
   updateSettings: {
     summary: "Change the settings",
     description:
-      "Changes the settings of the tenant in the environment of the calling key. Calls that are open, and what is kept of earlier ones, stay as they are.",
+      "Changes the settings of the tenant in the environment of the calling key. Open calls, and transcripts that are already kept, do not change.",
     body: UpdateTenantSettings,
     success: { status: 200, description: "The settings after the change.", schema: TenantSettings },
   },

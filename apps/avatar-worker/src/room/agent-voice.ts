@@ -123,7 +123,7 @@ const receiveTranscription = (
 /**
  * Receives the voice of the participant `identity` alone. To be called in the room before the avatar is published:
  * an agent speaks as soon as it sees the picture. `onFlood` is called when much comes that is not played, and for a track of
- * somebody: the avatar asks for none. `onSegment`: takes what is said in the room; null when the call has no transcript.
+ * a participant: the avatar asks for none. `onSegment` receives the segments of the transcript; null without a transcript.
  */
 export const receiveVoice = (
   room: Room,

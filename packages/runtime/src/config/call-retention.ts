@@ -1,4 +1,4 @@
-/** For how long recordings and transcripts of calls are kept, which the API and the worker share. */
+/** How long transcripts of calls are kept, which the API and the worker share. */
 import { readInteger, type Variables } from "../config.ts";
 
 /** Days from the end of a call until what is kept of it is deleted. The API shows nothing that is older. */

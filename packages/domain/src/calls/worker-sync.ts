@@ -25,6 +25,7 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { ENVIRONMENTS } from "../environment.ts";
 import type { SessionId } from "../id.ts";
+import { RECORDED_MODES } from "../recordings/modes.ts";
 import { ClosedObject, Count, isValid, JsonObject, Nullable, OneOf, Text } from "../schema.ts";
 import { END_REASONS } from "./end-reasons.ts";
 import { withoutUnknownFields } from "./known-fields.ts";
@@ -53,6 +54,13 @@ export const syncPath = (workerId: string): string => `/internal/avatar-workers/
 /** The path of a prepared file that the manifest of the avatar of a call names. */
 export const callFilePath = (workerId: string, session: string, file: string): string =>
   `/internal/avatar-workers/${workerId}/calls/${session}/files/${file}`;
+
+/**
+ * The path of `PUT`, to which a worker sends the fragments of a recording (recordings/fragment.ts). `n`: counts those of its generation,
+ * from 0. The same fragment again is the same request.
+ */
+export const fragmentPath = (workerId: string, session: string, generation: number, n: number): string =>
+  `/internal/avatar-workers/${workerId}/calls/${session}/recording/${generation}/${n}`;
 
 /** The path of a prepared file that the manifest of an avatar in `preload` names. */
 export const preloadFilePath = (workerId: string, avatar: string, file: string): string =>
@@ -86,6 +94,8 @@ export const RECOVERY = "recovery";
  * of the database have the same name.
  */
 export const GROWTH = "growth";
+/** A worker with this feature records the calls whose start has `recording`. */
+export const RECORDING = "recording";
 /** Maximum number of turns that a response brings. */
 export const MAX_TURNS = 32;
 /** Maximum number of turns that a worker lists of a call: those that wait, and those that are over and were not yet reported. */
@@ -261,6 +271,15 @@ export const AssignedCall = ClosedObject({
       description:
         "Whether the worker sends what is said to `transcriptPath`. Only for a worker with the feature `transcript`.",
     }),
+  ),
+  recording: Type.Optional(
+    ClosedObject(
+      { mode: OneOf(RECORDED_MODES) },
+      {
+        description:
+          "What the worker records and sends to `fragmentPath`. It tells the person. Only for a worker with the feature `recording`.",
+      },
+    ),
   ),
   history: Type.Optional(
     ClosedObject(

@@ -277,7 +277,7 @@ export const AssignedCall = ClosedObject({
       { mode: OneOf(RECORDED_MODES) },
       {
         description:
-          "What the worker records and sends to `fragmentPath`. It tells the person. Only for a worker with the feature `recording`.",
+          "The worker records this, tells the person, and sends it to `fragmentPath`. Only for a worker with the feature `recording`.",
       },
     ),
   ),

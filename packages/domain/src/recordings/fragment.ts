@@ -3,14 +3,14 @@
  * stores a fragment as it is, and apps/worker joins the fragments of a call into MP4 files.
  *
  * A fragment is a head (JSON), its length in four bytes before it (big-endian), and the bytes of all samples after it: track after
- * track, in the order of the head. It comes from a process that reads what strangers send, so `readFragment` checks every length.
+ * track, in the order of the head. It comes from a process that reads what strangers send, so `readFragment` validates every length.
  */
 import { type Static, Type } from "@sinclair/typebox";
 import { ClosedObject, Count, isValid, OneOf, Text } from "../schema.ts";
 
 /** A process sends a fragment when it has recorded for this long, and one that may be shorter at the end. */
 export const FRAGMENT_MS = 10_000;
-/** Sound is AAC-LC of 48 kHz, mono. Each sample of a track of sound is a frame of so many values. */
+/** Sound is AAC-LC of 48 kHz, mono. Each sample of a track of sound is a frame of 1,024 values. */
 export const FRAGMENT_SAMPLE_RATE = 48_000;
 export const FRAGMENT_FRAME_SAMPLES = 1024;
 /** Maximum size of a fragment. Ten seconds of pictures and two voices have less than half of it. */
@@ -25,7 +25,7 @@ const LENGTH_BYTES = 4;
 /** Greater times are not safe integers when they are added. */
 const MAX_TIME = 2 ** 45;
 
-/** Who is heard in a track of sound. `both`: the person and the avatar, mixed. */
+/** The voices in a track of sound. `both`: the person and the avatar, mixed. */
 export const SOUND_ROLES = ["both", "user", "avatar"] as const;
 export type SoundRole = (typeof SOUND_ROLES)[number];
 

@@ -1,4 +1,4 @@
-/** What of a call is recorded, in the words of the published SDK. */
+/** The recorded media of a call, in the words of the published SDK. */
 
 /**
  * `audio`: the person and the avatar, mixed. `audio_video`: the same, with the pictures of the avatar. `participants`: a file for

@@ -3,7 +3,7 @@
  * stores a fragment as it is, and apps/worker joins the fragments of a call into MP4 files.
  *
  * A fragment is a head (JSON), its length in four bytes before it (big-endian), and the bytes of all samples after it: track after
- * track, in the order of the head. It comes from a process that reads what strangers send, so `readFragment` validates every length.
+ * track, in the order of the head. The process of a call reads untrusted input, so `readFragment` validates every length.
  */
 import { type Static, Type } from "@sinclair/typebox";
 import { ClosedObject, Count, isValid, OneOf, Text } from "../schema.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { Mp4Error, shiftChunks } from "./mp4-boxes.ts";
+import { Mp4Error, moveChunks } from "./mp4-boxes.ts";
 
 const box = (type: string, ...contents: Buffer[]): Buffer => {
   const content = Buffer.concat(contents);
@@ -30,7 +30,7 @@ const table = (type: "stco" | "co64", values: readonly number[], count = values.
 const track = (...tables: Buffer[]): Buffer => box("trak", box("mdia", box("minf", box("stbl", ...tables))));
 const shifted = (movie: Buffer): Buffer => {
   const copy = Buffer.from(movie);
-  shiftChunks(copy, "moov", { from: 100, by: 1000 });
+  moveChunks(copy, "moov", (offset) => (offset < 100 ? offset : offset + 1000));
   return copy;
 };
 

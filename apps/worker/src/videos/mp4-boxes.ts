@@ -21,7 +21,7 @@ const PARENTS: Record<string, readonly string[]> = {
   minf: ["stbl"],
   stbl: ["stco", "co64"],
 };
-/** Fragments, and offsets of encryption, which `shiftChunks` does not correct. */
+/** Fragments, and offsets of encryption, which `moveChunks` does not correct. */
 const UNSUPPORTED = ["mvex", "saio"];
 
 /** The box at an offset of `bytes`, which hold at least its head. Throws unless it ends at most at `end`. */
@@ -64,32 +64,33 @@ export const readTopBoxes = async (file: FileHandle, fileBytes: number): Promise
   return boxes;
 };
 
-/** Adds `by` to the offsets in a table of chunks, of 32 or 64 bits, that are at or after `from`. */
-const shiftTable = (table: Buffer, isLong: boolean, { from, by }: { from: number; by: number }): void => {
+/** Returns a new offset for an offset in the file. */
+type Move = (offset: number) => number;
+
+/** Changes the offsets in a table of chunks, of 32 or 64 bits. */
+const moveTable = (table: Buffer, isLong: boolean, move: Move): void => {
   const width = isLong ? 8 : 4;
   const count = table.length < 8 ? -1 : table.readUInt32BE(4);
   if (count < 0 || 8 + count * width > table.length) throw new Mp4Error("A table of the MP4 is cut off.");
   for (let at = 8; at < 8 + count * width; at += width) {
-    const offset = isLong ? Number(table.readBigUInt64BE(at)) : table.readUInt32BE(at);
-    if (offset < from) continue;
-    if (offset + by > (isLong ? Number.MAX_SAFE_INTEGER : 0xffff_ffff)) throw new Mp4Error("The MP4 is too large.");
-    if (isLong) table.writeBigUInt64BE(BigInt(offset + by), at);
-    else table.writeUInt32BE(offset + by, at);
+    const offset = move(isLong ? Number(table.readBigUInt64BE(at)) : table.readUInt32BE(at));
+    if (offset > (isLong ? Number.MAX_SAFE_INTEGER : 0xffff_ffff)) throw new Mp4Error("The MP4 is too large.");
+    if (isLong) table.writeBigUInt64BE(BigInt(offset), at);
+    else table.writeUInt32BE(offset, at);
   }
 };
 
 /**
- * Changes the offsets of chunks in `moov` for `by` bytes that are inserted at `from`. Offsets are from the start of the file.
- * Throws an `Mp4Error` for what it cannot correct.
+ * Changes the offsets of chunks in `moov`, which are from the start of the file. Throws an `Mp4Error` for what it cannot correct.
  */
-export const shiftChunks = (parent: Buffer, type: string, shift: { from: number; by: number }): void => {
+export const moveChunks = (parent: Buffer, type: string, move: Move): void => {
   for (let at = parseHead(parent, 0, 0, parent.length).headBytes; at < parent.length; ) {
     const { type: child, size, headBytes } = parseHead(parent, at, at, parent.length);
     if (UNSUPPORTED.includes(child)) throw new Mp4Error("The MP4 has fragments or is encrypted.");
     if (PARENTS[type]?.includes(child)) {
       const bytes = parent.subarray(at, at + size);
-      if (type === "stbl") shiftTable(bytes.subarray(headBytes), child === "co64", shift);
-      else shiftChunks(bytes, child, shift);
+      if (type === "stbl") moveTable(bytes.subarray(headBytes), child === "co64", move);
+      else moveChunks(bytes, child, move);
     }
     at += size;
   }

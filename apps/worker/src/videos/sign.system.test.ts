@@ -166,7 +166,7 @@ describe.skipIf(!hasReader)(`c2pa-python${withoutReader}`, () => {
 describe.skipIf(ffmpeg === null)(`ffmpeg${withoutFfmpeg}`, () => {
   test.each([
     ["moov first", ["-movflags", "+faststart"], ["ftyp", "uuid", "moov", "free", "mdat"]],
-    ["moov last", [], ["ftyp", "uuid", "free", "mdat", "moov"]],
+    ["moov last", [], ["ftyp", "uuid", "moov", "free", "mdat"]],
   ])("H.264 and AAC, %s: each decoded frame and sample as before", async (_, options, types) => {
     const path = join(base, "speech.mp4");
     const sources = ["-f", "lavfi", "-i", "testsrc2=s=160x90:r=25", "-f", "lavfi", "-i", "sine=f=440"];

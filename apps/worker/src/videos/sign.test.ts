@@ -119,7 +119,7 @@ describe("a signed MP4", () => {
     expect((await stat(path)).mode & 0o777).toBe(0o600);
   });
 
-  test("its packets: those of before, with moov first and with moov last", async () => {
+  test("its packets: those of before, with moov first and with moov last, which comes first", async () => {
     const last = await movieLast();
     const expected = await packetsOf(original);
     expect(expected).toHaveLength(50);
@@ -128,6 +128,11 @@ describe("a signed MP4", () => {
       const { bytes } = await signed(file);
       expect(await packetsOf(bytes)).toEqual(expected);
       expect(await readManifest(bytes)).toMatchObject(PROOFS);
+      expect(
+        readBoxes(bytes)
+          .map(({ type }) => type)
+          .slice(0, 3),
+      ).toEqual(["ftyp", "uuid", "moov"]);
     }
   });
 

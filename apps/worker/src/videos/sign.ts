@@ -5,7 +5,7 @@ import type { VideoSigner } from "@realtime-avatar/runtime/config/video-signer";
 import { writeAll } from "@realtime-avatar/storage/disk/files";
 import { version } from "../../package.json";
 import { manifestSize, signedManifest } from "./c2pa/manifest.ts";
-import { type Mp4Box, readAll, readTopBoxes, shiftChunks } from "./mp4-boxes.ts";
+import { type Mp4Box, moveChunks, readAll, readTopBoxes } from "./mp4-boxes.ts";
 
 const GENERATOR = { name: "Realtime Avatar Service", version };
 const CHUNK_BYTES = 1024 * 1024;
@@ -26,6 +26,8 @@ export type SignVideo = {
   signal?: AbortSignal;
 };
 
+const isMovie = ({ type }: Mp4Box): boolean => type === "moov";
+
 /** Adds what C2PA hashes of a box: its offset in the signed file, and then its bytes. */
 const hashOffset = (hash: Hash, offset: number): void => {
   const bytes = Buffer.alloc(8);
@@ -33,23 +35,32 @@ const hashOffset = (hash: Hash, offset: number): void => {
   hash.update(bytes);
 };
 
-type Copy = { source: FileHandle; target: FileHandle; inserted: number; signal: AbortSignal | undefined };
+type Copy = {
+  source: FileHandle;
+  target: FileHandle;
+  /** Where the first box goes. */
+  to: number;
+  /** The offset in the signed file of an offset in the original one. */
+  move: (offset: number) => number;
+  signal: AbortSignal | undefined;
+};
 
-/** Copies boxes behind the manifest, with the offsets that the manifest moves. Returns the hash of the signed file. */
-const copyBoxes = async (boxes: readonly Mp4Box[], from: number, copy: Copy): Promise<Buffer> => {
-  const { source, target, inserted, signal } = copy;
+/** Copies boxes one behind the other, with the offsets of chunks where the chunks go. Returns the hash of the signed file. */
+const copyBoxes = async (boxes: readonly Mp4Box[], { source, target, to, move, signal }: Copy): Promise<Buffer> => {
   const hash = createHash("sha256");
   const buffer = Buffer.alloc(CHUNK_BYTES);
+  let at = to;
   for (const { type, start, size } of boxes) {
-    hashOffset(hash, start + inserted);
+    hashOffset(hash, at);
     for (let done = 0; done < size; ) {
       signal?.throwIfAborted();
       const bytes = type === "moov" ? Buffer.alloc(size) : buffer.subarray(0, Math.min(CHUNK_BYTES, size - done));
       await readAll(source, bytes, start + done);
-      if (type === "moov") shiftChunks(bytes, type, { from, by: inserted });
+      if (type === "moov") moveChunks(bytes, type, move);
       hash.update(bytes);
-      await writeAll(target, bytes, start + inserted + done);
+      await writeAll(target, bytes, at);
       done += bytes.length;
+      at += bytes.length;
     }
   }
   return hash.digest();
@@ -64,15 +75,21 @@ const writeSigned = async (source: FileHandle, target: FileHandle, options: Sign
   const head = Buffer.alloc(from);
   await readAll(source, head, 0);
   await writeAll(target, head, 0);
-  const hash = await copyBoxes(boxes, from, { source, target, inserted, signal });
+  const [movies, others] = [boxes.filter(isMovie), boxes.filter((box) => !isMovie(box))];
+  const [movie] = movies;
+  const move = (offset: number): number => {
+    if (offset < from) return offset;
+    return offset + inserted + (movie !== undefined && offset < movie.start ? movie.size : 0);
+  };
+  const hash = await copyBoxes([...movies, ...others], { source, target, to: from + inserted, move, signal });
   const manifest = signedManifest({ ...content, hash }, signer);
   if (manifest.length !== inserted) throw new Error("The size of a manifest depends on its hash or its signature.");
   await writeAll(target, manifest, from);
 };
 
 /**
- * Signs an MP4 of our encoders. The manifest is behind `ftyp`: what was before the media stays there, so the file plays as before
- * (and while it loads, when `moov` was first). Reads and writes 1 MiB at once. Same input, same bytes, but for the signature.
+ * Signs an MP4 of our encoders. The manifest is behind `ftyp`, and `moov` behind the manifest, so that the file plays while it loads.
+ * Reads and writes 1 MiB at once. Same input, same bytes, but for the signature.
  *
  * On an error there is no new file, and `path` is as it was. Throws `CertificateExpired`; an `Mp4Error` for a file that has
  * fragments or a manifest, or is damaged; the reason of `signal`; and errors of the disk.

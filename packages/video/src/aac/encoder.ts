@@ -3,7 +3,7 @@
  * band below what the voice masks, and takes the bits that this needs. The same sound gives the same bytes on every machine.
  */
 import { createBitWriter } from "../bit-writer.ts";
-import { allowNoise, BAND_OFFSETS, BANDS, measureBands } from "./bands.ts";
+import { AAC_SAMPLE_RATE, allowNoise, BAND_OFFSETS, BANDS, measureBands } from "./bands.ts";
 import { scalefactorBits, writeScalefactor, writeValues, ZERO_BOOK } from "./codebooks.ts";
 import { BLOCK_SAMPLES, createMdct } from "./mdct.ts";
 import { type Quantized, quantize } from "./quantize.ts";
@@ -14,8 +14,13 @@ export const AAC_FRAME_SAMPLES = BLOCK_SAMPLES;
 /** A decoder puts out this many samples before the sound. */
 export const AAC_DELAY_SAMPLES = BLOCK_SAMPLES;
 
-/** The AudioSpecificConfig: low complexity (2), 48 kHz (3), one channel (1). */
-export const AAC_CONFIG = Uint8Array.of(0x11, 0x88);
+/** For an MP4 file. The AudioSpecificConfig: low complexity (2), 48 kHz (3), one channel (1). */
+export const AAC_FORMAT = {
+  sampleRate: AAC_SAMPLE_RATE,
+  frameSamples: AAC_FRAME_SAMPLES,
+  delaySamples: AAC_DELAY_SAMPLES,
+  configuration: Uint8Array.of(0x11, 0x88),
+};
 
 /** The maximum size of a frame of one channel, by the standard. */
 const MAX_FRAME_BITS = 6144;

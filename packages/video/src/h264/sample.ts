@@ -1,0 +1,20 @@
+/** Pictures of the encoder as an MP4 file has them. */
+import type { VideoFormat } from "../mp4/boxes.ts";
+import { VIDEO_SIZE } from "./encoder.ts";
+import { COLOURS, improveSequenceParameters } from "./parameter-set.ts";
+
+/** A unit with its length before it. */
+export const withLength = (unit: Uint8Array): Uint8Array => {
+  const sample = new Uint8Array(4 + unit.length);
+  new DataView(sample.buffer).setUint32(0, unit.length);
+  sample.set(unit, 4);
+  return sample;
+};
+
+/** The description of pictures, by their parameter sets. Throws for sets of another form than the encoder writes. */
+export const videoFormat = (sequence: Uint8Array, picture: Uint8Array, picturesPerSecond: number): VideoFormat => ({
+  size: VIDEO_SIZE,
+  sequence: improveSequenceParameters(sequence, picturesPerSecond),
+  picture,
+  colours: COLOURS,
+});

@@ -1,0 +1,73 @@
+/** A track of an MP4 file: where its samples lie, and how long each is shown or heard. */
+import { type Bytes, box, concat, fullBox, table, uint32 } from "./boxes.ts";
+
+/** A chunk is about a second, so that a player finds sound and pictures of a time near to each other. */
+const CHUNK_SECONDS = 1;
+
+export type Track = {
+  /** Adds a sample, which lasts for `ticks`. */
+  add: (sample: Bytes, ticks: number, isKey: boolean) => void;
+  /** Writes the samples that wait for the end of their chunk. */
+  flush: () => void;
+  /** The tables of the samples. `hasKeys`: only key samples are decoded alone. */
+  sampleTable: (description: Bytes, hasKeys: boolean) => Bytes;
+  /** The sizes of all samples, in bytes. */
+  sizes: readonly number[];
+  /** How long all samples last. */
+  duration: () => number;
+};
+
+/** Adds a value to runs of equal values: pairs of a count and the value. */
+const addToRuns = (runs: number[], value: number): void => {
+  if (runs.length > 0 && runs.at(-1) === value) runs[runs.length - 2] = (runs.at(-2) as number) + 1;
+  else runs.push(1, value);
+};
+
+/** The entries of `stsc`: first chunk, samples in it, description; one where the number of samples changes. */
+const chunkRuns = (counts: readonly number[]): number[] =>
+  counts.flatMap((count, index) => (count === counts[index - 1] ? [] : [index + 1, count, 1]));
+
+/** `timescale`: ticks of a second. `append` writes bytes at the end of the file, and returns where they begin. */
+export const createTrack = (timescale: number, append: (bytes: Bytes) => number): Track => {
+  const sizes: number[] = [];
+  const durations: number[] = [];
+  const keys: number[] = [];
+  const offsets: number[] = [];
+  const counts: number[] = [];
+  let waiting: Bytes[] = [];
+  let waitingTicks = 0;
+  let duration = 0;
+  const flush = (): void => {
+    if (waiting.length === 0) return;
+    offsets.push(append(concat(...waiting)));
+    counts.push(waiting.length);
+    waiting = [];
+    waitingTicks = 0;
+  };
+  return {
+    add: (sample, ticks, isKey) => {
+      sizes.push(sample.length);
+      addToRuns(durations, ticks);
+      if (isKey) keys.push(sizes.length);
+      waiting.push(sample);
+      waitingTicks += ticks;
+      duration += ticks;
+      if (waitingTicks >= CHUNK_SECONDS * timescale) flush();
+    },
+    flush,
+    sampleTable: (description, hasKeys) => {
+      const runs = chunkRuns(counts);
+      return box(
+        "stbl",
+        description,
+        fullBox("stts", 0, uint32(durations.length / 2), table(durations)),
+        ...(hasKeys ? [fullBox("stss", 0, uint32(keys.length), table(keys))] : []),
+        fullBox("stsc", 0, uint32(runs.length / 3), table(runs)),
+        fullBox("stsz", 0, uint32(0), uint32(sizes.length), table(sizes)),
+        fullBox("stco", 0, uint32(offsets.length), table(offsets)),
+      );
+    },
+    sizes,
+    duration: () => duration,
+  };
+};

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { canDraw, textLines, textWidth } from "./letters.ts";
-import { createMarks, MAX_LABEL_LENGTH, type MarkOptions } from "./marks.ts";
+import { createMarks, drawTextPicture, MAX_LABEL_LENGTH, type MarkOptions } from "./marks.ts";
 import { PICTURE_LENGTH, PICTURE_SIZE, planesFrom } from "./picture.ts";
 
 const grey = (): Uint8Array => new Uint8Array(PICTURE_LENGTH).fill(128);
@@ -61,6 +61,17 @@ describe("marks", () => {
     const widest = changes(draw({ ...NONE, label: "M".repeat(MAX_LABEL_LENGTH) })).right;
     expect(widest).toBeLessThan(changes(draw({ ...NONE, isRecorded: true })).left);
   });
+});
+
+test("a picture of a text: white letters in the middle of a black picture", () => {
+  const { y, u, v } = planesFrom(drawTextPicture("NO RECORDING"));
+  const lit = [...y.entries()].filter(([, value]) => value > 200).map(([at]) => at);
+  const [columns, rows] = [lit.map((at) => at % PICTURE_SIZE), lit.map((at) => Math.floor(at / PICTURE_SIZE))];
+  expect(Math.min(...columns)).toBeGreaterThan(16);
+  expect(Math.min(...columns) + Math.max(...columns)).toBeWithin(PICTURE_SIZE - 6, PICTURE_SIZE + 6);
+  expect(Math.min(...rows) + Math.max(...rows)).toBeWithin(PICTURE_SIZE - 6, PICTURE_SIZE + 6);
+  expect(y[0]).toBe(16);
+  expect([...u, ...v].every((value) => value > 125 && value < 131)).toBe(true);
 });
 
 describe("letters", () => {

@@ -4,7 +4,7 @@
  */
 import { type Line, textLines, textWidth } from "./letters.ts";
 import { clamp, mix } from "./numbers.ts";
-import { PICTURE_SIZE, type Planes, planesFrom } from "./picture.ts";
+import { PICTURE_LENGTH, PICTURE_SIZE, type Planes, planesFrom } from "./picture.ts";
 
 type Colour = readonly [red: number, green: number, blue: number];
 /** A text in a box. `x`, `y`: the upper left corner of the box; all lengths in pixels. `opacity`: of the box. */
@@ -166,17 +166,29 @@ const drawPatch = (plane: Uint8Array, size: number, { x, y, width, keep, add }: 
   }
 };
 
+const drawPatches = (picture: Uint8Array, patches: Patches): void => {
+  const { y, u, v } = planesFrom(picture);
+  drawPatch(y, PICTURE_SIZE, patches.y);
+  drawPatch(u, PICTURE_SIZE / 2, patches.u);
+  drawPatch(v, PICTURE_SIZE / 2, patches.v);
+};
+
 export type DrawMarks = (picture: Uint8Array) => void;
 
 /** Returns a function that draws marks into an I420 picture of 512 × 512 pixels. */
 export const createMarks = (options: MarkOptions): DrawMarks => {
   const marks = placeMarks(options).map(createPatches);
   return (picture) => {
-    const { y, u, v } = planesFrom(picture);
-    for (const patches of marks) {
-      drawPatch(y, PICTURE_SIZE, patches.y);
-      drawPatch(u, PICTURE_SIZE / 2, patches.u);
-      drawPatch(v, PICTURE_SIZE / 2, patches.v);
-    }
+    for (const patches of marks) drawPatches(picture, patches);
   };
+};
+
+/** A black picture (I420, 512 × 512 pixels) with a text in its middle: at most 16 characters of those that `canDraw` knows. */
+export const drawTextPicture = (text: string): Uint8Array => {
+  const picture = new Uint8Array(PICTURE_LENGTH).fill(128);
+  planesFrom(picture).y.fill(toYuv(BLACK).y);
+  const mark = { text, letterHeight: TEST.letterHeight, padding: PADDING, background: BLACK, opacity: 1 };
+  const [x, y] = [(PICTURE_SIZE - boxWidth(mark)) / 2, (PICTURE_SIZE - boxHeight(mark)) / 2];
+  drawPatches(picture, createPatches({ ...mark, x, y }));
+  return picture;
 };

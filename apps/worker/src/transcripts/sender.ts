@@ -15,17 +15,17 @@ import type { RandomBytes } from "@realtime-avatar/domain/id";
 import type { Logger } from "@realtime-avatar/runtime/log";
 import type { Metrics } from "@realtime-avatar/runtime/metrics";
 import type { Tracing } from "@realtime-avatar/runtime/tracing";
+import { startClaimLoop } from "../jobs/claim-loop.ts";
 import { errorText } from "../jobs/run-job.ts";
 import type { Poster } from "../remote/post.ts";
 import { bodyHeaders, failedAfter, type PostResult, postMessage } from "../webhooks/attempt.ts";
-import { limitedWarnings, type SenderTiming } from "../webhooks/sender.ts";
+import type { SenderTiming } from "../webhooks/sender.ts";
 
 /** How many transcripts a process sends at once: each has up to 512 KiB in memory. */
 export const TRANSCRIPT_SENDS = 64;
 /** Transcripts of one claim, and those of one tenant. A tenant with one that is being sent waits, so a slow receiver holds few places. */
 const MAX_BATCH = 16;
 const PER_TENANT = 4;
-const LEASE_BYTES = 16;
 /** How often the record of an outcome is tried. */
 const RECORD_ATTEMPTS = 3;
 
@@ -105,13 +105,7 @@ const record = async (
 export const startTranscriptSender = (options: TranscriptSenderOptions): TranscriptSender => {
   const { db, log, random, metrics, tracing, sends, timing } = options;
   const handBack = new AbortController();
-  const stopping = Promise.withResolvers<void>();
-  /** The tenants of those that are being sent. */
-  const running = new Map<Promise<void>, string>();
-  const warn = limitedWarnings(log);
-  let isStopping = false;
   let hasCrashed = false;
-  let after = "";
 
   const send = async (transcript: ClaimedTranscript, lease: string): Promise<void> => {
     const result = await attempt(options, transcript, handBack.signal);
@@ -128,56 +122,25 @@ export const startTranscriptSender = (options: TranscriptSenderOptions): Transcr
     if (outcome === "delivered") return;
     log.warn({ tenantId, session: sessionId, class: attemptClass }, "a transcript is given up, and deleted");
   };
-  const start = (transcript: ClaimedTranscript, lease: string): void => {
-    const ended = send(transcript, lease)
+  const loop = startClaimLoop({
+    ...{ name: "transcripts", log, random, places: sends, timing },
+    claim: ({ limit, ...claim }) =>
+      claimTranscripts(db, {
+        ...{ ...claim, leaseSeconds: timing.leaseSeconds, perTenant: PER_TENANT },
+        limit: Math.min(MAX_BATCH, limit),
+      }),
+    run: (transcript, lease) =>
       // Its lease runs out. No transcript may end the worker.
-      .catch((error: unknown) =>
+      send(transcript, lease).catch((error: unknown) =>
         log.warn({ session: transcript.sessionId, error: errorText(error) }, "failed to send a transcript"),
-      )
-      .finally(() => {
-        running.delete(ended);
-      });
-    running.set(ended, transcript.tenantId);
-  };
-
-  /** Claims transcripts and starts to send them. Returns whether more may be due. */
-  const claim = async (): Promise<boolean> => {
-    const lease = Buffer.from(random(LEASE_BYTES)).toString("base64url");
-    const claimed = await claimTranscripts(db, {
-      ...{ lease, leaseSeconds: timing.leaseSeconds, after },
-      ...{ limit: Math.min(MAX_BATCH, sends - running.size), perTenant: PER_TENANT },
-      busyTenants: [...new Set(running.values())],
-    });
-    for (const transcript of claimed) start(transcript, lease);
-    const wasFirst = after === "";
-    // From the first tenant on again, behind the last one.
-    after =
-      claimed
-        .map(({ tenantId }) => tenantId as string)
-        .sort()
-        .at(-1) ?? "";
-    return claimed.length > 0 || !wasFirst;
-  };
-  const pause = (ms: number): Promise<void> => Promise.race([Bun.sleep(ms), stopping.promise]);
-  const run = async (): Promise<void> => {
-    while (!isStopping) {
-      try {
-        if (running.size >= sends || !(await claim())) await pause(timing.idleMs * (0.75 + Math.random() / 4));
-      } catch (error) {
-        warn("failed to claim transcripts; retrying", { error: errorText(error) });
-        await pause(timing.failedMs);
-      }
-    }
-  };
-  const claiming = run();
+      ),
+  });
   return {
     stop: async (crashed = false) => {
-      isStopping = true;
       hasCrashed = crashed;
-      stopping.resolve();
-      await claiming;
+      await loop.stop();
       const timer = setTimeout(() => handBack.abort(), crashed ? 0 : timing.stopMs);
-      await Promise.all(running.keys());
+      await loop.done();
       clearTimeout(timer);
     },
   };

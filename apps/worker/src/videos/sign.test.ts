@@ -12,6 +12,7 @@ import { fileFolder } from "@realtime-avatar/testing/fixture";
 import { ALL_FORMATS, BufferSource, EncodedPacketSink, Input } from "mediabunny";
 import { version } from "../../package.json";
 import { video } from "../sandbox/corpus/media.testing.ts";
+import { CAPTURE } from "./c2pa/manifest.ts";
 import { readBoxes, readManifest } from "./c2pa/reader.testing.ts";
 import { Mp4Error } from "./mp4-boxes.ts";
 import { CertificateExpired, type SignVideo, signVideo } from "./sign.ts";
@@ -96,6 +97,13 @@ describe("a signed MP4", () => {
         },
       ],
     });
+  });
+
+  test("of another source: its manifest says so", async () => {
+    const source = { digitalSourceType: CAPTURE, description: "The voice of a person." };
+    const { assertions, ...proofs } = await readManifest((await signed(original, { source })).bytes);
+    expect(assertions["c2pa.actions.v2"]).toMatchObject({ actions: [source] });
+    expect(proofs).toMatchObject(PROOFS);
   });
 
   test("its boxes: the manifest behind ftyp, as C2PA and JUMBF name them, and the others as before", async () => {

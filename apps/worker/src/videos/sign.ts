@@ -1,10 +1,10 @@
-/** Marks a generated video as such: writes a signed C2PA manifest into the MP4. */
+/** Marks a generated video, or a recording, as such: writes a signed C2PA manifest into the MP4. */
 import { createHash, type Hash } from "node:crypto";
 import { type FileHandle, open, rename, rm } from "node:fs/promises";
 import type { VideoSigner } from "@realtime-avatar/runtime/config/video-signer";
 import { writeAll } from "@realtime-avatar/storage/disk/files";
 import { version } from "../../package.json";
-import { manifestSize, signedManifest } from "./c2pa/manifest.ts";
+import { GENERATED_VIDEO, type MediaSource, manifestSize, signedManifest } from "./c2pa/manifest.ts";
 import { type Mp4Box, moveChunks, readAll, readTopBoxes } from "./mp4-boxes.ts";
 
 const GENERATOR = { name: "Realtime Avatar Service", version };
@@ -21,6 +21,8 @@ export type SignVideo = {
   to?: string;
   /** Shown by readers of the manifest. It must not be personal. */
   title?: string;
+  /** By default, that of a generated video. */
+  source?: MediaSource;
   signer: VideoSigner;
   createdAt: Date;
   signal?: AbortSignal;
@@ -67,9 +69,9 @@ const copyBoxes = async (boxes: readonly Mp4Box[], { source, target, to, move, s
 };
 
 const writeSigned = async (source: FileHandle, target: FileHandle, options: SignVideo): Promise<void> => {
-  const { signer, createdAt, signal, title = null } = options;
+  const { signer, createdAt, signal, title = null, source: mediaSource = GENERATED_VIDEO } = options;
   const [ftyp, ...boxes] = await readTopBoxes(source, (await source.stat()).size);
-  const content = { createdAt, title, generator: GENERATOR };
+  const content = { createdAt, title, generator: GENERATOR, source: mediaSource };
   const inserted = manifestSize(content, signer);
   const from = ftyp?.size ?? 0;
   const head = Buffer.alloc(from);

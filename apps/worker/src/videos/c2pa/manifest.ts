@@ -1,4 +1,4 @@
-/** The C2PA manifest of a generated video (C2PA 2.2): what it says, and how it is signed. */
+/** The C2PA manifest of a video or a recording (C2PA 2.2): what it says, and how it is signed. */
 import { createHash } from "node:crypto";
 import type { SignatureAlgorithm, VideoSigner } from "@realtime-avatar/runtime/config/video-signer";
 import { type CborValue, encodeCbor, Tagged } from "./cbor.ts";
@@ -7,13 +7,23 @@ import { box, superbox, superboxContent } from "./jumbf.ts";
 /** The type of the box of a manifest in an MP4. */
 export const C2PA_UUID = Buffer.from("d8fec3d61b0e483c92975828877ec481", "hex");
 
+/** Where the content of a file comes from. `digitalSourceType`: a term of IPTC. */
+export type MediaSource = { digitalSourceType: string; description: string };
+
+const IPTC = "http://cv.iptc.org/newscodes/digitalsourcetype";
 /**
- * IPTC: a composite of several elements, at least one of which is synthetic. The photo, and a voice that was uploaded, come from a
- * camera and a microphone; the movement, and a voice from text, are synthetic. `trainedAlgorithmicMedia` would say that a model has
- * generated all of it.
+ * A composite of several elements, at least one of which is synthetic. The photo, and a voice that was uploaded, come from a camera and
+ * a microphone; the movement, and a voice from text, are synthetic. `trainedAlgorithmicMedia` would say that a model has generated all
+ * of it.
  */
-export const DIGITAL_SOURCE_TYPE = "http://cv.iptc.org/newscodes/digitalsourcetype/compositeSynthetic";
-const DESCRIPTION = "Created by an AI system: a picture of a face, animated to match speech.";
+export const COMPOSITE = `${IPTC}/compositeSynthetic`;
+/** Recorded from life. */
+export const CAPTURE = `${IPTC}/digitalCapture`;
+
+export const GENERATED_VIDEO: MediaSource = {
+  digitalSourceType: COMPOSITE,
+  description: "Created by an AI system: a picture of a face, animated to match speech.",
+};
 
 /** The algorithms of COSE (RFC 9053). */
 const COSE_ALGORITHMS: Record<SignatureAlgorithm, number> = {
@@ -38,6 +48,7 @@ export type ManifestContent = {
   createdAt: Date;
   title: string | null;
   generator: Generator;
+  source: MediaSource;
 };
 
 /** The boxes that the hash leaves out. The first is that of the manifest; C2PA requires the others. */
@@ -61,13 +72,12 @@ const uuid = (purpose: string, seed: Uint8Array): string => {
   return bytes.toString("hex", 0, 16).replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");
 };
 
-const assertions = ({ hash, createdAt, generator }: ManifestContent) => {
+const assertions = ({ hash, createdAt, generator, source }: ManifestContent) => {
   const created = {
     action: "c2pa.created",
     when: new Tagged(TAG_DATE_TIME, createdAt.toISOString()),
     softwareAgent: generator,
-    digitalSourceType: DIGITAL_SOURCE_TYPE,
-    description: DESCRIPTION,
+    ...source,
   };
   const contents: [label: string, content: CborValue][] = [
     ["c2pa.actions.v2", { actions: [created] }],

@@ -40,13 +40,24 @@ test("what happens in conversations: counted, from 0 on", async () => {
     'realtime_avatar_conversation_stage_seconds_count{stage="heard"} 2',
     "realtime_avatar_conversation_response_seconds_sum 0.782",
     "realtime_avatar_conversation_response_seconds_count 1",
-    'realtime_avatar_provider_failures_total{provider="tts",why="busy"} 1',
     'realtime_avatar_llm_tokens_total{kind="input"} 30',
     'realtime_avatar_llm_tokens_total{kind="output"} 7',
     "realtime_avatar_llm_tokens_estimated_total 7",
     "realtime_avatar_recognized_seconds_total 4",
     "realtime_avatar_spoken_characters_total 90",
+    'realtime_avatar_provider_failures_total{provider="tts",why="busy"} 1',
     'realtime_avatar_provider_up{provider="llm"} 1',
   ]);
+  stop();
+});
+
+test("fragments of recordings: counted, from 0 on", async () => {
+  const { watcher, fetch, stop } = createMetrics("1");
+  const read = async () => (await fetch(new Request("http://localhost/metrics"))).text();
+  const name = "realtime_avatar_recording_fragments_total";
+  expect(await read()).toContain(`${name}{result="sent"} 0\n${name}{result="lost"} 0\n`);
+  for (let count = 0; count < 3; count++) watcher.fragmentSent();
+  watcher.fragmentLost();
+  expect(await read()).toContain(`${name}{result="sent"} 3\n${name}{result="lost"} 1\n`);
   stop();
 });

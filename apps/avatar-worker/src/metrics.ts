@@ -45,6 +45,32 @@ const countUsage = ({ counter }: ReturnType<typeof createRegistry>): CallWatcher
   };
 };
 
+/** Returns a function that counts the failures of providers. */
+const countProviderFailures = ({ counter }: ReturnType<typeof createRegistry>): CallWatcher["providerFailed"] => {
+  const failures = counter(
+    "realtime_avatar_provider_failures_total",
+    "Failures of the language model, the recognizer of speech and the voice.",
+    ["provider", "why"],
+  );
+  // Prometheus does not see the first failure of a series that begins with 1.
+  for (const provider of PROVIDERS) for (const why of FAILURES) failures.inc({ provider, why }, 0);
+  return (provider, why) => failures.inc({ provider, why });
+};
+
+/** Returns functions that count the fragments of recordings. */
+const countFragments = ({ counter }: ReturnType<typeof createRegistry>) => {
+  const fragments = counter(
+    "realtime_avatar_recording_fragments_total",
+    "Fragments of recordings, of ten seconds each: sent to the service, or lost.",
+    ["result"],
+  );
+  for (const result of ["sent", "lost"]) fragments.inc({ result }, 0);
+  return {
+    fragmentSent: () => fragments.inc({ result: "sent" }),
+    fragmentLost: () => fragments.inc({ result: "lost" }),
+  };
+};
+
 export const createMetrics = (version: string): WorkerMetrics => {
   const own = createRegistry();
   const { counter, histogram, readGauge, readGauges } = own;
@@ -81,13 +107,6 @@ export const createMetrics = (version: string): WorkerMetrics => {
     STAGE_SECONDS,
   );
   const counts = { turn: turns, interruption: interruptions };
-  const providerFailures = counter(
-    "realtime_avatar_provider_failures_total",
-    "Failures of the language model, the recognizer of speech and the voice.",
-    ["provider", "why"],
-  );
-  // Prometheus does not see the first failure of a series that begins with 1.
-  for (const provider of PROVIDERS) for (const why of FAILURES) providerFailures.inc({ provider, why }, 0);
   const failed = counter("realtime_avatar_syncs_failed_total", "Syncs that the service did not answer.", []);
   return {
     ...served(own, version),
@@ -104,7 +123,8 @@ export const createMetrics = (version: string): WorkerMetrics => {
         const isSpokenAndHeard = timings.end_of_speech !== undefined && timings.heard !== undefined;
         if (isSpokenAndHeard) responses.observe(totalOf(timings) / 1000);
       },
-      providerFailed: (provider, why) => providerFailures.inc({ provider, why }),
+      providerFailed: countProviderFailures(own),
+      ...countFragments(own),
     },
     syncFailed: () => failed.inc(),
     showProviders: (health) => {

@@ -37,7 +37,13 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     const call = startCall(
       { ...control.assignedOf(session), agent_identity: AGENT_IDENTITY },
       {
-        ...{ renderer: portrait, label: "AI", load: (file: string) => service.file(session, file), isRestart: false },
+        ...{
+          renderer: portrait,
+          label: "AI",
+          load: (file: string) => service.file(session, file),
+          isRestart: false,
+          recorder: null,
+        },
         ...{ conversation: null, onChange: () => {}, onFailure: () => {} },
         echo: {
           speech: FLITE_SETTINGS,

@@ -80,7 +80,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     };
     const service = createService({ ...readConfig(control.variables), workerId: "wrk_x" });
     const load = (file: string) => service.file(session, file);
-    const parts = { renderer, label: "AI", load, isRestart: false, ...IGNORED };
+    const parts = { renderer, label: "AI", load, isRestart: false, recorder: null, ...IGNORED };
     const assigned = { ...control.assignedOf(session), agent_identity: AGENT_IDENTITY, ...change };
     return {
       call: closedAfterTest(startCall(assigned, parts)),

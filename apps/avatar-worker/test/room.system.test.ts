@@ -57,6 +57,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
       label: "AI",
       load,
       isRestart: false,
+      recorder: null,
       conversation: null,
       echo: { speech: FLITE_SETTINGS, onProviderFailure: () => {}, segments: null, onTurn: () => {} },
       onChange: () => {},

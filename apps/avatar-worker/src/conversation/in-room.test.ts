@@ -42,6 +42,7 @@ const start = () => {
       rendering: { ...NO_PICTURES, think: (isThinking) => void thoughts.push(isThinking) },
       published: published as never,
       times: createPresence(assigned, 0),
+      listen: () => {},
     },
     {
       settings,

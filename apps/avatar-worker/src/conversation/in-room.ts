@@ -2,7 +2,6 @@
 import type { Room } from "@livekit/rtc-node";
 import type { EndReason } from "@realtime-avatar/domain/calls/end-reasons";
 import { type AgentState, avatarAttributes } from "@realtime-avatar/domain/calls/lifecycle";
-import { PERSON_IDENTITY } from "@realtime-avatar/domain/calls/room";
 import type { CallMode } from "@realtime-avatar/domain/calls/schemas";
 import type { AssignedCall, ReportedTurn } from "@realtime-avatar/domain/calls/worker-sync";
 import { isLoud } from "@realtime-avatar/face/loudness";
@@ -10,7 +9,6 @@ import type { SpeechSettings } from "@realtime-avatar/speech/settings";
 import { speak } from "@realtime-avatar/speech/speak";
 import { FLITE_VOICES, type Voice as SpeechVoice } from "@realtime-avatar/speech/voices";
 import type { Rendering } from "../renderer/renderer.ts";
-import { listenTo, openFrames } from "../room/audio-in.ts";
 import { sendMessage } from "../room/messages.ts";
 import type { Presence } from "../room/presence.ts";
 import type { Published } from "../room/publish.ts";
@@ -47,7 +45,13 @@ const MAX_VOCABULARY_LENGTH = 1000;
 /** From the end of the last line of a call to the end of the call. A page of the SDK hears it half a second later. */
 const CLOSING_MS = 1500;
 
-export type InRoom = { rendering: Rendering; published: Published; times: Presence };
+export type InRoom = {
+  rendering: Rendering;
+  published: Published;
+  times: Presence;
+  /** Hears the person, in frames of this length. */
+  listen: (onSound: (pcm: Int16Array) => void, frameMs: number) => void;
+};
 /** The parts of a call that its conversation uses. */
 export type CallConversation = {
   settings: ConversationSettings;
@@ -134,7 +138,10 @@ const connectProviders = (
 };
 
 /** `hearing`: is told of what the avatar says, to tell it from the person; null when the person is not heard. */
-export const createOutput = ({ rendering, published, times }: InRoom, hearing: () => Hearing | null): SpeechOutput => ({
+export const createOutput = (
+  { rendering, published, times }: Omit<InRoom, "listen">,
+  hearing: () => Hearing | null,
+): SpeechOutput => ({
   play: (pcm) => {
     hearing()?.play(pcm, published.queuedMs());
     published.play(pcm);
@@ -219,7 +226,7 @@ export const holdConversation = (
       if (isLoud(pcm)) times.otherWasActive(performance.now());
       hearing.hear(pcm);
     };
-    listenTo(room, PERSON_IDENTITY, hear, openFrames(HEARD_FRAME_MS));
+    inRoom.listen(hear, HEARD_FRAME_MS);
   }
   const turns = createProgramTurns({ ...conversation, onProgress: onTurn });
   let steps = 0;

@@ -23,6 +23,9 @@ export type CallWatcher = {
   counted(what: Counted): void;
   turnTimed(timings: TurnTimings): void;
   providerFailed(provider: Provider, why: Failure): void;
+  /** A fragment of a recording was sent, or is lost. */
+  fragmentSent(): void;
+  fragmentLost(): void;
 };
 
 export type CallParts = {

@@ -28,11 +28,12 @@ type Options = {
   deaths?: number;
   passedSeconds?: number;
   transcript?: Service["transcript"];
+  fragment?: Service["fragment"];
 };
 
 /** Starts a call. `states`: each change that is reported; `joins`: the milliseconds of each join that metrics receive. */
 const start = ({ first, again = [], change = {}, leaseMs = 60_000, deaths = 0, ...options }: Options) => {
-  const { passedSeconds = 3600, transcript = () => Promise.reject() } = options;
+  const { passedSeconds = 3600, transcript = () => Promise.reject(), fragment = () => Promise.reject() } = options;
   let taken = 0;
   let nowMs = 0;
   const take = () => startCallProcess(taken++ < deaths ? ["/bin/false"] : SCRIPTED);
@@ -46,6 +47,8 @@ const start = ({ first, again = [], change = {}, leaseMs = 60_000, deaths = 0, .
     counted: (what: string) => void counted.push(what),
     turnTimed: ({ heard }: TurnTimings) => void counted.push(`heard after ${heard} ms`),
     providerFailed: (provider: string, why: string) => void counted.push(`${provider} ${why}`),
+    fragmentSent: () => void counted.push("a fragment"),
+    fragmentLost: () => void counted.push("no fragment"),
   };
   const lines: string[] = [];
   const lefts: string[] = [];
@@ -64,6 +67,7 @@ const start = ({ first, again = [], change = {}, leaseMs = 60_000, deaths = 0, .
         file: async () => new Uint8Array(3),
         preloadFile: () => Promise.reject(),
         transcript,
+        fragment,
       },
       preloads: null,
       processes: { take, ready: async () => {}, canStart: () => true, stop: async () => {} },
@@ -171,6 +175,58 @@ test("a call with a transcript: its end is reported when the service has the las
   await untilState("ended");
   expect(call.report()).toMatchObject({ state: "ended", reason: "idle", used_seconds: 7 });
   expect(states.filter((state) => state.startsWith("ended"))).toHaveLength(1);
+});
+
+test("a recorded call: the fragments of its processes are sent with their numbers, and the second one knows that the person was told", async () => {
+  const sent: string[] = [];
+  const fragment: Service["fragment"] = async (session, { generation, n }, { length }) =>
+    void sent.push(`${session} ${generation} ${n} ${length}`);
+  const { untilState, counted, lines } = start({
+    first: [STARTED, { kind: "told" }, { kind: "record", bytes: 10 }, { kind: "abort" }],
+    again: [
+      { kind: "tell whether told" },
+      { kind: "record", bytes: 20 },
+      { kind: "unrecorded", cause: "no encoder" },
+      { kind: "report", state: "ended", used_seconds: 7, reason: "idle" },
+    ],
+    change: { recording: { mode: "audio" } },
+    fragment,
+  });
+  await untilState("ended");
+  await until(() => sent.length === 2);
+  const { session_id } = assigned;
+  expect(sent.map((line) => line.split(" ").slice(0, 3).join(" "))).toEqual([`${session_id} 1 0`, `${session_id} 1 1`]);
+  expect(counted).toEqual(["a fragment", "a fragment"]);
+  expect(lines.join("")).toContain('"cause":"told"');
+  expect(lines.join("")).toContain('"cause":"no encoder"');
+});
+
+test("a call that is not recorded, whose process sends a fragment: the service does not get it", async () => {
+  const sent: unknown[] = [];
+  const { untilState } = start({
+    first: [
+      { kind: "record", bytes: 10 },
+      { kind: "report", state: "ended", used_seconds: 5, reason: "idle" },
+    ],
+    fragment: async (session) => void sent.push(session),
+  });
+  await untilState("ended");
+  expect(sent).toEqual([]);
+});
+
+test("a recorded call that is left: its process sends the rest, and that is sent before the call is gone", async () => {
+  const sent: number[] = [];
+  const { call, untilState } = start({
+    first: [STARTED, { kind: "record", bytes: 10 }],
+    change: { recording: { mode: "audio" } },
+    fragment: async (_, { n }) => {
+      await Bun.sleep(20);
+      sent.push(n);
+    },
+  });
+  await untilState("started");
+  await call.leave();
+  expect(sent).toEqual([0]);
 });
 
 test("a call without a transcript, whose process sends what was said: the service is not told", async () => {

@@ -7,8 +7,9 @@ import type { Logger } from "@realtime-avatar/runtime/log";
 import { packSettings, packSpeech } from "../conversation/settings.ts";
 import type { Budget } from "../conversation/usage-meter.ts";
 import type { ProcessEnd } from "../process/call-process.ts";
-import type { CallReport, Start } from "../process/messages.ts";
+import type { CallReport, Start, ToCallProcess } from "../process/messages.ts";
 import type { CallParts } from "./call-parts.ts";
+import { createRecordingSender } from "./recording.ts";
 import { endProcess, leaveProcess, type Running, runProcess } from "./running.ts";
 import { createSaid } from "./said.ts";
 import { createTurns, type Turns } from "./turns.ts";
@@ -125,6 +126,23 @@ const providersOf = (
     ? { conversation: conversation && packSettings(conversation), speech: packSpeech(speech) }
     : { conversation: null, speech: null };
 
+/** Tells the process of a call what the service changes of it. */
+const createChanges = (
+  record: ReturnType<typeof createRecord>,
+  send: (message: ToCallProcess) => void,
+): Pick<Call, "move" | "grow"> => ({
+  move: (to) => {
+    const isNew = record.move(to);
+    if (isNew) send({ kind: "move", access: { url: to.url, token: to.token } });
+    return isNew;
+  },
+  grow: (growth) => {
+    const isNew = record.grow(growth);
+    if (isNew) send({ kind: "grow", max_seconds: growth.max_seconds, limit: growth.limit });
+    return isNew;
+  },
+});
+
 /** Runs a call in a process. A process that ends is replaced once, at once; the call has failed when the second one ends. */
 export const startCall = (assigned: AssignedCall, parts: CallParts): Call => {
   const { session_id, generation, agent_identity } = assigned;
@@ -134,6 +152,7 @@ export const startCall = (assigned: AssignedCall, parts: CallParts): Call => {
   const record = createRecord(assigned, log, parts);
   const usage = createUsageRecord(assigned, parts);
   const said = createSaid(assigned, parts.service);
+  const recording = createRecordingSender(assigned, { ...parts, log });
   const turns = createTurns((fresh) => running.send({ kind: "turns", turns: fresh }), parts.onChange);
   let restarts = 0;
   const lostBefore = assigned.history?.lost_processes ?? 0;
@@ -146,6 +165,7 @@ export const startCall = (assigned: AssignedCall, parts: CallParts): Call => {
   const update = (report: CallReport): void => {
     if (isOver) return;
     isOver = report.state === "ended";
+    if (isOver) void recording?.finish();
     if (usage.update(report.usage, isOver)) parts.onChange();
     if (!isOver || said === null) record.update(report);
     else void said.finish().then(() => record.update(report));
@@ -172,31 +192,24 @@ export const startCall = (assigned: AssignedCall, parts: CallParts): Call => {
     started++;
     const current = usage.assigned(record.assigned());
     const assigned = said?.assigned(current) ?? current;
+    const isTold = recording?.isTold() ?? false;
     return runProcess(
-      { kind: "start", assigned, isRestart: restarts > 0, leaseMs: leaseMs(), pictures, ...providers },
-      { ...parts, log, said, onReport: update, onTurn: turns.update, onDoubt: doubt, onEnd: handleEnd },
+      { kind: "start", assigned, isRestart: restarts > 0, isTold, leaseMs: leaseMs(), pictures, ...providers },
+      { ...parts, log, said, recording, onReport: update, onTurn: turns.update, onDoubt: doubt, onEnd: handleEnd },
     );
   };
   let running: Running = run();
 
-  const leave = (): Promise<void> => {
+  const leave = async (): Promise<void> => {
     record.left();
     said?.drop();
-    return leaveProcess(running);
+    await leaveProcess(running);
+    await recording?.finish();
   };
   return {
     report: () => ({ ...record.report(restarts), ...turns.report(), ...usage.report() }),
     turns,
-    move: (to) => {
-      const isNew = record.move(to);
-      if (isNew) running.send({ kind: "move", access: { url: to.url, token: to.token } });
-      return isNew;
-    },
-    grow: (growth) => {
-      const isNew = record.grow(growth);
-      if (isNew) running.send({ kind: "grow", max_seconds: growth.max_seconds, limit: growth.limit });
-      return isNew;
-    },
+    ...createChanges(record, (message) => running.send(message)),
     end: (reason) => {
       if (ending !== null || leaving || isOver) return;
       ending = reason;

@@ -5,6 +5,7 @@ import type { ProcessEnd } from "../process/call-process.ts";
 import { watchLimits } from "../process/limits.ts";
 import type { CallReport, FromCallProcess, Start, ToCallProcess } from "../process/messages.ts";
 import type { CallParts } from "./call-parts.ts";
+import type { RecordingSender } from "./recording.ts";
 import type { Said } from "./said.ts";
 import type { Service } from "./service.ts";
 import type { Turns } from "./turns.ts";
@@ -58,6 +59,7 @@ export type Running = {
 type RunOptions = Pick<CallParts, "processes" | "preloads" | "service" | "watcher" | "traces"> & {
   log: Logger;
   said: Said | null;
+  recording: RecordingSender | null;
   onReport: (report: CallReport) => void;
   onTurn: Turns["update"];
   onDoubt: () => void;
@@ -74,11 +76,34 @@ const createFileSender = (service: Pick<Service, "file">, { assigned }: Start, s
   };
 };
 
+/** Returns a function that passes messages of a process on to the log, the metrics and the traces. */
+const createObserver =
+  ({ assigned }: Start, { watcher, traces, log }: Pick<RunOptions, "watcher" | "traces" | "log">) =>
+  (message: FromCallProcess): void => {
+    switch (message.kind) {
+      case "failure":
+        log.warn({ cause: message.cause }, "a call has failed");
+        break;
+      case "portrait":
+        log.info({ cause: message.cause }, "a call shows a portrait instead of a face");
+        break;
+      case "provider":
+        log.warn({ provider: message.provider, why: message.why }, "a provider of a conversation has failed");
+        watcher?.providerFailed(message.provider, message.why);
+        break;
+      case "count":
+        watcher?.counted(message.counted);
+        break;
+      case "timings":
+        watcher?.turnTimed(message.timings);
+        traces?.turnTimed(assigned, message.timings);
+        break;
+    }
+  };
+
 /** Runs a call in a process, which `start` describes. */
-export const runProcess = (
-  start: Start,
-  { processes, preloads, service, watcher, traces, log, said, onReport, onTurn, onDoubt, onEnd }: RunOptions,
-): Running => {
+export const runProcess = (start: Start, options: RunOptions): Running => {
+  const { processes, preloads, service, log, said, recording, onReport, onTurn, onDoubt, onEnd } = options;
   const process = preloads?.take(start.assigned) ?? processes.take();
   const { pid } = process;
   const { mode } = start.assigned;
@@ -97,6 +122,7 @@ export const runProcess = (
     watch.stop();
     return process.stop();
   };
+  const observe = createObserver(start, options);
   const sendFile = createFileSender(service, start, process.send);
   const receive = (message: FromCallProcess): void => {
     watch.heard();
@@ -106,25 +132,8 @@ export const runProcess = (
         onReport(message);
         if (message.state === "ended") void stop();
         break;
-      case "failure":
-        log.warn({ cause: message.cause }, "a call has failed");
-        break;
-      case "portrait":
-        log.info({ cause: message.cause }, "a call shows a portrait instead of a face");
-        break;
-      case "provider":
-        log.warn({ provider: message.provider, why: message.why }, "a provider of a conversation has failed");
-        watcher?.providerFailed(message.provider, message.why);
-        break;
-      case "count":
-        watcher?.counted(message.counted);
-        break;
       case "turn":
         onTurn(message.turn);
-        break;
-      case "timings":
-        watcher?.turnTimed(message.timings);
-        traces?.turnTimed(start.assigned, message.timings);
         break;
       case "segment":
         said?.add(message.segment);
@@ -132,15 +141,19 @@ export const runProcess = (
       case "speaking":
         said?.speak(message.segment);
         break;
+      case "fragment":
+      case "told":
+      case "unrecorded":
+        recording?.receive(message);
+        break;
       case "load":
         void sendFile(message.id, message.file);
         break;
       case "left":
         void stop();
         break;
-      case "ready":
-      case "preloaded":
-        break;
+      default:
+        observe(message);
     }
   };
   process.send(start);

@@ -8,7 +8,7 @@ import { bun, startProcess } from "@realtime-avatar/testing/processes";
 import { reasonOf } from "../health.ts";
 import { createService } from "./service.ts";
 
-let respond: (request: Request) => Response = () => new Response();
+let respond: (request: Request) => Response | Promise<Response> = () => new Response();
 const requests: string[] = [];
 const server = Bun.serve({
   hostname: "127.0.0.1",
@@ -23,7 +23,7 @@ afterAll(() => server.stop(true));
 // No response of a test is late, however slow the machine is.
 const service = createService(
   { serviceUrl: server.url.origin, secret: new Secret("s3cret"), workerId: "wrk_1" },
-  { syncMs: 60_000, fileMs: 60_000, transcriptMs: 1000 },
+  { syncMs: 60_000, fileMs: 60_000, transcriptMs: 1000, fragmentMs: 1000 },
 );
 const sync = () => service.sync({ slots: 1, features: [], calls: [] }, AbortSignal.timeout(60_000));
 const lease = { lease_seconds: 15, start: [], end: [] };
@@ -146,10 +146,24 @@ test("a redirect to where there is a response: is not followed", async () => {
   expect(requests.slice(before).filter((request) => request.includes("/other"))).toEqual([]);
 });
 
+test("a fragment of a recording: one request with the secret and its bytes; a refusal is an error with its code", async () => {
+  const bodies: number[][] = [];
+  respond = async (request) => {
+    bodies.push([...new Uint8Array(await request.arrayBuffer())]);
+    return new Response(null, { status: 204 });
+  };
+  await service.fragment("ses_1", { generation: 2, n: 7 }, Uint8Array.of(1, 2, 3));
+  expect(requests.at(-1)).toBe("PUT /internal/avatar-workers/wrk_1/calls/ses_1/recording/2/7 Bearer s3cret");
+  expect(bodies).toEqual([[1, 2, 3]]);
+  respond = () => Response.json({ code: "recording_is_full" }, { status: 409 });
+  const refused = service.fragment("ses_1", { generation: 2, n: 8 }, Uint8Array.of(1));
+  await expect(refused).rejects.toMatchObject({ status: 409, code: "recording_is_full" });
+});
+
 test("a service that does not respond: given up after the time for a sync, for a file, or when the sync is ended", async () => {
   const hurried = createService(
     { serviceUrl: server.url.origin, secret: new Secret("s3cret"), workerId: "wrk_1" },
-    { syncMs: 30, fileMs: 30, transcriptMs: 1000 },
+    { syncMs: 30, fileMs: 30, transcriptMs: 1000, fragmentMs: 1000 },
   );
   const silent = () => new Response(new ReadableStream({ pull: () => new Promise(() => {}) }));
   respond = silent;

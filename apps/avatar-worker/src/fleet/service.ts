@@ -4,6 +4,7 @@ import { readPreparedFile } from "@realtime-avatar/domain/avatars/preparation";
 import { TranscriptReceipt, type TranscriptReport, transcriptPath } from "@realtime-avatar/domain/calls/transcript";
 import {
   callFilePath,
+  fragmentPath,
   preloadFilePath,
   readSyncResponse,
   type SyncRequest,
@@ -13,8 +14,8 @@ import {
 import { isValid } from "@realtime-avatar/domain/schema";
 import type { AvatarWorkerConfig } from "../config.ts";
 
-/** The maximum time of a sync, which the service holds for at most a second, of a file, and of a part of a transcript. */
-const LIMITS = { syncMs: 5000, fileMs: 10_000, transcriptMs: 5000 };
+/** The maximum time of a sync, which the service holds for at most a second, of a file, and of parts of transcripts and recordings. */
+const LIMITS = { syncMs: 5000, fileMs: 10_000, transcriptMs: 5000, fragmentMs: 10_000 };
 const MAX_FILE_BYTES = 32 * 1024 * 1024;
 /** A problem has some hundred bytes. */
 const MAX_PROBLEM_BYTES = 16 * 1024;
@@ -67,6 +68,8 @@ export type Service = {
   sync(request: SyncRequest, signal: AbortSignal): Promise<SyncResponse>;
   /** Sends segments of a call. Throws as `sync` does: status 404 when the worker does not have the call. */
   transcript(sessionId: string, report: TranscriptReport): Promise<TranscriptReceipt>;
+  /** Sends a fragment of the recording of a call. Throws as `sync` does. */
+  fragment(sessionId: string, id: { generation: number; n: number }, bytes: Uint8Array): Promise<void>;
   /** A prepared file of the avatar of a call. Throws unless it has the digest that is in its name. */
   file(sessionId: string, file: string): Promise<Uint8Array>;
   /** The same, of an avatar that the worker is to load before a call. */
@@ -75,7 +78,7 @@ export type Service = {
 
 export const createService = (
   { serviceUrl, secret, workerId }: Pick<AvatarWorkerConfig, "serviceUrl" | "secret"> & { workerId: string },
-  { syncMs, fileMs, transcriptMs } = LIMITS,
+  { syncMs, fileMs, transcriptMs, fragmentMs } = LIMITS,
 ): Service => {
   const request = async (path: string, init: RequestInit): Promise<Response> => {
     const headers = { ...init.headers, authorization: `Bearer ${secret.reveal()}` };
@@ -114,6 +117,15 @@ export const createService = (
       const content: unknown = JSON.parse((await readBytes(response, MAX_PROBLEM_BYTES)).toString());
       if (!isValid(TranscriptReceipt, content)) throw new Error("the service sent an invalid response");
       return content;
+    },
+    fragment: async (sessionId, { generation, n }, bytes) => {
+      const response = await request(fragmentPath(workerId, sessionId, generation, n), {
+        method: "PUT",
+        headers: { "content-type": "application/octet-stream" },
+        body: new Uint8Array(bytes),
+        signal: AbortSignal.timeout(fragmentMs),
+      });
+      await response.body?.cancel();
     },
     file: (sessionId, file) => readFile(callFilePath(workerId, sessionId, file), file),
     preloadFile: (avatarId, file) => readFile(preloadFilePath(workerId, avatarId, file), file),

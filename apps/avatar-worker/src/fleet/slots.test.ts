@@ -187,6 +187,7 @@ test("syncs of two shards: one that does not respond leaves the other connected,
         file,
         preloadFile: file,
         transcript: file,
+        fragment: file,
       },
       ...{ slots, isShared: true, features: [], log: createLog("silent"), metrics: null, preloads: null, traces: null },
       processes: {

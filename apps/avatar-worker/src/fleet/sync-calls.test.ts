@@ -60,7 +60,7 @@ const start = (steps: Step[], { isHeld = false } = {}) => {
   };
   const { stop, calls } = startSync({
     ...{
-      service: { sync, file: noFile, preloadFile: noFile, transcript: noFile },
+      service: { sync, file: noFile, preloadFile: noFile, transcript: noFile, fragment: noFile },
       slots: ownSlots(() => 1),
       features: [],
     },

@@ -46,6 +46,7 @@ test("a response that comes when its lease has ended: starts no call", async () 
     file: () => Promise.reject(new Error("no file")),
     preloadFile: () => Promise.reject(new Error("no file")),
     transcript: () => Promise.reject(new Error("no transcript")),
+    fragment: () => Promise.reject(new Error("no recording")),
   };
   let taken = 0;
   const take = (): never => {
@@ -94,7 +95,7 @@ test("a worker that cannot start processes: offers no slots until it can", async
     speech: FLITE_SETTINGS,
     pictures,
   };
-  const worker = startSync({ service: { sync, file, preloadFile: file, transcript: file }, ...parts });
+  const worker = startSync({ service: { sync, file, preloadFile: file, transcript: file, fragment: file }, ...parts });
   await twice.promise;
   expect(offered).toEqual([0, 3]);
   await worker.stop();
@@ -112,7 +113,7 @@ const workerWith = (
   const requests: SyncRequest[] = [];
   const sync = (request: SyncRequest) => respond(requests.push(request), request);
   const log = createLog("silent");
-  const service = { sync, file, preloadFile: file, transcript: file };
+  const service = { sync, file, preloadFile: file, transcript: file, fragment: file };
   const { stop } = startSync(
     {
       service,
@@ -205,7 +206,7 @@ test("syncs that fail: one line in the log for each reason, until the service re
   };
   const worker = startSync({
     ...{
-      service: { sync, file, preloadFile: file, transcript: file },
+      service: { sync, file, preloadFile: file, transcript: file, fragment: file },
       slots: ownSlots(() => 1),
       features: [],
       processes: noProcesses,

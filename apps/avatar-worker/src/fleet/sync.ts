@@ -8,6 +8,7 @@ import {
   MAX_FIRST_FEATURES,
   type Move,
   PRELOAD,
+  RECORDING,
   RECOVERY,
   RESUME,
   type ReportedCall,
@@ -222,7 +223,7 @@ const boundHeard = (calls: readonly ReportedCall[]): ReportedCall[] => {
  */
 const createForm = ({ features: rendererFeatures, preloads, conversation, isShared = false }: SyncParts) => {
   const own = [
-    ...[WIRE_2, TRANSCRIPT, RESUME, GROWTH, ...(conversation ? [RECOVERY] : [])],
+    ...[WIRE_2, TRANSCRIPT, RESUME, GROWTH, RECORDING, ...(conversation ? [RECOVERY] : [])],
     ...(preloads === null ? [] : [PRELOAD]),
     ...rendererFeatures,
   ];

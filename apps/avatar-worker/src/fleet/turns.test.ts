@@ -64,7 +64,7 @@ const start = ({ isLost = (_: SyncRequest): boolean => false, features = [...SER
   const noFile = () => Promise.reject(new Error("no file"));
   const worker = startSync({
     ...{
-      service: { sync, file: noFile, preloadFile: noFile, transcript: noFile },
+      service: { sync, file: noFile, preloadFile: noFile, transcript: noFile, fragment: noFile },
       slots: ownSlots(() => 1),
       features: [],
       speech: FLITE_SETTINGS,

@@ -3,6 +3,7 @@
 import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { readFragment } from "@realtime-avatar/domain/recordings/fragment";
 import { until } from "@realtime-avatar/testing/until";
 import { assigned } from "../../test/support/assigned.ts";
 import { type CallProcess, type ProcessEnd, startCallProcess } from "./call-process.ts";
@@ -23,6 +24,7 @@ const run = (first: Step[]) => {
     kind: "start",
     assigned: { ...assigned, token },
     isRestart: false,
+    isTold: false,
     leaseMs: 1000,
     conversation: null,
     speech: null,
@@ -40,6 +42,15 @@ test("a call process that is stopped: ends by itself", async () => {
   expect(messages).toEqual([{ kind: "report", state: "joined", used_seconds: 0 }]);
 });
 
+test("a call process that sends a fragment of a recording: its bytes arrive", async () => {
+  const { started, messages } = run([{ kind: "record", bytes: 5000 }]);
+  await until(() => messages.length > 0);
+  const [message] = messages;
+  const bytes = message?.kind === "fragment" ? message.bytes : new Uint8Array(0);
+  expect(readFragment(bytes)?.sounds[0]?.samples[0]).toHaveLength(5000);
+  await started.stop();
+});
+
 test("a call process that is stopped and does not end by itself: is killed", async () => {
   const { started, messages, end } = run([{ kind: "stay" }]);
   await until(() => messages.length > 0);
@@ -51,6 +62,7 @@ test.each<[string, Step[], Partial<ProcessEnd>]>([
   ["that aborts", [{ kind: "abort" }], { isCrash: true }],
   ["that exits", [{ kind: "exit" }], { code: 0, isCrash: true }],
   ["that sends an invalid message", [{ kind: "invalid" }], { signal: "SIGKILL", isCrash: true }],
+  ["with a fragment of a recording that cannot be read", [{ kind: "record", bytes: null }], { signal: "SIGKILL" }],
 ])("a call process %s: is told as a crash", async (_, steps, expected) => {
   const { end } = run(steps);
   expect(await end).toMatchObject(expected);

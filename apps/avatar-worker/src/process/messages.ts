@@ -11,6 +11,7 @@ import {
   ReportedTurn,
   WORKER_CALL_STATES,
 } from "@realtime-avatar/domain/calls/worker-sync";
+import { readFragment } from "@realtime-avatar/domain/recordings/fragment";
 import { ClosedObject, Count, isValid, Nullable, OneOf, Text } from "@realtime-avatar/domain/schema";
 import { type Static, Type } from "@sinclair/typebox";
 import { COUNTED } from "../conversation/counted.ts";
@@ -28,11 +29,15 @@ export type CallReport = Pick<ReportedCall, "state" | "used_seconds" | "reason" 
 /** What the operator has set for the pictures of calls. `label`: see `createMarks`. */
 export type PictureSettings = { renderer: "face" | "portrait"; label: string };
 
-/** The first message. `isRestart`: an earlier process of this worker had the call. */
+/**
+ * The first message. `isRestart`: an earlier process of this worker had the call. `isTold`: it has told the person that the call is
+ * recorded.
+ */
 export type Start = {
   kind: "start";
   assigned: AssignedCall;
   isRestart: boolean;
+  isTold: boolean;
   leaseMs: number;
   pictures: PictureSettings;
   /** null: the call echoes. It has the keys of the providers: the process of a room that is not ours does not get it. */
@@ -96,16 +101,28 @@ const MESSAGES = {
   turn: ClosedObject({ kind: OneOf(["turn"]), turn: Type.Unsafe<ReportedTurn>(ReportedTurn) }),
   /** Asks for a prepared file of the avatar. */
   load: ClosedObject({ kind: OneOf(["load"]), id: Count({}), file: Text({ minLength: 1, maxLength: 200 }) }),
+  /** The person knows that the call is recorded. */
+  told: ClosedObject({ kind: OneOf(["told"]) }),
+  /** Why the call is not recorded any more, for the log. */
+  unrecorded: ClosedObject({ kind: OneOf(["unrecorded"]), cause: Text({ minLength: 1, maxLength: 200 }) }),
   /** The call was left without a word. */
   left: ClosedObject({ kind: OneOf(["left"]) }),
 };
-export type FromCallProcess = {
-  [Kind in keyof typeof MESSAGES]: Static<(typeof MESSAGES)[Kind]>;
-}[keyof typeof MESSAGES];
+/** A fragment of the recording of the call. */
+type FragmentMessage = { kind: "fragment"; bytes: Uint8Array };
+export type FromCallProcess =
+  | { [Kind in keyof typeof MESSAGES]: Static<(typeof MESSAGES)[Kind]> }[keyof typeof MESSAGES]
+  | FragmentMessage;
+
+const readFragmentMessage = (message: object): FragmentMessage | null => {
+  const { bytes } = message as Partial<FragmentMessage>;
+  return bytes instanceof Uint8Array && readFragment(bytes) !== null ? { kind: "fragment", bytes } : null;
+};
 
 /** The message of a call process; null when it is not valid. */
 export const readMessage = (message: unknown): FromCallProcess | null => {
   const kind = (message as { kind?: unknown } | null)?.kind;
+  if (kind === "fragment") return readFragmentMessage(message as object);
   if (typeof kind !== "string" || !Object.hasOwn(MESSAGES, kind)) return null;
   return isValid(MESSAGES[kind as keyof typeof MESSAGES], message) ? message : null;
 };

@@ -6,6 +6,7 @@ import type { Failure, Provider } from "../conversation/providers/errors.ts";
 import { unpackSettings, unpackSpeech } from "../conversation/settings.ts";
 import { createUsageMeter } from "../conversation/usage-meter.ts";
 import { dropLibraryLog } from "../library-log.ts";
+import { createRecorder, type Recorder } from "../recording/recorder.ts";
 import { createFaceRenderer } from "../renderer/face.ts";
 import { portrait } from "../renderer/portrait.ts";
 import type { Renderer } from "../renderer/renderer.ts";
@@ -72,6 +73,28 @@ const createListeners = ({ transcript, history }: AssignedCall) => ({
   onTurn: (turn: ReportedTurn) => send({ kind: "turn", turn }),
 });
 
+const onFailure = (cause: string): void => send({ kind: "failure", cause: cause.slice(0, MAX_CAUSE_LENGTH) });
+
+const tellUnrecorded = (error: unknown): void => {
+  const cause = error instanceof Error && error.message !== "" ? error.message : "unknown";
+  send({ kind: "unrecorded", cause: cause.slice(0, MAX_CAUSE_LENGTH) });
+};
+
+/** Of a call that is recorded: a person is heard in no other room than ours. */
+const createCallRecorder = ({ assigned, isTold }: Start): Recorder | null => {
+  const { recording, agent_identity, mode } = assigned;
+  if (recording === undefined || agent_identity !== null) return null;
+  const recorder = createRecorder({
+    mode: recording.mode,
+    hasPictures: mode === "avatar",
+    onFragment: (bytes) => send({ kind: "fragment", bytes }),
+    onBegin: () => send({ kind: "told" }),
+    onFailure: tellUnrecorded,
+  });
+  if (isTold) recorder.begin();
+  return recorder;
+};
+
 const canLoad = (renderer: Renderer, ...avatar: Parameters<Renderer["preload"]>): Promise<boolean> =>
   renderer.preload(...avatar).then(
     () => true,
@@ -96,14 +119,15 @@ const serveCall = (): void => {
     clearTimeout(leaseTimer);
     leaseTimer = setTimeout(leave, ms);
   };
-  const start = ({ assigned, isRestart, leaseMs, pictures, conversation, speech }: Start): void => {
+  const start = (message: Start): void => {
+    const { assigned, isRestart, leaseMs, pictures, conversation, speech } = message;
     meter = createUsageMeter(assigned);
     const onChange = (): void => {
       if (call) report({ ...call.report(), ...(conversation && { usage: meter.usage() }) });
     };
-    const onFailure = (cause: string): void => send({ kind: "failure", cause: cause.slice(0, MAX_CAUSE_LENGTH) });
     renderer ??= chooseRenderer(pictures);
-    const parts = { renderer, label: pictures.label, load, isRestart, onChange, onFailure };
+    const recorder = createCallRecorder(message);
+    const parts = { renderer, label: pictures.label, load, isRestart, recorder, onChange, onFailure };
     const told = createListeners(assigned);
     call = startCall(assigned, {
       ...parts,

@@ -2,18 +2,29 @@
  * A call process for tests: it does what the token of its call says, a list of steps as JSON for the first process of the call,
  * and one for the process that replaces it.
  */
+
 import type { ReportedTurn } from "@realtime-avatar/domain/calls/worker-sync";
+import { writeFragment } from "@realtime-avatar/domain/recordings/fragment";
 import type { FromCallProcess, ToCallProcess } from "./messages.ts";
 
 export type Step =
   | FromCallProcess
   | { kind: "invalid" | "flood" }
-  | { kind: "abort" | "exit" | "stay" | "tell history" };
+  | { kind: "abort" | "exit" | "stay" | "tell history" | "tell whether told" }
+  /** A fragment with a frame of this length; null: bytes that are no fragment. */
+  | { kind: "record"; bytes: number | null };
 export type Script = { first: Step[]; again: Step[] };
 
 const send = (message: unknown): void => void process.send?.(message);
 
-const perform = (step: Step, history: readonly { text: string }[] = []): void => {
+const fragment = (bytes: number | null): Uint8Array =>
+  bytes === null
+    ? new Uint8Array(8)
+    : writeFragment({ sounds: [{ role: "both", started_at: 1, samples: [new Uint8Array(bytes)] }], pictures: null });
+
+type Given = { history?: readonly { text: string }[] | undefined; isTold?: boolean };
+
+const perform = (step: Step, { history = [], isTold = false }: Given = {}): void => {
   switch (step.kind) {
     case "abort":
       process.abort();
@@ -33,6 +44,12 @@ const perform = (step: Step, history: readonly { text: string }[] = []): void =>
     case "tell history":
       send({ kind: "failure", cause: history.map(({ text }) => text).join("|") });
       break;
+    case "tell whether told":
+      send({ kind: "failure", cause: isTold ? "told" : "not told" });
+      break;
+    case "record":
+      send({ kind: "fragment", bytes: fragment(step.bytes) });
+      break;
     case "invalid":
       send({ kind: "report", state: "unknown", used_seconds: -1 });
       break;
@@ -47,8 +64,8 @@ if (import.meta.main) {
     if (message.kind === "start") {
       const { first, again } = JSON.parse(message.assigned.token) as Script;
       if (message.isRestart) send({ kind: "report", state: "joined", used_seconds: message.assigned.used_seconds });
-      const { history } = message.assigned;
-      for (const step of message.isRestart ? again : first) perform(step, history?.segments);
+      const given = { history: message.assigned.history?.segments, isTold: message.isTold };
+      for (const step of message.isRestart ? again : first) perform(step, given);
     } else if (message.kind === "preload") {
       const { steps = [] } = (message.avatar.manifest ?? {}) as { steps?: Step[] };
       for (const step of steps) perform(step);

@@ -10,7 +10,10 @@ export const FRAME_MS = 20;
 export const PICTURES_PER_SECOND = 25;
 
 /** What a renderer reads of a call. */
-export type RendererCall = Pick<AssignedCall, "session_id" | "avatar" | "input" | "environment" | "mode"> & {
+export type RendererCall = Pick<
+  AssignedCall,
+  "session_id" | "avatar" | "input" | "environment" | "mode" | "recording"
+> & {
   /** Drawn into each picture: see `createMarks`. */
   label: string;
 };
@@ -58,8 +61,8 @@ export const NO_PICTURES: Rendering = {
 };
 
 /** Returns a function that draws the marks of a call into a picture. */
-export const callMarks = ({ environment, label }: Pick<RendererCall, "environment" | "label">): DrawMarks =>
-  createMarks({ label, isTest: environment === "test" });
+export const callMarks = ({ environment, label, recording }: RendererCall): DrawMarks =>
+  createMarks({ label, isTest: environment === "test", isRecorded: recording !== undefined });
 
 /** A frame of an I420 picture, which is what encoders take. */
 export const toFrame = (picture: Uint8Array): VideoFrame =>

@@ -10,6 +10,7 @@ import type { AssignedCall, Move, ReportedCall } from "@realtime-avatar/domain/c
 import type { CallConversation } from "../conversation/in-room.ts";
 import type { EchoParts } from "../conversation/speaking/hold-echo.ts";
 import type { ProgramTurn } from "../conversation/speaking/program-turns.ts";
+import type { Recorder } from "../recording/recorder.ts";
 import { createLateRendering } from "../renderer/late.ts";
 import type { Renderer, Rendering } from "../renderer/renderer.ts";
 import { receiveVoice } from "./agent-voice.ts";
@@ -41,6 +42,8 @@ export type CallParts = {
   load: (file: string) => Promise<Uint8Array>;
   /** An earlier process of this worker had the call. */
   isRestart: boolean;
+  /** null: the call is not recorded. */
+  recorder: Recorder | null;
   onChange: () => void;
   /** `cause`: for the log, without a secret. */
   onFailure: (cause: string) => void;
@@ -103,7 +106,7 @@ const publishVoiceFirst = async (call: CallState, room: Room): Promise<JoinedAva
   const onFailure = (error: unknown): void => {
     if (call.reason === null && !call.leaving) fail(call, error);
   };
-  const published = await publishAvatar(room, null, { shown, onFailure });
+  const published = await publishAvatar(room, null, { later: { shown, onFailure }, recorder: call.parts.recorder });
   setTimeout(call.beginOpening, VOICE_FIRST_MS);
   return { rendering: createLateRendering(call.opening), published, voice: null };
 };
@@ -126,7 +129,7 @@ const publish = async (call: CallState, { room, joining }: Connection): Promise<
     if (!(await waitForParticipant(room, agent_identity, seconds))) throw new NoAgentError();
   }
   const shown = mode === "avatar" ? { rendering, isWatched: watchAudience(room, assigned) } : null;
-  return { rendering, published: await publishAvatar(room, shown), voice };
+  return { rendering, published: await publishAvatar(room, shown, { recorder: call.parts.recorder }), voice };
 };
 
 /**
@@ -206,6 +209,7 @@ const leave = (call: CallState): Promise<void> => {
   clearInterval(call.inRoom?.timer ?? undefined);
   call.inRoom?.voice?.stop();
   call.inRoom?.sides?.stop();
+  call.parts.recorder?.stop();
   call.leaving ??= Promise.all(
     call.connections.map(({ joining, disconnect }) => joining.catch(() => {}).then(disconnect)),
   ).then(() => call.inRoom?.published.close());

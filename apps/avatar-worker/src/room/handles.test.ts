@@ -135,8 +135,7 @@ test("an avatar whose sound is published before it is open: its pictures follow,
   const kinds: TrackKind[] = [];
   const publishTrack = ({ kind }: { kind: TrackKind }) => Promise.resolve(void kinds.push(kind));
   const published = await publishAvatar({ localParticipant: { publishTrack } } as never, null, {
-    shown: opening.then(() => ({ rendering, isWatched: () => true })),
-    onFailure: () => {},
+    later: { shown: opening.then(() => ({ rendering, isWatched: () => true })), onFailure: () => {} },
   });
   expect([kinds, left().sort()]).toEqual([[KIND_AUDIO], ["source", "track"]]);
   resolve();
@@ -151,7 +150,7 @@ test("an avatar that is closed before it is open: no picture is published, and n
   const { promise: shown, resolve } = Promise.withResolvers<{ rendering: Rendering; isWatched: () => boolean }>();
   const failures: unknown[] = [];
   const onFailure = (error: unknown): void => void failures.push(error);
-  const published = await publishAvatar(roomWith(KIND_AUDIO) as never, null, { shown, onFailure });
+  const published = await publishAvatar(roomWith(KIND_AUDIO) as never, null, { later: { shown, onFailure } });
   await published.close();
   resolve({ rendering, isWatched: () => true });
   await Bun.sleep(20);
@@ -164,8 +163,10 @@ test.each<[string, string, () => Promise<Rendering>]>([
 ])("an avatar whose sound is published, and that %s: the failure is reported once", async (_, why, open) => {
   const failures: unknown[] = [];
   const published = await publishAvatar(roomWith(KIND_AUDIO) as never, null, {
-    shown: open().then((rendering) => ({ rendering, isWatched: () => true })),
-    onFailure: (error) => void failures.push((error as Error).message),
+    later: {
+      shown: open().then((rendering) => ({ rendering, isWatched: () => true })),
+      onFailure: (error) => void failures.push((error as Error).message),
+    },
   });
   await until(() => failures.length > 0, { pollMs: 5 });
   expect(failures).toEqual([why]);
@@ -267,6 +268,7 @@ test.each([null, "agent"])(
           label: "AI",
           load: () => Promise.reject(new Error("no file")),
           isRestart: false,
+          recorder: null,
           conversation: null,
           echo: { speech: FLITE_SETTINGS, onProviderFailure: () => {}, segments: null, onTurn: () => {} },
         },

@@ -11,6 +11,7 @@ import {
   VideoSource,
 } from "@livekit/rtc-node";
 import { PICTURE_SIZE } from "@realtime-avatar/face/picture";
+import type { Recorder } from "../recording/recorder.ts";
 import { PICTURES_PER_SECOND, type Rendering, SAMPLE_RATE } from "../renderer/renderer.ts";
 import { startSteadyInterval } from "../steady-interval.ts";
 import { withTimeout } from "./join.ts";
@@ -40,21 +41,29 @@ export type Published = {
   close(): Promise<void>;
 };
 
-/** The pictures of a call, and whether they have viewers. Without viewers, no picture is drawn. */
+/** The pictures of a call, and whether they have viewers. Without viewers, no picture is drawn, unless it is recorded. */
 export type Shown = { rendering: Rendering; isWatched: () => boolean };
 
 /** Pictures that follow the sound, because their avatar is still being opened. `onFailure`: called when there will be none. */
 export type Later = { shown: Promise<Shown>; onFailure: (error: unknown) => void };
 
 /** Starts to draw pictures. The library sends black pictures until the first one, so that one is drawn without viewers, too. */
-const openPictures = ({ rendering, isWatched }: Shown, isPaused: () => boolean) => {
+const openPictures = (
+  { rendering, isWatched }: Shown,
+  { isPaused, recorder }: { isPaused: () => boolean; recorder: Recorder | null },
+) => {
   const source = new VideoSource(PICTURE_SIZE, PICTURE_SIZE);
   let hasShown = false;
   const show = (): void => {
     if (isPaused() || source.closed) return;
-    if (hasShown && !isWatched()) return;
+    const isSeen = isWatched();
+    if (hasShown && !isSeen && !recorder?.isRecording()) return;
     hasShown = true;
-    source.captureFrame(rendering.picture());
+    const picture = rendering.picture();
+    source.captureFrame(picture);
+    // The picture has the mark REC.
+    if (isSeen) recorder?.begin();
+    recorder?.show(picture.data);
   };
   show();
   const stopShowing = startSteadyInterval(1000 / PICTURES_PER_SECOND, show);
@@ -84,17 +93,24 @@ const publishPictures = (room: Room, track: LocalTrack): Promise<void> => {
   return publishTrack(room, track, { source: TrackSource.SOURCE_CAMERA, simulcast: false, videoEncoding });
 };
 
-/** Publishes pictures, unless `shown` is null, and a track of sound. With `later`, resolves once the sound is published. */
+type PublishOptions = {
+  /** Resolves once the sound is published: these follow. */
+  later?: Later;
+  recorder?: Recorder | null;
+};
+
+/** Publishes pictures, unless `shown` is null, and a track of sound. */
 export const publishAvatar = async (
   room: Room,
   shown: Shown | null,
-  later: Later | null = null,
+  { later, recorder = null }: PublishOptions = {},
 ): Promise<Published> => {
   if (!room.localParticipant) throw new Error("the room was left");
   const sound = new AudioSource(SAMPLE_RATE, 1, 2 * MAX_QUEUED_MS);
   let isPaused = false;
   let isClosed = false;
-  let pictures = shown && openPictures(shown, () => isPaused);
+  const options = { isPaused: () => isPaused, recorder };
+  let pictures = shown && openPictures(shown, options);
   const audio = LocalAudioTrack.createAudioTrack("avatar-audio", sound);
   const close = async (): Promise<void> => {
     isClosed = true;
@@ -112,7 +128,7 @@ export const publishAvatar = async (
   const showLater = async ({ shown }: Later): Promise<void> => {
     const opened = await shown;
     if (isClosed) return;
-    pictures = openPictures(opened, () => isPaused);
+    pictures = openPictures(opened, options);
     await publishPictures(room, pictures.track).catch(() => {
       throw new Error("the avatar cannot be published");
     });
@@ -120,10 +136,13 @@ export const publishAvatar = async (
   if (later) showLater(later).catch((error: unknown) => isClosed || later.onFailure(error));
   const play = (pcm: Int16Array): void => {
     if (isPaused || sound.closed || sound.queuedDuration > MAX_QUEUED_MS) return;
+    recorder?.play(pcm, sound.queuedDuration);
     void sound.captureFrame(new AudioFrame(pcm, SAMPLE_RATE, 1, pcm.length)).catch(() => {});
   };
   const clear = (): void => {
-    if (!sound.closed) sound.clearQueue();
+    if (sound.closed) return;
+    sound.clearQueue();
+    recorder?.clear();
   };
   const pause = (): void => {
     isPaused = true;

@@ -11,10 +11,18 @@ import type { EndReason } from "@realtime-avatar/domain/calls/end-reasons";
 import { LIFECYCLE_TOPIC, readPageMessage } from "@realtime-avatar/domain/calls/lifecycle";
 import { PERSON_IDENTITY, sessionOfRoom } from "@realtime-avatar/domain/calls/room";
 import type { AssignedCall } from "@realtime-avatar/domain/calls/worker-sync";
-import { type CallConversation, type HeldConversation, holdConversation } from "../conversation/in-room.ts";
+import {
+  type CallConversation,
+  type HeldConversation,
+  holdConversation,
+  type InRoom,
+} from "../conversation/in-room.ts";
 import { type EchoParts, holdEcho } from "../conversation/speaking/hold-echo.ts";
-import type { Rendering } from "../renderer/renderer.ts";
+import { createNotice, type Notice } from "../recording/notice.ts";
+import type { Recorder } from "../recording/recorder.ts";
+import { FRAME_MS, type Rendering } from "../renderer/renderer.ts";
 import type { AgentVoice } from "./agent-voice.ts";
+import { listenTo, openFrames } from "./audio-in.ts";
 import { LIMITS, watchFlood } from "./flood.ts";
 import { sendMessage, tellTimes } from "./messages.ts";
 import type { Presence } from "./presence.ts";
@@ -113,6 +121,7 @@ export const handlePageMessages = (
 
 export type SidesOptions = {
   isRestart: boolean;
+  recorder: Recorder | null;
   conversation: CallConversation | null;
   echo: EchoParts;
   onArrival: () => void;
@@ -127,17 +136,66 @@ export type Sides = {
   stop(): void;
 };
 
-/** Lets the avatar hear the person and speak. */
+/** Lets the avatar hear the person and speak. The person is recorded also where nothing else listens. */
 const meetPerson = (
   room: Room,
   assigned: AssignedCall,
   joined: JoinedAvatar,
   times: Presence,
-  { conversation, echo, onEnd }: SidesOptions,
-): HeldConversation =>
-  conversation && isOurs(room, assigned)
-    ? holdConversation(room, assigned, { ...joined, times }, conversation, onEnd)
-    : holdEcho(room, assigned, { ...joined, times }, echo);
+  { conversation, echo, recorder, notice, onEnd }: SidesOptions & { notice: Notice | null },
+): HeldConversation => {
+  let isListening = false;
+  const listen: InRoom["listen"] = (onSound, frameMs) => {
+    isListening = true;
+    const hear = (pcm: Int16Array): void => {
+      if (notice && !notice.isOver()) return;
+      recorder?.hear(pcm);
+      onSound(pcm);
+    };
+    listenTo(room, PERSON_IDENTITY, hear, openFrames(frameMs));
+  };
+  const inRoom: InRoom = { ...joined, published: notice?.published ?? joined.published, times, listen };
+  const held =
+    conversation && isOurs(room, assigned)
+      ? holdConversation(room, assigned, inRoom, conversation, onEnd)
+      : holdEcho(room, assigned, inRoom, echo);
+  if (recorder && !isListening) listen(() => {}, FRAME_MS);
+  return held;
+};
+
+/** Lets the avatar and the person meet. In a call by voice that is recorded, what they say waits until the person knows that. */
+const createMeeting = (
+  room: Room,
+  assigned: AssignedCall,
+  joined: JoinedAvatar,
+  times: Presence,
+  options: SidesOptions,
+): HeldConversation => {
+  const { recorder, echo } = options;
+  const isUntold = recorder !== null && assigned.mode === "voice" && !recorder.isRecording();
+  const notice = isUntold ? createNotice(room, assigned, joined.published, echo) : null;
+  const held = meetPerson(room, assigned, joined, times, { ...options, notice });
+  if (notice === null) return held;
+  held.personLeft();
+  const tell = async (): Promise<void> => {
+    const outcome = notice.isOver() ? "said" : await notice.say();
+    if (outcome === "interrupted") return;
+    if (outcome === "said") recorder?.begin();
+    held.personCame();
+  };
+  return {
+    ...held,
+    personCame: () => void tell(),
+    personLeft: () => {
+      notice.interrupt();
+      held.personLeft();
+    },
+    stop: () => {
+      notice.interrupt();
+      held.stop();
+    },
+  };
+};
 
 /** Connects the avatar with the other side. */
 export const connectSides = (
@@ -150,7 +208,7 @@ export const connectSides = (
   const { onArrival, onEnd, isRestart } = options;
   const { agent_identity, generation } = assigned;
   const isAgent = agent_identity !== null;
-  const held = isAgent ? null : meetPerson(room, assigned, joined, times, options);
+  const held = isAgent ? null : createMeeting(room, assigned, joined, times, options);
   if (isAgent) playAgent(joined, times, isRestart || generation > 1);
   const arrived = (): void => {
     held?.personCame();

@@ -17,6 +17,7 @@ import {
   WIRE_2,
 } from "@realtime-avatar/domain/calls/worker-sync";
 import { newId, type SessionId } from "@realtime-avatar/domain/id";
+import { type Fragment, readFragment } from "@realtime-avatar/domain/recordings/fragment";
 import { validate } from "@realtime-avatar/domain/schema";
 import type { LivekitServer } from "@realtime-avatar/testing/livekit/server";
 import { random } from "@realtime-avatar/testing/random-bytes";
@@ -44,6 +45,9 @@ export const sign = (
   return signed.toJwt();
 };
 
+/** A fragment of a recording, as a worker has sent it. */
+export type SentFragment = Fragment & { generation: number; n: number };
+
 type TestCall = { session: SessionId; room: string; personToken: string };
 
 /** What is assigned, what is to end, and what workers have reported. */
@@ -61,6 +65,8 @@ const createState = () => {
     preload,
     turns,
     filesSent: [] as string[],
+    /** The fragments of the recording of each session. */
+    fragments: new Map<string, SentFragment[]>(),
     assigned,
     ending,
     reports,
@@ -212,6 +218,17 @@ const sendFile = ({ filesSent }: State, files: Map<string, Uint8Array>, path: st
   return bytes ? new Response(Buffer.from(bytes)) : new Response(null, { status: 404 });
 };
 
+const FRAGMENT_PATH = /\/calls\/(?<session>\w+)\/recording\/(?<generation>\d+)\/(?<n>\d+)$/;
+/** Stores a fragment. */
+const takeFragment = async ({ fragments }: State, request: Request): Promise<Response> => {
+  const { session = "", generation, n } = FRAGMENT_PATH.exec(new URL(request.url).pathname)?.groups ?? {};
+  const fragment = readFragment(new Uint8Array(await request.arrayBuffer()));
+  if (fragment === null) return new Response(null, { status: 422 });
+  const sent = { ...fragment, generation: Number(generation), n: Number(n) };
+  fragments.set(session, [...(fragments.get(session) ?? []), sent]);
+  return new Response(null, { status: 204 });
+};
+
 export const startControlPlane = async (livekit: LivekitAddress) => {
   const secret = randomBytes(32).toString("hex");
   const rooms = new RoomServiceClient(livekit.apiUrl, livekit.apiKey, livekit.apiSecret, { requestTimeout: 2 });
@@ -231,7 +248,7 @@ export const startControlPlane = async (livekit: LivekitAddress) => {
       const { pathname } = new URL(request.url);
       if (request.headers.get("authorization") !== `Bearer ${secret}`) return new Response(null, { status: 401 });
       if (pathname.endsWith("/sync")) return respond(state, request, () => leaseSeconds);
-      return sendFile(state, files, pathname);
+      return request.method === "PUT" ? takeFragment(state, request) : sendFile(state, files, pathname);
     },
   });
 
@@ -279,6 +296,7 @@ export const startControlPlane = async (livekit: LivekitAddress) => {
       await until(() => state.syncs.length >= before + 3);
     },
     reportsOf: (session: string): ReportedCall[] => state.reports.get(session) ?? [],
+    fragmentsOf: (session: string): SentFragment[] => state.fragments.get(session) ?? [],
     /** Waits until a worker has reported this state, and returns the report. */
     untilReported: (session: string, wanted: ReportedCall["state"], generation = 1): Promise<ReportedCall> => {
       const reports = () => state.reports.get(session);

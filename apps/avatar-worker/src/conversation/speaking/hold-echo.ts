@@ -1,10 +1,9 @@
 /** A call without a language model: the avatar repeats what the person says, and says what a program sends. */
 import type { Room } from "@livekit/rtc-node";
-import { PERSON_IDENTITY } from "@realtime-avatar/domain/calls/room";
 import type { AssignedCall, ReportedTurn } from "@realtime-avatar/domain/calls/worker-sync";
 import { isLoud } from "@realtime-avatar/face/loudness";
 import type { SpeechSettings } from "@realtime-avatar/speech/settings";
-import { listenTo } from "../../room/audio-in.ts";
+import { FRAME_MS } from "../../renderer/renderer.ts";
 import { tellSpeech } from "../../room/messages.ts";
 import { createEcho, ECHO_DELAY_MS } from "../echo.ts";
 import { createHearing, type Hearing } from "../hearing/hearing.ts";
@@ -104,7 +103,7 @@ const createSayings = (room: Room, assigned: AssignedCall, inRoom: InRoom, parts
 const startEcho = (
   room: Room,
   { mode }: AssignedCall,
-  { rendering, published, times }: InRoom,
+  { rendering, published, times, listen }: InRoom,
   sayings: Sayings,
 ): void => {
   const tell = tellSpeech(room, mode);
@@ -112,7 +111,7 @@ const startEcho = (
     published.play(frame.pcm);
     tell(frame.isLoud);
   });
-  listenTo(room, PERSON_IDENTITY, (pcm) => {
+  listen((pcm) => {
     const frame = { pcm, isLoud: isLoud(pcm) };
     if (frame.isLoud) times.otherWasActive(performance.now());
     sayings.hear(pcm);
@@ -120,7 +119,7 @@ const startEcho = (
     // The delay of the echo is known, so the lips are told at once.
     rendering.hear(pcm, ECHO_DELAY_MS + published.queuedMs());
     echo.hear(frame);
-  });
+  }, FRAME_MS);
 };
 type Sayings = ReturnType<typeof createSayings>;
 

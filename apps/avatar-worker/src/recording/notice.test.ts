@@ -1,0 +1,68 @@
+/** The notice in a room that is not connected. test/recording.system.test.ts has a real one. */
+import { expect, test } from "bun:test";
+import { TrackKind } from "@livekit/rtc-node";
+import type { TranscriptSegment } from "@realtime-avatar/domain/calls/transcript";
+import { isLoud } from "@realtime-avatar/face/loudness";
+import { FLITE_SETTINGS } from "@realtime-avatar/speech/settings";
+import { until } from "@realtime-avatar/testing/until";
+import { assigned } from "../../test/support/assigned.ts";
+import { createNotice, NOTICE } from "./notice.ts";
+
+/** A notice in a room where sound is played at once. */
+const start = ({ isHeard = Promise.resolve() } = {}) => {
+  const played: Int16Array[] = [];
+  const segments: TranscriptSegment[] = [];
+  const told: string[] = [];
+  const room = {
+    localParticipant: {
+      trackPublications: new Map([["TR_1", { kind: TrackKind.KIND_AUDIO, waitForSubscription: () => isHeard }]]),
+      setAttributes: async (attributes: Record<string, string>) => void told.push(attributes["lk.agent.state"] ?? ""),
+      streamText: async () => ({ write: async (text: string) => void told.push(text), close: async () => {} }),
+    },
+  };
+  let clears = 0;
+  const published = {
+    play: (pcm: Int16Array) => void played.push(pcm),
+    queuedMs: () => 0,
+    clear: () => void clears++,
+  };
+  const notice = createNotice(room as never, { ...assigned, mode: "voice" }, published as never, {
+    speech: FLITE_SETTINGS,
+    segments: { onSegment: (segment) => segments.push(segment), onSpeaking: () => {} },
+  });
+  const loud = (): number => played.filter(isLoud).length;
+  return { notice, played, loud, segments, told, clears: () => clears };
+};
+
+test("a notice that is said: the conversation plays after it. The transcript has it as words of the service", async () => {
+  const { notice, played, loud, segments, told, clears } = start();
+  notice.published.play(new Int16Array(960));
+  notice.published.clear();
+  expect([played.length, clears(), notice.isOver()]).toEqual([0, 0, false]);
+  expect(await notice.say()).toBe("said");
+  expect(loud()).toBeGreaterThan(30);
+  expect(segments).toMatchObject([{ role: "assistant", text: NOTICE, own: true }]);
+  await until(() => told.includes(NOTICE) && told.at(-1) === "listening", { state: () => told });
+  const before = played.length;
+  notice.published.play(new Int16Array(960));
+  notice.published.clear();
+  expect([played.length, clears(), notice.isOver()]).toEqual([before + 1, 1, true]);
+});
+
+test("a person who leaves before the notice was said: it is not over, and is said again as a whole", async () => {
+  let setHeard = (): void => {};
+  const isHeard = new Promise<void>((resolve) => {
+    setHeard = resolve;
+  });
+  const { notice, loud, segments } = start({ isHeard });
+  const first = notice.say();
+  notice.interrupt();
+  setHeard();
+  expect([await first, loud(), notice.isOver()]).toEqual(["interrupted", 0, false]);
+  const second = notice.say();
+  await until(() => loud() > 0, { pollMs: 1 });
+  notice.interrupt();
+  expect([await second, notice.isOver()]).toEqual(["interrupted", false]);
+  expect(await notice.say()).toBe("said");
+  expect([notice.isOver(), segments.at(-1)?.text]).toEqual([true, NOTICE]);
+});

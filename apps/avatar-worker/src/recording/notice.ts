@@ -1,0 +1,97 @@
+/** Tells the person of a call by voice that it is recorded. The conversation begins after that: until then, it neither hears nor is heard. */
+import { setTimeout as pause } from "node:timers/promises";
+import { type Room, TrackKind } from "@livekit/rtc-node";
+import type { AssignedCall } from "@realtime-avatar/domain/calls/worker-sync";
+import { chooseVoices, createStates, STEP_MS } from "../conversation/in-room.ts";
+import { createSegments } from "../conversation/segments.ts";
+import type { EchoParts } from "../conversation/speaking/hold-echo.ts";
+import { createSpeaking, once, type Transcript } from "../conversation/speaking/speaking.ts";
+import { createSpeechQueue } from "../conversation/speaking/speech-queue.ts";
+import { createTranscription } from "../conversation/transcription.ts";
+import { following } from "../room/moving-room.ts";
+import type { Published } from "../room/publish.ts";
+
+export const NOTICE = "This call is recorded.";
+/** How long the notice waits for the person to receive sound. A page that does not by then has chosen so. */
+const MAX_WAIT_MS = 5000;
+/** From the first packet of sound that the person can get to the notice, and for how long its last word can come back as an echo. */
+const [LEAD_MS, TAIL_MS] = [300, 400];
+
+export type Notice = {
+  /** For the conversation. Sound that it plays before the end of the notice is dropped. */
+  published: Published;
+  isOver(): boolean;
+  /** Says the notice. `interrupted`: the person has left. */
+  say(): Promise<"said" | "interrupted" | "failed">;
+  /** The person has left, or the call ends. */
+  interrupt(): void;
+};
+
+/** Resolves when a participant receives the sound of the avatar, or after some seconds. */
+const untilHeard = async ({ localParticipant }: Room): Promise<void> => {
+  const publications = [...(localParticipant?.trackPublications.values() ?? [])];
+  const sound = publications.find(({ kind }) => kind === TrackKind.KIND_AUDIO);
+  await Promise.race([sound?.waitForSubscription(), pause(MAX_WAIT_MS)]);
+};
+
+/** By the built-in voice, which needs no provider. */
+const createNoticeVoice = (
+  room: Room,
+  assigned: AssignedCall,
+  published: Published,
+  { speech, segments }: Pick<EchoParts, "speech" | "segments">,
+) => {
+  const { play, queuedMs, clear } = published;
+  const queue = createSpeechQueue({ play, queuedMs, clear, preview: () => {} });
+  const { ownVoice } = chooseVoices(assigned, speech);
+  const tellPage = createTranscription(room);
+  const record = segments && createSegments(segments);
+  const onTranscript = (transcript: Transcript): void => {
+    tellPage(transcript);
+    record?.add(transcript);
+  };
+  const events = { onState: createStates(room, assigned.mode), onTranscript };
+  return { queue, speaking: createSpeaking({ voice: ownVoice, ownVoice, events }, queue, { add: () => {} }) };
+};
+
+export const createNotice = (
+  room: Room,
+  assigned: AssignedCall,
+  published: Published,
+  parts: Pick<EchoParts, "speech" | "segments">,
+): Notice => {
+  const { queue, speaking } = createNoticeVoice(room, assigned, published, parts);
+  let isOver = false;
+  let current = new AbortController();
+  const interrupt = (): void => {
+    current.abort();
+    current = new AbortController();
+    queue.cutOff();
+  };
+  return {
+    published: following(() => published, {
+      play: (pcm) => isOver && published.play(pcm),
+      clear: () => isOver && published.clear(),
+    }),
+    isOver: () => isOver,
+    say: async () => {
+      interrupt();
+      const { signal } = current;
+      await untilHeard(room);
+      await pause(LEAD_MS);
+      if (signal.aborted) return "interrupted";
+      const timer = setInterval(queue.step, STEP_MS);
+      let isSaid = false;
+      const onProgress = (status: string): void => {
+        isSaid = status === "said";
+      };
+      await speaking.say(once(NOTICE), signal, { isOwn: true, onProgress }).catch(() => {});
+      clearInterval(timer);
+      if (isSaid) await pause(TAIL_MS);
+      if (signal.aborted) return "interrupted";
+      isOver = true;
+      return isSaid ? "said" : "failed";
+    },
+    interrupt,
+  };
+};

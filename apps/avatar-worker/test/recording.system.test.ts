@@ -1,0 +1,183 @@
+/** Recordings of calls, on a real LiveKit server, with an avatar worker as a process. ffmpeg decodes what the worker sends. */
+import { afterAll, afterEach, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { livekitBinary } from "@realtime-avatar/testing/livekit/binary";
+import { type ScriptedProviders, startProviders } from "../src/conversation/providers/providers.testing.ts";
+import { NOTICE } from "../src/recording/notice.ts";
+import type { ControlPlane } from "./support/control-plane.ts";
+import { joinAsPerson, type Person } from "./support/person.ts";
+import { ffmpeg, loudTimes, readPictures, readSound } from "./support/recorded.ts";
+import { watchTranscript } from "./support/transcript.ts";
+import { startWorkerWorld, type WorkerWorld } from "./support/worker-world.ts";
+
+setDefaultTimeout(60_000);
+
+const binary = await livekitBinary();
+const reason = binary.kind === "missing" ? binary.reason : ffmpeg === null ? "without ffmpeg" : "";
+const title = `a call that is recorded${reason === "" ? "" : ` (skipped: ${reason})`}`;
+const ECHO_MS = 600;
+
+describe.skipIf(reason !== "")(title, () => {
+  let world: WorkerWorld;
+  let control: ControlPlane;
+  let persons: Person[] = [];
+
+  beforeAll(async () => {
+    world = await startWorkerWorld(binary, { AVATAR_SLOTS: "4", AVATAR_WORKER_METRICS_PORT: "0" });
+    control = world.control;
+  });
+  afterEach(async () => {
+    await Promise.all(persons.map((person) => person.leave()));
+    persons = [];
+  });
+  afterAll(() => world?.stop());
+
+  const join = async (personToken: string): Promise<Person> => {
+    const person = await joinAsPerson(world.livekit.url, personToken);
+    persons.push(person);
+    await person.publishMicrophone();
+    return person;
+  };
+  const end = async (session: string) => {
+    control.end(session, "user_ended");
+    await control.untilReported(session, "ended");
+    const fragments = control.fragmentsOf(session);
+    expect(fragments.map(({ n }) => n)).toEqual(fragments.map((_, index) => index));
+    return fragments;
+  };
+  /** Kills the process that was started last. */
+  const killProcess = (): void => {
+    const [pid] = [...world.worker.stdout().matchAll(/"pid":(\d+),"mode"/g)].map(([, id]) => Number(id)).slice(-1);
+    process.kill(pid ?? 0, "SIGKILL");
+  };
+
+  test("an avatar that echoes: the voice of each side at its time, and pictures with the mark REC, also those that the person sees", async () => {
+    const call = await control.start({ mode: "avatar", recording: { mode: "participants" } });
+    const person = await join(call.personToken);
+    await person.until(() => person.seen.filter(({ width }) => width === 512).length > 5);
+    const times: [from: number, to: number][] = [];
+    for (const pauseMs of [6000, 3000]) {
+      const from = Date.now();
+      person.speak(true);
+      await Bun.sleep(1000);
+      person.speak(false);
+      times.push([from, Date.now()]);
+      await Bun.sleep(pauseMs);
+    }
+    const shown = person.picture();
+    const fragments = await end(call.session);
+    expect(fragments.length).toBeGreaterThan(1);
+    const [user, avatar] = await Promise.all([readSound(fragments, "user"), readSound(fragments, "avatar")]);
+    expect([user.length, avatar.length]).toEqual([1, 1]);
+    const [said, echoed] = [user, avatar].map((tracks) => tracks.flatMap(loudTimes));
+    for (const [index, [from, to]] of times.entries()) {
+      const [[heardFrom = 0, heardTo = 0] = [], [echoFrom = 0, echoTo = 0] = []] = [said?.[index], echoed?.[index]];
+      // The way through LiveKit and its jitter buffer.
+      expect(heardFrom - from).toBeWithin(0, 500);
+      expect(Math.abs(heardTo - heardFrom - (to - from))).toBeLessThan(250);
+      expect(echoFrom - heardFrom).toBeWithin(ECHO_MS - 100, ECHO_MS + 200);
+      expect(Math.abs(echoTo - echoFrom - (heardTo - heardFrom))).toBeLessThan(100);
+    }
+    const pictures = await readPictures(fragments);
+    const spanMs = (pictures.at(-1)?.at ?? 0) - (pictures[0]?.at ?? 0);
+    expect(spanMs).toBeWithin(10_000, 20_000);
+    expect(pictures.length).toBeGreaterThan(spanMs / 80);
+    // Between the dot and the letters of REC, and on the first letter.
+    const rec = (luma: Uint8Array) => [
+      luma[512 * 25 + 428] ?? 255,
+      Math.max(...luma.subarray(512 * 34 + 430, 512 * 34 + 495)),
+    ];
+    for (const { luma } of pictures) {
+      expect(luma).toHaveLength(512 ** 2);
+      expect(rec(luma)[1]).toBeGreaterThan(200);
+    }
+    expect(rec(shown)[1]).toBeGreaterThan(200);
+    const [, metrics = ""] = await world.worker.waitFor(/"metrics":"(http:[^"]+)"/);
+    const sent = /recording_fragments_total{result="sent"} (\d+)/.exec(await (await fetch(metrics)).text());
+    expect(Number(sent?.[1])).toBe(fragments.length);
+  });
+
+  test("a call by voice: the person hears the notice first, and nothing before it is recorded. A killed process leaves a gap", async () => {
+    const call = await control.start({ recording: { mode: "audio" } });
+    const person = await join(call.personToken);
+    const { said } = watchTranscript(person.room);
+    // Until the end of the notice, the avatar does not echo.
+    person.speak(true);
+    await person.until(() => said().length > 0);
+    const told = Date.now();
+    person.speak(false);
+    expect(said()).toEqual([{ who: "avatar", text: NOTICE }]);
+    expect(person.heardSeconds()).toBeGreaterThan(0.8);
+    await Bun.sleep(2000);
+    const spokenAt = Date.now();
+    person.speak(true);
+    await Bun.sleep(500);
+    person.speak(false);
+    // The first fragment is sent.
+    await person.until(() => control.fragmentsOf(call.session).length === 1);
+    const heardBefore = person.heardSeconds();
+    killProcess();
+    await control.untilReported(call.session, "joining");
+    await control.untilReported(call.session, "started");
+    await Bun.sleep(2000);
+    expect(person.heardSeconds() - heardBefore).toBeLessThan(0.1);
+    const fragments = await end(call.session);
+    expect(fragments.map(({ sounds, pictures }) => [sounds.map(({ role }) => role), pictures])).toEqual([
+      [["both"], null],
+      [["both"], null],
+    ]);
+    const [first, second, ...rest] = await readSound(fragments, "both");
+    if (!first || !second) throw new Error("the recording has no gap");
+    expect(rest).toEqual([]);
+    expect(first.startedAt).toBeGreaterThan(told - 700);
+    expect(second.startedAt - first.startedAt).toBeWithin(1000 * first.seconds, 1000 * first.seconds + 5000);
+    // The voice of the person and its echo follow one another.
+    const loud = loudTimes(first).filter(([from]) => from > spokenAt);
+    expect((loud[0]?.[0] ?? 0) - spokenAt).toBeWithin(0, 500);
+    expect((loud.at(-1)?.[1] ?? 0) - (loud[0]?.[0] ?? 0)).toBeWithin(900, 1500);
+  });
+});
+
+describe.skipIf(reason !== "")("a conversation that is recorded", () => {
+  let world: WorkerWorld;
+  let providers: ScriptedProviders;
+
+  beforeAll(async () => {
+    providers = startProviders({ llmMs: 20, tokenMs: 5, ttsMs: 20, sttMs: 50 });
+    world = await startWorkerWorld(binary, { ...providers.variables, AVATAR_SLOTS: "4" });
+  });
+  afterAll(async () => {
+    await world?.stop();
+    await providers?.stop();
+  });
+
+  test("a turn and words of a program before the notice was said: come after it. The recording goes on in the next room", async () => {
+    const { control, livekit } = world;
+    providers.setAnswer(() => "Good morning.");
+    const resume = { room_number: 1, gap_count: 0, gap_seconds: 0, return_seconds: 60 };
+    const call = await control.start({ recording: { mode: "audio" }, resume, input: { stt_mode: "off" } });
+    const person = await joinAsPerson(livekit.url, call.personToken);
+    const { said } = watchTranscript(person.room);
+    await control.untilReported(call.session, "started");
+    const turn = control.say(call.session, { text: "This is a test.", interrupt: true });
+    await turn.untilOver();
+    await person.room.localParticipant?.sendText("Hello!", { topic: "lk.chat" });
+    await person.until(() => said().length === 4);
+    expect(said().map(({ text }) => text)).toEqual([NOTICE, "This is a test.", "Hello!", "Good morning."]);
+    await person.leave();
+    const next = await control.move(call.session);
+    await control.untilInRoom(next.room, "avatar");
+    const again = await joinAsPerson(livekit.url, next.personToken);
+    await again.publishMicrophone();
+    again.speak(true);
+    await Bun.sleep(1500);
+    control.end(call.session, "user_ended");
+    await control.untilReported(call.session, "ended");
+    await again.leave();
+    const tracks = await readSound(control.fragmentsOf(call.session), "both");
+    expect(tracks).toHaveLength(1);
+    const loud = tracks.flatMap(loudTimes);
+    // The words of the program and the answer, and then the person, who is heard although no recognizer hears it.
+    expect(loud.length).toBeGreaterThanOrEqual(2);
+    for (const [from, to] of [loud[0], loud.at(-1)] as [number, number][]) expect(to - from).toBeGreaterThan(800);
+  });
+});

@@ -1,6 +1,6 @@
 /**
  * A page in a call that speaks, and records both sides by one clock: what goes into the microphone, and what comes out of the
- * loudspeaker. Its recording is the levels of both, in steps of 2 ms.
+ * loudspeaker. Its recording is the levels of both, in steps of 2 ms. It also records how much the mouth moves from picture to picture.
  */
 import { dirname, join } from "node:path";
 import type { BrowserContext, Page } from "@realtime-avatar/testing/browser";
@@ -39,12 +39,31 @@ const PAGE = `<!doctype html><meta charset="utf-8"><title>Call</title><script sr
 <script>
   const levels = [[], []];
   const texts = [];
+  // The levels until then, and the time in milliseconds. A message can be late, and is never early.
+  const clock = [];
+  // When each picture is shown, in milliseconds, and how much its mouth differs from the one before.
+  const pictures = [];
   let context, microphone;
-  async function join(url, token) {
+  function watch(video, [left, top, width, height]) {
+    const canvas = new OffscreenCanvas(16, 16).getContext("2d", { willReadFrequently: true });
+    let before = null;
+    const look = (_, { expectedDisplayTime }) => {
+      canvas.drawImage(video, left, top, width, height, 0, 0, 16, 16);
+      const { data } = canvas.getImageData(0, 0, 16, 16);
+      if (before) pictures.push([expectedDisplayTime, data.reduce((sum, value, at) => sum + Math.abs(value - before[at]), 0)]);
+      before = data;
+      video.requestVideoFrameCallback(look);
+    };
+    video.requestVideoFrameCallback(look);
+  }
+  async function join(url, token, box) {
     context = new AudioContext({ sampleRate: 48000 });
     await context.audioWorklet.addModule("/recorder.js");
     const recorder = new AudioWorkletNode(context, "recorder", { numberOfInputs: 2 });
-    recorder.port.onmessage = ({ data }) => data.forEach((more, side) => levels[side].push(...more));
+    recorder.port.onmessage = ({ data }) => {
+      data.forEach((more, side) => levels[side].push(...more));
+      clock.push([levels[0].length, performance.now()]);
+    };
     recorder.connect(context.destination);
     const mouth = context.createMediaStreamDestination();
     microphone = context.createGain();
@@ -64,7 +83,12 @@ const PAGE = `<!doctype html><meta charset="utf-8"><title>Call</title><script sr
       if (isFinal) texts.push({ who: identity, text });
     });
     room.on("trackSubscribed", (track) => {
-      if (track.kind !== "audio") return;
+      if (track.kind === "video") {
+        const video = track.attach();
+        document.body.append(video);
+        if (box) watch(video, box);
+        return;
+      }
       // Chromium plays a track in a graph only when an element plays it, too.
       document.body.append(track.attach());
       context.createMediaStreamSource(new MediaStream([track.mediaStreamTrack])).connect(recorder, 0, 1);
@@ -73,6 +97,11 @@ const PAGE = `<!doctype html><meta charset="utf-8"><title>Call</title><script sr
     await room.localParticipant.publishTrack(mouth.stream.getAudioTracks()[0], { source: "microphone" });
   }
   const part = (from) => levels.map((all) => all.slice(from).map((level) => Math.round(level * 1e4) / 1e4));
+  // By the messages of the ten seconds around it: the earliest one is the least late.
+  function timeOf(step) {
+    const near = clock.filter(([steps]) => Math.abs(steps - step) < 5000 / ${STEP_MS});
+    return ${STEP_MS} * step + Math.min(...near.map(([steps, time]) => time - ${STEP_MS} * steps));
+  }
   function say(base64) {
     const bytes = Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0));
     const samples = Float32Array.from(new Int16Array(bytes.buffer), (value) => value / 32768);
@@ -100,6 +129,10 @@ export type RecordingPage = {
   recording(from: number): Promise<Recording>;
   /** The length of the recording so far, in steps. */
   length(): Promise<number>;
+  /** The time of a step of the recording, in milliseconds. */
+  timeOf(step: number): Promise<number>;
+  /** The movement of the mouth since a time: when each picture is shown, and how much it differs from the one before. */
+  pictures(since: number): Promise<[number, number][]>;
   /** The final texts of the transcript, in their order. */
   said(): Promise<{ who: string; text: string }[]>;
   close(): Promise<void>;
@@ -113,16 +146,20 @@ const serve = () =>
       RESPONSES[new URL(url).pathname]?.() ?? new Response(PAGE, { headers: { "content-type": "text/html" } }),
   });
 
-/** Joins a call. Resolves when the page has published its microphone. */
+/** The place of a mouth in the picture, in pixels: left, top, width and height. */
+export type Box = readonly [number, number, number, number];
+
+/** Joins a call. Resolves when the page has published its microphone. Pictures are recorded with a `mouth`. */
 export const openRecordingPage = async (
   context: BrowserContext,
   url: string,
   token: string,
+  mouth: Box | null = null,
 ): Promise<RecordingPage> => {
   const server = serve();
   const page: Page = await context.newPage();
   await page.goto(server.url.href);
-  await page.evaluate(`join(${JSON.stringify(url)}, ${JSON.stringify(token)})`);
+  await page.evaluate(`join(${JSON.stringify([url, token, mouth]).slice(1, -1)})`);
   return {
     say: async (frames) => {
       const bytes = Buffer.concat(frames.map(({ buffer }) => Buffer.from(buffer)));
@@ -133,6 +170,9 @@ export const openRecordingPage = async (
       return { person, avatar };
     },
     length: async () => Number(await page.evaluate("levels[0].length")),
+    timeOf: async (step) => Number(await page.evaluate(`timeOf(${step})`)),
+    pictures: async (since) =>
+      (await page.evaluate(`pictures.filter(([time]) => time >= ${since})`)) as [number, number][],
     said: async () => (await page.evaluate("texts")) as { who: string; text: string }[],
     close: async () => {
       await page.close();

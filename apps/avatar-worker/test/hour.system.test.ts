@@ -1,0 +1,181 @@
+/** A conversation of an hour with a page in a real browser: nothing drifts, nothing grows, and no sentence is lost. */
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { readFile } from "node:fs/promises";
+import { BROWSER, type BrowserContext, sharedBrowser } from "@realtime-avatar/testing/browser";
+import { livekitBinary } from "@realtime-avatar/testing/livekit/binary";
+import { type ScriptedProviders, startProviders } from "../src/conversation/providers/providers.testing.ts";
+import { facePoints, preparedFace } from "./support/faces.ts";
+import {
+  type Box,
+  openRecordingPage,
+  type RecordingPage,
+  recordAnswer,
+  STEP_MS,
+  untilSilent,
+} from "./support/recording-page.ts";
+import { wordFrames } from "./support/words.ts";
+import { startWorkerWorld, type WorkerWorld } from "./support/worker-world.ts";
+
+const LONG = process.env["LONG"] === "1";
+/** `CALL_MINUTES`: to try the test. */
+const MINUTES = Number(process.env["CALL_MINUTES"] ?? 60);
+/** The code is compiled, and the memory of the process grows to its size, in the first minutes. */
+const WARM_SHARE = 0.15;
+const TURN_MS = 15_000;
+/** The turns at both ends of the call that are compared. A picture is shown for 40 ms, so one turn says little. */
+const COMPARED_SHARE = 0.15;
+const MAX_DRIFT_MS = 20;
+const MAX_GROWTH_MIB = 8;
+const LAG_STEP_MS = 20;
+const LAGS_MS = Array.from({ length: 31 }, (_, index) => (index - 15) * LAG_STEP_MS);
+/** Most pictures are shown for 40 ms. */
+const MAX_PICTURE_MS = 70;
+/** The sound of an answer that is compared with its pictures. */
+const ANSWER_MS = 5000;
+/** The points of the lips in the mesh that enclose the mouth: left, right, above and below. */
+const LIPS = [61, 291, 0, 17] as const;
+
+setDefaultTimeout((MINUTES + 5) * 60_000);
+
+const binary = await livekitBinary();
+const missing = binary.kind === "missing" ? binary.reason : BROWSER ? null : "there is no browser";
+const title = `a conversation of an hour${missing ? ` (skipped: ${missing})` : ""}`;
+
+const median = (numbers: readonly number[]): number =>
+  numbers.toSorted((one, other) => one - other)[Math.floor(numbers.length / 2)] ?? Number.NaN;
+
+/** The place of the mouth in the picture. */
+const mouthBox = async (): Promise<Box> => {
+  const points = await facePoints();
+  const [left, right, top, bottom] = LIPS.map((index) => points[index] ?? []);
+  const [x, y] = [left?.[0] ?? 0, top?.[1] ?? 0].map(Math.round) as [number, number];
+  return [x, y, Math.round((right?.[0] ?? 0) - x), Math.round((bottom?.[1] ?? 0) - y)];
+};
+
+/** The memory of the process of the only call in MiB: the largest of the children of the worker. Shared memory counts in part. */
+const callMemory = async (worker: number): Promise<number> => {
+  const children = (await readFile(`/proc/${worker}/task/${worker}/children`, "utf8")).trim().split(" ");
+  const sizes = children.map(async (pid) => {
+    const memory = await readFile(`/proc/${pid}/smaps_rollup`, "utf8").catch(() => "");
+    return Number(/^Pss:\s+(\d+)/m.exec(memory)?.[1] ?? 0) / 1024;
+  });
+  return Math.max(...(await Promise.all(sizes)));
+};
+
+/** The levels of the sound of an answer from `at` on, and the movements of the mouth meanwhile. Times are in milliseconds. */
+type Seen = { at: number; levels: readonly number[]; pictures: readonly (readonly [number, number])[] };
+
+const mean = (numbers: readonly number[]): number => numbers.reduce((sum, value) => sum + value, 0) / numbers.length;
+
+/** Pearson's coefficient of pairs. */
+const correlate = (pairs: readonly (readonly [number, number])[]): number => {
+  const [x, y] = [mean(pairs.map(([one]) => one)), mean(pairs.map(([, other]) => other))];
+  const sum = (product: (one: number, other: number) => number): number =>
+    pairs.reduce((all, [one, other]) => all + product(one - x, other - y), 0);
+  return sum((one, other) => one * other) / Math.sqrt(sum((one) => one ** 2) * sum((_, other) => other ** 2));
+};
+
+/** How loud it is at a time, in powers of ten: the mean of 80 ms. What is below 0.01 is silence. */
+const levelAt = ({ at, levels }: Seen, time: number): number => {
+  const step = Math.round((time - at) / STEP_MS);
+  return Math.log10(Math.max(0.01, mean(levels.slice(Math.max(0, step - 20), step + 20).concat(0))));
+};
+
+/** How much later the sound is than the movement of the mouth, in milliseconds: where the two correlate most. */
+const findLag = (answers: readonly Seen[]): number => {
+  const correlations = LAGS_MS.map((lag) =>
+    correlate(
+      answers.flatMap((answer) =>
+        answer.pictures.flatMap(([time, movement], index) => {
+          const before = answer.pictures[index - 1]?.[0] ?? 0;
+          // A picture that is late has the movement of several.
+          if (time - before > MAX_PICTURE_MS) return [];
+          return [[Math.log1p(movement), levelAt(answer, (time + before) / 2 + lag)] as const];
+        }),
+      ),
+    ),
+  );
+  const best = correlations.indexOf(Math.max(...correlations));
+  const [left = 0, most = 0, right = 0] = correlations.slice(best - 1, best + 2);
+  // Nothing is seen of a face that does not speak.
+  expect(most).toBeGreaterThan(0.3);
+  return (LAGS_MS[best] ?? Number.NaN) + (LAG_STEP_MS * (left - right)) / (2 * (left - 2 * most + right));
+};
+
+describe.skipIf(missing !== null || !LONG)(title, () => {
+  let world: WorkerWorld;
+  let providers: ScriptedProviders;
+  let context: BrowserContext;
+  let page: RecordingPage;
+
+  beforeAll(async () => {
+    providers = startProviders({ llmMs: 200, tokenMs: 15, ttsMs: 100, sttMs: 120 });
+    const { LLM_URL, LLM_MODEL, STT_URL, STT_MODEL } = providers.variables;
+    world = await startWorkerWorld(binary, { LLM_URL, LLM_MODEL, STT_URL, STT_MODEL });
+    context = await (await sharedBrowser()).newContext();
+  });
+  afterAll(async () => {
+    await page?.close();
+    await context?.close();
+    await world?.stop();
+    await providers?.stop();
+  });
+
+  /** Asks, and hears the whole answer. */
+  const takeTurn = async (): Promise<{ waitedMs: number; seen: Seen }> => {
+    const { waitedMs, heardFrom } = await recordAnswer(page, wordFrames("Could you please tell me"));
+    await untilSilent(page);
+    const at = await page.timeOf(heardFrom);
+    const levels = (await page.recording(heardFrom)).avatar.slice(0, ANSWER_MS / STEP_MS);
+    const pictures = (await page.pictures(at)).filter(([time]) => time < at + ANSWER_MS);
+    return { waitedMs, seen: { at, levels, pictures } };
+  };
+
+  test("every answer is heard whole; sound and picture stay together; the memory stays", async () => {
+    const { image, file, manifest } = await preparedFace();
+    world.control.files.set(file, image);
+    const options = {
+      mode: "avatar",
+      max_seconds: (MINUTES + 5) * 60,
+      avatar: { avatar_id: "ava_x", manifest },
+    } as const;
+    const call = await world.control.start(options);
+    page = await openRecordingPage(context, world.livekit.url, call.personToken, await mouthBox());
+    const { used_seconds } = await world.control.untilReported(call.session, "started");
+    const startedAt = performance.now();
+    // Speech before the avatar hears is lost.
+    await Bun.sleep(2000);
+    let turn = 0;
+    providers.setText((request) => `What is number ${request}?`);
+    // The mouth rests between the words.
+    providers.setAnswer(() => `Number ${turn}. Papa. Papa. Papa. Papa. Papa. Papa.`);
+    const turns: Awaited<ReturnType<typeof takeTurn>>[] = [];
+    let warmMemory = 0;
+    for (; performance.now() - startedAt < MINUTES * 60_000; turn++) {
+      const next = startedAt + 2000 + TURN_MS * (turn + 1);
+      turns.push(await takeTurn());
+      if (warmMemory === 0 && performance.now() - startedAt > WARM_SHARE * MINUTES * 60_000) {
+        warmMemory = await callMemory(world.worker.pid);
+      }
+      await Bun.sleep(Math.max(0, next - performance.now()));
+    }
+    const growth = (await callMemory(world.worker.pid)) - warmMemory;
+    const compared = Math.max(4, Math.round(COMPARED_SHARE * turns.length));
+    const [first, last] = [turns.slice(0, compared), turns.slice(-compared)];
+    const [firstLag, lastLag] = [first, last].map((some) => findLag(some.map(({ seen }) => seen))) as [number, number];
+    const waited = [first, last].map((some) => median(some.map(({ waitedMs }) => waitedMs)));
+    process.stderr.write(`${JSON.stringify({ turns: turns.length, firstLag, lastLag, waited, warmMemory, growth })}\n`);
+    const said = (await page.said()).map(({ text }) => text);
+    const expected = turns.flatMap((_, n) => [
+      `What is number ${n}?`,
+      `Number ${n}. Papa. Papa. Papa. Papa. Papa. Papa.`,
+    ]);
+    expect(said).toEqual(expected);
+    expect(Math.abs(lastLag - firstLag)).toBeLessThanOrEqual(MAX_DRIFT_MS);
+    expect(growth).toBeLessThanOrEqual(MAX_GROWTH_MIB);
+    const passed = (performance.now() - startedAt) / 1000;
+    world.control.end(call.session, "user_ended");
+    const ended = await world.control.untilReported(call.session, "ended");
+    expect(Math.abs(ended.used_seconds - used_seconds - passed)).toBeLessThanOrEqual(2);
+  });
+});

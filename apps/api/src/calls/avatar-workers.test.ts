@@ -49,8 +49,11 @@ const ready = await preparedAvatar();
 const workerWithCall = async (workerId: string, body: object = {}, features: string[] = []) => {
   await syncOf(workerId, { slots: 1, features });
   const { body: grant } = await start({ avatar_id: ready, ...body });
-  const { start: assigned } = await syncOf(workerId, { slots: 1, features });
-  const [call] = assigned;
+  // A sync waits for a second, and the room of the call may take longer.
+  const [call] = await until(async () => {
+    const { start: assigned } = await syncOf(workerId, { slots: 1, features });
+    return assigned.length > 0 && assigned;
+  });
   if (!call || call.session_id !== grant.session_id) throw new Error("the worker has not got the call");
   const report = (state: ReportedCall["state"], used_seconds: number, more: Partial<ReportedCall> = {}) => ({
     session_id: call.session_id,

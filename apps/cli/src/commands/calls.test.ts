@@ -16,6 +16,8 @@ const seedCalls = async () => {
   await sync(tests.db, "wrk_one", { slots: 2, features: ["voice"] });
   const [started, reserved] = [await seedCall(tests.db, caller, avatar), await seedCall(tests.db, caller, avatar)];
   await sync(tests.db, "wrk_one", { slots: 2, features: ["voice"], calls: [report(started, "started", 3)] });
+  // The commands of a test may take longer than a lease.
+  await tests.db.client`update fleet.avatar_workers set lease_until = now() + interval '1 hour' where id = 'wrk_one'`;
   return { tenant, started, reserved };
 };
 

@@ -2,7 +2,7 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { loadavg } from "node:os";
 import { join } from "node:path";
-import { ABOVE, BELOW, type Contestant, FIRST, OWN } from "./contestants.ts";
+import { BELOW, type Contestant, OWN } from "./contestants.ts";
 import { median, ROOT } from "./machine.ts";
 import type { Latency, Memory, Rounds, StatementCount } from "./measure.ts";
 import type { Options } from "./options.ts";
@@ -19,18 +19,6 @@ export type Results = {
   /** The load of the machine at the start. */
   loadBefore: number;
 };
-
-/** Pairs of contestants whose rates are compared. */
-const RATIOS = [
-  ["POST /avatars", BELOW],
-  ["POST /avatars", FIRST],
-  ["POST /avatars", ABOVE],
-  ["POST /avatars, with metrics", "POST /avatars"],
-  ["POST /avatars, with metrics and traces", "POST /avatars"],
-  ["GET /avatars, pages that differ", "GET /avatars"],
-  ["GET /api-keys/self", ABOVE],
-  ["refused: bad checksum", ABOVE],
-] as const;
 
 /** A figure; NaN, of what was not measured, says so. */
 const figure =
@@ -58,24 +46,11 @@ const rateTable = ({ options, contestants, rounds }: Results): string => {
   };
   const cell = (name: string, connections: number): string => {
     const rate = number(rounds.rate(name, connections));
-    return rounds.all(name, connections, "rate").length === 0 ? rate : `${rate} ±${spreadOf(name, connections)} %`;
+    return rounds.all(name, connections, "rate").length < 2 ? rate : `${rate} ±${spreadOf(name, connections)} %`;
   };
   return table(
     ["requests/s", ...headsOf(options)],
     contestants.map(({ name }) => [name, ...options.connections.map((connections) => cell(name, connections))]),
-  );
-};
-
-const ratioTable = ({ options, contestants, rounds }: Results): string => {
-  const names = contestants.map(({ name }) => name);
-  return table(
-    ["ratio", ...headsOf(options)],
-    RATIOS.filter(([one, other]) => names.includes(one) && names.includes(other)).map(([one, other]) => [
-      `${one} / ${other.split(":")[0]}`,
-      ...options.connections.map((connections) =>
-        decimals(rounds.rate(one, connections) / rounds.rate(other, connections)),
-      ),
-    ]),
   );
 };
 
@@ -138,7 +113,6 @@ export const benchReport = (results: Results): string => {
   return [
     `Measured on ${new Date().toISOString().slice(0, 10)}. ${loadText(results.loadBefore)} Requests per second: median of the rounds, and half of their range:`,
     rateTable(results),
-    ratioTable(results),
     ...results.rounds.failures(),
     `Latency at half of the rate of ${typicalConnections} connections, in an open loop: requests are sent without waiting for earlier responses.`,
     latencyTable(results),

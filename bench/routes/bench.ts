@@ -92,6 +92,13 @@ const measureRoutes = async (
   });
 };
 
+/** The operations of each reason, with the reason. */
+const notMeasuredRows = (): string[][] =>
+  [...Map.groupBy(Object.entries(NOT_MEASURED), ([, reason]) => reason)].map(([reason, entries]) => [
+    entries.map(([operation]) => operation).join(", "),
+    reason,
+  ]);
+
 const reportOf = (rounds: Rounds, operations: readonly string[], loadBefore: number): string => {
   const row = (operation: string): string[] => {
     const names = [operation, firstOf(operation)];
@@ -114,8 +121,7 @@ const reportOf = (rounds: Rounds, operations: readonly string[], loadBefore: num
       operations.map(row),
     ),
     ...rounds.failures(),
-    "Not measured:",
-    table(["operation", "because"], Object.entries(NOT_MEASURED)),
+    table(["operations", "not measured, because"], notMeasuredRows()),
   ].join("\n\n");
 };
 

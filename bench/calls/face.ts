@@ -28,7 +28,7 @@ const callProcesses = async (worker: number): Promise<number[]> => {
   return text.trim().split(" ").filter(Boolean).map(Number);
 };
 
-/** Memory of a process in MiB: what it shares counts in part. */
+/** Memory of a process in MiB. Shared memory counts in part. */
 const proportionalMiB = async (pid: number): Promise<number> =>
   Number(/^Pss:\s+(\d+)/m.exec(await readFile(`/proc/${pid}/smaps_rollup`, "utf8").catch(() => ""))?.[1] ?? 0) / 1024;
 

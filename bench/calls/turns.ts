@@ -22,7 +22,7 @@ const MUCH = 1_000_000_000_000_000;
 const TEXT = "One two three four five six seven eight nine ten.";
 const LOUD = 0.02;
 const QUIET = 0.005;
-/** What is said before it is interrupted, in milliseconds. */
+/** How long the avatar speaks before the interruption, in milliseconds. */
 const SAID_MS = 500;
 
 const { values } = parseArgs({

@@ -97,7 +97,7 @@ const findLag = (answers: readonly Seen[]): number => {
   );
   const best = correlations.indexOf(Math.max(...correlations));
   const [left = 0, most = 0, right = 0] = correlations.slice(best - 1, best + 2);
-  // Nothing is seen of a face that does not speak.
+  // A face that rests has no such peak.
   expect(most).toBeGreaterThan(0.3);
   return (LAGS_MS[best] ?? Number.NaN) + (LAG_STEP_MS * (left - right)) / (2 * (left - 2 * most + right));
 };

@@ -2232,6 +2232,46 @@ export interface webhooks {
     patch?: never;
     trace?: never;
   };
+  "recording.ready": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * recording.ready
+     * @description The file of a recording of a call can be read.
+     */
+    post: operations["onRecordingReady"];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "recording.failed": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * recording.failed
+     * @description A recording of a call has failed; `errorCode` says why.
+     */
+    post: operations["onRecordingFailed"];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
   "webhook_endpoint.disabled": {
     parameters: {
       query?: never;
@@ -2613,7 +2653,8 @@ export interface components {
         | "webhook_endpoint.disabled"
         | "usage_session.ended"
         | "settings.updated"
-        | "transcript.deleted";
+        | "transcript.deleted"
+        | "recording.deleted";
       targetId: string;
       /** @description The name that the target has now; null without one, or when the name cannot be shown. */
       targetName: string | null;
@@ -2988,6 +3029,8 @@ export interface components {
             | "usage_session.ended"
             | "video.ready"
             | "video.failed"
+            | "recording.ready"
+            | "recording.failed"
             | "webhook_endpoint.disabled"
             | "webhook_endpoint.test"
             | "api_key.*"
@@ -2996,6 +3039,7 @@ export interface components {
             | "credits.*"
             | "usage_session.*"
             | "video.*"
+            | "recording.*"
             | "webhook_endpoint.*"
           )[]
         | null;
@@ -3280,6 +3324,8 @@ export interface components {
         | "internal_error"
         | "realtime_not_configured"
         | "conversation_not_configured"
+        | "recording_unsupported"
+        | "recording_unavailable"
         | "unavailable"
         | "provider_unavailable"
         | "outcome_unknown";
@@ -3697,6 +3743,8 @@ export interface components {
             | "usage_session.ended"
             | "video.ready"
             | "video.failed"
+            | "recording.ready"
+            | "recording.failed"
             | "webhook_endpoint.disabled"
             | "webhook_endpoint.test"
             | "api_key.*"
@@ -3705,6 +3753,7 @@ export interface components {
             | "credits.*"
             | "usage_session.*"
             | "video.*"
+            | "recording.*"
             | "webhook_endpoint.*"
           )[]
         | null;
@@ -4093,6 +4142,8 @@ export interface components {
         | "usage_session.ended"
         | "video.ready"
         | "video.failed"
+        | "recording.ready"
+        | "recording.failed"
         | "webhook_endpoint.disabled"
         | "webhook_endpoint.test";
       /** @description Id of the resource that the event is about. */
@@ -4162,6 +4213,8 @@ export interface components {
             | "usage_session.ended"
             | "video.ready"
             | "video.failed"
+            | "recording.ready"
+            | "recording.failed"
             | "webhook_endpoint.disabled"
             | "webhook_endpoint.test"
             | "api_key.*"
@@ -4170,6 +4223,7 @@ export interface components {
             | "credits.*"
             | "usage_session.*"
             | "video.*"
+            | "recording.*"
             | "webhook_endpoint.*"
           )[]
         | null;
@@ -4232,6 +4286,8 @@ export interface components {
             | "usage_session.ended"
             | "video.ready"
             | "video.failed"
+            | "recording.ready"
+            | "recording.failed"
             | "webhook_endpoint.disabled"
             | "webhook_endpoint.test"
             | "api_key.*"
@@ -4240,6 +4296,7 @@ export interface components {
             | "credits.*"
             | "usage_session.*"
             | "video.*"
+            | "recording.*"
             | "webhook_endpoint.*"
           )[]
         | null;
@@ -4972,6 +5029,26 @@ export interface components {
        * @enum {string}
        */
       code: "realtime_not_configured";
+      /** @description As in `X-Request-Id`. */
+      requestId: string;
+      /** @description Whether the same request may be sent again without being executed twice. */
+      retryable: boolean;
+    };
+    /** @description The start has `recording`, and no avatar worker that runs can record; the `Retry-After` header says when to try again. */
+    RecordingUnavailableProblem: {
+      /** @constant */
+      type: "/problems/recording_unavailable";
+      /** @constant */
+      title: "No avatar worker can record";
+      /** @constant */
+      status: 503;
+      /** @description What is wrong, for people. */
+      detail: string;
+      /**
+       * @description discriminator enum property added by openapi-typescript
+       * @enum {string}
+       */
+      code: "recording_unavailable";
       /** @description As in `X-Request-Id`. */
       requestId: string;
       /** @description Whether the same request may be sent again without being executed twice. */
@@ -5993,6 +6070,31 @@ export interface components {
         "application/problem+json":
           | components["schemas"]["RealtimeNotConfiguredProblem"]
           | components["schemas"]["ConversationNotConfiguredProblem"];
+      };
+    };
+    /**
+     * @description `recording_unavailable`: The start has `recording`, and no avatar worker that runs can record; the `Retry-After` header says when to try again.
+     *
+     *     `unavailable`: The request was not executed, because there were too many requests, or because the database, the store of files or the LiveKit server was unavailable; the `Retry-After` header says when to try again.
+     *
+     *     `outcome_unknown`: The request may have been executed: the database did not respond in time, or the connection to it was lost.
+     */
+    RecordingUnavailableOrUnavailableOrOutcomeUnknown: {
+      headers: {
+        "X-Request-Id": components["headers"]["X-Request-Id"];
+        traceparent: components["headers"]["traceparent"];
+        "Cache-Control": components["headers"]["Cache-Control"];
+        "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+        "Retry-After": components["headers"]["Retry-After"];
+        "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+        RateLimit: components["headers"]["RateLimit"];
+        [name: string]: unknown;
+      };
+      content: {
+        "application/problem+json":
+          | components["schemas"]["RecordingUnavailableProblem"]
+          | components["schemas"]["UnavailableProblem"]
+          | components["schemas"]["OutcomeUnknownProblem"];
       };
     };
     /** @description `replay_unavailable`: The request was executed before, with another secret of the calling key, and only that secret can decrypt the stored response; the `Location` header, if present, names the resource. */
@@ -8521,7 +8623,7 @@ export interface operations {
       429: components["responses"]["RateLimitedOrConcurrencyLimitReachedOrQueued"];
       500: components["responses"]["InternalError"];
       501: components["responses"]["RealtimeNotConfigured"];
-      503: components["responses"]["UnavailableOrOutcomeUnknown"];
+      503: components["responses"]["RecordingUnavailableOrUnavailableOrOutcomeUnknown"];
     };
   };
   resumeCall: {
@@ -9347,6 +9449,8 @@ export interface operations {
           | "usage_session.ended"
           | "video.ready"
           | "video.failed"
+          | "recording.ready"
+          | "recording.failed"
           | "webhook_endpoint.disabled"
           | "webhook_endpoint.test";
         /** @description Include only items with this targetId. */
@@ -9536,7 +9640,8 @@ export interface operations {
           | "webhook_endpoint.disabled"
           | "usage_session.ended"
           | "settings.updated"
-          | "transcript.deleted";
+          | "transcript.deleted"
+          | "recording.deleted";
         /** @description Include only items with this targetId. */
         targetId?: string;
         /** @description Include only events of this key or person. */
@@ -9635,7 +9740,8 @@ export interface operations {
           | "webhook_endpoint.disabled"
           | "usage_session.ended"
           | "settings.updated"
-          | "transcript.deleted";
+          | "transcript.deleted"
+          | "recording.deleted";
         /** @description Include only items with this targetId. */
         targetId?: string;
         /** @description Include only events of this key or person. */
@@ -11206,6 +11312,8 @@ export interface operations {
           | "internal_error"
           | "realtime_not_configured"
           | "conversation_not_configured"
+          | "recording_unsupported"
+          | "recording_unavailable"
           | "unavailable"
           | "provider_unavailable"
           | "outcome_unknown";
@@ -12596,6 +12704,196 @@ export interface operations {
             /** @description Grows with each event of this resource. */
             sequence: number;
             resource: components["schemas"]["Video"];
+          };
+        };
+      };
+    };
+    responses: {
+      410: components["responses"]["WebhookGone"];
+      429: components["responses"]["WebhookTooMany"];
+      "2XX": components["responses"]["WebhookReceived"];
+      default: components["responses"]["WebhookNotReceived"];
+    };
+  };
+  onRecordingReady: {
+    parameters: {
+      query?: never;
+      header: {
+        /** @description Id of the event: the same for each attempt. A receiver ignores one that it has handled. */
+        "webhook-id": string;
+        /** @description When the attempt was signed, in seconds since 1970. A receiver refuses one that is more than five minutes off. */
+        "webhook-timestamp": string;
+        /** @description HMAC-SHA-256 over id, timestamp and body, in base64 after `v1,`. For 24 hours after a rotation there are two, separated by a space. */
+        "webhook-signature": string;
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        "application/json": {
+          /** @description Id of the event: the same for each endpoint and attempt, and the `webhook-id`. */
+          id: string;
+          /** @enum {string} */
+          type: "recording.ready" | "recording.failed";
+          /**
+           * Format: date-time
+           * @description When it happened.
+           */
+          timestamp: string;
+          data: {
+            /** @description Id of the resource. */
+            id: string;
+            /** @enum {string} */
+            object: "recording";
+            /** @description Grows with each event of this resource. */
+            sequence: number;
+            resource: {
+              sessionId: string;
+              recordingId: string;
+              /**
+               * @description `audio`: sound alone. `audio_video`: with the pictures of the avatar.
+               * @enum {string}
+               */
+              mode: "audio" | "audio_video";
+              /** Format: date-time */
+              createdAt: string;
+              /**
+               * Format: date-time
+               * @description When the file is deleted. The end of the call moves it by the length of the call.
+               */
+              retainedUntil: string;
+              /** @description Who alone is heard. Left out when both are. */
+              participant?: {
+                participantIdentity: string;
+                /** @enum {string} */
+                role: "user" | "avatar";
+              };
+              /**
+               * @description `pending`: nothing was recorded so far. `recording`: the call is recorded. `processing`: the call has ended, and the file is made. `expired`: the file was deleted because of its age.
+               * @enum {string}
+               */
+              status: "pending" | "recording" | "processing" | "ready" | "failed" | "expired";
+              /**
+               * @description Only of one that is `ready`.
+               * @enum {string}
+               */
+              mediaType?: "audio/mp4" | "video/mp4";
+              /** @description Only of one that is `ready`. */
+              sizeBytes?: number;
+              /** @description Only of one that is `ready`. */
+              durationMs?: number;
+              /**
+               * Format: date-time
+               * @description When its sound begins. Only of one that is `ready`.
+               */
+              mediaStartedAt?: string;
+              /**
+               * Format: date-time
+               * @description When its sound ends. Only of one that is `ready`.
+               */
+              mediaEndedAt?: string;
+              /**
+               * @description Only of one that has `failed`. `recording_unavailable`: nothing was recorded. `recording_failed`: the file could not be made.
+               * @enum {string}
+               */
+              errorCode?: "recording_failed" | "recording_unavailable";
+            };
+          };
+        };
+      };
+    };
+    responses: {
+      410: components["responses"]["WebhookGone"];
+      429: components["responses"]["WebhookTooMany"];
+      "2XX": components["responses"]["WebhookReceived"];
+      default: components["responses"]["WebhookNotReceived"];
+    };
+  };
+  onRecordingFailed: {
+    parameters: {
+      query?: never;
+      header: {
+        /** @description Id of the event: the same for each attempt. A receiver ignores one that it has handled. */
+        "webhook-id": string;
+        /** @description When the attempt was signed, in seconds since 1970. A receiver refuses one that is more than five minutes off. */
+        "webhook-timestamp": string;
+        /** @description HMAC-SHA-256 over id, timestamp and body, in base64 after `v1,`. For 24 hours after a rotation there are two, separated by a space. */
+        "webhook-signature": string;
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        "application/json": {
+          /** @description Id of the event: the same for each endpoint and attempt, and the `webhook-id`. */
+          id: string;
+          /** @enum {string} */
+          type: "recording.ready" | "recording.failed";
+          /**
+           * Format: date-time
+           * @description When it happened.
+           */
+          timestamp: string;
+          data: {
+            /** @description Id of the resource. */
+            id: string;
+            /** @enum {string} */
+            object: "recording";
+            /** @description Grows with each event of this resource. */
+            sequence: number;
+            resource: {
+              sessionId: string;
+              recordingId: string;
+              /**
+               * @description `audio`: sound alone. `audio_video`: with the pictures of the avatar.
+               * @enum {string}
+               */
+              mode: "audio" | "audio_video";
+              /** Format: date-time */
+              createdAt: string;
+              /**
+               * Format: date-time
+               * @description When the file is deleted. The end of the call moves it by the length of the call.
+               */
+              retainedUntil: string;
+              /** @description Who alone is heard. Left out when both are. */
+              participant?: {
+                participantIdentity: string;
+                /** @enum {string} */
+                role: "user" | "avatar";
+              };
+              /**
+               * @description `pending`: nothing was recorded so far. `recording`: the call is recorded. `processing`: the call has ended, and the file is made. `expired`: the file was deleted because of its age.
+               * @enum {string}
+               */
+              status: "pending" | "recording" | "processing" | "ready" | "failed" | "expired";
+              /**
+               * @description Only of one that is `ready`.
+               * @enum {string}
+               */
+              mediaType?: "audio/mp4" | "video/mp4";
+              /** @description Only of one that is `ready`. */
+              sizeBytes?: number;
+              /** @description Only of one that is `ready`. */
+              durationMs?: number;
+              /**
+               * Format: date-time
+               * @description When its sound begins. Only of one that is `ready`.
+               */
+              mediaStartedAt?: string;
+              /**
+               * Format: date-time
+               * @description When its sound ends. Only of one that is `ready`.
+               */
+              mediaEndedAt?: string;
+              /**
+               * @description Only of one that has `failed`. `recording_unavailable`: nothing was recorded. `recording_failed`: the file could not be made.
+               * @enum {string}
+               */
+              errorCode?: "recording_failed" | "recording_unavailable";
+            };
           };
         };
       };

@@ -258,6 +258,7 @@ export type Described = {
     isGenerated: boolean | null;
     version: number | null;
   };
+  find_recording: { position: number | null; recording: object | null; key: string | null };
   find_server_settings: { version: string | null; encoding: string | null; isolation: string | null };
   find_stored_response: {
     bodyHash: Uint8Array | null;
@@ -344,6 +345,7 @@ export type Described = {
     createdAt: Date | null;
     updatedAt: Date | null;
   };
+  forget_unneeded_files: object;
   list_api_keys: { position: number | null; items: string | null; next: string | null };
   list_assets: { position: number | null; items: string | null; next: string | null };
   list_audit_events: { position: number | null; items: string | null; next: string | null };
@@ -364,10 +366,12 @@ export type Described = {
   list_overdue_tenants: { tenantId: string | null; overdueSeconds: number | null };
   list_passkeys: { position: number | null; items: string | null; next: string | null };
   list_preparations: { position: number | null; isNeeded: boolean | null };
+  list_recordings: { position: number | null; items: string | null; next: string | null };
   list_rooms_to_delete: { tenantId: string | null; sessionId: string | null; roomName: string | null };
   list_stored_assets: { position: number | null; tenantId: string | null; id: string | null; status: string | null };
   list_tenant_ids: { tenantId: string | null };
   list_tenants: { tenantId: string | null; name: string | null; createdAt: Date | null; maxCallSeconds: number | null };
+  list_unneeded_files: { tenantId: string | null; key: string | null };
   list_usage_sessions: { position: number | null; items: string | null; next: string | null };
   list_user_sessions: { position: number | null; items: string | null; next: string | null };
   list_users: { position: number | null; items: string | null; next: string | null };
@@ -382,6 +386,11 @@ export type Described = {
   read_instance: { instance: string | null };
   record_api_key_uses: object;
   record_people_seen: object;
+  recording_stats: {
+    oldestDueSeconds: number | null;
+    oldestUnneededSeconds: number | null;
+    storedBytes: string | null;
+  };
   sum_usage_sessions: {
     position: number | null;
     items: string | null;

@@ -223,6 +223,7 @@ export type CallRequest = {
   voiceId: string | null;
   model: string | null;
   transcript: Uint8Array | null;
+  recording: Record<string, unknown> | string | null;
 };
 const callRequest = composite<CallRequest>(
   "mode",
@@ -243,6 +244,7 @@ const callRequest = composite<CallRequest>(
   "voiceId",
   "model",
   "transcript",
+  "recording",
 );
 
 export type Caller = {
@@ -470,6 +472,23 @@ export type PreparationRules = {
   inBackground: readonly string[] | null;
 };
 const preparationRules = composite<PreparationRules>("onSource", "onModel", "inBackground");
+
+export type RecordingFile = {
+  id: string | null;
+  key: string | null;
+  sizeBytes: number | null;
+  durationMs: number | null;
+  mediaStartedAt: Date | null;
+  mediaEndedAt: Date | null;
+};
+const recordingFile = composite<RecordingFile>(
+  "id",
+  "key",
+  "sizeBytes",
+  "durationMs",
+  "mediaStartedAt",
+  "mediaEndedAt",
+);
 
 export type ReportedCall = {
   sessionId: string | null;
@@ -902,6 +921,32 @@ export const claimJob = databaseFunction<ClaimJobInput, ClaimJobRow>(
   "claim_job",
   { lease: null, leaseSeconds: null, slots: null, kinds: null, isIdle: null },
   '(job).tenant_id as "tenantId", (job).id as "id", (job).environment as "environment", (job).kind as "kind", (job).target_id as "targetId", (job).generation as "generation", (job).run_at as "runAt", attempts as "attempts", runs_alone as "runsAlone"',
+);
+
+export type ClaimRecordingsInput = {
+  lease: string | null;
+  leaseSeconds: number | null;
+  after: string | null;
+  limit: number | null;
+  perTenant: number | null;
+  busyTenants: readonly string[] | null;
+};
+export type ClaimRecordingsRow = {
+  tenantId: string | null;
+  sessionId: string | null;
+  environment: string | null;
+  avatarId: string | null;
+  callMode: string | null;
+  startedAt: Date | null;
+  endedAt: Date | null;
+  attemptCount: number | null;
+  recordings: object | null;
+  fragments: object | null;
+};
+export const claimRecordings = databaseFunction<ClaimRecordingsInput, ClaimRecordingsRow>(
+  "claim_recordings",
+  { lease: null, leaseSeconds: null, after: null, limit: null, perTenant: null, busyTenants: null },
+  'tenant_id as "tenantId", session_id as "sessionId", environment as "environment", avatar_id as "avatarId", call_mode as "callMode", started_at as "startedAt", ended_at as "endedAt", attempt_count as "attemptCount", recordings as "recordings", fragments as "fragments"',
 );
 
 export type ClaimTranscriptsInput = {
@@ -1530,6 +1575,21 @@ export const deletePasskey = databaseFunction<DeletePasskeyInput, DeletePasskeyR
   'outcome as "outcome", (passkey).tenant_id as "tenantId", (passkey).id as "id", (passkey).user_id as "userId", (passkey).credential_id as "credentialId", (passkey).public_key as "publicKey", (passkey).counter as "counter", (passkey).transports as "transports", (passkey).is_backed_up as "isBackedUp", (passkey).name as "name", (passkey).version as "version", (passkey).created_at as "createdAt", (passkey).last_used_at as "lastUsedAt"',
 );
 
+export type DeleteRecordingInput = {
+  caller: Caller | null;
+  environment: string | null;
+  id: string | null;
+  auditEvent: AuditEvent | null;
+};
+export type DeleteRecordingRow = {
+  result: string | null;
+};
+export const deleteRecording = databaseFunction<DeleteRecordingInput, DeleteRecordingRow>(
+  "delete_recording",
+  { caller: caller, environment: null, id: null, auditEvent: auditEvent },
+  'delete_recording as "result"',
+);
+
 export type DeleteUserInput = {
   caller: Caller | null;
   tenantId: string | null;
@@ -1794,6 +1854,24 @@ export const failWaitingVideos = databaseFunction<FailWaitingVideosInput, FailWa
   'fail_waiting_videos as "result"',
 );
 
+export type FindFragmentOwnerInput = {
+  workerId: string | null;
+  sessionId: string | null;
+  generation: number | null;
+  n: number | null;
+  sizeBytes: number | null;
+  maxBytes: number | null;
+};
+export type FindFragmentOwnerRow = {
+  tenantId: string | null;
+  outcome: string | null;
+};
+export const findFragmentOwner = databaseFunction<FindFragmentOwnerInput, FindFragmentOwnerRow>(
+  "find_fragment_owner",
+  { workerId: null, sessionId: null, generation: null, n: null, sizeBytes: null, maxBytes: null },
+  'tenant_id as "tenantId", outcome as "outcome"',
+);
+
 export type FindInvitationInput = {
   tenantId: string | null;
   id: string | null;
@@ -1901,6 +1979,23 @@ export const finishPreparation = databaseFunction<FinishPreparationInput, Finish
   "finish_preparation",
   { job: job, lease: null, result: preparationResult, auditEvent: auditEvent },
   'finish_preparation as "result"',
+);
+
+export type FinishRecordingsInput = {
+  tenantId: string | null;
+  sessionId: string | null;
+  lease: string | null;
+  delayMs: number | null;
+  files: readonly (RecordingFile | null)[] | null;
+  errorCode: string | null;
+};
+export type FinishRecordingsRow = {
+  result: boolean | null;
+};
+export const finishRecordings = databaseFunction<FinishRecordingsInput, FinishRecordingsRow>(
+  "finish_recordings",
+  { tenantId: null, sessionId: null, lease: null, delayMs: null, files: list(recordingFile), errorCode: null },
+  'finish_recordings as "result"',
 );
 
 export type FinishTranscriptInput = {
@@ -2225,6 +2320,21 @@ export const renewJob = databaseFunction<RenewJobInput, RenewJobRow>(
   'renew_job as "result"',
 );
 
+export type RenewRecordingsInput = {
+  tenantId: string | null;
+  sessionId: string | null;
+  lease: string | null;
+  leaseSeconds: number | null;
+};
+export type RenewRecordingsRow = {
+  result: boolean | null;
+};
+export const renewRecordings = databaseFunction<RenewRecordingsInput, RenewRecordingsRow>(
+  "renew_recordings",
+  { tenantId: null, sessionId: null, lease: null, leaseSeconds: null },
+  'renew_recordings as "result"',
+);
+
 export type ReportUsagesInput = {
   callers: readonly (Caller | null)[] | null;
   callerAt: readonly number[] | null;
@@ -2540,6 +2650,18 @@ export const sweepKeptTranscripts = databaseFunction<SweepKeptTranscriptsInput, 
   'sweep_kept_transcripts as "result"',
 );
 
+export type SweepRecordingsInput = {
+  limit: number | null;
+};
+export type SweepRecordingsRow = {
+  result: number | null;
+};
+export const sweepRecordings = databaseFunction<SweepRecordingsInput, SweepRecordingsRow>(
+  "sweep_recordings",
+  { limit: null },
+  'sweep_recordings as "result"',
+);
+
 export type SweepSessionsInput = {
   tenantId: string | null;
   entryIds: readonly string[] | null;
@@ -2790,6 +2912,23 @@ export const verifyUserSession = databaseFunction<VerifyUserSessionInput, Verify
     claim: claim,
   },
   'kind as "kind", body_hash as "bodyHash", status as "status", location as "location", etag as "etag", response_body as "responseBody", sealed_for as "sealedFor"',
+);
+
+export type WriteFragmentInput = {
+  workerId: string | null;
+  sessionId: string | null;
+  generation: number | null;
+  n: number | null;
+  sizeBytes: number | null;
+  maxBytes: number | null;
+};
+export type WriteFragmentRow = {
+  result: string | null;
+};
+export const writeFragment = databaseFunction<WriteFragmentInput, WriteFragmentRow>(
+  "write_fragment",
+  { workerId: null, sessionId: null, generation: null, n: null, sizeBytes: null, maxBytes: null },
+  'write_fragment as "result"',
 );
 
 export type WriteTranscriptInput = {

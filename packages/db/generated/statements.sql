@@ -2748,6 +2748,14 @@ cross join lateral (
   limit 1
 ) assets
 
+-- find_recording. Columns: position integer, recording json, key text.
+select position::integer as position, (json_strip_nulls(('{"sessionId":"' || recordings.session_id || '","recordingId":"' || recordings.id || '",mode:"' || recordings.mode || '","createdAt":' || left(to_json(recordings.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","retainedUntil":' || left(to_json(recordings.retained_until at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z",participant:' || coalesce((case recordings.role when 'user' then '{"participantIdentity":person,role:user}' when 'avatar' then '{"participantIdentity":avatar,role:avatar}' end)::text, 'null') || ',status:"' || (case when recordings.retained_until <= now() then 'expired' else recordings.status end) || '","mediaType":' || coalesce('"' || (case when recordings.status = 'ready' and not recordings.retained_until <= now() then case recordings.mode when 'audio' then 'audio' else 'video' end || '/mp4' end) || '"', 'null') || ',"sizeBytes":' || coalesce((case when recordings.status = 'ready' and not recordings.retained_until <= now() then recordings.size_bytes end)::text, 'null') || ',"durationMs":' || coalesce((case when recordings.status = 'ready' and not recordings.retained_until <= now() then recordings.duration_ms end)::text, 'null') || ',"mediaStartedAt":' || coalesce('' || left(to_json((case when recordings.status = 'ready' and not recordings.retained_until <= now() then recordings.media_started_at end) at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"mediaEndedAt":' || coalesce('' || left(to_json((case when recordings.status = 'ready' and not recordings.retained_until <= now() then recordings.media_ended_at end) at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"errorCode":' || coalesce('"' || (case when not recordings.retained_until <= now() then recordings.error_code end) || '"', 'null') || '}')::json)::text)::json as recording,
+  case when recordings.status = 'ready' and not recordings.retained_until <= now() then recordings.key end as key
+from unnest($1::text[], $2::text[], $3::text[]) with ordinality inputs ("tenantId", environment, id, position)
+join recordings on recordings.tenant_id = inputs."tenantId" collate "C"
+  and recordings.id = inputs.id collate "C"
+  and recordings.environment = inputs.environment
+
 -- find_server_settings. Columns: version text, encoding text, isolation text.
 select current_setting('server_version_num') as version,
 current_setting('server_encoding') as encoding,
@@ -2930,6 +2938,12 @@ cross join lateral (
   -- One row at a time, by the primary key: see find_credential.
   offset 0
 ) webhook_endpoints
+
+-- forget_unneeded_files. Columns: none.
+delete from unneeded_files where (unneeded_files.tenant_id, unneeded_files.key) in (
+  select tenant_id collate "C", key collate "C"
+  from unnest($1::text[], $2::text[]) file (tenant_id, key)
+)
 
 -- list_api_keys. Columns: position integer, items text, next text.
 select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[]) with ordinality inputs ("tenantId", environment, reader, status, before, limit, "maxRead", position) cross join lateral (
@@ -7124,6 +7138,36 @@ cross join lateral (
   offset 0
 ) avatar
 
+-- list_recordings. Columns: position integer, items text, next text.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[]) with ordinality inputs ("tenantId", environment, before, limit, position) cross join lateral (
+select
+  coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
+  case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else null end as next
+from (
+  select id, item,
+    row_number() over so_far = 1
+      or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
+  from (select recordings.id as id, json_strip_nulls(('{"sessionId":"' || recordings.session_id || '","recordingId":"' || recordings.id || '",mode:"' || recordings.mode || '","createdAt":' || left(to_json(recordings.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","retainedUntil":' || left(to_json(recordings.retained_until at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z",participant:' || coalesce((case recordings.role when 'user' then '{"participantIdentity":person,role:user}' when 'avatar' then '{"participantIdentity":avatar,role:avatar}' end)::text, 'null') || ',status:"' || (case when recordings.retained_until <= now() then 'expired' else recordings.status end) || '","mediaType":' || coalesce('"' || (case when recordings.status = 'ready' and not recordings.retained_until <= now() then case recordings.mode when 'audio' then 'audio' else 'video' end || '/mp4' end) || '"', 'null') || ',"sizeBytes":' || coalesce((case when recordings.status = 'ready' and not recordings.retained_until <= now() then recordings.size_bytes end)::text, 'null') || ',"durationMs":' || coalesce((case when recordings.status = 'ready' and not recordings.retained_until <= now() then recordings.duration_ms end)::text, 'null') || ',"mediaStartedAt":' || coalesce('' || left(to_json((case when recordings.status = 'ready' and not recordings.retained_until <= now() then recordings.media_started_at end) at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"mediaEndedAt":' || coalesce('' || left(to_json((case when recordings.status = 'ready' and not recordings.retained_until <= now() then recordings.media_ended_at end) at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"errorCode":' || coalesce('"' || (case when not recordings.retained_until <= now() then recordings.error_code end) || '"', 'null') || '}')::json)::text as item from (
+  select * from recordings where (recordings.environment, recordings.tenant_id, recordings.id) < (inputs.environment, inputs."tenantId", coalesce(inputs.before, 'rec~')) and (recordings.environment, recordings.tenant_id) >= (inputs.environment, inputs."tenantId") order by recordings.environment desc, recordings.tenant_id desc, recordings.id desc limit inputs.limit::bigint + 1
+) recordings order by recordings.environment desc, recordings.tenant_id desc, recordings.id desc) items
+  window so_far as (rows unbounded preceding)
+) items) page
+
+-- list_recordings. Columns: position integer, items text, next text.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[]) with ordinality inputs ("tenantId", environment, before, limit, "sessionId", position) cross join lateral (
+select
+  coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
+  case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else null end as next
+from (
+  select id, item,
+    row_number() over so_far = 1
+      or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
+  from (select recordings.id as id, json_strip_nulls(('{"sessionId":"' || recordings.session_id || '","recordingId":"' || recordings.id || '",mode:"' || recordings.mode || '","createdAt":' || left(to_json(recordings.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","retainedUntil":' || left(to_json(recordings.retained_until at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z",participant:' || coalesce((case recordings.role when 'user' then '{"participantIdentity":person,role:user}' when 'avatar' then '{"participantIdentity":avatar,role:avatar}' end)::text, 'null') || ',status:"' || (case when recordings.retained_until <= now() then 'expired' else recordings.status end) || '","mediaType":' || coalesce('"' || (case when recordings.status = 'ready' and not recordings.retained_until <= now() then case recordings.mode when 'audio' then 'audio' else 'video' end || '/mp4' end) || '"', 'null') || ',"sizeBytes":' || coalesce((case when recordings.status = 'ready' and not recordings.retained_until <= now() then recordings.size_bytes end)::text, 'null') || ',"durationMs":' || coalesce((case when recordings.status = 'ready' and not recordings.retained_until <= now() then recordings.duration_ms end)::text, 'null') || ',"mediaStartedAt":' || coalesce('' || left(to_json((case when recordings.status = 'ready' and not recordings.retained_until <= now() then recordings.media_started_at end) at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"mediaEndedAt":' || coalesce('' || left(to_json((case when recordings.status = 'ready' and not recordings.retained_until <= now() then recordings.media_ended_at end) at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"errorCode":' || coalesce('"' || (case when not recordings.retained_until <= now() then recordings.error_code end) || '"', 'null') || '}')::json)::text as item from (
+  select * from recordings where (recordings.session_id, recordings.tenant_id, recordings.id) < (inputs."sessionId", inputs."tenantId", coalesce(inputs.before, 'rec~')) and (recordings.session_id, recordings.tenant_id) >= (inputs."sessionId", inputs."tenantId") and recordings.environment = inputs.environment order by recordings.session_id desc, recordings.tenant_id desc, recordings.id desc limit inputs.limit::bigint + 1
+) recordings order by recordings.session_id desc, recordings.tenant_id desc, recordings.id desc) items
+  window so_far as (rows unbounded preceding)
+) items) page
+
 -- list_rooms_to_delete. Columns: tenantId text, sessionId text, roomName text.
 select calls.tenant_id as "tenantId", calls.session_id as "sessionId", calls.room_name as "roomName" from calls
 where calls.room = 'delete'
@@ -7150,6 +7194,10 @@ select tenants.tenant_id as "tenantId", tenants.name as name, tenants.created_at
 from tenants
 left join credit_accounts on credit_accounts.tenant_id = tenants.tenant_id and credit_accounts.environment = 'live'
 order by tenants.tenant_id
+
+-- list_unneeded_files. Columns: tenantId text, key text.
+select unneeded_files.tenant_id as "tenantId", unneeded_files.key as key from unneeded_files
+order by unneeded_files.created_at limit $1::integer
 
 -- list_usage_sessions. Columns: position integer, items text, next text.
 select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[]) with ordinality inputs ("tenantId", environment, first, before, limit, "maxRead", position) cross join lateral (
@@ -10048,6 +10096,18 @@ from unnest(
 order by tenant_id collate "C", id collate "C"
 on conflict (tenant_id, id) do update set last_seen_at = excluded.last_seen_at
   where people_seen.last_seen_at < excluded.last_seen_at
+
+-- recording_stats. Columns: oldestDueSeconds integer, oldestUnneededSeconds integer, storedBytes bigint.
+select (
+  select floor(extract(epoch from now() - coalesce(leased_until, due_at)))::integer from call_recordings
+  order by coalesce(leased_until, due_at) limit 1
+) as "oldestDueSeconds", (
+  select floor(extract(epoch from now() - unneeded_files.created_at))::integer from unneeded_files
+  order by unneeded_files.created_at limit 1
+) as "oldestUnneededSeconds", (
+  coalesce((select sum(recordings.size_bytes) from recordings where recordings.status = 'ready'), 0)
+  + coalesce((select sum(call_recordings.size_bytes) from call_recordings), 0)
+)::bigint as "storedBytes"
 
 -- sum_usage_sessions. Columns: position integer, items text, next text, conversations json.
 select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[]) with ordinality inputs ("tenantId", environment, first, before, "groupBy", "maxRead", "firstDay", "lastDay", position) cross join lateral (

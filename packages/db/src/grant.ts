@@ -57,6 +57,12 @@ const RIGHTS = [
   `select, insert, update (receiver, is_kept, ended_at, size_bytes, is_truncated, is_complete, worker_id, due_at, lease, leased_until,
     attempt_count), delete on public.call_transcripts`,
   "select, insert, delete on public.call_segments",
+  `select, insert, update (size_bytes, fragment_count, ended_at, worker_id, due_at, lease, leased_until, attempt_count), delete
+    on public.call_recordings`,
+  "select, insert, delete on public.recording_fragments, public.unneeded_files",
+  `select, insert, update (status, key, size_bytes, duration_ms, media_started_at, media_ended_at, error_code, ended_at,
+    retained_until), delete
+    on public.recordings`,
   "select, insert, update (features, voices, models, slots, lease_until, synced_at), delete on fleet.avatar_workers",
   "select, insert, update (tenant_id, session_id, has_news), delete on fleet.avatar_slots",
   "select, insert, update (id, avatar_id, worker_id, ends_at, has_news), delete on fleet.avatar_preloads",

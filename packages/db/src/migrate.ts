@@ -58,6 +58,7 @@ import callHistoryIndex from "../migrations/0050_call_history_index.sql" with { 
 import maxCallSeconds from "../migrations/0051_max_call_seconds.sql" with { type: "text" };
 import maxCallSecondsCheck from "../migrations/0052_max_call_seconds_check.sql" with { type: "text" };
 import validMaxCallSecondsCheck from "../migrations/0053_valid_max_call_seconds_check.sql" with { type: "text" };
+import recordings from "../migrations/0054_recordings.sql" with { type: "text" };
 import journal from "../migrations/meta/_journal.json";
 import { applyMigrations, type Migration } from "./apply-migrations.ts";
 import type { Db } from "./connection/pool.ts";
@@ -122,6 +123,7 @@ const TEXTS = [
   maxCallSeconds,
   maxCallSecondsCheck,
   validMaxCallSecondsCheck,
+  recordings,
 ];
 
 /** The key of the advisory lock: any number, the same in every replica. */

@@ -49,6 +49,7 @@ export const AUDIT_ACTIONS = [
   "usage_session.ended",
   "settings.updated",
   "transcript.deleted",
+  "recording.deleted",
 ] as const;
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 

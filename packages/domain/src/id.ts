@@ -7,7 +7,7 @@
 /** `count` bytes from a cryptographically secure source. */
 export type RandomBytes = (count: number) => Uint8Array;
 
-/** Tenant, API key record, avatar, audit event, asset, usage session, credit entry, job, user, session of a user, passkey, invitation, identity of a user, ticket of a call that waits, webhook endpoint, delivery, event, video, turn. */
+/** Tenant, API key record, avatar, audit event, asset, usage session, credit entry, job, user, session of a user, passkey, invitation, identity of a user, ticket of a call that waits, webhook endpoint, delivery, event, video, turn, recording. */
 export type IdPrefix =
   | "ten"
   | "key"
@@ -27,7 +27,8 @@ export type IdPrefix =
   | "whd"
   | "evt"
   | "vid"
-  | "trn";
+  | "trn"
+  | "rec";
 export type Id<Prefix extends IdPrefix> = `${Prefix}_${string}`;
 export type TenantId = Id<"ten">;
 export type ApiKeyId = Id<"key">;
@@ -48,6 +49,7 @@ export type WebhookDeliveryId = Id<"whd">;
 export type WebhookEventId = Id<"evt">;
 export type VideoId = Id<"vid">;
 export type TurnId = Id<"trn">;
+export type RecordingId = Id<"rec">;
 
 /** The digits of Crockford base32. */
 export const ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz";

@@ -300,6 +300,19 @@ export const PROBLEMS = {
     remedy:
       "The operator sets `OPENAI_API_KEY` or `LLM_URL` of the avatar worker, or upgrades it. A turn of the kind `say` needs no language model.",
   },
+  recording_unsupported: {
+    status: 501,
+    title: "The service cannot record this call",
+    meaning: "The start has `recording`, and an agent speaks with the person (`CALL_AGENT_NAME`).",
+    remedy: "Leave `recording` out, or have the agent record.",
+  },
+  recording_unavailable: {
+    status: 503,
+    title: "No avatar worker can record",
+    meaning:
+      "The start has `recording`, and no avatar worker that runs can record; the `Retry-After` header says when to try again.",
+    remedy: "Send the same request again after `Retry-After`. The operator upgrades the avatar workers.",
+  },
   unavailable: {
     status: 503,
     title: "The service is unavailable; the request was not executed",

@@ -62,7 +62,7 @@ const OPERATIONS = operations({
     body: StartCall,
     success: { status: 200, description: "The grant of the call.", schema: CallGrant },
     queued: { description: "All slots are in use: the call waits for its turn.", schema: QueuedCall },
-    problems: [...OPENING_PROBLEMS, "quota_exceeded", "realtime_not_configured"],
+    problems: [...OPENING_PROBLEMS, "quota_exceeded", "recording_unavailable", "realtime_not_configured"],
   },
   releaseCall: {
     summary: "End a call",
@@ -139,7 +139,7 @@ export const callRequest = (
   {
     metadata,
     ...others
-  }: Pick<CallRequest, "growth" | "awaitsAgent" | "brought" | "conversation" | "transcript"> & {
+  }: Pick<CallRequest, "growth" | "awaitsAgent" | "brought" | "conversation" | "transcript" | "recording"> & {
     metadata: Record<string, string>;
   },
 ): CallRequest => ({
@@ -209,7 +209,7 @@ const startOperation = (prices: Prices, hasAgent: boolean, dependencies: Pick<De
         origin.random,
       );
     const request = callRequest(planned, caller, origin, {
-      ...{ metadata, awaitsAgent: hasAgent, brought: null, conversation, transcript },
+      ...{ metadata, awaitsAgent: hasAgent, brought: null, conversation, transcript, recording: null },
       growth: longestSeconds === null ? null : { longestSeconds, defaultLimit: dependencies.config.maxCallSeconds },
     });
     const livekitUrl = realtimeOf(dependencies).config.url;

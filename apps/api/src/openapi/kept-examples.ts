@@ -1,6 +1,7 @@
-/** The examples of kept transcripts, and of the settings of a tenant. */
+/** The examples of kept transcripts and recordings, and of the settings of a tenant. */
 import type { Transcript } from "@realtime-avatar/domain/calls/kept-transcript";
 import type { TenantSettings } from "@realtime-avatar/domain/people/tenant-settings";
+import type { Recording } from "@realtime-avatar/domain/recordings/schemas";
 
 const suffix = "01h455vb4pex5vsknk084sn02q";
 const time = "2026-11-20T12:00:00.000Z";
@@ -36,8 +37,21 @@ const transcript: Transcript = {
   ],
 };
 
+const recording: Recording = {
+  sessionId: `ses_${suffix}`,
+  recordingId: `rec_${suffix}`,
+  mode: "audio_video",
+  createdAt: time,
+  retainedUntil: "2026-12-20T12:10:00.000Z",
+  participant: { participantIdentity: "avatar", role: "avatar" },
+  ...{ status: "ready", mediaType: "video/mp4", sizeBytes: 4_812_345, durationMs: 59_840 },
+  mediaStartedAt: "2026-11-20T12:00:02.000Z",
+  mediaEndedAt: "2026-11-20T12:01:01.840Z",
+};
+
 export const KEPT_EXAMPLES = {
   TenantSettings: settings,
   UpdateTenantSettings: { keepTranscripts: true },
   Transcript: transcript,
+  Recording: recording,
 };

@@ -64,6 +64,7 @@ const RESOURCES = {
   asset: { id: EXAMPLES.Asset.id, resource: EXAMPLES.Asset },
   credits: { id: EXAMPLES.CreditBalance.tenantId, resource: EXAMPLES.CreditBalance },
   video: { id: EXAMPLES.Video.id, resource: EXAMPLES.Video },
+  recording: { id: EXAMPLES.Recording.recordingId, resource: EXAMPLES.Recording },
   usage_session: { id: EXAMPLES.UsageSession.sessionId, resource: EXAMPLES.UsageSession },
   webhook_endpoint: { id: EXAMPLES.WebhookEndpoint.id, resource: EXAMPLES.WebhookEndpoint },
 };

@@ -31,6 +31,7 @@ export const ACTION_TEXTS: Record<AuditEvent["action"], string> = {
   "credits.limit_changed": "Limit of open calls changed",
   "usage_session.ended": "Call ended",
   "transcript.deleted": "Transcript deleted",
+  "recording.deleted": "Recording deleted",
   "settings.updated": "Settings changed",
   "user.created": "Member joined",
   "user.updated": "Member changed",

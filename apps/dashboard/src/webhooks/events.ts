@@ -19,6 +19,7 @@ export const OBJECT_TEXTS: Record<WebhookObject, string> = {
   credits: "Credits",
   usage_session: "Calls",
   video: "Videos",
+  recording: "Recordings",
   webhook_endpoint: "Webhook endpoints",
 };
 

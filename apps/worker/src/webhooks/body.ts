@@ -5,6 +5,7 @@ import { findAvatar } from "@realtime-avatar/db/avatars/avatars";
 import type { Db } from "@realtime-avatar/db/connection/pool";
 import { findCreditBalance } from "@realtime-avatar/db/credits/credits";
 import { findUsageSession } from "@realtime-avatar/db/credits/find-usage-session";
+import { findRecording } from "@realtime-avatar/db/recordings/recordings";
 import { findVideo } from "@realtime-avatar/db/videos/videos";
 import { findEndpoint } from "@realtime-avatar/db/webhooks/endpoints";
 import { type ClaimedDelivery, freezeBodies } from "@realtime-avatar/db/webhooks/sending";
@@ -13,7 +14,15 @@ import { assetText, presentAsset } from "@realtime-avatar/domain/assets/asset";
 import { avatarText, presentAvatar } from "@realtime-avatar/domain/avatars/avatar";
 import { emptyBalance } from "@realtime-avatar/domain/credits/balance";
 import { UsageSession } from "@realtime-avatar/domain/credits/schemas";
-import type { ApiKeyId, AssetId, AvatarId, SessionId, VideoId, WebhookEndpointId } from "@realtime-avatar/domain/id";
+import type {
+  ApiKeyId,
+  AssetId,
+  AvatarId,
+  RecordingId,
+  SessionId,
+  VideoId,
+  WebhookEndpointId,
+} from "@realtime-avatar/domain/id";
 import { presentAs } from "@realtime-avatar/domain/present";
 import { videoText } from "@realtime-avatar/domain/videos/video";
 import { presentWebhookEndpoint } from "@realtime-avatar/domain/webhooks/endpoint";
@@ -55,6 +64,8 @@ const READS: Record<WebhookObject, Read> = {
     ),
   video: async (db, event, assetOrigin) =>
     shown(await findVideo(db, event, event.targetId as VideoId, assetOrigin), ({ video }) => videoText(video)),
+  recording: async (db, event) =>
+    shown(await findRecording(db, event, event.targetId as RecordingId), ({ recording }) => JSON.stringify(recording)),
   webhook_endpoint: async (db, event) =>
     shown(await findEndpoint(db, event, event.targetId as WebhookEndpointId), (endpoint) =>
       JSON.stringify(presentWebhookEndpoint(endpoint)),

@@ -170,6 +170,7 @@ describe("the room", () => {
           longestSeconds: null,
           usedSeconds: 0,
           hasTranscript: false,
+          recordedMode: null,
           ...{ history: [], isHandedOver: false, lostProcesses: 0 },
           ...{ roomNumber: 1, gapCount: 0, gapSeconds: 0 },
           brought: null,

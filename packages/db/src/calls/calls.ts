@@ -2,6 +2,8 @@
 import { AWAY_REASONS, type CallInput, type CallMode } from "@realtime-avatar/domain/calls/schemas";
 import type { ReleaseTarget, TestOutcome } from "@realtime-avatar/domain/calls/start";
 import { newId, type SessionId, type TenantId, type TicketId } from "@realtime-avatar/domain/id";
+import type { RecordedMode } from "@realtime-avatar/domain/recordings/modes";
+import type { PlannedRecording } from "@realtime-avatar/domain/recordings/schemas";
 import {
   type CallRequest as CallRequestRow,
   attachAgent as callAttach,
@@ -52,6 +54,8 @@ export type CallRequest = SessionRequest & {
   awaitsAgent: boolean;
   /** The receiver of its transcript, sealed (the domain's calls/transcript.ts); null: it has none. */
   transcript: Uint8Array | null;
+  /** What of it is recorded, for how long that is kept, and its recordings; null: nothing. */
+  recording: { mode: RecordedMode; retentionDays: number; files: readonly PlannedRecording[] } | null;
   /** The room of somebody else in which the call is; null: a room of ours, which is created. */
   brought: BroughtRoom | null;
   /** What a conversation needs; null: the call is none at any worker. */
@@ -70,7 +74,7 @@ export type CallResponseFields = Pick<SessionResponseFields, "reservedCreditMicr
   longestSeconds?: number | null;
 };
 /** What a request names and no worker has. */
-export type UnsupportedField = "voice" | "model";
+export type UnsupportedField = "voice" | "model" | "recording";
 /** The place of a request in the queue, from 1, and the number of those that wait. */
 export type QueuePlace = { ticketId: TicketId; position: number; size: number };
 
@@ -118,6 +122,7 @@ const callRow = (request: CallRequest): CallRequestRow => ({
   voiceId: request.conversation?.voiceId ?? null,
   model: request.conversation?.model ?? null,
   transcript: request.transcript,
+  recording: request.recording,
 });
 
 /** For how long a test call holds credits that is to run out of them. */

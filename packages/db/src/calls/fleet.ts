@@ -6,6 +6,7 @@ import type { CommandKind } from "@realtime-avatar/domain/calls/turns";
 import { MAX_TURNS, type SyncRequest, TURNS } from "@realtime-avatar/domain/calls/worker-sync";
 import type { Environment } from "@realtime-avatar/domain/environment";
 import { type AvatarId, newId, type SessionId, type TenantId } from "@realtime-avatar/domain/id";
+import type { RecordedMode } from "@realtime-avatar/domain/recordings/modes";
 import { sql } from "drizzle-orm";
 import { syncWorker as callSync, type SyncWorkerRow } from "../../generated/functions.ts";
 import type { Origin } from "../audit/audit-events.ts";
@@ -42,6 +43,8 @@ export type Assignment = {
   gapSeconds: number;
   /** Whether the worker sends what is said. */
   hasTranscript: boolean;
+  /** What the worker records; null: nothing. */
+  recordedMode: RecordedMode | null;
   /** The newest segments of what was said until now, sealed. */
   history: readonly Uint8Array[];
   /** Whether a worker that stops has handed it over. */

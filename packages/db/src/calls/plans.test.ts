@@ -11,6 +11,7 @@ import {
   explainedSession,
   insertEndpointRows,
   insertKeyRows,
+  insertRecordingRows,
   plansWithoutStatistics,
   rowId,
 } from "@realtime-avatar/testing/postgres/plans";
@@ -65,6 +66,7 @@ await database.db.client.unsafe(`
     from generate_series(1, ${ROWS}) i;
   insert into call_transcripts (tenant_id, session_id, receiver, due_at, attempt_count)
     select '${tenantId}', ${rowId("ses")}, 'x', now() + interval '1 hour', i % 2 from generate_series(1, ${ROWS}) i;
+  ${insertRecordingRows(tenantId, ROWS)}
   insert into call_segments select '${tenantId}', ${rowId("ses")}, 1, n, 'x' from generate_series(1, ${ROWS}) i, generate_series(0, 3) n;
   insert into idempotency_claims (tenant_id, caller_id, request, idempotency_key, attempt_id, body_hash, status, etag, response_body,
       created_at)

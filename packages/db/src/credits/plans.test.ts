@@ -9,6 +9,7 @@ import {
   explainedSession,
   insertEndpointRows,
   insertKeyRows,
+  insertRecordingRows,
   plansWithoutStatistics,
   rowId,
 } from "@realtime-avatar/testing/postgres/plans";
@@ -44,6 +45,7 @@ await database.db.client.unsafe(`
     from generate_series(1, ${ROWS}) i;
   insert into call_transcripts (tenant_id, session_id, receiver, due_at, attempt_count)
     select '${tenantId}', ${rowId("ses")}, 'x', now() + interval '1 hour', i % 2 from generate_series(1, ${ROWS}) i;
+  ${insertRecordingRows(tenantId, ROWS)}
   insert into call_segments select '${tenantId}', ${rowId("ses")}, 1, n, 'x' from generate_series(1, ${ROWS}) i, generate_series(0, 3) n;
   insert into credit_entries (tenant_id, id, environment, kind, amount, session_id, api_key_id, request_id, created_at)
     select '${tenantId}', ${rowId("ent")}, 'live', 'hold', 1, ${rowId("ses")}, ${rowId("key")}, 'r', now() from generate_series(1, ${ROWS}) i;

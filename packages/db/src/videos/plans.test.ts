@@ -12,6 +12,7 @@ import {
   explainedSession,
   insertEndpointRows,
   insertKeyRows,
+  insertRecordingRows,
   rowId,
 } from "@realtime-avatar/testing/postgres/plans";
 import { newClaim, operatorOrigin, seedAsset, seedOrigin, seedTenant } from "@realtime-avatar/testing/seeds";
@@ -71,6 +72,7 @@ await owner.unsafe(`
     from generate_series(1, ${ROWS}) i;
   insert into call_transcripts (tenant_id, session_id, receiver, due_at, attempt_count)
     select '${tenantId}', ${rowId("ses")}, 'x', now() + interval '1 hour', i % 2 from generate_series(1, ${ROWS}) i;
+  ${insertRecordingRows(tenantId, ROWS)}
   insert into call_segments select '${tenantId}', ${rowId("ses")}, 1, n, 'x' from generate_series(1, ${ROWS}) i, generate_series(0, 3) n;
   insert into credit_entries (tenant_id, id, environment, kind, amount, session_id, request_id, created_at)
     select '${tenantId}', ${rowId("ent")}, 'live', 'hold', 1, ${rowId("ses")}, 'r', now() from generate_series(1, ${ROWS}) i;

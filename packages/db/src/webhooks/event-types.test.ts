@@ -74,6 +74,7 @@ describe("the list of events", () => {
     // What the tenant has decided about its own data.
     "settings.updated": false,
     "transcript.deleted": false,
+    "recording.deleted": false,
   };
   /** What the transition to each status of a session sends. */
   const TRANSITIONS: Record<SessionStatus, WebhookEventType> = {
@@ -90,6 +91,8 @@ describe("the list of events", () => {
     "credits.exhausted",
     "video.ready",
     "video.failed",
+    "recording.ready",
+    "recording.failed",
     "webhook_endpoint.disabled",
     "webhook_endpoint.test",
   ];
@@ -109,6 +112,7 @@ describe("the list of events", () => {
       asset: "assets",
       settings: "tenants",
       transcript: "calls",
+      recording: "recordings",
       usage_session: "calls",
       webhook_endpoint: "webhooks",
     };

@@ -3,7 +3,7 @@ import { type PlannedSession, plannedSession, type SessionTerms } from "../credi
 import { MAX_SESSION_SECONDS } from "../credits/schemas.ts";
 import type { Environment } from "../environment.ts";
 import type { RandomBytes } from "../id.ts";
-import { type Problem, validationFailed } from "../problem.ts";
+import { Problem, validationFailed } from "../problem.ts";
 import { IDLE_TIMEOUT_SECONDS, JOIN_TIMEOUT_SECONDS, MAX_TEST_CALL_SECONDS, MIN_CALL_SECONDS } from "./limits.ts";
 import { PERSON_IDENTITY, roomName } from "./room.ts";
 import {
@@ -115,9 +115,15 @@ const UNSUPPORTED = {
   model: { pointer: "#/llm/model", code: "unsupported_model", detail: "No avatar worker offers this model." },
 } as const;
 
-/** The problem of a start that names what no worker has. */
-export const unsupportedByWorkers = (fields: readonly (keyof typeof UNSUPPORTED)[]): Problem =>
-  validationFailed(fields.map((field) => UNSUPPORTED[field]));
+/** The problem of a start that names what no worker has, or is to be recorded while none records. */
+export const unsupportedByWorkers = (fields: readonly (keyof typeof UNSUPPORTED | "recording")[]): Problem => {
+  const named = fields.filter((field) => field !== "recording");
+  if (named.length > 0) return validationFailed(named.map((field) => UNSUPPORTED[field]));
+  return new Problem("recording_unavailable", "No avatar worker that runs can record.", {
+    retryable: true,
+    retryAfterSeconds: 5,
+  });
+};
 
 /** The fields that the agent of a call gets, and so can use. */
 const AGENT_FIELDS = ["instructions", "initial_context", "voice", "capabilities"] as const;

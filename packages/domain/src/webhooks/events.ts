@@ -42,6 +42,10 @@ const EVENTS_OF = {
     ready: "A video was rendered: `assetId` names its file.",
     failed: "A video has failed, and was not charged; `error` says why.",
   },
+  recording: {
+    ready: "The file of a recording of a call can be read.",
+    failed: "A recording of a call has failed; `errorCode` says why.",
+  },
   webhook_endpoint: {
     disabled:
       "Another endpoint was disabled: it responded with 410, failed for five days, or was stopped by the operator.",

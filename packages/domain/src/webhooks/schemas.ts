@@ -7,6 +7,7 @@ import { CreditBalance, UsageSession } from "../credits/schemas.ts";
 import { ENVIRONMENTS } from "../environment.ts";
 import { ShownName } from "../lists/names.ts";
 import { defineList, PAGE_LIMITS, Page, TOTAL_FIELD } from "../page.ts";
+import { Recording } from "../recordings/schemas.ts";
 import { ClosedObject, Count, DateTime, Nullable, OneOf, Text } from "../schema.ts";
 import { MAX_DESCRIPTION_LENGTH, MAX_URL_LENGTH } from "../text.ts";
 import { Video } from "../videos/schemas.ts";
@@ -230,6 +231,7 @@ export const AssetEvent = eventOf("asset", Asset);
 export const CreditsEvent = eventOf("credits", CreditBalance);
 export const UsageSessionEvent = eventOf("usage_session", UsageSession);
 export const VideoEvent = eventOf("video", Video);
+export const RecordingEvent = eventOf("recording", Recording);
 export const WebhookEndpointEvent = eventOf(
   "webhook_endpoint",
   Nullable(WebhookEndpoint, { description: "Null when the endpoint was deleted before the event was sent." }),
@@ -243,6 +245,7 @@ export const WEBHOOK_EVENTS = {
   credits: CreditsEvent,
   usage_session: UsageSessionEvent,
   video: VideoEvent,
+  recording: RecordingEvent,
   webhook_endpoint: WebhookEndpointEvent,
 } as const satisfies Record<WebhookObject, TObject>;
 export type WebhookEvent = { [Kind in WebhookObject]: Static<(typeof WEBHOOK_EVENTS)[Kind]> }[WebhookObject];

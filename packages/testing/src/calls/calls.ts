@@ -74,6 +74,7 @@ export const callRequest = (caller: Caller, avatarId: AvatarId, changes: Partial
       brought: null,
       conversation: null,
       transcript: null,
+      recording: null,
     },
     fingerprint: ticketFingerprint({ apiKeyId: caller.id, avatarId, metadata }),
     ...changes,

@@ -42,6 +42,17 @@ export const insertNamedRows = (tenantId: string, rows: number): string => `
     select '${tenantId}', ${rowId("ast")}, 'live', 'image', 'deleted', lpad(i::text, 43, '0'), 0, '{}', 1, now(), now()
     from generate_series(1, ${rows}) i;`;
 
+/** Inserts `rows` calls of the tenant that are recorded, with four fragments and a recording of each, and files that nothing needs. */
+export const insertRecordingRows = (tenantId: string, rows: number): string => `
+  insert into call_recordings (tenant_id, session_id, mode, created_at, due_at)
+    select '${tenantId}', ${rowId("ses")}, 'audio', now(), now() + interval '1 hour' from generate_series(1, ${rows}) i;
+  insert into recording_fragments
+    select '${tenantId}', ${rowId("ses")}, 1, n, 'worker ' || i, 1 from generate_series(1, ${rows}) i, generate_series(0, 3) n;
+  insert into recordings (tenant_id, id, environment, session_id, mode, status, created_at, retained_until)
+    select '${tenantId}', ${rowId("rec")}, 'live', ${rowId("ses")}, 'audio', 'recording', now(), now() + interval '30 days'
+    from generate_series(1, ${rows}) i;
+  insert into unneeded_files select '${tenantId}', 'recordings/' || i, now() from generate_series(1, ${rows}) i;`;
+
 /** Inserts an endpoint of each of `rows` other tenants, an event of each, and its delivery. */
 export const insertEndpointRows = (rows: number): string => `
   insert into webhook_endpoints (tenant_id, id, environment, status, secret, version, created_at, updated_at)
@@ -81,7 +92,14 @@ const OF_ALL_TENANTS = [
   "assets_generated_index",
   "jobs_available_index",
   "job_slots_started_at_index",
+  "avatar_slots_session_index",
   "videos_waiting_index",
+  "call_recordings_due_index",
+  "call_recordings_session_index",
+  "calls_session_index",
+  "recordings_kept_index",
+  "recordings_expired_index",
+  "unneeded_files_age_index",
   "webhook_deliveries_due_index",
   "webhook_turns_claimed_at_index",
   "webhook_endpoints_recovery_index",

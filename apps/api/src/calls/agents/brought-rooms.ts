@@ -125,6 +125,7 @@ const bringOperation = (price: number) => ({
       growth: null,
       awaitsAgent: false,
       transcript: null,
+      recording: null,
       brought: { url, token: sealRoomToken(token, id, tokenKey, origin.random), digest, agentIdentity },
       conversation: null,
     });

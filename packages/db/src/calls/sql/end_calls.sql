@@ -3,8 +3,8 @@
 -- no calls: then nothing is written.
 -- A transcript that is to be sent becomes due: at once, or after eight seconds in which its worker can still send what was said before the
 -- end (it takes six seconds at most to leave the room). One that is only kept is not due, and one for which there is no purpose is deleted.
--- Segments without a transcript are erased. A transcript gets the words that the avatar was saying when its worker was lost.
--- Lock order: the agents, the turns and the segments, which only a function writes that has locked the call; the transcripts by primary key, with their segments; the slots by primary key. The calling function has locked the calls (lock_counters).
+-- Fragments of recordings become due (end_call_recordings). Segments without a transcript are erased. A transcript gets the words that the avatar was saying when its worker was lost.
+-- Lock order: the agents, the turns and the segments, which only a function writes that has locked the call; the transcripts by primary key, with their segments; what end_call_recordings locks; the slots by primary key. The calling function has locked the calls (lock_counters).
 create function rta.end_calls(p_tenant_ids text[], p_session_ids text[]) returns void
 language plpgsql as $$
 declare
@@ -65,6 +65,7 @@ begin
       delete from public.call_transcripts transcript using unnest(p_tenant_ids, p_session_ids) session (tenant_id, id)
       where transcript.tenant_id = session.tenant_id and transcript.session_id = session.id and session.id = any (v_forgotten);
     end if;
+    perform rta.end_call_recordings(p_tenant_ids, p_session_ids, v_now);
     perform from fleet.avatar_slots where session_id = any (v_calls) order by worker_id, n for no key update;
     update fleet.avatar_slots set tenant_id = null, session_id = null, has_news = true where session_id = any (v_calls);
   end if;

@@ -1,7 +1,7 @@
 -- Ends a call whose room was not created, at no charge, and deletes the claim of its request: an error is not kept. Changes nothing
 -- when another request has created the room (confirm_room), or when the call has ended. Returns whether it has ended now.
--- It has no transcript: its request gets an error.
--- Lock order: the session, the call and its counters (lock_counters), the transcript, the slot, the claim.
+-- It has neither transcript nor recordings: its request gets an error.
+-- Lock order: the session, the call and its counters (lock_counters), the transcript, the recordings, the slot, the claim.
 create function rta.fail_call(
   p_tenant_id text,
   p_session_id text,
@@ -35,6 +35,8 @@ begin
     return false;
   end if;
   delete from public.call_transcripts where tenant_id = p_tenant_id and session_id = p_session_id;
+  delete from public.call_recordings where tenant_id = p_tenant_id and session_id = p_session_id;
+  delete from public.recordings where tenant_id = p_tenant_id and session_id = p_session_id;
   perform rta.close_sessions(array[v_closing], clock_timestamp());
   delete from public.idempotency_claims
   where tenant_id = p_tenant_id and caller_id = p_caller_id and request = p_claim.request

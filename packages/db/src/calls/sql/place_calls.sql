@@ -62,6 +62,11 @@ begin
           date_trunc('milliseconds', clock_timestamp()) + interval '10 minutes'
         );
       end if;
+      if v_call.recording is not null then
+        perform rta.insert_recordings(
+          v_caller.tenant_id, p_requests[v_at].id, v_caller.environment, p_requests[v_at].created_at, v_call.recording
+        );
+      end if;
       delete from public.call_tickets where tenant_id = v_caller.tenant_id and id = p_queue.ticket_ids[v_at];
       v_outcome.response_fields := json_build_object(
         'reservedCreditMicros', v_outcome.reserved, 'priceCreditMicrosPerSecond', v_outcome.price,

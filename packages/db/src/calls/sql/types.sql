@@ -17,7 +17,8 @@ create type rta.call_request as (
   conversation_price bigint, -- of a second, at a worker that holds a conversation; null: the call is none at any worker
   voice_id text,        -- that the call names; null when it names none
   model text,           -- the same
-  transcript bytea      -- the receiver of its transcript, sealed; null: it has none
+  transcript bytea,     -- the receiver of its transcript, sealed; null: it has none
+  recording json        -- see insert_recordings; null: it is not recorded
 );
 
 -- A slot that is free and locked, and what its worker can do. `voices` and `models`: null when the worker has not reported any.

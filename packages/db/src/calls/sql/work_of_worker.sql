@@ -27,6 +27,9 @@ language sql stable as $$
         'usedSeconds', session.used / session.price, 'hasTranscript', exists (
           select from public.call_transcripts one where one.tenant_id = own.tenant_id and one.session_id = own.session_id
         ),
+        'recordedMode', (
+          select one.mode from public.call_recordings one where one.tenant_id = own.tenant_id and one.session_id = own.session_id
+        ),
         'history', case when own.has_history then (
           select json_agg(encode(newest.segment, 'hex') order by newest.generation, newest.n) from (
             select one.generation, one.n, one.segment from public.call_segments one

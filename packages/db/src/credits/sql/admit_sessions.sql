@@ -52,8 +52,8 @@ begin
       -- An admitted call takes a slot. If it was ahead, it leaves the queue.
       v_ahead := p_queue.aheads[v_request.at];
       v_call := p_calls[v_request.at];
-      if v_call.voice_id is not null or v_call.model is not null then
-        v_outcome.unsupported := rta.unsupported_by_workers(v_call.voice_id, v_call.model);
+      if v_call.voice_id is not null or v_call.model is not null or v_call.recording is not null then
+        v_outcome.unsupported := rta.unsupported_by_workers(v_call.voice_id, v_call.model, v_call.recording is not null);
       end if;
       if cardinality(v_outcome.unsupported) > 0 then
         v_outcome.kind := 'unsupported';

@@ -1,0 +1,160 @@
+/** The work of apps/worker on recordings: the fragments of calls that have ended are joined, and old files are deleted. */
+import type { CallMode } from "@realtime-avatar/domain/calls/schemas";
+import type { Environment } from "@realtime-avatar/domain/environment";
+import type { RecordingId, SessionId, TenantId } from "@realtime-avatar/domain/id";
+import type { PlannedRecording, RecordingError } from "@realtime-avatar/domain/recordings/schemas";
+import { sql } from "drizzle-orm";
+import {
+  claimRecordings as callClaim,
+  finishRecordings as callFinish,
+  renewRecordings as callRenew,
+  sweepRecordings as callSweep,
+} from "../../generated/functions.ts";
+import type { Runner } from "../connection/batch.ts";
+import { statement } from "../query/statement.ts";
+import { callRecordings, recordings, unneededFiles } from "../schema/recordings.ts";
+
+/** The recordings of a call that a worker has claimed. All of them are made from one reading of its fragments, of which there is at least one. */
+export type ClaimedRecordings = {
+  tenantId: TenantId;
+  sessionId: SessionId;
+  environment: Environment;
+  avatarId: string;
+  callMode: CallMode;
+  /** Null: nobody has joined the call. */
+  startedAt: Date | null;
+  endedAt: Date;
+  /** With this attempt. */
+  attemptCount: number;
+  recordings: readonly PlannedRecording[];
+  /** In the order of their generations and their numbers. */
+  fragments: readonly { generation: number; n: number; sizeBytes: number }[];
+};
+
+/** `after`: tenants behind this one are served. `busyTenants`: those that are not. */
+export type RecordingClaim = {
+  lease: string;
+  leaseSeconds: number;
+  after: string;
+  limit: number;
+  perTenant: number;
+  busyTenants: readonly string[];
+};
+
+/** Claims recordings that are due, in the order of their tenants. One statement, which reads one entry of an index while nothing is due. */
+export const claimRecordings = async (db: Runner, claim: RecordingClaim): Promise<ClaimedRecordings[]> =>
+  (await callClaim(db, claim)) as ClaimedRecordings[];
+
+type ClaimedCall = Pick<ClaimedRecordings, "tenantId" | "sessionId">;
+
+/** Renews a lease. Returns whether it is still held: otherwise another worker has the call, or all of its recordings were deleted. One statement. */
+export const renewRecordings = async (
+  db: Runner,
+  { tenantId, sessionId }: ClaimedCall,
+  { lease, leaseSeconds }: Pick<RecordingClaim, "lease" | "leaseSeconds">,
+): Promise<boolean> => (await callRenew(db, { tenantId, sessionId, lease, leaseSeconds }))[0]?.result === true;
+
+/** A file that is stored, of a recording. `key`: `recordingKey` of the domain. */
+export type RecordingFile = {
+  id: RecordingId;
+  key: string;
+  sizeBytes: number;
+  durationMs: number;
+  mediaStartedAt: Date;
+  mediaEndedAt: Date;
+};
+
+/** How an attempt to join has ended. A recording without a file has failed. */
+export type JoinOutcome =
+  | { kind: "ready"; files: readonly RecordingFile[] }
+  | { kind: "retry"; delayMs: number }
+  | { kind: "failed"; code: RecordingError };
+
+/**
+ * Ends an attempt to join. Of recordings that end with it, the events are sent, and the fragments are files that nothing needs. Returns
+ * whether its lease was still held: otherwise its own files are to be deleted. One statement.
+ */
+export const finishRecordings = async (
+  db: Runner,
+  { tenantId, sessionId }: ClaimedCall,
+  { lease, outcome }: { lease: string; outcome: JoinOutcome },
+): Promise<boolean> => {
+  const [row] = await callFinish(db, {
+    ...{ tenantId, sessionId, lease },
+    delayMs: outcome.kind === "retry" ? outcome.delayMs : null,
+    files: outcome.kind === "ready" ? outcome.files : [],
+    errorCode: outcome.kind === "failed" ? outcome.code : ("recording_failed" satisfies RecordingError),
+  });
+  return row?.result === true;
+};
+
+/**
+ * Expires up to `limit` recordings whose time is over, and deletes as many whose time was over a week ago. Returns how many it has
+ * changed. One statement.
+ */
+export const sweepRecordings = async (db: Runner, limit: number): Promise<number> =>
+  (await callSweep(db, { limit }))[0]?.result ?? 0;
+
+export type UnneededFile = { tenantId: TenantId; key: string };
+
+const selectUnneeded = statement<UnneededFile>(
+  "list_unneeded_files",
+  sql`
+    select ${unneededFiles.tenantId} as "tenantId", ${unneededFiles.key} as "key" from ${unneededFiles}
+    order by ${unneededFiles.createdAt} limit ${sql.placeholder("limit")}::integer`,
+);
+
+/** Up to `limit` stored files that are to be deleted, those first that are so for the longest. One statement. */
+export const listUnneededFiles = (db: Runner, limit: number): Promise<UnneededFile[]> => selectUnneeded(db, { limit });
+
+const deleteUnneeded = statement<object>(
+  "forget_unneeded_files",
+  sql`
+    delete from ${unneededFiles} where (${unneededFiles.tenantId}, ${unneededFiles.key}) in (
+      select tenant_id collate "C", key collate "C"
+      from unnest(${sql.placeholder("tenantIds")}::text[], ${sql.placeholder("keys")}::text[]) file (tenant_id, key)
+    )`,
+);
+
+/** Records that files are deleted. One statement. */
+export const forgetUnneededFiles = async (db: Runner, files: readonly UnneededFile[]): Promise<void> => {
+  await deleteUnneeded(db, { tenantIds: files.map(({ tenantId }) => tenantId), keys: files.map(({ key }) => key) });
+};
+
+export type RecordingStats = {
+  /** For how long the oldest recording of a call has been due; 0 when none is. */
+  oldestDueSeconds: number;
+  /** For how long the oldest file that nothing needs has waited to be deleted; 0 when there is none. */
+  oldestUnneededSeconds: number;
+  /** Of recordings that are ready, and of the fragments of others. */
+  storedBytes: number;
+};
+
+const selectStats = statement<{
+  oldestDueSeconds: number | null;
+  oldestUnneededSeconds: number | null;
+  storedBytes: string | null;
+}>(
+  "recording_stats",
+  sql`
+    select (
+      select floor(extract(epoch from now() - coalesce(leased_until, due_at)))::integer from ${callRecordings}
+      order by coalesce(leased_until, due_at) limit 1
+    ) as "oldestDueSeconds", (
+      select floor(extract(epoch from now() - ${unneededFiles.createdAt}))::integer from ${unneededFiles}
+      order by ${unneededFiles.createdAt} limit 1
+    ) as "oldestUnneededSeconds", (
+      coalesce((select sum(${recordings.sizeBytes}) from ${recordings} where ${recordings.status} = 'ready'), 0)
+      + coalesce((select sum(${callRecordings.sizeBytes}) from ${callRecordings}), 0)
+    )::bigint as "storedBytes"`,
+);
+
+/** The state of the queue, and what is stored. One statement, which reads the sizes of all recordings in an index. */
+export const recordingStats = async (db: Runner): Promise<RecordingStats> => {
+  const [row] = await selectStats(db, {});
+  return {
+    oldestDueSeconds: Math.max(0, row?.oldestDueSeconds ?? 0),
+    oldestUnneededSeconds: Math.max(0, row?.oldestUnneededSeconds ?? 0),
+    storedBytes: Number(row?.storedBytes ?? 0),
+  };
+};

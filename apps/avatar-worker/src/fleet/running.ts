@@ -2,7 +2,7 @@
 import type { EndReason } from "@realtime-avatar/domain/calls/end-reasons";
 import type { Logger } from "@realtime-avatar/runtime/log";
 import type { ProcessEnd } from "../process/call-process.ts";
-import { watchLimits } from "../process/limits.ts";
+import { RECORDED_CPU_SHARE, watchLimits } from "../process/limits.ts";
 import type { CallReport, FromCallProcess, Start, ToCallProcess } from "../process/messages.ts";
 import type { CallParts } from "./call-parts.ts";
 import type { RecordingSender } from "./recording.ts";
@@ -25,7 +25,10 @@ const MAX_FILES = 64;
  * Watches that a process is alive and within its limits. `onDoubt` is called when it has been silent for some seconds; `onFault` is
  * called once: kill the process then.
  */
-const watchProcess = (pid: number | null, onDoubt: () => void, onFault: (fault: object) => void) => {
+const watchProcess = (
+  pid: number | null,
+  { isRecorded, onDoubt, onFault }: { isRecorded: boolean; onDoubt: () => void; onFault: (fault: object) => void },
+) => {
   let silentSeconds = 0;
   // Counted, not measured: a worker that was stopped has not heard its processes, which are alive.
   const timer = setInterval(() => {
@@ -33,7 +36,8 @@ const watchProcess = (pid: number | null, onDoubt: () => void, onFault: (fault: 
     if (silentSeconds === DOUBTFUL_SECONDS) onDoubt();
     if (silentSeconds === MAX_SILENT_SECONDS) onFault({ silentSeconds });
   }, 1000);
-  const stopLimits = pid === null ? () => {} : watchLimits(pid, (limit) => onFault({ limit }));
+  const options = isRecorded ? { cpuShare: RECORDED_CPU_SHARE } : {};
+  const stopLimits = pid === null ? () => {} : watchLimits(pid, (limit) => onFault({ limit }), options);
   return {
     heard: () => {
       silentSeconds = 0;
@@ -108,10 +112,11 @@ export const runProcess = (start: Start, options: RunOptions): Running => {
   const { pid } = process;
   const { mode } = start.assigned;
   log.info({ pid, mode }, start.isRestart ? "a call was started again" : "a call was assigned");
-  const watch = watchProcess(pid, onDoubt, (fault) => {
+  const onFault = (fault: object): void => {
     log.warn(fault, "the process of a call is killed");
     process.kill();
-  });
+  };
+  const watch = watchProcess(pid, { isRecorded: recording !== null, onDoubt, onFault });
   let hasEnded = false;
   let setEnded = (): void => {};
   const ended = new Promise<void>((resolve) => {

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { until } from "@realtime-avatar/testing/until";
-import { createLimits, type ExceededLimit, readUsage, watchLimits } from "./limits.ts";
+import { createLimits, type ExceededLimit, RECORDED_CPU_SHARE, readUsage, watchLimits } from "./limits.ts";
 
 const usage = { bytes: 90 * 2 ** 20, threads: 40, cpuSeconds: 0 };
 
@@ -27,6 +27,15 @@ test("a process that draws a face on a slow core: none is exceeded", () => {
     check({ ...usage, cpuSeconds: 0.8 * second }, second * 1000),
   );
   expect(new Set(found)).toEqual(new Set([null]));
+});
+
+test("a process that draws and records a face on a slow core: none is exceeded; one that takes more than a core is found", () => {
+  const use = (share: number) => {
+    const check = createLimits(RECORDED_CPU_SHARE);
+    return Array.from({ length: 600 }, (_, second) => check({ ...usage, cpuSeconds: share * second }, second * 1000));
+  };
+  expect(new Set(use(1.2))).toEqual(new Set([null]));
+  expect(use(1.6)).toContain("processor_time");
 });
 
 test("a process that takes a core without end: exceeds its processor time", () => {

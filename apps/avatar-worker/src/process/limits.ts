@@ -10,8 +10,12 @@ const INTERVAL_MS = 1000;
 const MAX_BYTES = 512 * 1024 * 1024;
 /** A call with video has some 40 threads on two cores. */
 const MAX_THREADS = 128 + 8 * cpus().length;
-/** A call with a face takes half a core while it speaks. One that takes this share for long is driven by a stranger. */
+/**
+ * A call with a face takes half a core while it speaks, and a quarter more where its pictures are recorded. One that takes this share for
+ * long is driven by a stranger.
+ */
 const CPU_SHARE = 0.85;
+export const RECORDED_CPU_SHARE = 1.25;
 /** How much more than its share it may use: for its start, and on a slow machine. */
 const BURST_SECONDS = 20;
 /** The kernel counts processor time in hundredths of a second, and memory in pages. */
@@ -40,12 +44,12 @@ export const readUsage = (pid: number): Usage | null => {
 export type ExceededLimit = "memory" | "threads" | "processor_time";
 
 /** Returns a function to call with what a process uses now, which returns the limit that it exceeds. `now` is in milliseconds. */
-export const createLimits = (): ((usage: Usage, now: number) => ExceededLimit | null) => {
+export const createLimits = (cpuShare = CPU_SHARE): ((usage: Usage, now: number) => ExceededLimit | null) => {
   let last: { cpuSeconds: number; now: number } | null = null;
   let excess = 0;
   return ({ bytes, threads, cpuSeconds }, now) => {
     const used = last ? cpuSeconds - last.cpuSeconds : 0;
-    const allowed = last ? ((now - last.now) / 1000) * CPU_SHARE : 0;
+    const allowed = last ? ((now - last.now) / 1000) * cpuShare : 0;
     last = { cpuSeconds, now };
     excess = Math.max(0, excess + used - allowed);
     if (bytes > MAX_BYTES) return "memory";
@@ -55,15 +59,15 @@ export const createLimits = (): ((usage: Usage, now: number) => ExceededLimit | 
 };
 
 /**
- * Calls `onExceeded`, once, when the process `pid` exceeds a limit. Returns a function that ends the watch. `readNow` and `intervalMs`
- * are set by tests alone.
+ * Calls `onExceeded`, once, when the process `pid` exceeds a limit. Returns a function that ends the watch. `cpuShare`: how much of a core
+ * it may take for long. `readNow` and `intervalMs` are set by tests alone.
  */
 export const watchLimits = (
   pid: number,
   onExceeded: (limit: ExceededLimit) => void,
-  { readNow = readUsage, intervalMs = INTERVAL_MS } = {},
+  { cpuShare = CPU_SHARE, readNow = readUsage, intervalMs = INTERVAL_MS } = {},
 ): (() => void) => {
-  const check = createLimits();
+  const check = createLimits(cpuShare);
   const timer = setInterval(() => {
     const usage = readNow(pid);
     const exceeded = usage && check(usage, performance.now());

@@ -4,6 +4,7 @@ import type { SessionId } from "@realtime-avatar/domain/id";
 import { isLoud } from "@realtime-avatar/face/loudness";
 import { loadPhoto } from "./photo.ts";
 import { openPortrait, portrait } from "./portrait.ts";
+import type { RendererCall } from "./renderer.ts";
 
 /** 20 ms of a tone. */
 const frame = (amplitude: number): Int16Array =>
@@ -57,13 +58,14 @@ test("a portrait, interrupted: what is not heard yet moves nothing", async () =>
   expect(rendering.picture()).toBe(quiet);
 });
 
-test("a portrait, of a live and of a test call: with the mark of a test only in the second", async () => {
+test("a portrait, of a live call, of a test, and of a recorded call: each with its mark", async () => {
   const photo = await loadPhoto(avatar, noFile);
-  const luma = async (environment: "live" | "test", label: string, x: number, y: number): Promise<number | undefined> =>
-    (await openPortrait(photo, { ...call, environment, label })).picture().data[512 * y + x];
-  // In the box of TEST, and in that of the label.
-  expect(await luma("test", "", 185, 480)).not.toBe(await luma("live", "", 185, 480));
-  expect(await luma("live", "AI", 18, 30)).not.toBe(await luma("live", "", 18, 30));
+  const luma = async (change: Partial<RendererCall>, x: number, y: number): Promise<number | undefined> =>
+    (await openPortrait(photo, { ...call, label: "", ...change })).picture().data[512 * y + x];
+  // In the box of TEST, in that of the label, and in that of REC.
+  expect(await luma({ environment: "test" }, 185, 480)).not.toBe(await luma({}, 185, 480));
+  expect(await luma({ label: "AI" }, 18, 30)).not.toBe(await luma({}, 18, 30));
+  expect(await luma({ recording: { mode: "audio" } }, 490, 30)).not.toBe(await luma({}, 490, 30));
 });
 
 test("a call in the mode voice: reads no file, and draws nothing", async () => {

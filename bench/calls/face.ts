@@ -2,12 +2,14 @@
  * Benchmark of the face in calls: `bun bench/calls/face.ts`. It starts the LiveKit server of the tests and the built avatar worker,
  * once with faces and once with portraits, and has 1 and 4 calls in which a person speaks and listens. It prints what the process of a
  * call costs, how evenly its pictures come, and what LiveKit and the persons cost. The persons decode in this process, on the same
- * machine. Then it measures the time from the start of a call to its first picture, with and without a preload, in turns.
+ * machine. Then it measures the time from the start of a call to its first picture, with and without a preload, in turns. With
+ * `--recording MODE`, the calls are recorded.
  */
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { cpus, loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
+import { RECORDED_MODES } from "@realtime-avatar/domain/recordings/modes";
 import { startControlPlane } from "../../apps/avatar-worker/test/support/control-plane.ts";
 import { preparedFace, speechFrames } from "../../apps/avatar-worker/test/support/faces.ts";
 import { joinAsPerson } from "../../apps/avatar-worker/test/support/person.ts";
@@ -33,9 +35,15 @@ const proportionalMiB = async (pid: number): Promise<number> =>
   Number(/^Pss:\s+(\d+)/m.exec(await readFile(`/proc/${pid}/smaps_rollup`, "utf8").catch(() => ""))?.[1] ?? 0) / 1024;
 
 const { values } = parseArgs({
-  options: { seconds: { type: "string", default: "20" }, starts: { type: "string", default: "10" } },
+  options: {
+    seconds: { type: "string", default: "20" },
+    starts: { type: "string", default: "10" },
+    recording: { type: "string" },
+  },
 });
 const [seconds, starts] = [Number(values.seconds), Number(values.starts)];
+const mode = RECORDED_MODES.find((one) => one === values.recording);
+const recorded = mode && { recording: { mode } };
 const folder = await mkdtemp(join(tmpdir(), "realtime-avatar-bench-"));
 const server = await startLivekit(folder);
 const { LIVEKIT_URL: url, LIVEKIT_API_KEY: apiKey, LIVEKIT_API_SECRET: apiSecret } = server.variables;
@@ -49,7 +57,9 @@ const measureCalls = async (worker: number, renderer: string, count: number): Pr
   const avatar = { avatar_id: "ava_x", manifest };
   const before = new Set(await callProcesses(worker));
   const startedAt = performance.now();
-  const calls = await Promise.all(Array.from({ length: count }, () => control.start({ mode: "avatar", avatar })));
+  const calls = await Promise.all(
+    Array.from({ length: count }, () => control.start({ mode: "avatar", avatar, ...recorded })),
+  );
   const persons = await Promise.all(calls.map(({ personToken }) => joinAsPerson(url, personToken, { voice })));
   await Promise.all(persons.map((person) => person.until(() => person.seen.some(({ width }) => width === 512))));
   const firstMs = Math.max(...persons.map(({ seen }) => seen[0]?.at ?? 0)) - startedAt;

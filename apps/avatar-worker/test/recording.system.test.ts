@@ -112,8 +112,8 @@ describe.skipIf(reason !== "")(title, () => {
     person.speak(true);
     await Bun.sleep(500);
     person.speak(false);
-    // The first fragment is sent.
-    await person.until(() => control.fragmentsOf(call.session).length === 1);
+    // The first fragments are sent: one of two seconds, and the next one.
+    await person.until(() => control.fragmentsOf(call.session).length === 2);
     const heardBefore = person.heardSeconds();
     killProcess();
     await control.untilReported(call.session, "joining");
@@ -121,10 +121,10 @@ describe.skipIf(reason !== "")(title, () => {
     await Bun.sleep(2000);
     expect(person.heardSeconds() - heardBefore).toBeLessThan(0.1);
     const fragments = await end(call.session);
-    expect(fragments.map(({ sounds, pictures }) => [sounds.map(({ role }) => role), pictures])).toEqual([
-      [["both"], null],
-      [["both"], null],
-    ]);
+    expect(fragments.length).toBeGreaterThan(2);
+    for (const { sounds, pictures } of fragments) {
+      expect([sounds.map(({ role }) => role), pictures]).toEqual([["both"], null]);
+    }
     const [first, second, ...rest] = await readSound(fragments, "both");
     if (!first || !second) throw new Error("the recording has no gap");
     expect(rest).toEqual([]);

@@ -11,8 +11,6 @@ import { nextQuantizer, QUANTIZER } from "@realtime-avatar/video/h264/rate";
 
 /** Two rooms show pictures while a call goes on in another one. */
 const MIN_PICTURE_MS = 20;
-/** The first group is short: its bits decide how those after it are encoded, and a photo full of noise has many. */
-const FIRST_GROUP_PICTURES = 25;
 /** The first pictures of a process take ten times as long as those after them. */
 const WARM_PICTURES = 3;
 
@@ -49,7 +47,6 @@ export const createPictureTrack = (onFailure: (error: unknown) => void): Picture
   const opening = openWarmEncoder();
   let group: Group | null = null;
   let inGroup: number[] = [];
-  let maxPictures = FIRST_GROUP_PICTURES;
   let quantizer = QUANTIZER;
   let lastAt = Number.NEGATIVE_INFINITY;
   let done: EncodedPictures | null = null;
@@ -70,7 +67,7 @@ export const createPictureTrack = (onFailure: (error: unknown) => void): Picture
     };
     const bytes = units.reduce((sum, { length }) => sum + length, 0);
     quantizer = nextQuantizer(quantizer, (8 * bytes * PICTURES_PER_SECOND) / units.length);
-    [group, inGroup, maxPictures] = [null, [], GROUP_PICTURES];
+    [group, inGroup] = [null, []];
   };
   beginNext();
   return {
@@ -79,7 +76,7 @@ export const createPictureTrack = (onFailure: (error: unknown) => void): Picture
       lastAt = at;
       group.add(picture);
       inGroup.push(at);
-      if (inGroup.length < maxPictures) return;
+      if (inGroup.length < GROUP_PICTURES) return;
       endGroup();
       beginNext();
     },

@@ -20,6 +20,11 @@ import { createTimeline, type Placing } from "./timeline.ts";
 const SAMPLES_PER_MS = FRAGMENT_SAMPLE_RATE / 1000;
 const FRAME_MS = FRAGMENT_FRAME_SAMPLES / SAMPLES_PER_MS;
 const FRAGMENT_FRAMES = Math.ceil(FRAGMENT_MS / FRAME_MS);
+/**
+ * Two seconds. From a worker that has sent one, the service takes the rest of its part after the call has gone to another worker. And the
+ * bits of its pictures decide how those after it are encoded: a photo full of noise has many.
+ */
+const FIRST_FRAGMENT_FRAMES = Math.ceil(2000 / FRAME_MS);
 /** How old sound is when it is encoded: frames of the person come late. */
 const DELAY_MS = 300;
 /** Maximum number of frames that are encoded at once, or their maximum share after a process has stood still. */
@@ -164,7 +169,7 @@ export const createRecorder = (options: RecorderOptions, timing = BY_CLOCK): Rec
     begin: () => {
       if (beganAt !== null || isOver) return;
       beganAt = { now: timing.now(), time: timing.time() };
-      fragmentFrames = FRAGMENT_FRAMES;
+      fragmentFrames = FIRST_FRAGMENT_FRAMES;
       stopTimer = timing.every(STEP_MS, () => guarded(step));
       onBegin();
     },

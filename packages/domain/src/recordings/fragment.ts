@@ -8,7 +8,7 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { ClosedObject, Count, isValid, OneOf, Text } from "../schema.ts";
 
-/** A process sends a fragment when it has recorded for this long, and one that may be shorter at the end. */
+/** A process sends a fragment when it has recorded for this long. The first and the last one are shorter. */
 export const FRAGMENT_MS = 10_000;
 /** Sound is AAC-LC of 48 kHz, mono. Each sample of a track of sound is a frame of 1,024 values. */
 export const FRAGMENT_SAMPLE_RATE = 48_000;

@@ -17,6 +17,7 @@ import { sweepInvitations } from "@realtime-avatar/db/people/invitations";
 import { sweepChallenges } from "@realtime-avatar/db/people/passkeys";
 import { recordPeopleSeen, sweepPeopleSeen } from "@realtime-avatar/db/people/seen";
 import { sweepUserSessions } from "@realtime-avatar/db/people/user-sessions";
+import { recordingStats } from "@realtime-avatar/db/recordings/joining";
 import { webhookStats } from "@realtime-avatar/db/webhooks/sending";
 import { isToStart } from "@realtime-avatar/runtime/arguments";
 import { readVariables } from "@realtime-avatar/runtime/config";
@@ -213,6 +214,7 @@ const openDatabaseOf = async ({ database }: ApiConfig, log: Logger, metrics: Met
   metrics?.showQueue(() => readAll(databases, jobStats, QUEUE_STATS_MS));
   metrics?.showWebhooks(() => readAll(databases, webhookStats, QUEUE_STATS_MS));
   metrics?.showTranscripts(() => readAll(databases, transcriptStats, QUEUE_STATS_MS));
+  metrics?.showRecordings(() => readAll(databases, recordingStats, QUEUE_STATS_MS));
   return { databases, isEmbedded };
 };
 

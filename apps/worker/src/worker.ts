@@ -1,6 +1,6 @@
 /**
- * The worker: runs jobs, sends webhooks, removes files that no asset needs, closes overdue usage sessions, and compares calls with
- * the rooms of LiveKit. It responds to health checks, and stops on a signal.
+ * The worker: runs jobs, joins recordings, sends webhooks, removes files that nothing needs, closes overdue usage sessions, and
+ * compares calls with the rooms of LiveKit. It responds to health checks, and stops on a signal.
  */
 import { tmpdir } from "node:os";
 import { countFleet } from "@realtime-avatar/db/calls/reconcile";
@@ -13,6 +13,7 @@ import { type Databases, readAll } from "@realtime-avatar/db/databases/databases
 import { startInEach } from "@realtime-avatar/db/databases/start-in-each";
 import { jobStats } from "@realtime-avatar/db/jobs/jobs";
 import { openDatabase } from "@realtime-avatar/db/open";
+import { recordingStats } from "@realtime-avatar/db/recordings/joining";
 import { webhookStats } from "@realtime-avatar/db/webhooks/sending";
 import { startReconciler } from "@realtime-avatar/livekit/reconciler";
 import { createRooms } from "@realtime-avatar/livekit/rooms";
@@ -39,13 +40,15 @@ import { JOB_TIMING } from "./jobs/run-job.ts";
 import { createTemporaryFolders } from "./jobs/temporary-folders.ts";
 import { createCheckSource } from "./preparation/check-source.ts";
 import { createPrepareAvatar } from "./preparation/prepare.ts";
+import type { AttemptOptions } from "./recordings/attempt.ts";
+import { JOINER_TIMING, JOINS, startJoiner } from "./recordings/joiner.ts";
 import { fetchRemote } from "./remote/fetch.ts";
 import { createPoster } from "./remote/post.ts";
 import { confinementOfMachine } from "./sandbox/limited.ts";
 import { startSweeps } from "./sweeps/schedule.ts";
 import { fileSweeps, rowSweeps } from "./sweeps/sweeps.ts";
 import { startTranscriptSender, TRANSCRIPT_SENDS } from "./transcripts/sender.ts";
-import { createRenderJob, type RenderJobOptions } from "./videos/job.ts";
+import { createRenderJob } from "./videos/job.ts";
 import { createRenderVideo } from "./videos/render.ts";
 import { signVideo } from "./videos/sign.ts";
 import { SENDER_TIMING, startSender, TIMING_OF_SEVERAL } from "./webhooks/sender.ts";
@@ -84,7 +87,7 @@ const serveHealth = (config: WorkerConfig, databases: Databases, metrics: Metric
 
 type Shared = { databases: Databases; log: Logger; metrics: Metrics | null; tracing: Tracing | null };
 
-/** Starts the job loop and the sweeps of assets. */
+/** Starts the job loop, the joiner of recordings, and the sweeps. */
 const startJobs = async (config: WorkerConfig, shared: Shared, atExit: AtExit): Promise<void> => {
   const { databases, log, metrics } = shared;
   const origin = (): never => {
@@ -98,7 +101,7 @@ const startJobs = async (config: WorkerConfig, shared: Shared, atExit: AtExit): 
   const parts = { ...shared, storage, temporary, random: secureRandom };
   const sweeps = [
     startSweeps(fileSweeps(parts), log),
-    startInEach(databases, (db) => startSweeps(rowSweeps(db, secureRandom, config), log)),
+    startInEach(databases, (db) => startSweeps(rowSweeps(db, secureRandom, config, storage), log)),
   ];
   for (const { stop } of sweeps) atExit(() => stop());
   metrics?.showQueue(() => readAll(databases, jobStats, QUEUE_STATS_MS));
@@ -106,7 +109,7 @@ const startJobs = async (config: WorkerConfig, shared: Shared, atExit: AtExit): 
   const { speech, videoSigner, database, label } = config;
   const signer = await openVideoSigner(videoSigner, database.dataDirectory, log, new Date());
   const renderVideo = createRenderVideo({ log, speech, label });
-  const sign: RenderJobOptions["sign"] = (file) => signVideo({ ...file, signer });
+  const sign: AttemptOptions["sign"] = (file) => signVideo({ ...file, signer });
   const handlersOf = (db: Db): JobHandlers => {
     const own = { ...parts, db, random: randomFor(db, secureRandom) };
     return {
@@ -122,8 +125,14 @@ const startJobs = async (config: WorkerConfig, shared: Shared, atExit: AtExit): 
     concurrency: config.jobs,
     slotsPerTenant: config.jobsPerTenant,
   });
+  metrics?.showRecordings(() => readAll(databases, recordingStats, QUEUE_STATS_MS));
+  const joiners = startInEach(databases, (db) =>
+    startJoiner({ ...parts, db, sign, joins: JOINS, timing: JOINER_TIMING }),
+  );
   // Without a signal, an uncaught exception has ended the worker.
-  atExit((signal) => loop.stop(signal === null));
+  atExit(async (signal) => {
+    await Promise.all([loop.stop(signal === null), joiners.stop(signal === null)]);
+  });
 };
 
 /** Starts to send webhooks, and the transcripts of calls. */

@@ -362,6 +362,7 @@ export type Described = {
   list_identities: { position: number | null; items: string | null; next: string | null };
   list_invitations: { position: number | null; items: string | null; next: string | null };
   list_keys_above_cap: { apiKeyId: string | null; spendLimit: string | null; charged: string | null };
+  list_named_recording_files: { position: number | null; isNamed: boolean | null };
   list_open_sessions: { position: number | null; items: string | null; next: string | null };
   list_overdue_tenants: { tenantId: string | null; overdueSeconds: number | null };
   list_passkeys: { position: number | null; items: string | null; next: string | null };

@@ -7039,6 +7039,24 @@ select key.id as "apiKeyId", key.spend_limit_credit_micros as "spendLimit",
 from api_keys key join api_key_meters meter on meter.tenant_id = key.tenant_id and meter.api_key_id = key.id
 where key.tenant_id = $1 and meter.settled + meter.reserved > key.spend_limit_credit_micros
 
+-- list_named_recording_files. Columns: position integer, isNamed boolean.
+select position::integer as position, exists (
+  select from recording_fragments
+  where recording_fragments.tenant_id = inputs."tenantId" collate "C" and recording_fragments.session_id = inputs."sessionId" collate "C"
+    and recording_fragments.generation = inputs.generation::integer
+    and recording_fragments.n = inputs.n::integer
+) or exists (
+  select from recordings
+  where recordings.session_id = inputs."sessionId" collate "C" and recordings.tenant_id = inputs."tenantId" collate "C"
+    and recordings.key = inputs.key collate "C"
+) or exists (
+  select from unneeded_files
+  where unneeded_files.tenant_id = inputs."tenantId" collate "C" and unneeded_files.key = inputs.key collate "C"
+  -- Else the planner reads the whole table into a hash.
+  offset 0
+) as "isNamed"
+from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[]) with ordinality inputs (key, "tenantId", "sessionId", generation, n, position)
+
 -- list_open_sessions. Columns: position integer, items text, next text.
 select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[]) with ordinality inputs ("tenantId", environment, "apiKeyId", before, limit, "maxRead", position) cross join lateral (
   select

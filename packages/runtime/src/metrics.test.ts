@@ -86,6 +86,16 @@ describe("the metrics", () => {
     expect(shown).toContain("realtime_avatar_webhook_disabled_endpoints 2");
   });
 
+  test("recordings: joins by outcome, the queue, the stored bytes", async () => {
+    metrics.recordingsJoined({ outcome: "ready", durationMs: 1500 });
+    metrics.showRecordings(async () => ({ oldestDueSeconds: 7, oldestUnneededSeconds: 8, storedBytes: 9e9 }));
+    const shown = await text();
+    expect(shown).toContain('realtime_avatar_recording_join_duration_seconds_sum{outcome="ready"} 1.5');
+    expect(shown).toContain("realtime_avatar_recording_oldest_due_seconds 7");
+    expect(shown).toContain("realtime_avatar_recording_oldest_unneeded_seconds 8");
+    expect(shown).toContain("realtime_avatar_recording_stored_bytes 9000000000");
+  });
+
   test("the queue, at concurrent collections: asked once; failing: NaN", async () => {
     const asked = { count: 0 };
     metrics.showQueue(async () => {

@@ -8,6 +8,7 @@ import type { SweepStats } from "@realtime-avatar/db/credits/sweeper";
 import type { LogOutput } from "./log.ts";
 import { cachedReads } from "./metrics/cached-reads.ts";
 import { type CallMetrics, callMetrics } from "./metrics/calls.ts";
+import { type RecordingMetrics, recordingMetrics } from "./metrics/recordings.ts";
 import { createRegistry, type OwnRegistry, SECONDS, type ServedMetrics, served } from "./metrics/registry.ts";
 import { type WebhookMetrics, webhookMetrics } from "./metrics/webhooks.ts";
 
@@ -46,6 +47,7 @@ export type QueueStats = {
 
 export type Metrics = ServedMetrics &
   CallMetrics &
+  RecordingMetrics &
   WebhookMetrics & {
     /** Receives the events of the database. */
     watcher: Watcher;
@@ -184,6 +186,7 @@ export const createMetrics = (version: string): Metrics => {
     ...uploadMetrics(own),
     ...callMetrics(own),
     ...webhookMetrics(own),
+    ...recordingMetrics(own),
     showSweeper: (stats) => {
       const swept = "Overdue usage sessions that this process has closed.";
       readCounter("realtime_avatar_sessions_swept_total", swept, () => stats().swept);

@@ -1,16 +1,22 @@
-/** The folders of the store (`assets/asset.ts` and `avatars/preparation.ts` of the domain), and which of their files are needed. */
+/**
+ * The folders of the store (`assets/asset.ts`, `avatars/preparation.ts` and `recordings/files.ts` of the domain), and which of their
+ * files are needed.
+ */
 
 import { existingAssets, type StoredAsset } from "@realtime-avatar/db/assets/assets";
 import { knownPreparations } from "@realtime-avatar/db/avatars/preparations";
 import type { Runner } from "@realtime-avatar/db/connection/batch";
+import { namedRecordingFiles } from "@realtime-avatar/db/recordings/stored";
 import { PREPARED_FOLDER } from "@realtime-avatar/domain/avatars/preparation";
 import {
   type AssetId,
   type AvatarId,
   ID_CHARACTERS,
   ID_SUFFIX_LENGTH,
+  type SessionId,
   type TenantId,
 } from "@realtime-avatar/domain/id";
+import { RECORDINGS_FOLDER } from "@realtime-avatar/domain/recordings/files";
 
 /** What the database says of files. */
 export type Sorted = {
@@ -37,6 +43,9 @@ const SUFFIX = `${ID_CHARACTERS[0]}${ID_CHARACTERS[1]}{${ID_SUFFIX_LENGTH - 1}}`
 const ASSET_KEY = new RegExp(`^[a-z]+/(ten_${SUFFIX})/(ast_${SUFFIX})$`);
 const PREPARED_KEY = new RegExp(
   `^${PREPARED_FOLDER}/(ten_${SUFFIX})/(ava_${SUFFIX})/([1-9]\\d{0,8})/[0-9a-f]{64}-(?:webp|json)$`,
+);
+const RECORDING_KEY = new RegExp(
+  `^${RECORDINGS_FOLDER}/(ten_${SUFFIX})/(ses_${SUFFIX})/(?:(\\d{1,9})-(\\d{1,9})|rec_${SUFFIX}-\\d{1,9})$`,
 );
 
 const HOUR_MS = 3_600_000;
@@ -78,6 +87,24 @@ const preparedFolder: Folder = {
   },
 };
 
+/** The fragments and the files of recordings. A file whose deletion is due is left to the sweep of those. */
+const recordingsFolder: Folder = {
+  name: RECORDINGS_FOLDER,
+  minAgeMs: DAY_MS,
+  hasKey: (key) => RECORDING_KEY.test(key),
+  sort: async (db, keys) => {
+    const files = keys.map((key) => {
+      const [, tenantId, sessionId, generation, n] = RECORDING_KEY.exec(key) ?? [];
+      const fragment =
+        generation === undefined ? { generation: null, n: null } : { generation: Number(generation), n: Number(n) };
+      return { key, tenantId: tenantId as TenantId, sessionId: sessionId as SessionId, ...fragment };
+    });
+    const named = new Set(await namedRecordingFiles(db, files));
+    const unused = keys.filter((key) => !named.has(key));
+    return { unused, unknown: unused.length };
+  },
+};
+
 const pendingUploads = assetFolder("uploads", ({ status }) => status === "pending_upload");
 /**
  * The files of signed uploads. Each is copied when its upload is completed, so most of them are no longer needed. Their rows
@@ -94,4 +121,5 @@ export const FOLDERS: readonly Folder[] = [
   assetFolder("public", () => true),
   uploads,
   preparedFolder,
+  recordingsFolder,
 ];

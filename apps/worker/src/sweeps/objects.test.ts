@@ -5,6 +5,7 @@ import { originalKey, publicKey, uploadKey } from "@realtime-avatar/domain/asset
 import type { AvatarRecord } from "@realtime-avatar/domain/avatars/avatar";
 import { manifestId, type PreparedType, preparedFile, preparedKey } from "@realtime-avatar/domain/avatars/preparation";
 import { newId, type TenantId } from "@realtime-avatar/domain/id";
+import { fragmentKey, recordingKey } from "@realtime-avatar/domain/recordings/files";
 import { StorageError } from "@realtime-avatar/storage/storage";
 import { random } from "@realtime-avatar/testing/random-bytes";
 import { eachWorld } from "../../test/support/world.ts";
@@ -188,6 +189,36 @@ test("the sweep, failing in a step: goes on there, a few files at a time", async
   await sweep(never);
   expect(await keys()).toEqual([originalKey(asset)]);
   expect(new Set(lists)).toEqual(new Set([3]));
+});
+
+test("the sweep, of files of recordings: removes those that no row names, once they are a day old", async () => {
+  const { client } = world.database.db;
+  const { tenantId } = world.caller;
+  const [now, sessionId] = [new Date(), newId("ses", new Date(), random)];
+  const ids = [newId("rec", now, random), newId("rec", now, random)] as const;
+  const call = { tenantId, sessionId };
+  await client`insert into recording_fragments (tenant_id, session_id, generation, n, worker_id, size_bytes)
+    values (${tenantId}, ${sessionId}, 1, 0, 'one', 1)`;
+  await client`insert into recordings (tenant_id, id, environment, session_id, mode, status, key, size_bytes, duration_ms,
+      media_started_at, media_ended_at, created_at, ended_at, retained_until)
+    values (${tenantId}, ${ids[0]}, 'live', ${sessionId}, 'audio', 'ready', ${recordingKey(call, ids[0], 2)}, 1, 1, now(), now(), now(),
+      now(), now())`;
+  await client`insert into unneeded_files values (${tenantId}, ${fragmentKey(call, { generation: 2, n: 0 })}, now())`;
+  const named = [
+    fragmentKey(call, { generation: 1, n: 0 }),
+    fragmentKey(call, { generation: 2, n: 0 }),
+    recordingKey(call, ids[0], 2),
+    `recordings/${tenantId}/${sessionId}/of-another-program`,
+  ];
+  const others = [
+    fragmentKey(call, { generation: 1, n: 1 }),
+    recordingKey(call, ids[0], 1),
+    recordingKey(call, ids[1], 1),
+  ];
+  for (const key of [...named, ...others]) await put(key);
+  expect(await sweepOf({ now: () => new Date() })(never)).toBe(0);
+  expect(await sweepOf()(never)).toBe(others.length);
+  expect(await keys()).toEqual(named.toSorted());
 });
 
 test("the sweep, aborted: ends, and the next one goes on", async () => {

@@ -1,9 +1,10 @@
-/** The sweeps of assets, of videos and of webhooks: what they remove or announce, and how often. */
+/** The sweeps of assets, of videos, of recordings and of webhooks, with their intervals. */
 
 import { deleteGeneratedFiles, failAbandonedUploads } from "@realtime-avatar/db/assets/processing";
 import { sweepKeptTranscripts } from "@realtime-avatar/db/calls/transcripts";
 import type { Runner } from "@realtime-avatar/db/connection/batch";
 import type { Databases } from "@realtime-avatar/db/databases/databases";
+import { sweepRecordings } from "@realtime-avatar/db/recordings/joining";
 import { failWaitingVideos } from "@realtime-avatar/db/videos/rendering";
 import { announceExpiringKeys } from "@realtime-avatar/db/webhooks/expiring-keys";
 import { sweepDeliveries } from "@realtime-avatar/db/webhooks/sending";
@@ -13,6 +14,7 @@ import type { Metrics } from "@realtime-avatar/runtime/metrics";
 import type { Storage } from "@realtime-avatar/storage/storage";
 import type { WorkerConfig } from "../config.ts";
 import type { TemporaryFolders } from "../jobs/temporary-folders.ts";
+import { deleteUnneededFiles } from "../recordings/unneeded-files.ts";
 import { createObjectSweep } from "./objects.ts";
 import type { Sweep } from "./schedule.ts";
 
@@ -31,6 +33,10 @@ const DAY_MS = 24 * HOUR_MS;
 const VIDEOS = 100;
 /** Kept transcripts that one statement deletes at most: each has up to 2,000 rows. */
 const TRANSCRIPTS = 100;
+
+/** Recordings that one statement expires at most, and files of recordings that are deleted until the next ones are looked up. */
+const RECORDINGS = 100;
+const FILES = 500;
 
 const originNow = (random: RandomBytes) => {
   const now = new Date();
@@ -69,9 +75,24 @@ const videoSweeps = (db: Runner, random: RandomBytes, maxAgeDays: number | null)
 /** For how many days what calls and videos leave is kept. `generatedMaxAgeDays`: null until it is deleted by a request. */
 export type Retention = Pick<WorkerConfig, "callRetentionDays" | "generatedMaxAgeDays">;
 
-/** The sweeps of each database. */
-export const rowSweeps = (db: Runner, random: RandomBytes, retention: Retention): Sweep[] => [
+const recordingSweeps = (db: Runner, storage: Storage): Sweep[] => [
+  {
+    name: "recordings that are too old",
+    intervalMs: 10 * MINUTE_MS,
+    run: (signal) => untilFewer(RECORDINGS, signal, () => sweepRecordings(db, RECORDINGS)),
+  },
+  {
+    // A deleted recording is gone within a minute.
+    name: "files of recordings that nothing needs",
+    intervalMs: MINUTE_MS / 2,
+    run: (signal) => untilFewer(FILES, signal, () => deleteUnneededFiles({ db, storage }, FILES, signal)),
+  },
+];
+
+/** The sweeps of each database. `storage`: of the files of recordings. */
+export const rowSweeps = (db: Runner, random: RandomBytes, retention: Retention, storage: Storage): Sweep[] => [
   ...videoSweeps(db, random, retention.generatedMaxAgeDays),
+  ...recordingSweeps(db, storage),
   {
     name: "kept transcripts that are too old",
     intervalMs: HOUR_MS,

@@ -22,6 +22,7 @@ import {
   sweepRecordings,
 } from "./joining.ts";
 import { deleteRecording, findRecording, listRecordings } from "./recordings.ts";
+import { namedRecordingFiles } from "./stored.ts";
 
 const ROWS = 3000;
 
@@ -91,6 +92,15 @@ test.each([
     },
   ],
   ["files that nothing needs", async () => forgetUnneededFiles(db, await listUnneededFiles(db, 10))],
+  [
+    "files of the store",
+    async () => {
+      const file = { tenantId, sessionId: session(15) };
+      const fragment = { ...file, key: "recordings/a", generation: 1, n: 0 };
+      const other = { ...file, key: "recordings/b", generation: null, n: null };
+      expect(await namedRecordingFiles(db, [fragment, other])).toEqual(["recordings/a"]);
+    },
+  ],
   ["a recording", async () => expect(await findRecording(db, caller, recording(15))).not.toBeNull()],
   ["a list", async () => listRecordings(db, caller, { ...page, filters: {} })],
   ["a list of a call", async () => listRecordings(db, caller, { ...page, filters: { sessionId: session(15) } })],

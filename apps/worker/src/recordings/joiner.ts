@@ -1,0 +1,150 @@
+/**
+ * Joins the recordings of calls that have ended. Any number of workers may run it. A worker that is killed leaves a lease, and when that
+ * ends another one joins the fragments, which are deleted only after the files are stored and their rows are written.
+ */
+import type { Db } from "@realtime-avatar/db/connection/pool";
+import {
+  type ClaimedRecordings,
+  claimRecordings,
+  finishRecordings,
+  type JoinOutcome,
+  renewRecordings,
+} from "@realtime-avatar/db/recordings/joining";
+import type { RandomBytes } from "@realtime-avatar/domain/id";
+import type { Metrics } from "@realtime-avatar/runtime/metrics";
+import { startClaimLoop } from "../jobs/claim-loop.ts";
+import { errorText } from "../jobs/run-job.ts";
+import { type AttemptOptions, deleteFiles, joinRecordings } from "./attempt.ts";
+
+/** How many calls a process joins at once. Each needs room on the disk for its files twice. */
+export const JOINS = 2;
+/** Calls of one tenant that a claim takes. A tenant whose call is being joined waits. */
+const PER_TENANT = 1;
+/** The attempts, with pauses from ten seconds to an hour, take 17 hours: a store can be away for so long. */
+const MAX_ATTEMPTS = 25;
+const [FIRST_PAUSE_MS, MAX_PAUSE_MS] = [10_000, 3_600_000];
+const RECORD_ATTEMPTS = 3;
+
+export type JoinerTiming = { idleMs: number; failedMs: number; leaseSeconds: number; renewMs: number };
+export const JOINER_TIMING: JoinerTiming = { idleMs: 1000, failedMs: 1000, leaseSeconds: 60, renewMs: 20_000 };
+
+export type JoinerOptions = AttemptOptions & {
+  db: Db;
+  random: RandomBytes;
+  metrics: Pick<Metrics, "recordingsJoined"> | null;
+  /** How many calls are joined at once. */
+  joins: number;
+  timing: JoinerTiming;
+};
+
+export type Joiner = {
+  /** Claims nothing more, and hands back what is being joined. `hasCrashed`: its leases run out. */
+  stop(hasCrashed?: boolean): Promise<void>;
+};
+
+const pauseAfter = (attempts: number): number => Math.min(MAX_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (attempts - 1));
+
+/** Renews the lease of a call while it is being joined. `onLost`: another worker may have it. */
+const holdLease = (
+  { db, log, timing }: JoinerOptions,
+  call: ClaimedRecordings,
+  lease: string,
+  onLost: () => void,
+): (() => Promise<void>) => {
+  let renewedAt = performance.now();
+  let renewing = Promise.resolve();
+  const renew = async (): Promise<void> => {
+    try {
+      const now = performance.now();
+      if (await renewRecordings(db, call, { lease, leaseSeconds: timing.leaseSeconds })) renewedAt = now;
+      else onLost();
+    } catch (error) {
+      log.warn({ session: call.sessionId, error: errorText(error) }, "failed to renew the lease of a recording");
+      if (performance.now() - renewedAt > 1000 * timing.leaseSeconds) onLost();
+    }
+  };
+  const timer = setInterval(() => {
+    renewing = renew();
+  }, timing.renewMs);
+  return () => {
+    clearInterval(timer);
+    return renewing;
+  };
+};
+
+/** Records the outcome of an attempt, and returns whether its lease was still held. */
+const record = async (
+  { db, timing }: JoinerOptions,
+  call: ClaimedRecordings,
+  end: { lease: string; outcome: JoinOutcome },
+): Promise<boolean> => {
+  for (let attempts = 1; ; attempts++) {
+    try {
+      return await finishRecordings(db, call, end);
+    } catch (error) {
+      if (attempts === RECORD_ATTEMPTS) throw error;
+      await Bun.sleep(timing.failedMs);
+    }
+  }
+};
+
+/** The outcome of an attempt that has thrown. */
+const outcomeOf = (options: JoinerOptions, call: ClaimedRecordings, error: unknown): JoinOutcome => {
+  const { tenantId, sessionId: session, attemptCount } = call;
+  const isLast = attemptCount >= MAX_ATTEMPTS;
+  const message = isLast ? "a recording has failed for the last time" : "failed to join a recording; trying again";
+  options.log.warn({ tenantId, session, attempts: attemptCount, error: errorText(error) }, message);
+  return isLast ? { kind: "failed", code: "recording_failed" } : { kind: "retry", delayMs: pauseAfter(attemptCount) };
+};
+
+/** Starts to join recordings. */
+export const startJoiner = (options: JoinerOptions): Joiner => {
+  const { db, log, random, metrics, joins, timing } = options;
+  const stopping = new AbortController();
+  let hasCrashed = false;
+
+  const attempt = async (call: ClaimedRecordings, lease: string): Promise<JoinOutcome | null> => {
+    // The attempts before have ended their workers.
+    if (call.attemptCount > MAX_ATTEMPTS) return { kind: "failed", code: "recording_failed" };
+    const losing = new AbortController();
+    const release = holdLease(options, call, lease, () => losing.abort());
+    try {
+      return await joinRecordings(options, call, AbortSignal.any([stopping.signal, losing.signal]));
+    } catch (error) {
+      if (losing.signal.aborted) return null;
+      return stopping.signal.aborted ? { kind: "retry", delayMs: 0 } : outcomeOf(options, call, error);
+    } finally {
+      await release();
+    }
+  };
+  const join = async (call: ClaimedRecordings, lease: string): Promise<void> => {
+    const startedAt = performance.now();
+    const outcome = await attempt(call, lease);
+    if (outcome === null || hasCrashed) return;
+    const isHeld = await record(options, call, { lease, outcome });
+    if (!isHeld && outcome.kind === "ready") {
+      await deleteFiles(
+        options,
+        outcome.files.map(({ key }) => key),
+      );
+    }
+    metrics?.recordingsJoined({ outcome: isHeld ? outcome.kind : "lost", durationMs: performance.now() - startedAt });
+  };
+  const loop = startClaimLoop({
+    ...{ name: "recordings", log, random, places: joins, timing },
+    claim: (claim) => claimRecordings(db, { ...claim, leaseSeconds: timing.leaseSeconds, perTenant: PER_TENANT }),
+    run: (call, lease) =>
+      // Its lease runs out. No recording may end the worker.
+      join(call, lease).catch((error: unknown) =>
+        log.warn({ session: call.sessionId, error: errorText(error) }, "failed to record the end of a recording"),
+      ),
+  });
+  return {
+    stop: async (crashed = false) => {
+      hasCrashed = crashed;
+      await loop.stop();
+      stopping.abort();
+      await loop.done();
+    },
+  };
+};

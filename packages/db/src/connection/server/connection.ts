@@ -45,7 +45,7 @@ export type ConnectionOptions = {
    * such a request is refused, with the code WEAK_AUTH_REFUSED.
    */
   allowWeakAuth?: boolean | undefined;
-  /** Of one of several databases: where its tables are. Its statements are planned as the server decides. */
+  /** Of one of several databases: where its tables are. The server decides when it plans its statements. */
   searchPath?: string | undefined;
 };
 
@@ -66,14 +66,17 @@ class ConnectError extends Error {
  * stay while the table grows, until it is analyzed again. Set in the session, because poolers refuse such start-up
  * parameters, and only with prepared statements, because others keep no plan. A pooler in transaction mode may apply it to
  * any of its server connections: only speed depends on it.
+ *
+ * A plan that reads a table without an index then has a cost at which the server compiles it for each execution (`jit`), which takes
+ * longer than the statement.
  */
-const PLAN_ONCE =
-  ", set_config('plan_cache_mode', 'force_generic_plan', false), set_config('enable_seqscan', 'off', false)";
+const BY_INDEX = ", set_config('enable_seqscan', 'off', false), set_config('jit', 'off', false)";
+const PLAN_ONCE = `, set_config('plan_cache_mode', 'force_generic_plan', false)${BY_INDEX}`;
 
 /** The settings of a session, as further columns of its first query. */
 const settingsOf = ({ prepare, searchPath }: Pick<ConnectionOptions, "prepare" | "searchPath">): string => {
   if (searchPath !== undefined) {
-    return `, set_config('search_path', '${searchPath}', false), set_config('plan_cache_mode', 'auto', false)`;
+    return `, set_config('search_path', '${searchPath}', false), set_config('plan_cache_mode', 'auto', false)${BY_INDEX}`;
   }
   return prepare ? PLAN_ONCE : "";
 };

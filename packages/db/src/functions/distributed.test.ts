@@ -100,6 +100,14 @@ const setsOf = (query: string): string[] =>
 /** The variable that a query is assigned to. */
 const assignedBy = (query: string): string => /^(\w+)(?:\[[^\]]*\])* :=/.exec(query)?.[1] ?? "";
 
+const takesRow = (text: string): string =>
+  /^create function rta\.(\w+)\(\s*p_\w+ (?:public|fleet)\.\w+\b(?!\[)/m.exec(text)?.[1] ?? "";
+const rowFunctions = (
+  await Promise.all((await functionFiles()).map(async (path) => takesRow(await Bun.file(join(SRC, path)).text())))
+).filter(Boolean);
+/** A row that a query reads, as the first argument of a function whose first parameter is a row of a table. */
+const ROW_ARGUMENT = new RegExp(`\\brta\\.(?:${rowFunctions.join("|")})\\((?![pv]_)`);
+
 /** What is wrong with a query, and with the one that follows it. */
 const faultsOf = (query: string, next: string, ownTyped: ReadonlySet<string>): string[] => {
   const faults: [boolean, string][] = [
@@ -146,6 +154,10 @@ const faultsOf = (query: string, next: string, ownTyped: ReadonlySet<string>): s
     [
       /\binsert into\b[^()]*\([^()]*\)\s*select p_\w+\.\*\s*(?:on conflict\b|$)/s.test(query),
       "INSERT … SELECT of one row is a COPY, whose errors have no code of their own on another node: write `values (p_x.*)`",
+    ],
+    [
+      TABLE.test(query) && ROW_ARGUMENT.test(query),
+      "a row of a query is passed to a function: on a shard the row has another type (42883). Pass its columns",
     ],
     [
       TABLE.test(query) && ownTyped.has(assignedBy(query)),
@@ -199,6 +211,7 @@ describe("SQL that can be distributed", () => {
     ["declare v_a rta.b[]; begin v_a := array(select row(1)::rta.b from public.t for update);", "into v_x"],
     ["insert into public.t (a, b) select p_t.*;", "no code"],
     ["declare v_a public.t[]; begin v_a[1] := (select t from public.t);", "into v_x"],
+    ["select rta.used_by_clock(t, now()) from public.t;", "its columns"],
   ])("the search: finds %p", (text, fault) => {
     expect(allFaults(codeOf("f", text)).join()).toContain(fault);
   });

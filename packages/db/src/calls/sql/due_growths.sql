@@ -7,7 +7,9 @@ language plpgsql stable rows 10 as $$
 begin
   return query
   with open as materialized (
-    select session from fleet.avatar_slots slot
+    select session.tenant_id, session.id, session.environment, session.api_key_id, session.lineage, session.price, session.used,
+      session.reserved
+    from fleet.avatar_slots slot
     -- `GROWTH` of the domain's calls/worker-sync.ts.
     join fleet.avatar_workers worker on worker.id = slot.worker_id and 'growth' = any (worker.features)
     join public.usage_sessions session
@@ -15,15 +17,15 @@ begin
     where slot.session_id is not null and not session.must_end and session.expires_at > p_now
       and session.started_at + make_interval(secs => session.reserved / session.price - p_terms.ahead_seconds) < p_now
   ), due as materialized (
-    select (open.session).*, rta.held_seconds_left(open.session, call.counts_from, p_now) as seconds_left,
-      least(p_terms.least_seconds, call.max_seconds - (open.session).reserved / (open.session).price) * (open.session).price as least_amount
+    select open.*, rta.held_seconds_left(open.reserved, open.used, open.price, call.counts_from, p_now) as seconds_left,
+      least(p_terms.least_seconds, call.max_seconds - open.reserved / open.price) * open.price as least_amount
     from open cross join lateral (
       select * from public.calls one
-      where one.tenant_id = (open.session).tenant_id and one.session_id = (open.session).id
+      where one.tenant_id = open.tenant_id and one.session_id = open.id
       offset 0 -- by the primary key: see report_usages
     ) call
     -- Others hold all that they ask for from the start: `MAX_SESSION_SECONDS` of the domain.
-    where call.max_seconds > 1800 and call.max_seconds > (open.session).reserved / (open.session).price
+    where call.max_seconds > 1800 and call.max_seconds > open.reserved / open.price
   )
   select due.tenant_id::text, due.id::text, due.api_key_id::text from due
   join public.credit_accounts account on account.tenant_id = due.tenant_id and account.environment = due.environment

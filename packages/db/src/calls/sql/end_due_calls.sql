@@ -37,7 +37,7 @@ begin
     end if;
     -- Its hold has grown since it was read.
     continue when v_call.reason in ('session_cap', 'out_of_credits')
-      and rta.held_seconds_left(v_session, (
+      and rta.held_seconds_left(v_session.reserved, v_session.used, v_session.price, (
         select call.counts_from from public.calls call
         where call.tenant_id = v_session.tenant_id and call.session_id = v_session.id
       ), v_now) > -3;

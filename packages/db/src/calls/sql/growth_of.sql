@@ -20,7 +20,7 @@ declare
 begin
   lacks_credits := false;
   select * into v_call from public.calls where tenant_id = p_session.tenant_id and session_id = p_session.id;
-  v_left := rta.held_seconds_left(p_session, v_call.counts_from, p_now);
+  v_left := rta.held_seconds_left(p_session.reserved, p_session.used, p_session.price, v_call.counts_from, p_now);
   v_seconds := least(p_terms.step_seconds, v_call.max_seconds - p_session.reserved / p_session.price);
   if (v_left < p_terms.ahead_seconds and v_left > p_terms.last_seconds and v_seconds > 0) is not true then
     return;

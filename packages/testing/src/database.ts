@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { connect, type Db } from "@realtime-avatar/db/connection/pool";
 import { migrate } from "@realtime-avatar/db/migrate";
 import postgres from "postgres";
-import { client, connectTo, shardOfUrl, withDatabase } from "./postgres/client.ts";
+import { client, connectTo, PATIENT, shardOfUrl, withDatabase } from "./postgres/client.ts";
 import { openByTcp } from "./postgres/embedded.ts";
 import {
   createDatabase,
@@ -137,13 +137,10 @@ export type TestDatabase = {
  */
 export type TestDatabaseOptions = { migrated?: boolean; deadlineMs?: number; isOne?: boolean; isServed?: boolean };
 
-/** The time limits of the pool of a test, long enough for a busy machine. */
-const PATIENT = { deadlineMs: 30_000, connectMs: 30_000 };
-
 /** Creates a database with every migration applied, or with none. */
 export const testDatabase = async (given: TestDatabaseOptions = {}): Promise<TestDatabase> => {
   const { migrated, isOne, isServed, ...options } = given;
-  if (!IS_ONE_DATABASE && migrated !== false && isOne !== true) return shardDatabase(isServed);
+  if (!IS_ONE_DATABASE && migrated !== false && isOne !== true) return shardDatabase({ isServed, ...options });
   const serverUrl = process.env["DATABASE_URL"];
   server ??= serverUrl ? useServer(serverUrl) : startServer();
   const { url, admin, template, role } = await server;

@@ -5,6 +5,9 @@ import { type Host, parseHosts } from "@realtime-avatar/db/connection/server/hos
 import { shardOptions } from "@realtime-avatar/db/shards/shard";
 import type postgres from "postgres";
 
+/** The time limits of the pool of a test, long enough for a busy machine. */
+export const PATIENT = { deadlineMs: 30_000, connectMs: 30_000 };
+
 /** The URL of another database of the server. */
 export const withDatabase = (url: string, name: string): string => {
   const changed = new URL(url);

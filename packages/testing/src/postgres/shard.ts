@@ -12,7 +12,7 @@ import { readPlacement } from "@realtime-avatar/db/shards/placement";
 import { shardOptions, shardSchema } from "@realtime-avatar/db/shards/shard";
 import { migrateShards } from "@realtime-avatar/db/shards/split";
 import { CITUS_BIN, dropDatabase, newDatabase, startCitus } from "./citus.ts";
-import { client, shardOfUrl } from "./client.ts";
+import { client, PATIENT, shardOfUrl } from "./client.ts";
 
 const THROUGH = process.env["TEST_SHARD"];
 /** Whether the tests run on one database, as without TEST_SHARD. */
@@ -49,6 +49,9 @@ const distributable = (text: string): string => {
 /** What only the coordinator does: it changes tables, triggers, functions and types. */
 const DEFINITION = /^\s*(?:create|alter|drop)\b/i;
 
+/** Not in the transaction of the statements before it: Citus refuses that. */
+const ANALYZE_AT_END = /(?<=;)\s*(?=analyze [^;]*$)/;
+
 /** A client whose texts become those of a shard, also in transactions. `coordinator`: for definitions. */
 const ofShard = <Client extends object>(
   own: Client,
@@ -68,8 +71,9 @@ const ofShard = <Client extends object>(
     get: (_target, key) => {
       if (key === "unsafe") {
         return (text: string, ...rest: [never[], object]) => {
-          const own = distributable(textOf(text));
-          return at(own).unsafe(own, ...rest);
+          const [own = "", analyze] = distributable(textOf(text)).split(ANALYZE_AT_END);
+          const ran = at(own).unsafe(own, ...rest);
+          return analyze === undefined ? ran : ran.then(() => plain.unsafe(analyze));
         };
       }
       if (key === "begin") {
@@ -130,7 +134,8 @@ const newShard = async (isInstallation: boolean) => {
 };
 
 /** A new shard. `url` has its schema as the search path. `isServed`: processes of the service use it. */
-export const shardDatabase = async (isServed = false) => {
+export const shardDatabase = async (given: { isServed?: boolean | undefined; deadlineMs?: number } = {}) => {
+  const { isServed = false, ...options } = given;
   const { coordinator, number, end } = await newShard(isServed);
   const url = new URL(coordinator);
   url.searchParams.set("search_path", shardSchema(number));
@@ -140,7 +145,7 @@ export const shardDatabase = async (isServed = false) => {
   const atNode = Object.assign(new URL(url), { host: `${node?.host}:${node?.port}` }).href;
   const own = shardClient(atNode, 10, {}, coordinator);
   if (THROUGH === "node") url.href = atNode;
-  const db = connect(url.href, { shard: shardOptions(number) });
+  const db = connect(url.href, { shard: shardOptions(number), ...PATIENT, ...options });
   const close = async (): Promise<void> => {
     await Promise.all([db.close(), own.end()]);
     await end();

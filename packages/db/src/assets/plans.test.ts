@@ -1,11 +1,10 @@
 /** How the server executes the statements and functions of assets and jobs: by indexes, with plans for any values. */
-import { expect } from "bun:test";
+import { expect, test } from "bun:test";
 import type { AssetRecord } from "@realtime-avatar/domain/assets/asset";
 import { holdPreparation, readyResult, seedAvatarIn } from "@realtime-avatar/testing/avatars/preparations";
 import { fileDatabase } from "@realtime-avatar/testing/fixture";
 import { inOneBatch } from "@realtime-avatar/testing/postgres/batching";
 import { claimedJob, READY_ASSET } from "@realtime-avatar/testing/postgres/jobs";
-import { ofOneDatabase as test } from "@realtime-avatar/testing/postgres/one-database";
 import {
   expectIndexed,
   explainedSession,
@@ -43,7 +42,7 @@ import { failAbandonedUploads, finishAsset, startAsset } from "./processing.ts";
 
 const ROWS = 3000;
 
-const database = await fileDatabase({ isOne: true });
+const database = await fileDatabase();
 const caller = await seedCaller(database.db);
 const { tenantId } = caller;
 const { db, plans, explain } = await explainedSession(database.url);

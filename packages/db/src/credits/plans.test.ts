@@ -1,9 +1,9 @@
 /** How the server executes the functions of credits: by indexes, in tables of many rows, with plans for any values. */
-import { expect } from "bun:test";
+import { expect, test } from "bun:test";
 import { type ApiKeyId, newId, type SessionId } from "@realtime-avatar/domain/id";
 import { CreditWorld, type SessionToOpen } from "@realtime-avatar/testing/credits/world";
 import { fileDatabase } from "@realtime-avatar/testing/fixture";
-import { ofOneDatabase as test } from "@realtime-avatar/testing/postgres/one-database";
+import { ofOneDatabase } from "@realtime-avatar/testing/postgres/one-database";
 import {
   expectIndexed,
   explainedSession,
@@ -20,7 +20,7 @@ import { countOpenSessions } from "./list-usage-sessions.ts";
 
 const ROWS = 3000;
 
-const database = await fileDatabase({ isOne: true });
+const database = await fileDatabase();
 const { db, plans, explain } = await explainedSession(database.url);
 const key = { environment: "live", cap: 1_000_000, isMetered: true } as const;
 const world = await CreditWorld.create({ ...database.db, ...db }, [
@@ -120,7 +120,7 @@ test.each([
   expectIndexed(plans);
 });
 
-test.each([0, 1, 5])(
+ofOneDatabase.each([0, 1, 5])(
   "opening with claims, explained with %d claims in the table: reads each by its whole key",
   async (rows) => {
     // In a table of few rows the server prefers another index, and keeps the plan while the table grows.
@@ -137,7 +137,7 @@ test.each([0, 1, 5])(
   },
 );
 
-test("a batch of balances, explained: enters by the whole primary key", async () => {
+ofOneDatabase("a batch of balances, explained: enters by the whole primary key", async () => {
   plans.length = 0;
   const environments = ["live", "test", "live"] as const;
   await Promise.all(environments.map((environment) => findCreditBalance(db, world.tenantId, environment)));

@@ -1,5 +1,5 @@
 /** How the server executes the statements and functions of people: by indexes, in tables of many rows, with plans for any values. */
-import { expect } from "bun:test";
+import { expect, test } from "bun:test";
 import { newId } from "@realtime-avatar/domain/id";
 import {
   newInvitation,
@@ -10,7 +10,6 @@ import {
 import type { SessionToken } from "@realtime-avatar/domain/people/tokens";
 import { fileDatabase } from "@realtime-avatar/testing/fixture";
 import { newChallenge, newPasskey, seedPerson } from "@realtime-avatar/testing/people/seeds";
-import { ofOneDatabase as test } from "@realtime-avatar/testing/postgres/one-database";
 import { expectIndexed, explainedSession, insertEndpointRows, rowId } from "@realtime-avatar/testing/postgres/plans";
 import { random } from "@realtime-avatar/testing/random-bytes";
 import { operatorOrigin, seedOrigin, seedTenant } from "@realtime-avatar/testing/seeds";
@@ -45,7 +44,7 @@ const lookedUp = async (): Promise<PersonCaller> => {
   return inEnvironment(found.person, "live");
 };
 
-const database = await fileDatabase({ isOne: true });
+const database = await fileDatabase();
 const { db, plans, explain } = await explainedSession(database.url);
 const tenantId = await seedTenant(database.db);
 const tenantOf = `case when i <= ${PEOPLE} then '${tenantId}' else ${rowId("ten")} end`;

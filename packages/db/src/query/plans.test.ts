@@ -1,5 +1,5 @@
 /** How the server executes the statements of a request: by an index, for any content of the tables. */
-import { describe, expect } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { API_KEY_STATUSES } from "@realtime-avatar/domain/api-keys/status";
 import type { AuditAction } from "@realtime-avatar/domain/audit";
 import { type AvatarId, newId } from "@realtime-avatar/domain/id";
@@ -7,7 +7,7 @@ import type { TestDb } from "@realtime-avatar/testing/database";
 import { connectTo } from "@realtime-avatar/testing/database";
 import { fileDatabase } from "@realtime-avatar/testing/fixture";
 import { inOneBatch } from "@realtime-avatar/testing/postgres/batching";
-import { ofOneDatabase as test } from "@realtime-avatar/testing/postgres/one-database";
+import { ofOneDatabase } from "@realtime-avatar/testing/postgres/one-database";
 import {
   expectIndexed,
   explainedSession,
@@ -41,7 +41,7 @@ import { findStoredResponse, sweepIdempotencyKeys } from "../idempotency/idempot
 
 const ROWS = 3000;
 
-const [database, small] = [await fileDatabase({ isOne: true }), await fileDatabase({ isOne: true })];
+const [database, small] = [await fileDatabase(), await fileDatabase()];
 const smallSession = await explainedSession(small.url);
 const { plans, explain, ...explained } = await explainedSession(database.url);
 /** The texts of the statements that were run. */
@@ -222,12 +222,12 @@ const cases: Case[] = [
   ...eventLists,
   ["creating an avatar", () => create(db, null), ["api_keys_tenant_id_id_pk", "api_key_credentials_pkey"]],
   ["creating an avatar with a claim", () => create(db, "k"), ["api_keys_tenant_id_id_pk"]],
-  ["a replay", () => create(db, "1"), ["idempotency_keys_tenant_id_api_key_id_request_idempotency_key_p"]],
+  ["a replay", () => create(db, "1"), ["idempotency_keys_tenant_id_api_key_id_request_i"]],
   ["creating a key", () => createKey(db, null), ["api_keys_active_index"]],
   [
     "finding a stored response",
     () => findStoredResponse(db, caller, { request: "POST /x", idempotencyKey: "1" }),
-    ["idempotency_keys_tenant_id_api_key_id_request_idempotency_key_p"],
+    ["idempotency_keys_tenant_id_api_key_id_request_i"],
   ],
   [
     "changing an avatar",
@@ -296,7 +296,7 @@ describe("the index of a batch", () => {
     for (const index of ["api_key_credentials_pkey", "api_keys_tenant_id_id_pk"]) expect(plan).toContain(index);
     // Some of them are replays.
     const replays = await plansOfMany((db) => six.map((index) => create(db, `${index}`)));
-    expect(replays).toContain("idempotency_keys_tenant_id_api_key_id_request_idempotency_key_p");
+    expect(replays).toContain("idempotency_keys_tenant_id_api_key_id_request_i");
   });
 
   test.each([
@@ -346,7 +346,7 @@ test("a plan, made while the tables were small: reads rows by the primary key", 
   expect(smallSession.plans.join("\n")).not.toMatch(/Seq Scan|Hash|Merge/);
 });
 
-test("a statement, executed for tables of any size: planned once", async () => {
+ofOneDatabase("a statement, executed for tables of any size: planned once", async () => {
   const pool = connectTo(database, { connections: 1 });
   for (let round = 0; round < 8; round++) {
     await findCredential(pool, caller.credentialKeyId);
@@ -366,7 +366,17 @@ test("a statement, executed for tables of any size: planned once", async () => {
   for (const { custom, generic } of counts) expect([custom, generic]).toEqual([0, expect.any(Number)]);
 });
 
-test("the sweep of claims, any share of them old: uses its indexes", async () => {
+test("a connection of the service: reads by indexes, and compiles no statement", async () => {
+  const pool = connectTo(database, { connections: 1 });
+  const settings = await pool.run(
+    "select current_setting('enable_seqscan') as scans, current_setting('jit') as jit",
+    [],
+  );
+  await pool.close();
+  expect(settings).toEqual([{ scans: "off", jit: "off" }]);
+});
+
+ofOneDatabase("the sweep of claims, any share of them old: uses its indexes", async () => {
   await db.client.unsafe(`
     insert into idempotency_claims select '${tenantId}', 'key_swept', 'POST /x', i::text, ${rowId("aud")}, sha256('x'), 201, null, '1', 'x',
       null, now() - interval '2 days' * (i % 4 = 0)::integer from generate_series(1, 40000) i;

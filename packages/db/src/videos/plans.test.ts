@@ -1,12 +1,11 @@
 /** How the server executes the statements and functions of videos: by indexes, with plans for any values. */
-import { expect } from "bun:test";
+import { expect, test } from "bun:test";
 import type { VideoStatus } from "@realtime-avatar/domain/videos/status";
 import { seedVideo, videoFile } from "@realtime-avatar/testing/avatars/videos";
 import { readyAvatar } from "@realtime-avatar/testing/calls/calls";
 import { PRICE, seedCaller } from "@realtime-avatar/testing/credits";
 import { fileDatabase } from "@realtime-avatar/testing/fixture";
 import { claimedJob, ROOMY } from "@realtime-avatar/testing/postgres/jobs";
-import { ofOneDatabase as test } from "@realtime-avatar/testing/postgres/one-database";
 import {
   expectIndexed,
   explainedSession,
@@ -23,7 +22,7 @@ import { deleteVideo, findVideo } from "./videos.ts";
 
 const ROWS = 3000;
 
-const database = await fileDatabase({ isOne: true });
+const database = await fileDatabase();
 const owner = database.db.client;
 const tenantId = await seedTenant(database.db, { live: 1_000_000 * PRICE });
 const { caller } = await seedCaller(database.db, tenantId);

@@ -1,9 +1,8 @@
 /** How the server executes the statements and functions of webhooks: by indexes, in tables of many rows, with plans for any values. */
-import { expect } from "bun:test";
+import { expect, test } from "bun:test";
 import { newId } from "@realtime-avatar/domain/id";
 import { seedSession } from "@realtime-avatar/testing/credits";
 import { fileDatabase } from "@realtime-avatar/testing/fixture";
-import { ofOneDatabase as test } from "@realtime-avatar/testing/postgres/one-database";
 import {
   expectIndexed,
   explainedSession,
@@ -39,7 +38,7 @@ const ROWS = 3000;
 /** Tenants whose endpoint is dead, each with so many deliveries that wait for their next attempt. */
 const [DEAD, WAITING] = process.env["LONG"] === "1" ? [200, 100] : [100, 30];
 
-const database = await fileDatabase({ isOne: true });
+const database = await fileDatabase();
 const owner = database.db.client;
 const caller = await seedCaller(database.db);
 const { tenantId } = caller;

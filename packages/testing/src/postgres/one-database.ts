@@ -3,7 +3,7 @@ import { test } from "bun:test";
 import { IS_ONE_DATABASE } from "./shard.ts";
 
 /**
- * A test that is skipped with TEST_SHARD. Of plans: Citus sends its parts of a statement to the node, which plans those. Of rights and
+ * A test that is skipped with TEST_SHARD. Of plans: some count the plans of a prepared statement, or set up tables in a way that Citus refuses. Of rights and
  * migrations: shards have tests of these in `shards/` and `shards.test.ts` of the API. Of triggers that write to further tables: Citus does
  * not let them.
  */

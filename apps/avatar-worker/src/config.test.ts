@@ -14,7 +14,7 @@ const messageOf = (read: () => unknown): string => {
   } catch (error) {
     return (error as Error).message;
   }
-  throw new Error("nothing was refused");
+  throw new Error("readConfig reported no error");
 };
 
 test("the configuration, with and without variables: values, or defaults", () => {
@@ -80,14 +80,14 @@ test.each([
   ["AVATAR_WORKER_SHARD", "1, 2"],
   ["AVATAR_WORKER_SHARD", "-s3"],
   ["LOG_LEVEL", "loud"],
-])("a bad %s, %j: refused by its name, without the value", (name, value) => {
+])("a bad %s, %j: the error names it without the value", (name, value) => {
   const refused = expect(() => readConfig({ AVATAR_WORKER_SECRET, [name]: value }));
   refused.toThrow(ConfigError);
   refused.toThrow(name);
   refused.not.toThrow("hunter2");
 });
 
-test("each mark that can be set: can be drawn", () => {
+test("each valid label: can be drawn", () => {
   expect(canDraw(MARK_CHARACTERS)).toBe(true);
   expect(MAX_MARK_LENGTH).toBeLessThanOrEqual(MAX_LABEL_LENGTH);
 });

@@ -25,13 +25,13 @@ export type AvatarWorkerConfig = {
   secret: Secret;
   slots: number;
   renderer: "face" | "portrait";
-  /** Drawn into each picture, because people must know that the person is artificial; empty for none. */
+  /** Label drawn into each picture, because viewers must know that the person is artificial. Empty: no label. */
   label: string;
-  /** null: without a language model, calls echo. */
+  /** null: no language model is configured, and calls echo. */
   conversation: ConversationSettings | null;
   /** The voices of calls. */
   speech: SpeechSettings;
-  /** The shards whose calls it takes, in an installation with shards. */
+  /** The shards whose calls this worker takes, in an installation with shards. */
   shards: readonly number[];
   host: string;
   /** Port of the health checks. */
@@ -39,7 +39,7 @@ export type AvatarWorkerConfig = {
   /** null when metrics are disabled. */
   metricsPort: number | null;
   logLevel: LogLevel;
-  /** null when traces are not sent. */
+  /** null when traces are disabled. */
   tracing: TracingConfig | null;
 };
 
@@ -64,7 +64,7 @@ const readShards = (text: string): number[] | undefined => {
 
 const readSettings = (variables: Variables): AvatarWorkerConfig => {
   const name = "AVATAR_WORKER_SECRET";
-  if (!variables[name]) refuse(variables, name, "set, to the secret that the API has as well");
+  if (!variables[name]) refuse(variables, name, "set to the secret of the API");
   const secret = readAvatarWorkerSecret(variables) ?? new Secret("");
   const speech = readSpeechSettings(variables);
   const port = readPort(variables, "AVATAR_WORKER_PORT", 3002);

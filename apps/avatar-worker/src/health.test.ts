@@ -5,7 +5,7 @@ import { respondHealth, serveHttp, UNAVAILABLE_REASONS, type WorkerHealth } from
 
 const LOOPBACK = { host: "127.0.0.1", port: 0, portVariable: "AVATAR_WORKER_PORT" };
 
-test("the health checks, of a worker with and without its service: 200, 503, and 404 elsewhere", async () => {
+test("the health checks, with and without the service: 200, 503, and 404 for other paths", async () => {
   let health: WorkerHealth = { status: "ok" };
   const server = await serveHttp(
     LOOPBACK,
@@ -23,7 +23,7 @@ test("the health checks, of a worker with and without its service: 200, 503, and
   await server.close();
 });
 
-test("the reasons of docs/operations.md, compared with the code: each and no other", async () => {
+test("the reasons in docs/operations.md: those of the code", async () => {
   const document = await readFile(join(import.meta.dir, "../../../docs/operations.md"), "utf8");
   const [, table = ""] = document.split("An avatar worker is ready while")[1]?.split(/^\| -+ \|.*\n/m) ?? [];
   const rows = table.split("\n\n")[0] ?? "";
@@ -31,7 +31,7 @@ test("the reasons of docs/operations.md, compared with the code: each and no oth
   expect(reasons).toEqual([...UNAVAILABLE_REASONS]);
 });
 
-test("the health checks, their port taken: an error that names the variable", async () => {
+test("the port of the health checks taken: an error that names the variable", async () => {
   const server = await serveHttp(LOOPBACK, () => new Response());
   const port = Number(new URL(server.url).port);
   expect(serveHttp({ ...LOOPBACK, port }, () => new Response())).rejects.toThrow(

@@ -1,4 +1,4 @@
-/** Health checks and metrics over HTTP. By `node:http`, because the worker runs on Node as well. */
+/** Health checks and metrics over HTTP. Uses `node:http`, because the worker runs on Node as well. */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { ProvidersHealth } from "@realtime-avatar/runtime/providers/check";
@@ -6,7 +6,10 @@ import { RefusedRequest } from "./fleet/service.ts";
 
 export type HealthServer = { url: string; close(): Promise<void> };
 
-/** Why a worker has no calls: what is wrong with the service that it asks, that it cannot start processes, or that it stops. docs/operations.md has what to do. */
+/**
+ * Why a worker has no calls: a problem with the service, processes that cannot start, or a stop. docs/operations.md
+ * says what to do.
+ */
 export const UNAVAILABLE_REASONS = [
   "service_unreachable",
   "service_without_livekit",
@@ -18,14 +21,15 @@ export const UNAVAILABLE_REASONS = [
 export type UnavailableReason = (typeof UNAVAILABLE_REASONS)[number];
 
 /**
- * `providers`: of conversations, once they were tried. Calls go on without them, and the avatar says that it cannot answer. `unavailable`:
- * the service has given no work for so long that the worker has left its rooms, or the worker cannot start calls, or stops.
+ * `providers`: the state of conversation providers, after the first check. Calls continue without them, and the avatar
+ * says that it cannot answer. `unavailable`: the worker cannot start calls, is stopping, or has left its rooms because
+ * the service gave no work for too long.
  */
 export type WorkerHealth =
   | { status: "ok"; providers?: ProvidersHealth }
   | { status: "unavailable"; reason: UnavailableReason };
 
-/** What is wrong with the service, by the failure of the last sync. */
+/** The problem of the service, derived from the failure of the last sync. */
 export const reasonOf = (failure: unknown): UnavailableReason => {
   if (!(failure instanceof RefusedRequest)) return "service_unreachable";
   switch (failure.code) {
@@ -34,7 +38,7 @@ export const reasonOf = (failure: unknown): UnavailableReason => {
     case "invalid_credentials":
       return "service_refuses_secret";
     default:
-      // Its database is down, or a proxy has none of its processes.
+      // Its database is down, or a proxy reaches no replica.
       return failure.status >= 500 ? "service_unreachable" : "service_refuses";
   }
 };
@@ -52,7 +56,7 @@ export const respondHealth =
     return Response.json(current, { status: current.status === "ok" ? 200 : 503 });
   };
 
-/** Serves `respond`. Rejects when it cannot listen; the error names `portVariable`. */
+/** Serves `respond`. Rejects with an error that names `portVariable` when it cannot listen. */
 export const serveHttp = async (
   { host, port, portVariable }: { host: string; port: number; portVariable: string },
   respond: Respond,

@@ -3,23 +3,23 @@ import type { EventEmitter } from "node:events";
 import { Room } from "@livekit/rtc-node";
 import { dropLibraryLog } from "./library-log.ts";
 
-/** The library collects lines for a second at most. */
+/** The library buffers lines for a second at most. */
 const COLLECTED_MS = 1500;
 
-/** The kinds of events of the library while a room cannot be joined. */
+/** The kinds of events from the library while a room cannot be joined. */
 const eventsOfFailure = async (): Promise<Set<string>> => {
   const { _ffiClientInstance: client } = globalThis as unknown as { _ffiClientInstance: EventEmitter };
   const kinds = new Set<string>();
   const note = ({ message }: { message: { case: string } }): void => void kinds.add(message.case);
   client.on("ffi_event", note);
-  // Nothing listens there.
+  // No server listens on this port.
   await new Room().connect("ws://127.0.0.1:9", "token", { autoSubscribe: false, dynacast: false }).catch(() => {});
   await Bun.sleep(COLLECTED_MS);
   client.off("ffi_event", note);
   return kinds;
 };
 
-test("the library of LiveKit: sends its log at first; once it is dropped, events alone", async () => {
+test("the library of LiveKit: sends its log at first; after dropLibraryLog, only events", async () => {
   await new Room().connect("ws://127.0.0.1:9", "token", { autoSubscribe: false, dynacast: false }).catch(() => {});
   expect([...(await eventsOfFailure())].sort()).toEqual(["connect", "logs"]);
   dropLibraryLog();

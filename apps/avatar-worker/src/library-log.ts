@@ -2,18 +2,18 @@
 import { FfiEvent, livekitInitialize } from "@livekit/rtc-ffi-bindings";
 import { AudioResampler } from "@livekit/rtc-node";
 
-/** As the library tells it to servers. */
+/** The version that the library reports to servers. */
 const LIBRARY_VERSION = "1.1.0";
 const RATE = 48_000;
 
-/** What the library has created, for all of the process. */
+/** The native client of the library, one for the process. */
 type Client = { emit(name: "ffi_event", event: FfiEvent): boolean };
 
 /**
- * The library sends its log to this process, down to the lowest level: several lines for each message of a server. It has no
- * setting for that, and the lines are read before anything else is done, so one server that sends without end would stop all calls
- * of the worker, and take memory without end. This starts the library again, without its log. What it still writes to standard
- * error are failures, unless RUST_LOG is `off`: only the environment with which a process is started counts.
+ * The library sends its log to this process, down to the lowest level: several lines for each message of a server. No
+ * setting turns this off. The lines are processed before all other work, so one server that sends endlessly would stop
+ * all calls of the worker and fill its memory. This function restarts the library without its log. The library still
+ * writes failures to standard error, unless RUST_LOG was `off` when the process was started.
  */
 export const dropLibraryLog = (): void => {
   // The first use of the library creates its client.

@@ -1,17 +1,17 @@
-/** The program: an avatar worker, which joins calls and publishes the avatar. */
+/** The avatar worker: a program that joins calls and publishes the avatar. */
 import { isToStart } from "@realtime-avatar/runtime/arguments";
 import { version } from "../package.json";
 import { CALL_ARGUMENT } from "./process/call-process.ts";
 import { protectProcess } from "./process/protect.ts";
 
-/** What `--help` prints. */
+/** The output of `--help`. */
 const HELP = `Starts an avatar worker of the Realtime Avatar Service, which joins calls and publishes the avatar. It takes no
 arguments: environment variables configure it.
 
 Usage: bun run avatar-worker [--help | --version]
 
   SERVICE_URL           address of the API (http://127.0.0.1:3000)
-  AVATAR_WORKER_SECRET  the secret that the API has as well
+  AVATAR_WORKER_SECRET  the secret of the API
   AVATAR_SLOTS          how many calls it can have at once, 1 to 1000 (4)
   AVATAR_WORKER_SHARD   the shards whose calls it takes, with shards on Citus, such as 3 or 0-7,12 (0)
   AVATAR_MARK           drawn into each picture: up to 16 capital letters and digits, or none (AI)

@@ -7,14 +7,14 @@ beforeEach(() => {
 });
 afterEach(() => clock.mockRestore());
 
-test("a burst: as much as the limit at once, and not one more", () => {
+test("a burst: up to the limit at once", () => {
   const count = createMeter({ burst: 10, perSecond: 2 });
   for (let each = 0; each < 10; each++) count(1);
   expect(() => count(1)).toThrow("too much");
   expect(() => createMeter({ burst: 10, perSecond: 2 })(11)).toThrow("too much");
 });
 
-test("each second: makes room for as much, and a long pause for no more than a burst", () => {
+test("each second: room for the rate; a long pause: room for one burst", () => {
   const count = createMeter({ burst: 10, perSecond: 2 });
   count(10);
   clock.mockReturnValue(1000);

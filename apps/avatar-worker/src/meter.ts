@@ -1,9 +1,9 @@
-/** A limit of what strangers may send. */
+/** A rate limit for data from untrusted participants. */
 
-/** How much may come at once, and each second. */
+/** `burst`: how much may come at once. `perSecond`: how much each second. */
 export type Limit = { burst: number; perSecond: number };
 
-/** Returns a function that counts, and throws when there is more than the limit. */
+/** Returns a function that counts, and throws above the limit. */
 export const createMeter = ({ burst, perSecond }: Limit): ((count: number) => void) => {
   let excess = 0;
   let countedAt = performance.now();

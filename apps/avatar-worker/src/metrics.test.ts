@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { createMetrics } from "./metrics.ts";
 
-test("what happens in conversations: counted, from 0 on", async () => {
+test("events of conversations: counted from 0", async () => {
   const { watcher, fetch, stop, showProviders } = createMetrics("1");
   const read = async (): Promise<string[]> => {
     const text = await (await fetch(new Request("http://localhost/metrics"))).text();

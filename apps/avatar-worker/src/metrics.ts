@@ -21,21 +21,17 @@ export type WorkerMetrics = ServedMetrics & {
 
 /** Returns a function that counts what conversations use. */
 const countUsage = ({ counter }: ReturnType<typeof createRegistry>): CallWatcher["used"] => {
-  const tokens = counter("realtime_avatar_llm_tokens_total", "Tokens that the language model has read and written.", [
+  const tokens = counter("realtime_avatar_llm_tokens_total", "Tokens read and written by the language model.", [
     "kind",
   ]);
   for (const kind of ["input", "output"]) tokens.inc({ kind }, 0);
   const estimated = counter(
     "realtime_avatar_llm_tokens_estimated_total",
-    "Those of the tokens that the language model has not told.",
+    "Tokens that were estimated, because the language model did not report them.",
     [],
   );
-  const heard = counter(
-    "realtime_avatar_recognized_seconds_total",
-    "Seconds of sound that the recognizer has got.",
-    [],
-  );
-  const spoken = counter("realtime_avatar_spoken_characters_total", "Characters that the voice has got.", []);
+  const heard = counter("realtime_avatar_recognized_seconds_total", "Seconds of sound sent to the recognizer.", []);
+  const spoken = counter("realtime_avatar_spoken_characters_total", "Characters sent to the voice.", []);
   return (growth) => {
     tokens.inc({ kind: "input" }, growth.input_tokens);
     tokens.inc({ kind: "output" }, growth.output_tokens);
@@ -87,23 +83,23 @@ export const createMetrics = (version: string): WorkerMetrics => {
   );
   const turns = counter(
     "realtime_avatar_conversation_turns_total",
-    "Turns of people that the language model was asked to answer.",
+    "Turns of people that were sent to the language model.",
     [],
   );
   const interruptions = counter(
     "realtime_avatar_conversation_interruptions_total",
-    "Turns that cut off what the avatar was saying.",
+    "Turns that interrupted the avatar.",
     [],
   );
   const stages = histogram(
     "realtime_avatar_conversation_stage_seconds",
-    "Stages of turns: they add up to the time from the last sound of the person to the first one of the answer.",
+    "Stages of turns. Their sum is the time from the last sound of the person to the first sound of the answer.",
     STAGE_SECONDS,
     ["stage"],
   );
   const responses = histogram(
     "realtime_avatar_conversation_response_seconds",
-    "From the last sound of the person to the first one of the answer, as the person hears it.",
+    "From the last sound of the person to the first sound of the answer, as the person hears it.",
     STAGE_SECONDS,
   );
   const counts = { turn: turns, interruption: interruptions };
@@ -128,7 +124,7 @@ export const createMetrics = (version: string): WorkerMetrics => {
     },
     syncFailed: () => failed.inc(),
     showProviders: (health) => {
-      const help = "Whether a provider of conversations answers: 1 or 0, once a minute.";
+      const help = "Whether a provider of conversations responds: 1 or 0, checked once a minute.";
       readGauges("realtime_avatar_provider_up", help, "provider", () =>
         Object.fromEntries(Object.entries(health()).map(([provider, state]) => [provider, Number(state === "ok")])),
       );

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { startSteadyInterval } from "./steady-interval.ts";
 
-/** A clock whose timers are late by these times, one after another. Returns when each step ran. */
+/** A clock with timers that are late by these times, in order. Returns when each step ran. */
 const run = (lateMs: readonly number[], stepMs = 0): number[] => {
   let now = 0;
   let pending: { step: () => void; at: number } | null = null;
@@ -30,10 +30,10 @@ const run = (lateMs: readonly number[], stepMs = 0): number[] => {
   return times;
 };
 
-test("timers that are late, and steps that take time: the delays do not add up", () => {
+test("late timers and slow steps: the delays do not add up", () => {
   expect(run([1, 1, 5, 0, 12, 1], 15)).toEqual([41, 81, 125, 160, 212, 241]);
 });
 
-test("a timer that is late by more than two intervals: the missed steps are left out, and the next one is on time", () => {
+test("a timer that is late by more than two intervals: missed steps are skipped, and the next one is on time", () => {
   expect(run([0, 100, 0, 0])).toEqual([40, 180, 200, 240]);
 });

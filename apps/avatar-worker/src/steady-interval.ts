@@ -1,6 +1,6 @@
 /** A timer whose delays do not add up. */
 
-/** The clock and the timers; those of the process, when a test gives no others. In milliseconds. */
+/** The clock and the timers, in milliseconds. Default: those of the process. */
 export type Timing = { now: () => number; later: (step: () => void, ms: number) => () => void };
 
 const PROCESS: Timing = {
@@ -12,8 +12,8 @@ const PROCESS: Timing = {
 };
 
 /**
- * Calls `step` each `intervalMs` from the first interval on, by the clock: a call that is late by less than an interval does not delay
- * those after it, as it would with `setInterval`. Those that were missed meanwhile are left out. Returns a function that ends it.
+ * Calls `step` every `intervalMs` by the clock. Unlike with `setInterval`, a step that is late by less than an interval
+ * does not delay later steps. Missed steps are skipped. Returns a function that stops the timer.
  */
 export const startSteadyInterval = (intervalMs: number, step: () => void, { now, later } = PROCESS): (() => void) => {
   let due = now() + intervalMs;
@@ -24,7 +24,7 @@ export const startSteadyInterval = (intervalMs: number, step: () => void, { now,
   const run = (): void => {
     const missed = Math.floor(Math.max(0, now() - due) / intervalMs);
     due += (missed + 1) * intervalMs;
-    // Before the step, which can end it.
+    // Scheduled before the step, because the step can stop the timer.
     wait();
     step();
   };

@@ -1,4 +1,4 @@
-/** The spans of calls in an avatar worker. Each has the id of the session, by which the spans of one call are found. */
+/** The spans of calls in an avatar worker. Each has the id of the session, which connects the spans of one call. */
 import type { EndReason } from "@realtime-avatar/domain/calls/end-reasons";
 import type { AssignedCall, ReportedCall } from "@realtime-avatar/domain/calls/worker-sync";
 import { timeOfId } from "@realtime-avatar/domain/id";
@@ -8,31 +8,36 @@ import { TURN_STAGES, type TurnTimings, totalOf } from "./conversation/timings/t
 type CallId = Pick<AssignedCall, "session_id" | "generation">;
 
 export type CallTraces = {
-  /** Both sides are present: the span from the start of the call until now. */
+  /** Both sides are present. Writes the span from the start of the call until now. */
   joined(call: CallId): void;
-  /** The first sound of an answer was handed on, or its turn has ended without one: a span of the turn, with one for each stage. */
+  /**
+   * The first sound of an answer is queued, or its turn has ended without sound. Writes a span of the turn, with a
+   * child for each stage.
+   */
   turnTimed(call: CallId, timings: TurnTimings): void;
-  /** The worker has left the call: the span since both were present, or since the start if they never were. */
+  /**
+   * The worker has left the call. Writes the span since both sides were present, or since the start if they never were.
+   */
   left(call: CallId, reason: EndReason | "left"): void;
-  /** The service has answered, or not, a sync that was sent at `sentAt`: a span for each call whose state is new in it. */
+  /** A sync that was sent at `sentAt` has succeeded or failed. Writes a span for each call whose state is new in it. */
   synced(calls: readonly ReportedCall[], sentAt: number, hasFailed: boolean): void;
 };
 
 export const traceCalls = ({ record, recordStages }: Pick<Tracing, "record" | "recordStages">): CallTraces => {
   const keyOf = ({ session_id, generation }: CallId): string => `${session_id} ${generation}`;
   const idOf = ({ session_id, generation }: CallId) => ({ session_id, generation });
-  /** The last report of each call that the service has answered. */
+  /** The last acknowledged report of each call. */
   let answered = new Map<string, string>();
   /** When both sides were present, in milliseconds since 1970. */
   const joinTimes = new Map<string, number>();
   return {
-    // A call that another worker had before was joined there.
+    // A call that came from another worker was joined there.
     joined: (call) => {
       joinTimes.set(keyOf(call), Date.now());
       if (call.generation === 1) record("call_join", timeOfId(call.session_id), idOf(call));
     },
     turnTimed: (call, timings) => {
-      // The sound is on its way when it is told of.
+      // The first sound is reported while it travels to the person.
       const startTime = Date.now() - (totalOf(timings) - (timings.heard ?? 0));
       const stages = TURN_STAGES.flatMap((name) => {
         const milliseconds = timings[name];

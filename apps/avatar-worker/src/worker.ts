@@ -1,4 +1,4 @@
-/** The avatar worker: asks the service for calls, and has them until they end. It stops on a signal. */
+/** The avatar worker: gets calls from the service, and runs them until they end. It stops on a signal. */
 import { randomBytes, randomInt } from "node:crypto";
 import { type AtExit, runProcess } from "@realtime-avatar/runtime/lifecycle";
 import { createLog, inTurns } from "@realtime-avatar/runtime/log";
@@ -17,7 +17,7 @@ import { protectProcess } from "./process/protect.ts";
 import { createCallProcesses } from "./process/spare.ts";
 import { traceCalls } from "./tracing.ts";
 
-/** Started by the API, which holds its standard input open: it stops with the API. */
+/** The API starts it as a child and holds its standard input open, so that it stops with the API. */
 const isChild = process.argv.includes("--child");
 
 /** Serves health checks and metrics. Returns their addresses, for the log. */
@@ -36,7 +36,7 @@ const serveHealth = async (
   return { url: checks.url, metrics: `${served.url}metrics` };
 };
 
-/** The ids of the worker in its shards. One database does not look at the shard. */
+/** The ids of the worker in its shards. A single database ignores the shard. */
 const idsIn = (workerId: string, shards: readonly number[]): string[] =>
   shards.map((shard) => (shard === 0 ? workerId : `${workerId}-s${shard}`));
 
@@ -61,7 +61,7 @@ const startSyncs = (
 };
 
 const start = async (atExit: AtExit): Promise<void> => {
-  // Before anything else: its environment contains the secret.
+  // Runs first, because the environment contains the secret.
   await protectProcess();
   const config = readConfig(process.env);
   const logOutput = inTurns(process.stdout);
@@ -75,7 +75,7 @@ const start = async (atExit: AtExit): Promise<void> => {
   const metrics = config.metricsPort === null ? null : (await import("./metrics.ts")).createMetrics(version);
   atExit(async () => metrics?.stop());
   const tracing = await openTracing(config.tracing, version, log, atExit);
-  // A new one for each process: a process that starts again has none of the calls of the one before it.
+  // Every process has a new id: a restarted process has lost the earlier calls.
   const workerId = `wrk_${randomBytes(12).toString("hex")}`;
   let isStopping = false;
   const health = (): WorkerHealth => {
@@ -104,7 +104,8 @@ const start = async (atExit: AtExit): Promise<void> => {
   atExit(async () => preloads?.stop());
   const addresses = isChild ? { pid: process.pid } : await serveHealth(config, metrics, health, atExit);
   const features = [...SPEECH_FEATURES, ...(conversation ? conversationFeatures(conversation) : [])];
-  if (conversation) log.info(describeProviders(conversation), "calls are conversations: what is said is sent to these");
+  if (conversation)
+    log.info(describeProviders(conversation), "calls are conversations: speech and text are sent to these providers");
   else log.info("calls echo what a person says: OPENAI_API_KEY or LLM_URL makes them conversations");
   const running = startSyncs(workerId, config, {
     ...{ features, processes, preloads, pictures, conversation, log, metrics },

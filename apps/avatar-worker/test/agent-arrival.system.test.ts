@@ -1,4 +1,7 @@
-/** An avatar that waits for its agent, on a real LiveKit server: nothing is published, and so nothing is free. */
+/**
+ * An avatar that waits for its agent, on a real LiveKit server. Before the agent comes, nothing is published, so
+ * nothing is free.
+ */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { personToken } from "@realtime-avatar/domain/calls/room";
 import type { AssignedCall } from "@realtime-avatar/domain/calls/worker-sync";
@@ -30,7 +33,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     await livekit?.stop();
   });
 
-  /** A call whose avatar is in the room, and whose agent is not. */
+  /** A call whose avatar is in the room and whose agent is not. */
   const start = async (change: Partial<AssignedCall> = {}) => {
     const { session, room } = await control.start({ agent_identity: AGENT_IDENTITY, mode: "avatar", ...change }, true);
     await control.untilInRoom(room, "avatar");
@@ -47,9 +50,9 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     return avatar?.tracks.length ?? 0;
   };
 
-  test("an agent that comes later: nothing is published before it is there", async () => {
+  test("an agent that comes later: nothing is published before", async () => {
     const { session, room } = await start();
-    // Without an agent, the avatar was published a moment after the join.
+    // Longer than an avatar without an agent takes to be published.
     await Bun.sleep(2000);
     expect(await trackCount(room)).toBe(0);
     expect(control.reportsOf(session).at(-1)).toMatchObject({ state: "joining", used_seconds: 0 });

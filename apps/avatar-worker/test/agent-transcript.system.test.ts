@@ -29,7 +29,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     await control?.stop();
   });
 
-  test("what the agent says, word by word, and what it hears of a person: in their order, without guesses", async () => {
+  test("words of the agent, and of the person that it hears: in order, without interim texts", async () => {
     const segments: TranscriptSegment[] = [];
     const { session, room } = await control.start({}, true);
     const service = createService({ ...readConfig(control.variables), workerId: "wrk_x" });

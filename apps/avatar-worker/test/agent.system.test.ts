@@ -1,4 +1,4 @@
-/** An agent that speaks through the avatar in a room of its owner, and agents and rooms that mean harm: on a real LiveKit server. */
+/** Agents that speak through the avatar in brought rooms, and hostile agents and rooms, on a real LiveKit server. */
 
 import { afterAll, afterEach, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { personToken } from "@realtime-avatar/domain/calls/room";
@@ -27,9 +27,9 @@ const IGNORED = {
   onFailure: () => {},
 };
 
-/** How far a position may be from what was heard, in seconds. */
+/** Allowed difference between a position and the heard sound, in seconds. */
 const TOLERANCE = 0.2;
-/** How much of what is said a person may miss on a busy machine, in seconds. */
+/** Allowed loss of heard sound on a busy machine, in seconds. */
 const LOST = 1;
 
 const binary = await livekitBinary();
@@ -38,7 +38,10 @@ const title = `an agent and its avatar${binary.kind === "missing" ? ` (skipped: 
 describe.skipIf(binary.kind === "missing")(title, () => {
   let livekit: LivekitServer;
   let control: ControlPlane;
-  /** Resources of the running test. Its calls are in this process: the calls of a failed test would slow the next tests. */
+  /**
+   * Resources of the running test. They are closed after it: its calls run in this process, and calls of a failed test
+   * would slow the next tests.
+   */
   const opened = new Set<{ leave(): Promise<unknown> }>();
   const closedAfterTest = <Opened extends { leave(): Promise<unknown> }>(one: Opened): Opened => {
     opened.add(one);
@@ -64,7 +67,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     const rights = { canSubscribe: true, canPublish: true, canPublishData: true, canUpdateOwnMetadata: false };
     return sign(livekit, { ...token, identity, kind: "agent", video: { roomJoin: true, room, ...rights } });
   };
-  /** Has the call in this process. `said`: the seconds of loud sound that the renderer has got. */
+  /** Runs the call in this process. `said`: the seconds of loud sound that the renderer received. */
   const enter = (session: string, change: Partial<AssignedCall>) => {
     let saidSamples = 0;
     const renderer: Renderer = {
@@ -105,7 +108,10 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     await untilState(started.call, "started");
     return { ...started, agent };
   };
-  /** The same with a person who receives the picture and the sound. That takes more processor time than the call itself. */
+  /**
+   * Starts a call with an agent and a person who receives the picture and the sound. That takes more processor time
+   * than the call itself.
+   */
   const startWithPerson = async (change: Partial<AssignedCall> = {}) => {
     const started = await startWithAgent(change);
     const person = await joinPerson(started.personToken);
@@ -113,7 +119,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     return { ...started, person, heard: person.heardSeconds };
   };
 
-  test("segments of all formats, one after another: seen and heard, each with its position, in their order", async () => {
+  test("segments of all formats in a row: seen and heard in order, each with its position", async () => {
     const { agent, person, said, heard } = await startWithPerson({ mode: "avatar" });
     await agent.untilSeen();
     await agent.say(1);
@@ -133,11 +139,11 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     expect(person.messages).toEqual([]);
   });
 
-  test("an interruption: stops at once, its position is what was heard, and what is said next is played", async () => {
+  test("an interruption: the speech stops at once, its position equals the heard sound, and the next speech is played", async () => {
     const { agent, person, said, heard } = await startWithPerson();
     await agent.say(6);
     await agent.say(1);
-    // A stream that is sent takes its time on a busy machine: an interruption that overtakes it does not end it.
+    // Sending a stream takes time on a busy machine. An interruption that overtakes it would not end it.
     await agent.until(() => heard() >= 3);
     expect(await agent.interrupt()).toBe("ok");
     const [first, second] = await agent.untilFinished(2);
@@ -146,7 +152,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     expect(agent.early).toEqual([]);
     await agent.until(() => person.hasSilence(0.3));
     const position = first?.playback_position ?? 0;
-    // The renderer knows 0.14 s ahead. On a busy machine, the person also hears what the library puts into gaps.
+    // The renderer knows 0.14 s ahead. On a busy machine, the person also hears the library's filling of gaps.
     expect([said() - position < TOLERANCE + 0.14, heard() > position - LOST]).toEqual([true, true]);
     await agent.say(0.5);
     expect((await agent.untilFinished(3)).slice(2)).toEqual([
@@ -154,7 +160,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     ]);
   });
 
-  test("an interruption while a segment still comes: the rest of it is dropped; with nothing to play: no end", async () => {
+  test("an interruption while a segment still arrives: its rest is dropped; without speech: no end is reported", async () => {
     const { agent, said } = await startWithAgent();
     expect(await agent.interrupt()).toBe("ok");
     const writer = await agent.open({ sample_rate: "24000", num_channels: "1" });
@@ -170,7 +176,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     expect(Math.abs(said() - 0.3)).toBeLessThan(TOLERANCE);
   });
 
-  test("another participant: is not heard, interrupts nothing, does not start the call, and cannot end it", async () => {
+  test("another participant: not heard, and cannot interrupt, start or end", async () => {
     const { call, room: name, join, said, personToken } = await start();
     const person = await joinPerson(personToken, { subscribes: false });
     await person.publishMicrophone();
@@ -196,9 +202,9 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     expect(other.finished).toEqual([]);
   });
 
-  test("an agent that leaves: the avatar is silent at once; back in time, it goes on; away for longer, the call ends", async () => {
+  test("an agent that leaves: the avatar is silent at once; the call continues if the agent returns in time, and ends otherwise", async () => {
     const { call, room, agent, join, person, heard, said } = await startWithPerson({ away_seconds: 8 });
-    // Longer than the avatar plays before it learns that the agent has left, even on a busy machine.
+    // More sound than the avatar plays before it learns that the agent has left, even on a busy machine.
     agent.say(20).catch(() => {});
     await agent.until(() => heard() > 0.3);
     await agent.leave();
@@ -223,7 +229,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     expect(person.messages).toEqual([]);
   });
 
-  test("a room in which nobody speaks: the call ends as idle; while the agent tells what a person says, it goes on", async () => {
+  test("a silent room: the call ends as idle; it continues while the agent sends a person's words", async () => {
     const { call, agent } = await startWithAgent({ idle_seconds: 3 });
     const options = { topic: "lk.transcription", destinationIdentities: ["avatar"] };
     const pausesMs: number[] = [];
@@ -237,7 +243,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     expect(call.report()).toMatchObject({ reason: "idle" });
   });
 
-  test("an agent in a room of the service: the page of the person is told of the call, and can end it", async () => {
+  test("an agent in a room of the service: the person's page gets messages of the call, and can end it", async () => {
     const { call, join, personToken } = await start({}, false);
     const person = await joinPerson(personToken, { subscribes: false });
     await join();
@@ -252,7 +258,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     expect(person.messages.at(-1)).toEqual({ kind: "ended", reason: "user_ended" });
   });
 
-  test("a worker that takes the call over: tells the agent that its segment was lost, and plays the next", async () => {
+  test("a worker that takes the call over: reports the lost segment to the agent, and plays the next", async () => {
     const { call, session, agent, said } = await startWithAgent();
     await agent.say(6);
     await agent.until(() => said() > 0.3);
@@ -272,7 +278,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     expect(call.report()).toMatchObject({ reason: "disconnected" });
   });
 
-  describe("what means harm", () => {
+  describe("hostile agents and servers", () => {
     const bad = [{}, { sample_rate: "96000", num_channels: "1" }, { sample_rate: "24000", num_channels: "3" }];
     const worse = [
       { sample_rate: "1e4", num_channels: "1" },
@@ -286,7 +292,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
       }
     };
 
-    test("sound in formats that are not played: each has its end, and the next is played; again and again: the call ends", async () => {
+    test("sound in unsupported formats: an end for each, and the next is played; too often: the call ends", async () => {
       const { call, agent, said } = await startWithAgent();
       await sendAll(agent, [...bad, ...worse]);
       await agent.say(0.5);
@@ -300,7 +306,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
       expect(call.report()).toMatchObject({ reason: "agent_ended" });
     });
 
-    test("streams that do not end: the first is played as it comes, the others wait, those beyond 16 have their end", async () => {
+    test("endless streams: the first is played as it comes, the others wait, those above 16 get an end", async () => {
       const { agent, said } = await startWithAgent();
       const format = { sample_rate: "24000", num_channels: "1" };
       for (let count = 0; count < 18; count++) {
@@ -316,16 +322,16 @@ describe.skipIf(binary.kind === "missing")(title, () => {
       expect((await agent.untilFinished(19)).at(-1)).toMatchObject({ interrupted: false });
     });
 
-    test("a call of a method with a large payload, which is small on the wire: is not read", async () => {
+    test("a method call whose large payload is small when compressed: not read", async () => {
       const { agent } = await startWithAgent();
-      // Until then it sends calls of methods in another way, which has no compression.
+      // Before that, the library sends method calls in another way, without compression.
       await agent.until(() => agent.room.remoteParticipants.has("avatar"));
       expect(await agent.call("lk.clear_buffer", "x".repeat(2000))).toBe("reject");
       const large = agent.call("lk.clear_buffer", "x".repeat(20 * 1024 * 1024));
       expect(await large.catch(({ code }) => code)).toBe(1500);
     });
 
-    test("a server that sends a track which the avatar has not asked for: the call ends", async () => {
+    test("a server that sends an unrequested track: the call ends", async () => {
       const { call, room, personToken } = await startWithAgent();
       const person = await joinPerson(personToken, { subscribes: false });
       const track = await person.publishMicrophone();
@@ -363,7 +369,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
       expect(call.report()).toMatchObject({ reason: "agent_ended" });
     });
 
-    test("a server that redirects: nothing is sent elsewhere, and the call fails at no charge", async () => {
+    test("a server that redirects: no request to the other address; the call fails at no charge", async () => {
       const seen: string[] = [];
       const redirect = ({ url }: Request) => {
         seen.push(url);

@@ -1,4 +1,7 @@
-/** A page in a call that ends without a word: a real browser with a false microphone. What a page shows is in calls-document.system.test.ts. */
+/**
+ * A page in a call that ends without a message: a real browser with a simulated microphone.
+ * calls-document.system.test.ts tests what a page shows.
+ */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { dirname, join } from "node:path";
 import { BROWSER, type Browser, type Page, sharedBrowser } from "@realtime-avatar/testing/browser";
@@ -68,6 +71,6 @@ describe.skipIf(missing !== null || !LONG)(`a page in a call${missing ? ` (skipp
   test("a page that shows another address: the call ends by itself", () =>
     endsWhen((page) => page.goto("about:blank")));
 
-  // Without the events of a page that ends, as when a computer is switched off. LiveKit waits for it for 20 seconds.
+  // A killed page sends no events, like a computer that is switched off. LiveKit waits for it for 20 seconds.
   test("a page that is killed: the call ends by itself", () => endsWhen((page) => page.close()));
 });

@@ -16,7 +16,7 @@ import { joinAsStranger } from "./support/stranger.ts";
 
 setDefaultTimeout(60_000);
 
-/** The maximum time for the last message. LiveKit can drop it when the avatar leaves: then the test is repeated. */
+/** The maximum time for the last message. LiveKit can drop it when the avatar leaves, so the test is repeated then. */
 const TOLD_MS = 5000;
 const LAST_MESSAGE = { retry: 2 };
 const untilTold = ({ messages }: Person): Promise<unknown> =>
@@ -50,7 +50,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     await control?.stop();
   });
 
-  test("a person who speaks, without a language model: sees the portrait move, hears the echo, and the start says what to set", async () => {
+  test("a person who speaks, without a language model: a moving portrait and an echo, and the start names the variables to set", async () => {
     await worker.waitFor(/OPENAI_API_KEY or LLM_URL makes them conversations/);
     const call = await control.start({ mode: "avatar" });
     await control.untilReported(call.session, "joined");
@@ -81,12 +81,12 @@ describe.skipIf(binary.kind === "missing")(title, () => {
   });
 
   test(
-    "a page that has ended the call: the person is told, and the avatar has left when it is reported",
+    "a page that ends the call: the person gets the last message, and the end is reported after the avatar has left",
     async () => {
       const call = await control.start();
       const person = await joinAsPerson(livekit.url, call.personToken, { subscribes: false });
       await control.untilReported(call.session, "started");
-      // A message is lost when it is sent before the person's data channel is open.
+      // A message is lost if it is sent before the person's data channel is open.
       await person.until(() => person.messages.length > 0);
       control.end(call.session, "user_ended");
       expect(await control.untilReported(call.session, "ended")).toMatchObject({ reason: "user_ended" });
@@ -98,11 +98,11 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     LAST_MESSAGE,
   );
 
-  test("a person who asks for the end as the SDK does: the call ends at once; other messages end nothing", async () => {
+  test("a request to end like the SDK's: the call ends at once; other messages do not end it", async () => {
     const call = await control.start();
     const person = await joinAsPerson(livekit.url, call.personToken, { subscribes: false });
     await person.until(() => person.messages.length > 0);
-    // Not awaited: a message that is sent before both data channels are open can be lost or delayed.
+    // Not awaited, because a message that is sent before both data channels are open can be lost or delayed.
     const send = (message: string, topic: string): void =>
       void person.room.localParticipant
         ?.publishData(new TextEncoder().encode(message), { reliable: true, topic })
@@ -148,7 +148,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     await person.leave();
   });
 
-  test("the prepared picture of a manifest: is shown; in a call of a test key with a red mark", async () => {
+  test("the prepared picture of a manifest: shown, with a red mark in a call of a test key", async () => {
     const image = await sharp({ create: { width: 300, height: 400, channels: 3, background: "#1060f0" } })
       .webp()
       .toBuffer();
@@ -163,7 +163,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
       control.end(call.session, "user_ended");
       await control.untilReported(call.session, "ended");
       await person.leave();
-      // Of I420, the red difference at the centre and within the mark.
+      // The red difference of I420 pixels, at the centre and within the mark.
       const red = (x: number, y: number) => pixels[512 * 512 + 256 * 256 + (y >> 1) * 256 + (x >> 1)] ?? 0;
       return { centre: red(256, 256), mark: red(185, 485) };
     };
@@ -175,7 +175,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     expect(marked.mark).toBeGreaterThan(170);
   });
 
-  test("an avatar with a face: a live picture with the mark of AI, also in silence, 25 times a second", async () => {
+  test("an avatar with a face: live pictures with the mark AI, also in silence, 25 a second", async () => {
     const { image, file, manifest } = await preparedFace();
     control.files.set(file, image);
     const call = await control.start({ mode: "avatar", avatar: { avatar_id: "ava_x", manifest } });
@@ -183,7 +183,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     const whole = () => person.seen.filter(({ width }) => width === 512);
     await person.until(() => whole().length > 60, { state: () => whole().length });
     const seen = whole().slice(10, 60);
-    // A portrait in silence is one picture.
+    // A portrait in silence would be a single picture.
     expect(new Set(seen.map(({ digest }) => digest)).size).toBeGreaterThan(25);
     expect(((seen.at(-1)?.at ?? 0) - (seen[0]?.at ?? 0)) / 49).toBeWithin(35, 60);
     const luma = (x: number, y: number): number => person.picture()[512 * y + x] ?? 0;
@@ -206,7 +206,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     await control.untilInRoom(call.room);
   });
 
-  test("a token that LiveKit refuses: the call fails, and the token is in no log", async () => {
+  test("a token that LiveKit refuses: the call fails, and no log contains the token", async () => {
     const token = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJ4In0.c2lnbmF0dXJl";
     const call = await control.start({ token });
     expect(await control.untilReported(call.session, "ended")).toMatchObject({ reason: "failed", used_seconds: 0 });
@@ -233,12 +233,12 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     expect(after).toMatch(/realtime_avatar_call_join_seconds_count [1-9]/);
   });
 
-  // These wait for a time to pass: together.
+  // These tests wait for time to pass, so they run together.
   test.concurrent.each([
-    ["that was asked for", "session_cap"],
-    ["that was less than was asked for", "out_of_credits"],
+    ["of the requested length", "session_cap"],
+    ["shorter than requested", "out_of_credits"],
   ] as const)(
-    "a call whose seconds are over, of a hold %s: ends within them with %s",
+    "a call whose seconds are used, with a hold %s: ends within them with %s",
     async (_, limit) => {
       // A connection that stops for a second on a busy machine ends nothing.
       const call = await control.start({ max_seconds: 8, limit, away_seconds: 60 });
@@ -246,7 +246,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
       const ended = await control.untilReported(call.session, "ended");
       expect(ended).toMatchObject({ used_seconds: 8, reason: limit });
       await control.untilInRoom(call.room, "person");
-      // The person may get it a moment after LiveKit has lost the avatar.
+      // The message may reach the person a moment after LiveKit has lost the avatar.
       await untilTold(person);
       expect(person.messages).toContainEqual({ kind: "ending", reason: "session_cap" });
       expect(person.messages.at(-1)).toEqual({ kind: "ended", reason: limit });
@@ -263,7 +263,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     await person.leave();
   });
 
-  test.concurrent("a person who comes back in time: the call goes on, and the time away counts", async () => {
+  test.concurrent("a person who comes back in time: the call continues, and the time away counts", async () => {
     const call = await control.start({ away_seconds: 10 });
     const first = await joinAsPerson(livekit.url, call.personToken, { subscribes: false });
     await control.untilReported(call.session, "started");
@@ -281,7 +281,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     await second.leave();
   });
 
-  test.concurrent("a person who is not listened to: hears nothing", async () => {
+  test.concurrent("a person who is not heard: no echo", async () => {
     const call = await control.start({ input: { stt_mode: "off" } });
     const person = await joinAsPerson(livekit.url, call.personToken);
     await person.publishMicrophone();

@@ -1,4 +1,7 @@
-/** LiveKit's library copies a frame when it captures it. The renderer of faces relies on that: it draws each picture into the same frame. */
+/**
+ * LiveKit's library copies a frame when it captures it. The renderer of faces depends on this, because it draws all
+ * pictures into one frame.
+ */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import {
   LocalVideoTrack,
@@ -36,7 +39,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     return token.toJwt();
   };
 
-  test("a frame that is changed as soon as it is captured: the viewer sees it as it was", async () => {
+  test("a frame that is changed right after its capture: the viewer sees the captured picture", async () => {
     const room = new Room();
     await room.connect(livekit.url, await tokenFor("avatar"), { autoSubscribe: false, dynacast: false });
     const person = await joinAsPerson(livekit.url, await tokenFor("person"));

@@ -1,4 +1,7 @@
-/** A call goes on when its avatar worker is lost, and does not move when it is not: on a real LiveKit server, with real processes. */
+/**
+ * A call continues when its avatar worker is lost, and does not move otherwise. Uses a real LiveKit server and real
+ * processes.
+ */
 import { afterAll, afterEach, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { livekitBinary } from "@realtime-avatar/testing/livekit/binary";
 import { startNetwork } from "@realtime-avatar/testing/network/network";
@@ -40,17 +43,17 @@ describe.skipIf(binary.kind === "missing")(title, () => {
       "worker_id"
     ];
 
-  test("a worker that is killed: it is lost when its connection ends, and another one has the call", async () => {
+  test("a killed worker: lost when its connection ends, and another one takes the call", async () => {
     const first = await world.service.startWorker();
     const { call, avatar } = await startedCall();
     const second = await world.service.startWorker();
-    // Its sync has just been written: it waits at the service for most of a second.
+    // Its sync has just begun: it waits at the service for most of a second.
     const lease = await world.leaseOf(first);
     await until(async () => (await world.leaseOf(first)) > lease);
     await die(first);
     await until(async () => ![null, avatar].includes(await world.avatarOf(call)));
     await until(async () => (await world.state(call))["status"] === "started");
-    // Not by the end of the lease.
+    // Lost by its connection, before the end of the lease.
     expect(world.service.api.process().stdout()).toMatch(
       new RegExp(`"worker":"${await readWorkerId(first)}","moved":1,"msg":"an avatar worker is lost`),
     );
@@ -58,7 +61,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     await endAndVerify(call);
   });
 
-  // `lost-workers.test.ts` has a service that ends in order.
+  // `lost-workers.test.ts` tests a service that ends in order.
   test.each(LONG ? (["SIGTERM", "SIGKILL"] as const) : (["SIGKILL"] as const))(
     "the API, stopped by %s and started again: no call moves",
     async (signal) => {
@@ -70,7 +73,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
       const api = world.service.api.process();
       api.kill(signal);
       await api.exited;
-      // Longer than a worker has to sync again, and than a pass of the reconciler.
+      // Longer than a worker may take to sync again, and than a pass of the reconciler.
       await Bun.sleep(2500);
       await world.service.api.restart();
       await first.waitFor(/the service responds again/);
@@ -81,12 +84,12 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     },
   );
 
-  test("a worker that is cut from the service alone: LiveKit puts its avatar out when another joins, and it stays out", async () => {
+  test("a worker that is cut off from the service only: LiveKit removes its avatar when another joins, and it stays out", async () => {
     const network = await startNetwork(Number(new URL(world.service.url).port));
     const first: RunningProcess = await world.service.startWorker(`http://127.0.0.1:${network.port}`);
     const { call, avatar } = await startedCall();
     const second = await world.service.startWorker();
-    // It refuses connections from now on, and those that were there end.
+    // The network refuses new connections from now on, and closes the existing ones.
     network.close();
     network.cut();
     await until(async () => (await world.state(call))["generation"] === 2);
@@ -99,7 +102,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     await endAndVerify(call);
   });
 
-  test("a worker that is killed, whose call moves seconds later: the person is not charged for the time between", async () => {
+  test("a killed worker whose call moves seconds later: no charge for the time between", async () => {
     const network = await startNetwork(Number(new URL(world.service.url).port));
     const first = await world.service.startWorker(`http://127.0.0.1:${network.port}`);
     const call = await world.startCall();
@@ -110,13 +113,13 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     await person.publishMicrophone();
     person.speak(true);
     await person.until(() => person.heardSeconds() > 1);
-    // The service does not see that the connection has ended: the worker is lost when its lease ends.
+    // The service does not see the end of the connection. The worker is lost when its lease ends.
     network.isLost = true;
     await die(first);
     const lostFrom = performance.now();
     await person.until(() => person.hasSilence(3));
     await world.endLease(first);
-    // At the latest of these moments, the call was still at the first worker.
+    // The last moment at which the call was still at the first worker.
     let lostUntil = performance.now();
     await until(async () => {
       const askedAt = performance.now();
@@ -131,7 +134,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     await person.leave();
     network.close();
     await world.expectCharged(call);
-    // Whole seconds, rounded up, of each worker.
+    // Each worker rounds its seconds up.
     expect((await world.state(call))["used"]).toBeLessThanOrEqual((Math.ceil(presentMs / 1000) + 1) * 1_000_000);
   });
 });

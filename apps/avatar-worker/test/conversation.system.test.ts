@@ -36,14 +36,14 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     await providers?.stop();
   });
 
-  /** A call with a person in it, who can type once the avatar is there. */
+  /** A call with a person, who can type when the avatar is present. */
   const startCall = async (options: Parameters<ControlPlane["start"]>[0] = {}) => {
     const call = await control.start(options);
     const person = await joinAsPerson(world.livekit.url, call.personToken);
     persons.push(person);
     const { transcripts, said } = watchTranscript(person.room);
     await control.untilReported(call.session, "started");
-    // A message is lost when it is sent before the data channel is open.
+    // A message is lost if it is sent before the data channel is open.
     await person.until(() => person.messages.length > 0);
     const type = (text: string, attributes: Record<string, string> = {}) =>
       person.room.localParticipant?.sendText(text, { topic: "lk.chat", attributes });
@@ -61,7 +61,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
       { who: "person", text: "Good morning!" },
       { who: "avatar", text: "Good morning. I am very glad that you are here today." },
     ]);
-    // 53 characters of 15 a second.
+    // 53 characters at 15 a second.
     expect(person.heardSeconds()).toBeGreaterThan(2.5);
     expect(new Set(person.seen.map(({ digest }) => digest)).size).toBeGreaterThan(still + 10);
     const states = person.attributes.map((changed) => changed["lk.agent.state"]);
@@ -75,7 +75,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     });
   });
 
-  test("a call with instructions and a context: the model gets them behind those of the operator, in this call alone", async () => {
+  test("a call with instructions and a context: the model gets them after the operator's, only in this call", async () => {
     providers.setAnswer(({ messages }) => `I know ${messages.length} messages.`);
     const first = await startCall({
       input: {
@@ -101,7 +101,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     expect(JSON.stringify([first.transcripts, second.transcripts])).not.toContain("teapot");
   });
 
-  test("a call of an avatar with a voice: it speaks, and the default voice does not", async () => {
+  test("a call of an avatar with its own voice: it speaks in that voice only", async () => {
     providers.setAnswer(() => "Good morning to you.");
     const before = providers.of("tts").length;
     const { person, said, type } = await startCall({ default_voice_id: "flite-rms" });
@@ -125,7 +125,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     expect(interrupted?.text.length).toBeGreaterThan(15);
     expect(interrupted?.text.length).toBeLessThan(150);
     expect(answer?.text).toBe("Of course.");
-    // The model knows what was heard, and nothing else.
+    // The model gets only the heard words.
     const { body } = providers.of("llm")[aborted] ?? {};
     expect((body as { messages: unknown[] }).messages.slice(1)).toEqual([
       { role: "user", content: "Tell me all." },
@@ -134,7 +134,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     ]);
   });
 
-  test("a provider that fails: the avatar says so once, and the next turn is answered", async () => {
+  test("a provider that fails: one apology, and the next turn is answered", async () => {
     providers.setAnswer(() => "All is well.");
     const { person, said, type } = await startCall();
     providers.faults.set("llm", 401);
@@ -162,7 +162,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     expect(ready).toEqual({ status: "ok", providers: { llm: "ok", stt: "ok", tts: "ok" } });
   });
 
-  test("a limit of tokens: answers while some are left, then a sentence once; what was used is reported", async () => {
+  test("a limit of tokens: answers while tokens are left, then one notice; the usage is reported", async () => {
     providers.setUsage({ prompt_tokens: 31, completion_tokens: 7 });
     providers.setAnswer(() => "Here I am.");
     const before = providers.of("llm").length;
@@ -194,7 +194,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     expect(await control.untilReported(session, "ended")).toMatchObject({ reason: "failed" });
   });
 
-  test("the last line of a call: said as it is, then the page is told, and the call ends; no turn is taken after it", async () => {
+  test("the last line of a call: said verbatim, reported to the page, then the call ends; later turns are not taken", async () => {
     providers.setAnswer(() => "Goodbye.");
     const { session, person, said, type } = await startCall();
     await type("Bye.", { "rta.turn_id": "t1" });
@@ -214,7 +214,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     expect(person.messages.at(-1)).toEqual({ kind: "ended", reason: "user_ended" });
   });
 
-  test("gestures that the page asks for: made by a face one at a time, and those that it does not know are refused", async () => {
+  test("gestures that the page requests: made one at a time; unknown ones are refused", async () => {
     const { image, file, manifest } = await preparedFace();
     control.files.set(file, image);
     const { person } = await startCall({ mode: "avatar", avatar: { avatar_id: "ava_x", manifest } });

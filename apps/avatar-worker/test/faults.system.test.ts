@@ -1,6 +1,6 @@
 /**
- * What becomes of calls when LiveKit, the service, an avatar worker, a person or the way between them fails: all of them are
- * processes, LiveKit is the real one. After each test the money, the slots and the rooms agree.
+ * Calls while LiveKit, the service, an avatar worker, a person or a connection between them fails. All of them are real
+ * processes. After each test, credits, slots and rooms are consistent.
  */
 import { afterAll, afterEach, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { AVATAR_IDENTITY, PERSON_IDENTITY } from "@realtime-avatar/domain/calls/room";
@@ -35,11 +35,11 @@ describe.skipIf(binary.kind === "missing").each(SETTINGS)(`${title}, room.auto_c
     }
   });
 
-  /** Waits until the lease of a worker that is gone is over. Only the long tests wait for the real end. */
+  /** Waits until the lease of a lost worker ends. Only the long tests wait for the real end. */
   const untilLeaseEnds = async (worker: RunningProcess): Promise<void> => {
     if (!LONG) await world.endLease(worker);
   };
-  /** Waits until the avatar in the room of a call is another one. */
+  /** Waits until another avatar is in the room of a call. */
   const untilMoved = async (call: StartedCall, before: string | null): Promise<void> => {
     await until(async () => (await world.state(call))["generation"] === 2);
     await until(async () => ![null, before].includes(await world.avatarOf(call)));
@@ -50,7 +50,7 @@ describe.skipIf(binary.kind === "missing").each(SETTINGS)(`${title}, room.auto_c
   };
 
   describe("whose webhooks", () => {
-    /** Waits until the service has looked at a room that it was told of after all others. */
+    /** Waits until the service has checked the room of the last event. */
     const untilLooked = async (): Promise<void> => {
       await world.service.rooms.create(`${world.prefix}ses_01h455vb4pex5vsknk084sn02q`);
       await until(async () => !(await world.service.rooms.list(world.prefix)).some((name) => name.endsWith("sn02q")));
@@ -64,7 +64,7 @@ describe.skipIf(binary.kind === "missing").each(SETTINGS)(`${title}, room.auto_c
       ["have no signature", "unsigned", null],
     ];
     test.each(LONG ? faults : faults.slice(0, 1))(
-      "%s: ends with its end or its room, and a later call goes on",
+      "%s: ends with its end or its room, and a later call continues",
       async (_, fault, order) => {
         await world.onlyWorker();
         world.webhooks.fault = fault;
@@ -94,7 +94,7 @@ describe.skipIf(binary.kind === "missing").each(SETTINGS)(`${title}, room.auto_c
   });
 
   describe("whose avatar worker", () => {
-    test("is killed: moves once, with its session and bill; a report of before is ignored; killed again: ends", async () => {
+    test("is killed: moves once with its session and bill, and an older report is ignored; killed again: ends", async () => {
       const first = await world.onlyWorker();
       const call = await world.startJoined();
       const avatar = await untilAvatar(call);
@@ -119,13 +119,13 @@ describe.skipIf(binary.kind === "missing").each(SETTINGS)(`${title}, room.auto_c
       await world.untilStatus(call, "released");
       const ended = await world.state(call);
       expect(ended).toMatchObject({ reason: "failed", generation: 2 });
-      // What was reported, and the seconds until its last sync.
+      // The reported seconds, plus the seconds until its last sync.
       expect(ended["used"]).toBeGreaterThanOrEqual(reported["used"]);
       await world.expectCharged(call);
     });
 
     test.skipIf(!LONG)(
-      "is killed while there is no other: ends, charged until the last sync; one that nobody joined: nothing",
+      "is killed without a replacement: ends, charged until the last sync; a call that was never joined: no charge",
       async () => {
         const worker = await world.onlyWorker();
         const [started, reserved] = [await world.startJoined(), await world.startCall()];
@@ -142,11 +142,11 @@ describe.skipIf(binary.kind === "missing").each(SETTINGS)(`${title}, room.auto_c
       },
     );
 
-    test.skipIf(!LONG)("is frozen: moves, and stays there when that worker goes on", async () => {
+    test.skipIf(!LONG)("is frozen: moves, and stays at the new worker when the frozen one resumes", async () => {
       const first = await world.onlyWorker();
       const call = await world.startJoined();
       const before = await untilAvatar(call);
-      // Of this one, the worker learns when it goes on.
+      // The worker learns of this call only when it resumes.
       first.kill("SIGSTOP");
       const assigned = await world.startCall();
       await world.service.startWorker();
@@ -158,7 +158,8 @@ describe.skipIf(binary.kind === "missing").each(SETTINGS)(`${title}, room.auto_c
       const lease = await world.leaseOf(first);
       await until(async () => (await world.leaseOf(first)) > lease);
       expect(await world.avatarOf(assigned)).toBe(avatar);
-      // The library of the first worker resumes its connection, by which LiveKit drops the avatar of the second: it comes back.
+      // The library of the first worker resumes its connection, so LiveKit drops the avatar of the second. The second
+      // avatar comes back.
       await until(async () => (await world.avatarOf(call)) !== null);
       for (const moved of [call, assigned]) {
         expect(await world.state(moved)).toMatchObject({ status: "started", generation: 2 });
@@ -168,7 +169,7 @@ describe.skipIf(binary.kind === "missing").each(SETTINGS)(`${title}, room.auto_c
     });
 
     test.skipIf(!LONG).each([true, false])(
-      "does not reach the service: leaves by itself; another worker that has the call: %p",
+      "does not reach the service: leaves by itself (call at another worker: %p)",
       async (hasOther) => {
         await world.noWorker();
         const first = await world.service.startWorker(`http://127.0.0.1:${world.toService.port}`);
@@ -177,7 +178,7 @@ describe.skipIf(binary.kind === "missing").each(SETTINGS)(`${title}, room.auto_c
         const before = await untilAvatar(call);
         if (hasOther) await world.service.startWorker();
         world.toService.isLost = true;
-        // LiveKit and the person are where they were.
+        // LiveKit and the person are unaffected.
         await first.waitFor(/the lease has ended/);
         if (hasOther) await untilMoved(call, before);
         else {
@@ -198,7 +199,7 @@ describe.skipIf(binary.kind === "missing").each(SETTINGS)(`${title}, room.auto_c
   });
 
   describe("whose LiveKit", () => {
-    test("is killed: ends, charged what was reported; starts are refused until it is back; a call that nobody joined costs nothing", async () => {
+    test("is killed: ends, charged for the reported seconds; starts are refused until it is back; a call that was never joined: no charge", async () => {
       await world.onlyWorker();
       const [started, reserved] = [await world.startJoined(), await world.startCall()];
       await die(world.service.livekit.process);
@@ -208,7 +209,7 @@ describe.skipIf(binary.kind === "missing").each(SETTINGS)(`${title}, room.auto_c
       await world.untilStatus(started, "released");
       expect((await world.state(started))["reason"]).toBe("disconnected");
       await world.expectCharged(started);
-      // Its worker, which cannot join, ends it; or the reconciler creates its room again.
+      // Its worker cannot join and ends it; or the reconciler creates its room again.
       await until(
         async () =>
           (await world.state(reserved))["status"] === "failed" ||
@@ -229,7 +230,7 @@ describe.skipIf(binary.kind === "missing").each(SETTINGS)(`${title}, room.auto_c
       return world.service.call("POST", "/realtime/livekit/session", apiKey, body, headers);
     };
 
-    test("responds too late: nothing is held, and the room is deleted; an end is an end", async () => {
+    test("responds too late: no hold, and the room is deleted; an end takes effect", async () => {
       await world.onlyWorker();
       const call = await world.startJoined();
       const key = await world.service.newKey();
@@ -237,7 +238,7 @@ describe.skipIf(binary.kind === "missing").each(SETTINGS)(`${title}, room.auto_c
       const refused = await startResponse(key);
       expect(refused.status).toBe(503);
       expect(refused.headers.get("retry-after")).toBe("1");
-      // It was created, but the service does not know.
+      // The room was created, but the service does not know it.
       expect(await world.service.rooms.list(world.prefix)).toHaveLength(2);
       await world.endCall(call);
       await world.expectCharged(call);
@@ -245,7 +246,7 @@ describe.skipIf(binary.kind === "missing").each(SETTINGS)(`${title}, room.auto_c
       await until(async () => (await world.state(call))["room"] === "gone");
     });
 
-    test.skipIf(!LONG)("is frozen for eight seconds: goes on", async () => {
+    test.skipIf(!LONG)("is frozen for eight seconds: continues", async () => {
       await world.onlyWorker();
       const call = await world.startJoined();
       world.service.livekit.process.kill("SIGSTOP");
@@ -258,7 +259,7 @@ describe.skipIf(binary.kind === "missing").each(SETTINGS)(`${title}, room.auto_c
   });
 
   describe("whose service", () => {
-    /** Starts a call, and kills the service after it has written it and before it has responded. */
+    /** Starts a call, and kills the service between its write and its response. */
     const startAndKill = async () => {
       const { apiKey } = await world.service.newKey();
       world.toLivekit.losesAnswers = true;
@@ -277,7 +278,7 @@ describe.skipIf(binary.kind === "missing").each(SETTINGS)(`${title}, room.auto_c
       return { id, apiKey, attempt };
     };
 
-    test("is killed between the write and the response: sent again, it is the same call; one that is under way goes on", async () => {
+    test("is killed between the write and the response: a retry returns the same call; a running call continues", async () => {
       await world.onlyWorker();
       const running = await world.startJoined();
       const avatar = await untilAvatar(running);
@@ -300,7 +301,7 @@ describe.skipIf(binary.kind === "missing").each(SETTINGS)(`${title}, room.auto_c
       expect(await world.reservedOf(apiKey)).toBe(0);
     });
 
-    test.skipIf(!LONG)("is killed between the write and the response, not sent again: ends at no charge", async () => {
+    test.skipIf(!LONG)("is killed between the write and the response, without a retry: ends at no charge", async () => {
       await world.onlyWorker();
       const { id } = await startAndKill();
       await world.service.api.restart();
@@ -314,7 +315,7 @@ describe.skipIf(binary.kind === "missing").each(SETTINGS)(`${title}, room.auto_c
       world.service.api.process().kill("SIGSTOP");
       await until(async () => ["", PERSON_IDENTITY].includes(await world.identities(call)));
       world.service.api.process().kill("SIGCONT");
-      // Its worker has it again, or it has ended.
+      // Its worker has taken it again, or it has ended.
       await until(
         async () => (await world.state(call))["status"] === "released" || (await world.avatarOf(call)) !== null,
       );
@@ -328,7 +329,7 @@ describe.skipIf(binary.kind === "missing").each(SETTINGS)(`${title}, room.auto_c
     test.skipIf(!LONG).each([
       ["has closed the browser", "SIGKILL"],
       ["has lost the network", "SIGSTOP"],
-    ] as const)("%s: ends, charged what was reported", async (_, signal) => {
+    ] as const)("%s: ends, charged for the reported seconds", async (_, signal) => {
       await world.onlyWorker();
       const call = await world.startCall();
       const person = startProcess([

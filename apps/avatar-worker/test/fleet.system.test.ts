@@ -1,4 +1,4 @@
-/** What becomes of calls when the service, the worker or the network fails: on a real LiveKit server. */
+/** Calls while the service, the worker or the network fails, on a real LiveKit server. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { AVATAR_IDENTITY } from "@realtime-avatar/domain/calls/room";
 import { livekitBinary } from "@realtime-avatar/testing/livekit/binary";
@@ -24,7 +24,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
   const hanging = Bun.serve({ hostname: "127.0.0.1", port: 0, fetch: () => new Promise<Response>(() => {}) });
 
   const startWorker = async (): Promise<RunningProcess> => {
-    // A collector that does not respond disturbs no call.
+    // An unresponsive collector of traces disturbs no call.
     const traced = {
       ...control.variables,
       OTEL_EXPORTER_OTLP_ENDPOINT: hanging.url.origin,
@@ -35,7 +35,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     await worker.waitFor(/"started"/);
     return worker;
   };
-  /** A call of a person, on a worker of its own. */
+  /** A call with a person, at its own worker. */
   const startCall = async () => {
     const worker = await startWorker();
     const call = await control.start();
@@ -64,7 +64,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     await hanging.stop(true);
   });
 
-  test("a service that does not respond: the worker leaves without a word, and takes the call again when it is back", async () => {
+  test("an unresponsive service: the worker leaves silently, and takes the call again when the service is back", async () => {
     const { call, person } = await startCall();
     control.goDown(LEASE_SECONDS);
     await control.untilInRoom(call.room, "person");
@@ -79,7 +79,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     await person.leave();
   });
 
-  test("a worker that was stopped for longer than its lease: leaves when it goes on", async () => {
+  test("a worker that is stopped for longer than its lease: leaves when it resumes", async () => {
     const { worker, call, person } = await startCall();
     await control.untilLease(LEASE_SECONDS);
     worker.kill("SIGSTOP");
@@ -97,7 +97,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     await until(() => control.syncs.slice(before).filter(({ calls }) => calls.length === 0).length >= 2);
   };
 
-  test("a worker that was stopped when a call was assigned to it: does not join after its lease", async () => {
+  test("a worker that is stopped while a call is assigned to it: does not join after its lease", async () => {
     const worker = await startWorker();
     await control.untilLease(LEASE_SECONDS);
     worker.kill("SIGSTOP");
@@ -113,7 +113,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     person?.leave();
   });
 
-  test("a call that another worker gets while this one joins: this one leaves when it has joined", async () => {
+  test("a call that moves to another worker during the join: this worker leaves after the join", async () => {
     const call = await control.start();
     const person = await joinAsStranger(livekit.url, call.personToken);
     // The connection of the worker waits in the frozen server.
@@ -123,14 +123,14 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     control.end(call.session, null);
     await until(() => control.syncs.at(-1)?.calls.length === 0);
     livekit.process.kill("SIGCONT");
-    // On a busy machine, the time for the connection can be over: then the worker does not join at all.
+    // On a busy machine, the timeout of the connection can pass. The worker then does not join at all.
     const isGivenUp = (): boolean => worker.stdout().includes("the room cannot be joined");
     await until(() => person?.hasMet(AVATAR_IDENTITY) || isGivenUp());
     await control.untilInRoom(call.room, "person");
     person?.leave();
   });
 
-  test("a worker that stops: leaves its rooms, and says goodbye", async () => {
+  test("a worker that stops: leaves its rooms, and sends its last sync", async () => {
     const { worker, call, person } = await startCall();
     worker.kill("SIGTERM");
     expect(await worker.exited).toBe(0);
@@ -140,7 +140,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     await person.leave();
   });
 
-  // The library looks for the server for ten seconds.
+  // The library tries to reach the server for ten seconds.
   test.skipIf(!LONG)("a LiveKit server that is killed: the call is reported as ended", async () => {
     const other = await startLivekit(binary.kind === "found" ? binary.path : "");
     const plane = await startControlPlane(other);

@@ -1,4 +1,4 @@
-/** A LiveKit server of an agent's owner that means harm, at the level of the protocol; and what it can do to an avatar worker. */
+/** A hostile LiveKit server of an agent's owner, at the level of the protocol, and its effect on an avatar worker. */
 import { afterAll, afterEach, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { createSocket } from "node:dgram";
 import { createServer } from "node:net";
@@ -15,17 +15,17 @@ import { AVATAR_WORKER } from "./support/service.ts";
 setDefaultTimeout(60_000);
 
 const LONG = process.env["LONG"] === "1";
-/** How much more memory the worker takes while a server does its worst. Without a limit it was two gigabytes in ten seconds. */
+/** How much more memory the worker may take during an attack. Without a limit it was two gigabytes in ten seconds. */
 const MORE_MIB = 250;
 
-/** A machine on which a process does not run for so long is so busy that it loses frames itself. */
+/** A machine that stops a process for this long is so busy that it loses frames itself. */
 const STALL_MS = 100;
 const STALL_POLL_MS = 10;
 
 const binary = await livekitBinary();
-const title = `a LiveKit server that means harm${binary.kind === "missing" ? ` (skipped: ${binary.reason})` : ""}`;
+const title = `a hostile LiveKit server${binary.kind === "missing" ? ` (skipped: ${binary.reason})` : ""}`;
 
-/** Listens with TCP and UDP at one port, and records what comes. */
+/** Listens with TCP and UDP on one port, and records what it receives. */
 const startListener = async () => {
   const received: string[] = [];
   const tcp = createServer((socket) => {
@@ -43,7 +43,7 @@ const startListener = async () => {
   return { port, received, close };
 };
 
-/** Watches for how long this process does not run at most. */
+/** Measures the longest time for which this process did not run. */
 const watchStalls = () => {
   let longestMs = 0;
   let ranAt = performance.now();
@@ -65,7 +65,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     livekit = await startLivekit(binary.kind === "found" ? binary.path : "");
     control = await startControlPlane(livekit);
     worker = startProcess(AVATAR_WORKER, { ...control.variables, RUST_LOG: "off" });
-    // A picture takes half of a core, with its reception.
+    // A picture takes half of a core, including its reception.
     const { session, personToken } = await control.start({ mode: LONG ? "avatar" : "voice" });
     const person = await joinAsPerson(livekit.url, personToken);
     await person.publishMicrophone();
@@ -90,7 +90,10 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     const status = await Bun.file(`/proc/${worker.pid}/status`).text();
     return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1]) / 1024;
   };
-  /** The person of the other call gets the echo, and pictures with LONG, from now on, of the same senders, and no frame was lost. */
+  /**
+   * Waits until the person of the other call has received further echo, and with LONG further pictures, from the same
+   * senders, without a lost frame.
+   */
   const untilOtherReceives = async (): Promise<void> => {
     const { heard, seen, room } = other.person;
     heard.length = 0;
@@ -100,7 +103,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     expect(senders).toEqual(other.senders);
     if (stalls.longestMs() < STALL_MS) expect(lostFrames).toBe(0);
   };
-  /** Has a call in a room at the server. `isJoined`: its agent is there, as the real server says. */
+  /** Runs a call in a room at the server. `isJoined`: its agent is present, according to the real server. */
   const startAt = async (behaviour: string, isJoined: boolean, port = 0) => {
     const server = startProcess(
       source("apps/avatar-worker/test/support/hostile-livekit.ts", livekit.url, behaviour, `${port}`),
@@ -136,7 +139,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     ["no messages", true],
   ];
   test.each(LONG ? ends : ends.slice(0, 2))(
-    "that sends %s, and closes nothing: its call ends, the connection is gone, and another call loses no frame",
+    "that sends %s and never closes: its call and the connection end, and another call loses no frame",
     async (behaviour, isJoined) => {
       const before = await memoryMib();
       const { server, session } = await startAt(behaviour, isJoined);
@@ -144,7 +147,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
       const { used_seconds } = await control.untilReported(session, "ended");
       if (!isJoined) expect(used_seconds).toBe(0);
       expect((await memoryMib()) - before).toBeLessThan(MORE_MIB);
-      // The server may have had to be connected again before that.
+      // The library may have reconnected to the server before.
       await server.waitFor(/closed/);
       await untilOtherReceives();
       expect(control.reportsOf(other.session).at(-1)).toMatchObject({ state: "started" });
@@ -170,7 +173,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     expect(control.reportsOf(other.session).at(-1)).toMatchObject({ state: "started" });
   });
 
-  /** Has a call with its agent at the server, which then sends its messages. */
+  /** Runs a call with its agent at the server, which then sends its messages. */
   const startAndHarm = async (behaviour: string) => {
     const started = await startAt(behaviour, true);
     await control.untilReported(started.session, "started");
@@ -187,12 +190,12 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     expect(control.reportsOf(other.session).at(-1)).toMatchObject({ state: "started" });
   });
 
-  test("that cuts its own connection, and not that of the media: no more is heard than is charged", async () => {
+  test("that cuts its own connection but not the media: heard sound does not exceed the charge", async () => {
     const { url, session, agent, joinPerson } = await startAt("cut", true);
     await control.untilReported(session, "started");
     const person = await joinPerson();
     agent?.say(40).catch(() => {});
-    // In the middle of a second when the loss is noticed: the library of the person conceals lost packets for a moment.
+    // The cut comes in the middle of a second. The library of the person conceals lost packets for a moment.
     await person.until(() => person.heardSeconds() > 1);
     await fetch(`${url}/harm`);
     await person.until(() => person.hasSilence(0.5));
@@ -206,7 +209,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     ...["a speaker with the id x", "speakers whose level is no number", "a subscription to the track x"],
     "the quality of a participant with the id x",
   ];
-  test.each(unread)("that sends %s: the worker does not read it, and no call loses a frame", async (behaviour) => {
+  test.each(unread)("that sends %s: not read by the worker, and no call loses a frame", async (behaviour) => {
     const { session } = await startAndHarm(behaviour);
     await untilOtherReceives();
     expect(control.reportsOf(session).at(-1)).toMatchObject({ state: "started" });
@@ -215,7 +218,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     await untilOtherReceives();
   });
 
-  test.skipIf(!LONG)("that tells the worker to go elsewhere: nothing is sent there", async () => {
+  test.skipIf(!LONG)("that redirects the worker: no request to the other address", async () => {
     const listener = await startListener();
     const { server, session } = await startAt("elsewhere", true, listener.port);
     await server.waitFor(/closed/);
@@ -226,7 +229,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     listener.close();
   });
 
-  // docs/security.md says what remains.
+  // docs/security.md describes the remaining risk.
   test.skipIf(!LONG)("that names addresses for media: they are contacted, without the token", async () => {
     const listener = await startListener();
     const { session, token } = await startAt("addresses", true, listener.port);

@@ -21,7 +21,7 @@ const SOURCES = [
   "packages/{domain,face,runtime,speech,storage}/src/**",
 ];
 
-/** Builds as `bun run build` does, into a folder of the tests. */
+/** Builds like `bun run build`, into a folder of the tests. */
 const build = async (): Promise<string> => {
   const folder = cacheFolder("avatar-worker", SOURCES);
   const externals = ["--external=@livekit/rtc-ffi-bindings-*", "--external=sharp"];
@@ -35,21 +35,21 @@ const binary = await livekitBinary();
 const missing = binary.kind === "missing" ? binary.reason : Bun.which("node") ? null : "there is no Node";
 
 describe.skipIf(missing !== null)(`an avatar worker on Node${missing ? ` (skipped: ${missing})` : ""}`, () => {
-  test("given a call of an avatar with a face: renders it to its end, and exports its spans", async () => {
+  test("a call of an avatar with a face: rendered to its end, with exported spans", async () => {
     const livekit = await startLivekit(binary.kind === "found" ? binary.path : "");
     const control = await startControlPlane(livekit);
     const collector = startCollector();
     const worker = startProcess(["node", await build()], {
       ...control.variables,
       OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
-      // As docs/deployment.md says: otherwise LiveKit's library writes its failures to standard error.
+      // As in docs/deployment.md: otherwise LiveKit's library writes its failures to standard error.
       RUST_LOG: "off",
     });
     const { image, file, manifest } = await preparedFace();
     control.files.set(file, image);
     const call = await control.start({ mode: "avatar", avatar: { avatar_id: "ava_x", manifest } });
     const person = await joinAsPerson(livekit.url, call.personToken);
-    // In silence, a portrait would be one picture.
+    // In silence, a portrait would be a single picture.
     await person.until(() => new Set(person.seen.map(({ digest }) => digest)).size > 5);
     await person.publishMicrophone();
     person.speak(true);
@@ -62,7 +62,7 @@ describe.skipIf(missing !== null)(`an avatar worker on Node${missing ? ` (skippe
     expect(worker.stderr()).toBe("");
     const id = { "realtime_avatar.session_id": call.session, "realtime_avatar.generation": 1 };
     const spans = collector.spans().map(({ name, attributes }): object => ({ name, ...attributes }));
-    // The other reports may not be answered before a change or the end replaces them.
+    // A change or the end can replace the other reports before they are acknowledged.
     expect(spans).toEqual(
       expect.arrayContaining([
         { name: "call_join", ...id },
@@ -79,7 +79,7 @@ describe.skipIf(missing !== null)(`an avatar worker on Node${missing ? ` (skippe
     await livekit.stop();
   });
 
-  test("a typed turn: answered by the model with the voice of a server, and with that of the packages when it fails", async () => {
+  test("a typed turn: answered in the server's voice, and in the built-in voice when that fails", async () => {
     const livekit = await startLivekit(binary.kind === "found" ? binary.path : "");
     const control = await startControlPlane(livekit);
     const providers = startProviders();
@@ -91,7 +91,7 @@ describe.skipIf(missing !== null)(`an avatar worker on Node${missing ? ` (skippe
     const person = await joinAsPerson(livekit.url, call.personToken);
     const { said } = watchTranscript(person.room);
     await control.untilReported(call.session, "started");
-    // A message is lost when it is sent before the data channel is open.
+    // A message is lost if it is sent before the data channel is open.
     await person.until(() => person.messages.length > 0);
     const type = (text: string) => person.room.localParticipant?.sendText(text, { topic: "lk.chat" });
     await type("Hi?");

@@ -1,6 +1,6 @@
 /**
- * What becomes of calls when packets are lost between a person or an avatar worker and LiveKit: on a network that loses them, with
- * the real LiveKit. LiveKit waits for 20 seconds until it gives a participant up.
+ * Calls while packets are lost between LiveKit and a person or an avatar worker, on a network that drops them, with a
+ * real LiveKit server. LiveKit waits for 20 seconds before it drops a participant.
  */
 import { afterAll, afterEach, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { AVATAR_IDENTITY, PERSON_IDENTITY } from "@realtime-avatar/domain/calls/room";
@@ -41,7 +41,7 @@ describe.skipIf(missing !== null).each([false, true])(title, (autoCreate) => {
     network?.close();
   });
 
-  /** A call whose person is behind the network, and hears the echo. */
+  /** A call with a person behind the network, who hears the echo. */
   const startHeard = async () => {
     const call = await world.startCall();
     const program = source("apps/avatar-worker/test/support/person-process.ts", call.url, call.token);
@@ -50,7 +50,7 @@ describe.skipIf(missing !== null).each([false, true])(title, (autoCreate) => {
     await person.waitFor(/\nhears\n/);
     return { call, person };
   };
-  /** Waits until the person says so again. */
+  /** Waits until the person reports these words again. */
   const untilSays = (person: RunningProcess, words: string): Promise<unknown> => {
     const before = person.stdout().length;
     return until(() => person.stdout().slice(before).includes(`\n${words}\n`));
@@ -67,7 +67,7 @@ describe.skipIf(missing !== null).each([false, true])(title, (autoCreate) => {
   const isAlone = async (call: StartedCall): Promise<boolean> =>
     ["", PERSON_IDENTITY].includes(await world.identities(call));
 
-  test("a person with every fifth packet lost: hears the echo, and the call goes on", async () => {
+  test("a person with every fifth packet lost: hears the echo, and the call continues", async () => {
     await world.onlyWorker();
     network.lose(0.2);
     const { call, person } = await startHeard();
@@ -77,7 +77,7 @@ describe.skipIf(missing !== null).each([false, true])(title, (autoCreate) => {
     await endAndCharge(call);
   });
 
-  test("a person all of whose packets are lost for eight seconds: hears the echo again, in the same call", async () => {
+  test("a person with all packets lost for eight seconds: hears the echo again, in the same call", async () => {
     await world.onlyWorker();
     const { call, person } = await startHeard();
     network.lose(1);
@@ -89,7 +89,7 @@ describe.skipIf(missing !== null).each([false, true])(title, (autoCreate) => {
     await endAndCharge(call);
   });
 
-  test("a person all of whose packets are lost: the call ends, charged once", async () => {
+  test("a person with all packets lost: the call ends, charged once", async () => {
     await world.onlyWorker();
     const { call } = await startHeard();
     network.lose(1);
@@ -98,7 +98,7 @@ describe.skipIf(missing !== null).each([false, true])(title, (autoCreate) => {
     await world.expectCharged(call);
   });
 
-  test("an avatar worker all of whose packets are lost: another one has the call, also when they come again", async () => {
+  test("an avatar worker with all packets lost: another one takes the call, and keeps it when the packets return", async () => {
     await world.noWorker();
     const first = await startWorkerInside();
     const call = await world.startJoined();
@@ -117,7 +117,7 @@ describe.skipIf(missing !== null).each([false, true])(title, (autoCreate) => {
     await die(first);
   });
 
-  test("an avatar worker whose packets to LiveKit alone are lost: leaves, and the call ends, charged once", async () => {
+  test("an avatar worker with only its packets to LiveKit lost: leaves, and the call ends, charged once", async () => {
     await world.noWorker();
     const worker = await startWorkerInside();
     const call = await world.startJoined();

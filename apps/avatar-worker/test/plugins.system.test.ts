@@ -13,7 +13,7 @@ import { joinAsPerson } from "./support/person.ts";
 import { type Service, type StartedCall, startService } from "./support/service.ts";
 import { askLivekit, joinAsStranger, tampered, validate } from "./support/stranger.ts";
 
-// Python reads its packages for a minute on a busy machine.
+// On a busy machine, Python takes a minute to load its packages.
 setDefaultTimeout(300_000);
 const PYTHON_MS = 280_000;
 
@@ -21,20 +21,23 @@ const EXAMPLE = join(REPOSITORY, "examples/agent");
 const TOLERANCE = 0.2;
 
 const binary = await livekitBinary();
-/** Prints the version of the plugin, or fails without it. */
+/** Prints the version of the plugin. Fails without the plugin. */
 const VERSION = 'from importlib.metadata import version; print(version("livekit-plugins-bey"), end="")';
-/** The interpreter that a variable names, of a virtual environment for example, and the version of its plugin; null: it has none. */
+/**
+ * The Python interpreter that a variable names, for example of a virtual environment, and the version of its plugin.
+ * null: the plugin is missing.
+ */
 const pythonOf = async (variable: string): Promise<{ python: string; version: string | null }> => {
   const python = process.env[variable] ?? "";
   if (python === "" || !existsSync(python)) return { python, version: null };
   const { code, stdout } = await runToEnd([python, "-c", VERSION]);
   return { python, version: code === 0 ? stdout : null };
 };
-/** PYTHON_AGENTS has the packages of examples/agent/requirements.txt: the newest release. */
+/** PYTHON_AGENTS has the packages of examples/agent/requirements.txt, the newest release. */
 const newest = await pythonOf("PYTHON_AGENTS");
-/** PYTHON_AGENTS_OLDEST has the first release of the plugin that does something. */
+/** PYTHON_AGENTS_OLDEST has the first release of the plugin that works. */
 const oldest = await pythonOf("PYTHON_AGENTS_OLDEST");
-/** NODE_AGENTS names a folder whose node_modules has the packages. */
+/** NODE_AGENTS is a folder whose node_modules has the packages. */
 const modules = process.env["NODE_AGENTS"] ?? "";
 const LONG = process.env["LONG"] === "1";
 const hasModules = modules !== "" && existsSync(join(modules, "node_modules/@livekit/agents-plugin-bey"));
@@ -48,7 +51,7 @@ const withoutModules = unless(hasModules, "NODE_AGENTS names no folder with @liv
 
 type PlaybackEvent = { event: string; position: number; interrupted: boolean };
 
-/** The name of the agent in Python: of the operator, too. */
+/** The name of the Python agent, also in the operator's setting. */
 const CALL_AGENT = "an-agent";
 /** The identity that the plugins give the avatar. */
 const BROUGHT_AVATAR = "bey-avatar-agent";
@@ -61,7 +64,7 @@ describe.skipIf(missing !== "").each(SETTINGS)(
     let pythonAgent: Promise<Agent> | null = null;
     const agents: RunningProcess[] = [];
     let rooms: RoomServiceClient;
-    /** Passes on what the plugin asks for, each request twice, as if the first response had been lost. */
+    /** Forwards each request of the plugin twice, as if the first response had been lost. */
     const requests: { path: string; avatarId: string; ids: string[] }[] = [];
     const proxy = Bun.serve({
       hostname: "127.0.0.1",
@@ -91,7 +94,7 @@ describe.skipIf(missing !== "").each(SETTINGS)(
       await proxy.stop(true);
     });
 
-    /** Starts an agent that waits for rooms, with a key. */
+    /** Starts an agent that waits for rooms, with an API key. */
     const startAgent = async (command: string[], AGENT_NAME: string) => {
       const { apiKey } = await service.newKey();
       const { url: LIVEKIT_URL, apiKey: LIVEKIT_API_KEY, apiSecret: LIVEKIT_API_SECRET } = service.livekit;
@@ -104,7 +107,7 @@ describe.skipIf(missing !== "").each(SETTINGS)(
       return { name: AGENT_NAME, process, apiKey };
     };
     type Agent = Awaited<ReturnType<typeof startAgent>>;
-    /** The agent in Python, which the tests share: it takes long to start. */
+    /** The Python agent, shared by the tests because it starts slowly. */
     const startPythonAgent = (): Promise<Agent> => {
       const command = [newest.python, join(import.meta.dir, "support/agent.py"), "dev", "--no-reload"];
       pythonAgent ??= startAgent(command, CALL_AGENT);
@@ -112,8 +115,8 @@ describe.skipIf(missing !== "").each(SETTINGS)(
     };
 
     /**
-     * Has an agent in a room of its own, until it leaves. `greetingSeconds`: of sound before what the agent tells of: 2 s, ten
-     * seconds that are interrupted, and 1 s. `path`: the end of the path that the plugin asks for.
+     * Runs an agent in its own room until it leaves. The agent says 2 s, ten seconds that are interrupted, and 1 s, and
+     * reports on them. `greetingSeconds`: earlier sound. `path`: the end of the path that the plugin requests.
      */
     const expectSpeech = async (agent: Agent, path: string, greetingSeconds = 0): Promise<void> => {
       const { name: agentName, process, apiKey } = agent;
@@ -127,7 +130,7 @@ describe.skipIf(missing !== "").each(SETTINGS)(
       expect(Math.abs((second?.position ?? 0) - 2)).toBeLessThan(TOLERANCE);
       expect(Math.abs((last?.position ?? 0) - 1)).toBeLessThan(TOLERANCE);
       const said = greetingSeconds + 2 + (interrupted?.position ?? 0) + 1;
-      // On a busy machine, the first moment can be over before LiveKit has connected the person with the sound.
+      // On a busy machine, the first moment can pass before LiveKit has connected the person with the sound.
       expect(person.heardSeconds()).toBeGreaterThan(said - 1);
       expect(new Set(person.seen.map(({ digest }) => digest)).size).toBeGreaterThan(3);
 
@@ -144,12 +147,12 @@ describe.skipIf(missing !== "").each(SETTINGS)(
       await person.leave();
     };
 
-    /** The rooms for which a worker has got a job. */
+    /** The rooms for which an agent has got a job. */
     const jobsOf = ({ process }: Agent): string[] =>
       [...process.stdout().matchAll(/^{"event": "job".*}$/gm)].map(
         ([line]) => (JSON.parse(line) as { room: string }).room,
       );
-    /** What a kept token is good for, once its call has ended: `joined` tells that it entered an empty room. */
+    /** Uses a kept token after the end of its call. `joined`: whether the token entered an empty room. */
     const tryKeptToken = async ({ url, room }: StartedCall, token: string) => {
       const stranger = await joinAsStranger(url, token);
       const { apiUrl, apiKey, apiSecret } = service.livekit;
@@ -167,7 +170,7 @@ describe.skipIf(missing !== "").each(SETTINGS)(
       };
     };
 
-    const CHECKS = "seen and heard, each position is right, a token sent twice is one call, and the end is charged";
+    const CHECKS = "seen and heard, correct positions, one call for a repeated token, and a charge at the end";
     test.skipIf(!hasPackages)(`the newest plugin in Python, and examples/agent: ${CHECKS}${withoutPython}`, async () =>
       expectSpeech(await startPythonAgent(), "sessions", 2),
     );
@@ -182,7 +185,7 @@ describe.skipIf(missing !== "").each(SETTINGS)(
       ),
     );
     test.skipIf(!hasPackages)(
-      `CALL_AGENT_NAME, its agent in Python: brings the avatar of a call; a kept token brings neither back${withoutPython}`,
+      `CALL_AGENT_NAME, its Python agent: brings the avatar of a call; a kept token brings back neither${withoutPython}`,
       async () => {
         const agent = await startPythonAgent();
         const { apiKey } = await service.newKey();
@@ -196,7 +199,7 @@ describe.skipIf(missing !== "").each(SETTINGS)(
         await until(() => person?.isGone());
         await until(async () => (await service.stateOf(call.id))["room"] === "gone");
 
-        // The one that LiveKit sent is valid for longer.
+        // The token that LiveKit sent is valid for longer.
         const newest = person?.token() ?? "";
         for (const kept of LONG ? [call.token, newest] : [newest]) {
           const found = { isJoined: autoCreate, asked: [401, 401], dispatched: [], hasMet: [] };

@@ -1,4 +1,4 @@
-/** An avatar that is loaded before its call, on a real LiveKit server. */
+/** A preloaded avatar, on a real LiveKit server. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { livekitBinary } from "@realtime-avatar/testing/livekit/binary";
 import { until } from "@realtime-avatar/testing/until";
@@ -24,7 +24,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     await world?.stop();
   });
 
-  test("an avatar that was loaded: its call shows the face, and asks for no file", async () => {
+  test("a preloaded avatar: its call shows the face without a request for files", async () => {
     const { image, file, manifest } = await preparedFace();
     control.files.set(file, image);
     const avatar = { avatar_id: "ava_x", manifest };
@@ -35,7 +35,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     const whole = () => person.seen.filter(({ width }) => width === 512);
     await person.until(() => whole().length > 30, { state: () => whole().length });
     expect(control.filesSent).toEqual([`preloads ${file}`]);
-    // A portrait in silence is one picture.
+    // A portrait in silence would be a single picture.
     expect(new Set(whole().map(({ digest }) => digest)).size).toBeGreaterThan(10);
     control.end(call.session, "user_ended");
     await control.untilReported(call.session, "ended");

@@ -1,4 +1,7 @@
-/** The wire between this release and the release before, whose both sides refuse fields that they do not know: with a call on it. */
+/**
+ * The protocol between this release and the release before, during a call. Both sides of the release before refuse
+ * unknown fields.
+ */
 import { afterEach, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { WIRE_2 } from "@realtime-avatar/domain/calls/worker-sync";
 import { IS_ONE_DATABASE } from "@realtime-avatar/testing/database";
@@ -18,7 +21,7 @@ const why =
     ? binary.reason
     : hasPreviousWire
       ? !IS_ONE_DATABASE && "the release before is tested on one database"
-      : "the repository has not the release before";
+      : "the repository lacks the release before";
 
 describe.skipIf(why !== false)(`the release before${why === false ? "" : ` (skipped: ${why})`}`, () => {
   let service: Service | null = null;
@@ -32,7 +35,10 @@ describe.skipIf(why !== false)(`the release before${why === false ? "" : ` (skip
     return (await client`select features from fleet.avatar_workers`)[0]?.["features"];
   };
 
-  /** Starts a call with everything that its renderer may get, joins it, lets it run, and ends it. Its worker must never have a failed sync. */
+  /**
+   * Runs a call with all optional fields for its renderer, from its start to its end. Its worker must never have a
+   * failed sync.
+   */
   const call = async (options: ServiceOptions, workerCommand?: string[]): Promise<RunningProcess> => {
     const started = await startService(binary.kind === "found" ? binary.path : "", options);
     service = started;
@@ -43,7 +49,7 @@ describe.skipIf(why !== false)(`the release before${why === false ? "" : ` (skip
     expect(person).not.toBeNull();
     const state = () => started.stateOf(one.id);
     await until(async () => (await state())["status"] === "started");
-    // Some syncs, in both states of the wire.
+    // Several syncs, in both forms of the protocol.
     await Bun.sleep(4000);
     expect(await state()).toMatchObject({ status: "started", generation: 1 });
     await started.call("POST", "/realtime/livekit/session/release", apiKey, { session_id: one.id });
@@ -56,12 +62,12 @@ describe.skipIf(why !== false)(`the release before${why === false ? "" : ` (skip
     return worker;
   };
 
-  test("the avatar worker of the release before, at this service: has a call from its start to its end", async () => {
+  test("the avatar worker of the release before, at this service: a whole call", async () => {
     await call({}, await previousWire("avatar-worker"));
     expect(await featuresOfWorker()).not.toContain(WIRE_2);
   });
 
-  test("this avatar worker, at the service of the release before: has a call from its start to its end", async () => {
+  test("this avatar worker, at the service of the release before: a whole call", async () => {
     const prepareDatabase = async (url: string): Promise<void> => {
       const migrated = await runToEnd(await previousWire("cli", "migrate"), { DATABASE_URL: url });
       expect([migrated.code, migrated.stderr]).toEqual([0, ""]);

@@ -1,4 +1,4 @@
-/** The processes of calls, in real rooms: what ends one of them ends nothing else. */
+/** The processes of calls, in real rooms: the end of one process affects no other call. */
 import { afterAll, afterEach, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { livekitBinary } from "@realtime-avatar/testing/livekit/binary";
 import { type LivekitServer, startLivekit } from "@realtime-avatar/testing/livekit/server";
@@ -24,14 +24,14 @@ describe.skipIf(binary.kind === "missing" || process.platform !== "linux")(title
     await worker.waitFor(/"started"/);
     return worker;
   };
-  /** The ids of the processes that have had a call, the first one first. */
+  /** The ids of the processes that have run a call, in order. */
   const pidsOf = (worker: RunningProcess, session: string): number[] =>
     worker
       .stdout()
       .split("\n")
       .filter((line) => line.includes(session) && /"a call was (assigned|started again)"/.test(line))
       .map((line) => (JSON.parse(line) as { pid: number }).pid);
-  /** The process that had the call first, or second. Waits for it. */
+  /** The process that ran the call first, or second. Waits for it. */
   const pidOf = (worker: RunningProcess, session: string, number: number): Promise<number> =>
     until(() => pidsOf(worker, session)[number - 1], { state: worker.stdout });
   const isAlive = (pid: number): boolean => {
@@ -42,7 +42,7 @@ describe.skipIf(binary.kind === "missing" || process.platform !== "linux")(title
     }
   };
   const untilEnded = (pid: number): Promise<unknown> => until(() => !isAlive(pid));
-  /** A call with a person who hears the avatar say what it hears. */
+  /** A call with a person who hears the echo. */
   const startCall = async (worker: RunningProcess) => {
     const call = await control.start();
     const person = await joinAsPerson(livekit.url, call.personToken);
@@ -51,7 +51,7 @@ describe.skipIf(binary.kind === "missing" || process.platform !== "linux")(title
     await untilHeard(person);
     return { ...call, person, pid: await pidOf(worker, call.session, 1) };
   };
-  /** Waits until the person hears the avatar, after now. */
+  /** Waits until the person hears the avatar again. */
   const untilHeard = (person: Person): Promise<unknown> => {
     const before = performance.now();
     return person.until(() => person.heard.some(({ at, level }) => at > before && level > 0.1));
@@ -80,7 +80,7 @@ describe.skipIf(binary.kind === "missing" || process.platform !== "linux")(title
     await control?.stop();
   });
 
-  test("a call process that is killed: the call goes on in another one, and another call is not disturbed", async () => {
+  test("a killed call process: the call continues in another one, and other calls are undisturbed", async () => {
     const worker = await startWorker();
     const [killed, other] = [await startCall(worker), await startCall(worker)];
     expect(killed.pid).not.toBe(other.pid);
@@ -104,7 +104,7 @@ describe.skipIf(binary.kind === "missing" || process.platform !== "linux")(title
     await untilEnded(other.pid);
   });
 
-  test("a worker that is killed: its call processes end, and the avatar is gone", async () => {
+  test("a killed worker: its call processes end, and the avatar leaves", async () => {
     const worker = await startWorker();
     const call = await startCall(worker);
     worker.kill("SIGKILL");
@@ -113,7 +113,7 @@ describe.skipIf(binary.kind === "missing" || process.platform !== "linux")(title
     await call.person.leave();
   });
 
-  test("a worker that is stopped without end: its calls leave when their lease is over", async () => {
+  test("a worker that is stopped forever: its calls leave when the lease ends", async () => {
     const worker = await startWorker();
     const call = await startCall(worker);
     await control.untilLease(2);
@@ -141,8 +141,8 @@ describe.skipIf(binary.kind === "missing" || process.platform !== "linux")(title
     await call.person.leave();
   });
 
-  // A process that does not respond is killed after ten seconds.
-  test.skipIf(!LONG)("a call process that does not respond: another one has the call", async () => {
+  // An unresponsive process is killed after ten seconds.
+  test.skipIf(!LONG)("an unresponsive call process: another one takes the call", async () => {
     const worker = await startWorker();
     const call = await startCall(worker);
     process.kill(call.pid, "SIGSTOP");

@@ -1,4 +1,4 @@
-/** Conversations whose processes are killed or stopped, with the whole service and a LiveKit server: they go on where they were. */
+/** Recovery of conversations whose processes are killed or stopped, with the whole service and a LiveKit server. */
 import { afterAll, afterEach, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { RoomEvent, TrackKind } from "@livekit/rtc-node";
 import { livekitBinary } from "@realtime-avatar/testing/livekit/binary";
@@ -43,14 +43,14 @@ describe.skipIf(binary.kind === "missing" || process.platform !== "linux")(title
     );
     return { ...call, person, said, type, pid: Number(pid?.[1]) };
   };
-  /** The last messages to the model, without its instructions. */
+  /** The last messages to the model, without the instructions. */
   const lastAsked = () => {
     const body = providers.of("llm").at(-1)?.body as { messages: { role: string; content: string }[] } | undefined;
     return (body?.messages ?? []).filter(({ role }) => role !== "system");
   };
   const untilHeardAfter = (person: Person, at: number) =>
     person.until(() => person.heard.some((frame) => frame.at > at && frame.level > 0.02));
-  /** Until the person has heard so much, and the service knows it. */
+  /** Waits until the person has heard this much, and the service knows it. */
   const untilSpoken = async (id: string, person: Person): Promise<void> => {
     await person.until(() => person.heardSeconds() > 3);
     await until(async () => {
@@ -59,7 +59,7 @@ describe.skipIf(binary.kind === "missing" || process.platform !== "linux")(title
       return row?.["is_known"] === true;
     });
   };
-  /** The next turn: the model knows the first one, its answer as far as it was heard, and this one. */
+  /** Sends the next turn. The model must get the first turn, the heard part of its answer, and this turn. */
   const expectHistory = async (type: (text: string) => unknown): Promise<void> => {
     providers.setAnswer(() => "Of course.");
     const before = providers.of("llm").length;
@@ -78,7 +78,7 @@ describe.skipIf(binary.kind === "missing" || process.platform !== "linux")(title
     expect(new Set(rest.map(({ content }) => content))).toEqual(new Set(["And now?"]));
   };
 
-  test("whose process is killed while the avatar speaks: the next process knows what was heard, and says nothing again", async () => {
+  test("whose process is killed while the avatar speaks: the next process knows the heard words, and repeats nothing", async () => {
     const worker = await service.startWorker();
     const call = await startCall(worker);
     providers.setAnswer(() => LONG);
@@ -101,7 +101,7 @@ describe.skipIf(binary.kind === "missing" || process.platform !== "linux")(title
     await service.startWorker();
     const asked = providers.of("llm").length;
     providers.setAnswer(() => "Of course.");
-    // The voice says nothing: the turn has no answer when the worker is killed.
+    // The voice hangs, so the turn has no answer when the worker is killed.
     providers.faults.set("tts", "hang");
     await call.type("Tell me all.");
     await until(() => providers.of("llm").length > asked);

@@ -1,4 +1,7 @@
-/** Calls that go on in another room, on a real LiveKit server, with an avatar worker as a process and scripted providers. */
+/**
+ * Calls that continue in another room, on a real LiveKit server, with an avatar worker as a process and scripted
+ * providers.
+ */
 import { afterAll, afterEach, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { livekitBinary } from "@realtime-avatar/testing/livekit/binary";
 import { type ScriptedProviders, startProviders } from "../src/conversation/providers/providers.testing.ts";
@@ -34,7 +37,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     await providers?.stop();
   });
 
-  /** Joins a room of a call, and resolves when the avatar is there, too. */
+  /** Joins a room of a call. Resolves when the avatar is present too. */
   const join = async ({ session, personToken }: Awaited<ReturnType<ControlPlane["start"]>>) => {
     const person = await joinAsPerson(world.livekit.url, personToken);
     persons.push(person);
@@ -45,7 +48,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     return { person, said, type, started };
   };
 
-  test("a person, back in the next room: the model has the history, and the absence is free", async () => {
+  test("a person who returns in the next room: the model has the history, and the absence is free", async () => {
     providers.setAnswer(({ messages }) => `I know ${messages.length} messages.`);
     const call = await control.start({ ...options, mode: "avatar" });
     const first = await join(call);
@@ -75,14 +78,14 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     const whileAway = reports.filter(({ state, resume: gaps }) => state === "joined" && gaps?.gap_count === 1);
     expect(whileAway.length).toBeGreaterThan(0);
     for (const { used_seconds } of whileAway) expect(used_seconds).toBe(whileAway[0]?.used_seconds as number);
-    // The room before is gone, with its token.
+    // The previous room and its token are gone.
     await expect(joinAsPerson(world.livekit.url, call.personToken)).rejects.toThrow();
     expect((await control.rooms.listRooms()).map(({ name }) => name)).not.toContain(call.room);
     control.end(call.session, "user_ended");
     await second.person.until(() => second.person.messages.some(({ kind }) => kind === "ended"));
   });
 
-  test("an answer that the person has left: goes on when the person is back", async () => {
+  test("an answer during which the person leaves: continues when the person is back", async () => {
     const answer =
       "One, two, three, four, five, six, seven, eight, nine, ten, and so on, and here the long sentence ends.";
     providers.setAnswer(() => answer);
@@ -116,13 +119,13 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     await control.untilReported(call.session, "ended");
   });
 
-  test("a room that another resume deletes before the avatar is there: the call waits for the next room", async () => {
+  test("a room that another resume deletes before the avatar joins: the call waits for the next room", async () => {
     providers.setAnswer(() => "Yes.");
     const call = await control.start({ ...options, mode: "avatar" });
     await join(call);
     for (let round = 0; round < 6; round++) {
       const { room } = await control.move(call.session);
-      // Before the avatar joins, while it joins, and while it publishes.
+      // The delay of a round falls before, into or after the join of the avatar.
       await Bun.sleep(round * 50);
       await control.rooms.deleteRoom(room);
       await Bun.sleep(50);
@@ -137,7 +140,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     await control.untilReported(call.session, "ended");
   });
 
-  test("a room that is deleted while no other follows: the call ends, and the seconds without it are free", async () => {
+  test("a deleted room without a successor: the call ends, and the seconds without a room are free", async () => {
     const call = await control.start({ resume, away_seconds: 3 });
     await join(call);
     await control.rooms.deleteRoom(call.room);
@@ -147,7 +150,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     expect(ended.used_seconds - used_seconds).toBeLessThan(3);
   });
 
-  test("the process of a call is killed after a move: the next one goes on in the last room", async () => {
+  test("a process that is killed after a move: the next process continues in the last room", async () => {
     const call = await control.start(options);
     await join(call);
     const next = await control.move(call.session);

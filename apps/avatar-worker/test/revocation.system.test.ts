@@ -1,6 +1,6 @@
 /**
- * What ends a call for real, on a real LiveKit server without webhooks: a revoked key ends the media, whatever the avatar worker
- * does; and a kept token is worth nothing afterwards.
+ * The end of calls on a real LiveKit server without webhooks. A revoked key ends the media even if the avatar worker
+ * does nothing. A kept token is worthless afterwards.
  */
 import { afterAll, afterEach, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { endLostCall, readInstance } from "@realtime-avatar/db/calls/reconcile";
@@ -29,12 +29,14 @@ const skipped = binary.kind === "missing" ? ` (skipped: ${binary.reason})` : "";
 
 const isLong = process.env["LONG"] !== undefined;
 
-/** Prints the time since `start`, in the long run. */
+/** Prints the time since `start`, in long runs. */
 const note = (what: string, start: number): void => {
   if (isLong) process.stderr.write(`${what} ${((performance.now() - start) / 1000).toFixed(2)} s\n`);
 };
 
-/** The service where participants create rooms, or do not: shared by the tests of this file. */
+/**
+ * The services on a LiveKit where participants create rooms, and where they do not. The tests of this file share them.
+ */
 const services = new Map<boolean, Promise<Service>>();
 const serviceWhere = (autoCreate: boolean): Promise<Service> => {
   const started = services.get(autoCreate) ?? startService(program, { autoCreate });
@@ -45,7 +47,7 @@ afterAll(async () => {
   for (const started of services.values()) await (await started).stop();
 });
 
-/** In the long run, a test waits for time limits of the service: a person who is idle, or who does not join. */
+/** In long runs, a test waits for time limits of the service: for an idle person, or a person who does not join. */
 const LIMIT_MS = isLong ? 200_000 : 50_000;
 
 /** Waits until the call has this status. */
@@ -62,7 +64,7 @@ describe.skipIf(binary.kind === "missing")(`a revoked key${skipped}`, () => {
   });
   afterEach(async () => {
     await service.killWorkers();
-    // Otherwise the next call is assigned to a worker that is gone, until its lease ends.
+    // Otherwise the next call would be assigned to a lost worker until its lease ends.
     await service.db.client`delete from fleet.avatar_workers`;
   });
 
@@ -72,7 +74,7 @@ describe.skipIf(binary.kind === "missing")(`a revoked key${skipped}`, () => {
     ["works", () => {}],
   ];
   test.each(isLong ? disturbances : disturbances.slice(0, 1))(
-    "a call of a descendant, whose avatar worker %s: no more frames, and the room is gone",
+    "a revoked ancestor of a call's key, the avatar worker %s: no more frames, and the room is gone",
     async (_, disturb) => {
       const worker = await service.startWorker();
       const parent = await service.newKey();
@@ -99,7 +101,7 @@ describe.skipIf(binary.kind === "missing")(`a revoked key${skipped}`, () => {
 });
 
 for (const autoCreate of isLong ? [false, true] : [false]) {
-  const title = `the tokens of a call that goes on, on a LiveKit where participants create ${autoCreate ? "rooms" : "no rooms"}${skipped}`;
+  const title = `the tokens of a running call, on a LiveKit where participants create ${autoCreate ? "rooms" : "no rooms"}${skipped}`;
   describe.skipIf(binary.kind === "missing")(title, () => {
     let service: Service;
     let call: StartedCall;
@@ -128,7 +130,7 @@ for (const autoCreate of isLong ? [false, true] : [false]) {
       return all.find((one) => one.identity === identity);
     };
 
-    test("a second person with another identity: refused while the first is there, beside the avatar; joins when it has left", async () => {
+    test("a second person with another identity: refused while the first is present with the avatar; joins after it has left", async () => {
       const first = await join(call.token);
       await until(() => first.hasMet(AVATAR_IDENTITY));
       const other = await sign(service.livekit, { ...personToken(call.room), identity: "other" });
@@ -140,7 +142,7 @@ for (const autoCreate of isLong ? [false, true] : [false]) {
       await until(async () => (await participant("other")) === undefined);
     });
 
-    test("the token that LiveKit sends who has joined: allows what the first did, for ten minutes; no room, no agent", async () => {
+    test("the token that LiveKit sends to a participant: the rights of the first token for ten minutes; no room, no agent", async () => {
       const person = await join(call.token);
       await until(() => person.token() !== call.token);
       const [first, fresh] = [readClaims(call.token), readClaims(person.token())];
@@ -151,13 +153,13 @@ for (const autoCreate of isLong ? [false, true] : [false]) {
       person.leave();
     });
 
-    // The token of the avatar allows what that of the person does not: so LiveKit can do it. No avatar worker is in this room.
-    // LiveKit would disconnect one whose identity joins again, and it would end the call.
+    // The avatar's token allows more than the person's, which shows that LiveKit supports it. No avatar worker is in
+    // this room: LiveKit would disconnect a worker whose identity joins again, and the worker would end the call.
     test.each([
       ["the person", personToken, false, ""],
       ["the avatar", (room: string) => avatarToken(room, "avatar", 60), true, "changed"],
     ])(
-      "%s, who asks for a camera, metadata and a microphone: gets what its token allows",
+      "%s that requests a camera, metadata and a microphone: gets what its token allows",
       async (_, tokenOf, hasCamera, metadata) => {
         const { name: room } = await livekit().createRoom({ name: crypto.randomUUID() });
         const token = tokenOf(room);
@@ -166,9 +168,9 @@ for (const autoCreate of isLong ? [false, true] : [false]) {
         stranger.setMetadata("changed");
         stranger.publish("microphone", "microphone-1");
         await until(() => stranger.hasMet("microphone-1"));
-        // The start of the ids that LiveKit gives tracks of cameras. A refusal repeats the request.
+        // The prefix of LiveKit's ids for camera tracks. A refusal repeats the request.
         expect(stranger.hasMet("TR_VC")).toBe(hasCamera);
-        // LiveKit lists a participant, and its change, a moment later.
+        // LiveKit lists a participant and its changes with a delay.
         await until(async () => (await participant(token.identity, room))?.metadata === metadata);
         stranger.leave();
       },
@@ -176,7 +178,7 @@ for (const autoCreate of isLong ? [false, true] : [false]) {
   });
 }
 
-/** How a call can end. Each waits until it has. */
+/** The ways in which a call can end. Each function waits for the end. */
 const ENDS: Record<
   string,
   (service: Service, call: StartedCall & { key: Key; stranger: Stranger | null }) => Promise<unknown>
@@ -190,13 +192,13 @@ const ENDS: Record<
   "the operator": ({ db, tenantId }, { id }) => endLostCall(db, tenantId, id, "operator_ended", operatorOrigin()),
   "a lost worker": ({ killWorkers }) => killWorkers(),
   "the join time-out": async () => {},
-  // LiveKit drops a stranger, who sends no media, before that.
+  // LiveKit drops a participant that sends no media before that.
   "an idle person": async ({ stateOf }, { id, url, token }) => {
     await joinAsPerson(url, token);
     await until(async () => (await stateOf(id))["reason"] === "idle", { limitMs: LIMIT_MS });
   },
 };
-/** The ends without LONG=1. */
+/** The ends that are tested without LONG=1. */
 const FEW = ["a revoked key", "its last second"];
 const LONG_MINUTES = 12;
 type Key = Awaited<ReturnType<Service["newKey"]>>;
@@ -212,7 +214,7 @@ for (const autoCreate of isLong ? [false, true] : [false]) {
       prefix = roomPrefix(await readInstance(service.db));
     });
 
-    /** Joins with a token: refused; or alone in a room that is gone soon. Returns the newest token. */
+    /** Joins with a token. Expects a refusal, or an empty room that is soon gone. Returns the newest token. */
     const tryToken = async (call: StartedCall, token: string): Promise<string> => {
       if (!autoCreate) expect(await validate(call.url, token)).toBe(404);
       const stranger = await joinAsStranger(call.url, token);
@@ -243,7 +245,7 @@ for (const autoCreate of isLong ? [false, true] : [false]) {
         await untilStatus(service, call, isJoined ? "released" : "failed");
         await until(async () => !(await service.rooms.list(prefix)).includes(call.room));
         const ended = await service.stateOf(call.id);
-        // The one that LiveKit sent, or one that it has sent since; and that of the grant: it has no natural end.
+        // Tries the tokens that LiveKit sent, which expire, and the token of the start, which does not.
         const newest = await tryToken(call, stranger?.token() ?? call.token);
         for (const token of isLong ? [call.token, newest] : [call.token]) await tryToken(call, token);
         const { room: _, ...charged } = ended;
@@ -253,9 +255,10 @@ for (const autoCreate of isLong ? [false, true] : [false]) {
       240_000,
     );
 
-    // LiveKit gives who joins a new token, which is valid for ten minutes: with the newest, one can try for ever.
+    // LiveKit gives each participant a new token, which is valid for ten minutes. With the newest token, one can try
+    // forever.
     test.skipIf(!isLong)(
-      "used for twelve minutes, each time the newest: no call and no avatar",
+      "the newest one used again and again for twelve minutes: no call and no avatar",
       async () => {
         const key = await service.newKey();
         if (service.workers().length === 0) await service.startWorker();

@@ -1,4 +1,7 @@
-/** What a call takes from its room, on a real LiveKit server: in this process, to count what the renderer hears. */
+/**
+ * What a call accepts from its room, on a real LiveKit server. The call runs in this process, so that the test can
+ * count the renderer's sound.
+ */
 
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { LocalVideoTrack, RpcError, TrackPublishOptions, TrackSource, VideoSource } from "@livekit/rtc-node";
@@ -35,7 +38,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     await control?.stop();
   });
 
-  /** A call in this process. `heard`: of each frame that the renderer has heard, whether it was loud. */
+  /** A call in this process. `heard`: for each frame that the renderer got, whether it was loud. */
   const start = async (change: Partial<AssignedCall> = {}) => {
     const { session, ...own } = await control.start();
     const heard: boolean[] = [];
@@ -67,7 +70,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     return { ...own, call: startCall(assigned, parts), heard };
   };
 
-  test("a person with several microphones: only the newest is heard; when that is gone, the one before", async () => {
+  test("a person with several microphones: only the newest is heard; after its end, the previous one", async () => {
     const { call, heard, personToken } = await start();
     const person = await joinAsPerson(livekit.url, personToken, { subscribes: false });
     person.speak(true);
@@ -107,7 +110,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     ["1.1 MiB", 80, (person) => person.publishData(new Uint8Array(14 * 1024), { reliable: true })],
   ];
   test.each(LONG ? floods : floods.slice(0, 1))(
-    "a person who sends %s at once: the call ends; half of it: goes on",
+    "a person who sends %s at once: the call ends; half of it: the call continues",
     async (_, many, send) => {
       const { call, personToken } = await start();
       const person = await joinAsPerson(livekit.url, personToken, { subscribes: false });
@@ -125,11 +128,11 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     },
   );
 
-  test("a person who calls a method with a payload of 1 MiB, of which 1 KiB is sent: it is not read", async () => {
+  test("a person who calls a method with a payload of 1 MiB, compressed to 1 KiB: not read", async () => {
     const { call, personToken } = await start();
     const person = await joinAsPerson(livekit.url, personToken, { subscribes: false });
     await person.until(() => call.report().state === "started");
-    // Until then it sends calls of methods in another way, which has no compression.
+    // Before that, the library sends method calls in another way, without compression.
     await person.until(() => person.room.remoteParticipants.has("avatar"));
     const perform = (payload: string) =>
       person.room.localParticipant
@@ -142,12 +145,12 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     await person.leave();
   });
 
-  test("a call that is left while it is joining: is in the room no more once it was left", async () => {
+  test("a call that is left while it is joining: absent from the room afterwards", async () => {
     const { call, room, personToken } = await start();
     const person = await joinAsPerson(livekit.url, personToken, { subscribes: false });
     await call.leave();
     await control.untilInRoom(room, "person");
-    // A call that still joins would be there now.
+    // A call that still joins would be present by now.
     await Bun.sleep(1000);
     await control.untilInRoom(room, "person");
     await person.leave();

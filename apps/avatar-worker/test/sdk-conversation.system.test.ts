@@ -1,4 +1,7 @@
-/** The hooks of the published SDK, unchanged, in a conversation: a page in a real browser, on the service with LiveKit. */
+/**
+ * The hooks of the published SDK, unchanged, in a conversation. The page runs in a real browser, the service with
+ * LiveKit.
+ */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -13,7 +16,10 @@ import { type Service, startService } from "./support/service.ts";
 
 setDefaultTimeout(90_000);
 
-/** Shows what the hooks have, and leaves what the person does to the test: `#avatar` with the component, `#avatar/hooks` with the hooks. */
+/**
+ * Shows the state of the hooks. The test controls the person's actions. `#avatar` uses the component, `#avatar/hooks`
+ * the hooks.
+ */
 const PAGE = `
 import { useRoomContext } from "@livekit/components-react";
 import { createElement, useEffect } from "react";
@@ -121,7 +127,7 @@ describe.skipIf(missing !== null)(`the SDK in a conversation${missing ? ` (skipp
       state: () => page.evaluate("JSON.stringify([window.call, window.transcript, window.events])"),
     });
 
-  test("a turn that the page sends: answered, and both sides are in useCallTranscript", async () => {
+  test("a turn from the page: answered, and both sides are in useCallTranscript", async () => {
     providers.setAnswer(({ messages }) => (messages.at(-1)?.content === "Who are you?" ? "A librarian." : "Goodbye."));
     const page = await context.newPage();
     await page.goto(`${pages.url.href}#${service.avatarId}`);
@@ -134,7 +140,7 @@ describe.skipIf(missing !== null)(`the SDK in a conversation${missing ? ` (skipp
     await page.close();
   });
 
-  test("the hooks: transcripts, a tool of the page, a turn that is sent again, gestures, and the last line of the call", async () => {
+  test("the hooks: transcripts, a tool of the page, a repeated turn, gestures, and the last line of the call", async () => {
     providers.setAnswer(({ messages }) => `You said: ${messages.at(-1)?.content}`);
     const page = await context.newPage();
     await page.goto(`${pages.url.href}#${service.avatarId}/hooks`);
@@ -168,7 +174,7 @@ describe.skipIf(missing !== null)(`the SDK in a conversation${missing ? ` (skipp
     expect(await page.evaluate("window.transcript.user")).toEqual(["Hello.", "Where is order 7?", "Are you there?"]);
     const requests = providers.of("llm").length;
 
-    // This avatar was prepared without a face.
+    // This avatar has no face.
     expect(await page.evaluate("window.call.performAction('nod')")).toMatchObject({
       accepted: false,
       reason: "no_face",

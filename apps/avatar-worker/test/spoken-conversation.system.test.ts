@@ -40,13 +40,13 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     const heard = new Promise((resolve) => person.room.once(RoomEvent.LocalTrackSubscribed, resolve));
     await person.publishMicrophone();
     await world.control.untilReported(call.session, "started");
-    // Speech before that is lost.
+    // Earlier speech would be lost.
     await heard;
     await person.until(() => person.heard.length > 20);
     return { ...call, said };
   };
 
-  test("a spoken sentence with a pause in it: one turn, which is answered", async () => {
+  test("a spoken sentence with a pause: one turn, answered", async () => {
     providers.setText((request) =>
       request === 0 ? "I would like to book a table" : "I would like to book a table for four.",
     );
@@ -65,14 +65,14 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     expect(body).toMatchObject({ model: "recognizer", response_format: "json" });
   });
 
-  test("a person who interrupts: silence, and the transcript keeps the words that were heard", async () => {
+  test("a person who interrupts: silence, and the transcript keeps the heard words", async () => {
     providers.setText((request) => (request === 0 ? "Could you please tell me all?" : "Wait, stop please."));
     providers.setAnswer(({ messages }) => (messages.length === 2 ? LONG_ANSWER : "All right."));
     const { said } = await startCall();
     person.say(wordFrames("Could you please tell me"));
     await person.until(() => person.heardSeconds() > 3.5);
     person.say(wordFrames("Wait, stop please."));
-    // How fast, bench/conversation measures: on a busy machine, any bound fails.
+    // The delay is measured by bench/conversation: on a busy machine, any bound would fail.
     await person.until(() => person.heard.at(-1) !== undefined && person.hasSilence(0.4));
     await person.until(() => said().length === 4);
     const [, interrupted, stop, answer] = said();
@@ -82,7 +82,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     expect([stop?.text, answer?.text]).toEqual(["Wait, stop please.", "All right."]);
   });
 
-  test("a backchannel while the avatar speaks: it says all, and asks the model nothing", async () => {
+  test("a backchannel while the avatar speaks: it says all, without a request to the model", async () => {
     providers.setText((request) => (request === 0 ? "Could you please tell me all?" : "Mm-hmm."));
     const answer = LONG_ANSWER.slice(0, LONG_ANSWER.indexOf(" Sentence number 4"));
     providers.setAnswer(() => answer);

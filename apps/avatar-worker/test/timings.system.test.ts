@@ -42,7 +42,7 @@ describe.skipIf(missing !== null || !LONG)(title, () => {
     const call = await world.control.start();
     page = await openRecordingPage(context, world.livekit.url, call.personToken);
     await world.control.untilReported(call.session, "started");
-    // Speech before the avatar hears is lost.
+    // Speech is lost before the avatar hears.
     await Bun.sleep(2000);
   });
   afterAll(async () => {
@@ -58,7 +58,7 @@ describe.skipIf(missing !== null || !LONG)(title, () => {
     return 1000 * Number(/^realtime_avatar_conversation_response_seconds_sum (\S+)/m.exec(text)?.[1]);
   };
 
-  test("ten spoken turns: the stages add up to what the page has recorded, within 20 ms", async () => {
+  test("ten spoken turns: the stages add up to the recorded time of the page, within 20 ms", async () => {
     providers.setText(() => "Is the kitchen open after nine?");
     providers.setAnswer(() => "Yes. It is.");
     const differences: number[] = [];
@@ -72,7 +72,7 @@ describe.skipIf(missing !== null || !LONG)(title, () => {
     expect(Math.abs(sorted[TURNS / 2] as number)).toBeLessThanOrEqual(20);
   });
 
-  test("ten interruptions: the transcript has the words that the page has recorded, within two", async () => {
+  test("ten interruptions: the transcript has the recorded words of the page, within two", async () => {
     for (let turn = 0; turn < TURNS; turn++) {
       providers.setText((request) => (request === 0 ? "Could you please tell me all?" : "Wait, stop please."));
       providers.setAnswer(({ messages }) => (messages.at(-1)?.content.startsWith("Wait") ? "Fine." : LONG_ANSWER));

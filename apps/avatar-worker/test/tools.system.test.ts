@@ -1,4 +1,7 @@
-/** Tools of a page that the model calls: the published SDK, unchanged, on a real LiveKit server. The page of a browser is in sdk-conversation.system.test.ts. */
+/**
+ * Tools of a page that the model calls, with the published SDK, unchanged, on a real LiveKit server.
+ * sdk-conversation.system.test.ts has a page in a browser.
+ */
 import { afterAll, afterEach, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import type { AssignedCall } from "@realtime-avatar/domain/calls/worker-sync";
 import { livekitBinary } from "@realtime-avatar/testing/livekit/binary";
@@ -64,13 +67,13 @@ describe.skipIf(binary.kind === "missing")(title, () => {
       },
     };
   };
-  /** The model calls these tools at each question, and then says "Noted." */
+  /** The model calls these tools for each question, and then says "Noted." */
   const callTools = (...calls: { name: string; args: string }[]): void =>
     providers.setAnswer(({ messages }) => (messages.at(-1)?.role === "user" ? { calls } : "Noted."));
   type Told = { role: string; content: string; tool_call_id?: string };
   /** The messages of the last request to the model. */
   const told = (): Told[] => (providers.of("llm").at(-1)?.body as { messages: Told[] } | undefined)?.messages ?? [];
-  /** The results in the last request, those of earlier turns included. */
+  /** The results in the last request, including those of earlier turns. */
   const results = (): string[] => told().flatMap(({ role, content }) => (role === "tool" ? [content] : []));
   const ORDER: RegisteredTool = {
     description: "Finds an order.",
@@ -78,7 +81,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     execute: ({ id }: { id: number }) => `Order ${id} is on its way.`,
   };
 
-  test("two tools: both run in the page, and the avatar says what they have returned", async () => {
+  test("two tools: both run in the page, and the avatar says their results", async () => {
     const calls = [
       { name: "find_order", args: '{"id":7}' },
       { name: "weather", args: '{"city":"Rome"}' },
@@ -122,11 +125,11 @@ describe.skipIf(binary.kind === "missing")(title, () => {
       { role: "tool", tool_call_id: "call_0", content: "Order 7 is on its way." },
       { role: "tool", tool_call_id: "call_1", content: "It rains." },
     ]);
-    // The operator's instructions stand alone, whatever a page calls its tools.
+    // The system message has only the operator's instructions, whatever the names of tools contain.
     expect(told()[0]?.content).not.toContain("order");
   });
 
-  test("a page whose tools hang, throw, say too much or are gone: the model is told, and the call goes on", async () => {
+  test("tools that hang, throw, return too much or are gone: an error for the model, and the call continues", async () => {
     const { say, attach, answer } = await startCall();
     const { dispose } = await attach({
       hang: { description: "Hangs.", execute: () => new Promise(() => {}) },
@@ -160,7 +163,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     expect(results().slice(5)).toEqual(['{"error":"The page of the person did not run the tool."}']);
   });
 
-  test("a turn while a tool works: answered at once, and the result that comes later is in no answer", async () => {
+  test("a turn while a tool runs: answered at once, and the late result is in no answer", async () => {
     const { say, attach, person, said } = await startCall();
     let isCalled = false;
     let release = (_result: string): void => {};
@@ -188,7 +191,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     expect(JSON.stringify(told())).not.toContain("late result");
   });
 
-  test("a model without tools: asked again without them, and answers", async () => {
+  test("a model without support for tools: asked again without them, and answers", async () => {
     providers.refuseTools(true);
     providers.setAnswer(({ tools }) => (tools ? "With tools." : "Good morning."));
     const { say, attach, answer } = await startCall();
@@ -201,7 +204,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     expect(providers.of("llm").length).toBe(requests + 1);
   });
 
-  test("a call that was started without client_tools: the page cannot register any", async () => {
+  test("a call that was started without client_tools: the page cannot register tools", async () => {
     providers.setAnswer(({ tools }) => (tools ? "With tools." : "Good morning."));
     const { say, attach, answer } = await startCall({ stt_mode: "off" });
     await expect(attach({ find_order: ORDER }, 500)).rejects.toThrow("client_tools");

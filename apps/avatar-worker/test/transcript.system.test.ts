@@ -1,4 +1,7 @@
-/** The transcript of a call with the whole service as processes: from the published SDK, over LiveKit, to the receiver, which verifies it. */
+/**
+ * The transcript of a call, with the whole service as processes. It goes from the published SDK over LiveKit to the
+ * receiver, which verifies it.
+ */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { randomBytes } from "node:crypto";
 import { rm } from "node:fs/promises";
@@ -24,7 +27,7 @@ const ANSWER = Array.from({ length: 30 }, (_, index) => `Heliotrope number ${ind
 
 type Received = { path: string; headers: Headers; body: string };
 
-/** A server of the tenant. `statuses`: of the next responses; 204 then. */
+/** A receiver of the tenant. `statuses`: of the next responses, before 204. */
 const startReceiver = () => {
   const received: Received[] = [];
   const statuses: number[] = [];
@@ -93,7 +96,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     await rm(folder, { recursive: true, force: true });
   });
 
-  /** A call in which the person has typed, and was answered for two seconds. */
+  /** A call in which the person has typed and the avatar has answered for two seconds. */
   const startCall = async (path: string) => {
     const options = {
       avatarId,
@@ -105,7 +108,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
         const started = await sdk.startCall(options);
         return isQueued(started) ? null : started;
       } catch {
-        // Until the avatar is prepared.
+        // The avatar is not prepared yet.
         return null;
       }
     });
@@ -122,7 +125,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
   const at = (path: string) => receiver.received.filter((request) => request.path === path);
   const verify = ({ body, headers }: Received) => verifyTranscript(body, headers, SECRET);
 
-  test("of a call in which the person interrupts, and whose receiver fails at first: delivered with the words that were heard, and then nowhere", async () => {
+  test("of a call with an interruption and a receiver that fails at first: delivered with the heard words, then erased", async () => {
     receiver.statuses.push(503);
     const { id, person, said, type } = await startCall("/interrupted-path");
     await type("Stop.", { "rta.turn_id": "t-2" });
@@ -161,11 +164,11 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     await person.leave();
   });
 
-  test("of a call whose avatar worker is killed while it speaks: what was said before is delivered, and marked as incomplete", async () => {
+  test("of a call whose avatar worker is killed while it speaks: delivered up to that moment, marked as incomplete", async () => {
     const reports = () => api.stdout().split(":session/transcript").length;
     const before = reports();
     const { id, person } = await startCall("/killed-path");
-    // The first turn is with the service. The answer is not over.
+    // The service has the first turn. The answer is in progress.
     await until(() => reports() > before, { state: () => api.stdout().slice(-2000) });
     for (const worker of workers) worker.kill("SIGKILL");
     await until(() => at("/killed-path").length > 0, { limitMs: 90_000 });
@@ -175,7 +178,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     expect<object>(transcript).toMatchObject({ session_id: id, truncated: true });
     const [turn, heard, ...rest] = transcript.segments;
     expect(turn).toMatchObject({ role: "user", text: "Tell me all.", turn_id: "t-1" });
-    // The worker tells once a second what was heard of the answer: the kill may come before the first time.
+    // The worker reports the heard part of an answer once a second. The kill can come before the first report.
     if (heard) expect(heard).toMatchObject({ role: "assistant", interrupted: true });
     expect(rest).toEqual([]);
     await person.leave();

@@ -1,4 +1,4 @@
-/** Turns that a program sends to the service, with real avatar workers and a LiveKit server. */
+/** Turns that a program sends to the service, with avatar workers as processes and a LiveKit server. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { livekitBinary } from "@realtime-avatar/testing/livekit/binary";
 import { until } from "@realtime-avatar/testing/until";
@@ -30,7 +30,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
       state: () => read(id),
     });
 
-  test("a turn before the person is there: said when the person has come; then one across a killed worker", async () => {
+  test("a turn before the person is present: said when the person has come; then one across a killed worker", async () => {
     const worker = await service.startWorker();
     const call = await service.start(service.operatorKey, { mode: "voice" });
     const greeting = await send("turns", { session_id: call.id, kind: "say", text: "Welcome to our shop." });
@@ -43,9 +43,9 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     await untilStatus(first.body["id"], "speaking");
     await service.startWorker();
     worker.kill("SIGKILL");
-    // It may have been said: the next worker does not say it.
+    // The turn may have been said, so the next worker does not say it.
     expect(await untilStatus(first.body["id"], "failed")).toMatchObject({ heard: null });
-    // Before that, the service could still have handed it to the worker that is gone.
+    // Before that, the service could still have given it to the lost worker.
     const second = await send("turns", { session_id: call.id, kind: "say", text: "And again.", interrupt: false });
     expect(await untilStatus(second.body["id"], "said")).toMatchObject({ heard: "And again." });
     expect(await service.stateOf(call.id)).toMatchObject({ generation: 2 });

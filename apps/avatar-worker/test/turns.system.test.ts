@@ -38,7 +38,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     return { ...call, person, said };
   };
 
-  test("words, without a language model: heard, shown, and reported with the words that were heard", async () => {
+  test("words, without a language model: heard, shown, and reported with the heard words", async () => {
     const { session, person, said } = await startCall();
     const { statuses, untilOver } = control.say(session, { text: "Your **table** is booked for eight people." });
     expect(await untilOver()).toMatchObject({ status: "said", heard: "Your table is booked for eight people." });
@@ -50,7 +50,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     expect(states).toEqual(["speaking", "listening"]);
   });
 
-  test("an interruption: silence, the words that were heard, and what waited is dropped; the next turn is said", async () => {
+  test("an interruption: silence, the heard words, and waiting turns dropped; the next turn is said", async () => {
     const { session, person } = await startCall();
     const first = control.say(session, { text: LONG });
     const second = control.say(session, { text: "Waits.", interrupt: false });
@@ -67,7 +67,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     expect(await next.untilOver()).toMatchObject({ status: "said", heard: "And on we go." });
   });
 
-  test("while the person is repeated: the words end the echo, and afterwards the person is repeated again", async () => {
+  test("words during the echo: the echo stops, and continues afterwards", async () => {
     const { session, person } = await startCall();
     await person.publishMicrophone();
     person.speak(true);
@@ -81,7 +81,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     await person.until(() => person.heardSeconds() > before + 1);
   });
 
-  test("the person speaks: the words end, and what the person says afterwards is repeated", async () => {
+  test("a person who speaks: the words end, and later speech is echoed", async () => {
     const { session, person } = await startCall();
     await person.publishMicrophone(true);
     const { untilOver } = control.say(session, { text: LONG });

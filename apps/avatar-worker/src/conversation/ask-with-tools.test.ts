@@ -10,7 +10,7 @@ const call = (id: string, args = "{}"): ToolCall => ({ id, name: "order", args }
 
 type Step = string | { text?: string; calls: ToolCall[] } | ProviderError;
 
-/** Asks a model that answers with `steps`, one after another, the last one again and again. */
+/** Asks a model whose responses are `steps`, in order. The last step repeats. */
 const start = (steps: Step[], parts: Partial<Tools> = {}) => {
   const requests: { messages: Message[]; tools: readonly Tool[] }[] = [];
   const called: string[] = [];
@@ -60,7 +60,7 @@ const start = (steps: Step[], parts: Partial<Tools> = {}) => {
 };
 
 describe("a model with tools", () => {
-  test("two calls at once: both are made, and the answer follows with their results", async () => {
+  test("two calls in one response: both run, then an answer with their results", async () => {
     const { read, requests, called } = start([{ text: "Let me look.", calls: [call("a"), call("b")] }, "It is sent."]);
     expect(await read()).toBe("Let me look.\nIt is sent.");
     expect(called).toEqual(["a", "b"]);
@@ -71,14 +71,14 @@ describe("a model with tools", () => {
     ]);
   });
 
-  test("a model that calls tools without an end: four rounds, and then it is asked without tools", async () => {
+  test("a model that always calls tools: four rounds, then a request without tools", async () => {
     const { read, requests, called } = start([{ text: "Again.", calls: [call("a")] }]);
     expect(await read()).toBe(`${"Again.\n".repeat(MAX_ROUNDS)}Again.`);
     expect(called.length).toBe(MAX_ROUNDS);
     expect(requests.map(({ tools }) => tools.length)).toEqual([1, 1, 1, 1, 0]);
   });
 
-  test("long results of many calls: those beyond 16,384 characters are an error for the model", async () => {
+  test("results of more than 16,384 characters together: the model gets an error for the rest", async () => {
     const calls = ["a", "b", "c"].map((id) => call(id));
     const { read, requests } = start([{ calls }, "Done."], { call: async () => "r".repeat(8192) });
     await read();
@@ -87,21 +87,21 @@ describe("a model with tools", () => {
     expect(requests[1]?.messages.at(-1)?.content).toBe('{"error":"The results of this turn are too long."}');
   });
 
-  test("an endless text between calls: the answer ends at 4,000 characters", async () => {
+  test("endless text between calls: the answer ends at 4,000 characters", async () => {
     const { read } = start([{ text: "t".repeat(1500), calls: [call("a")] }]);
     expect((await read()).replaceAll("\n", "").length).toBe(4500);
   });
 });
 
 describe("a server that refuses tools", () => {
-  test("asked once more without them, which answers: the tools are forgotten", async () => {
+  test("the retry without tools succeeds: the tools are dropped", async () => {
     const { read, requests, dropped } = start([new ProviderError("llm", "refused"), "Good morning."]);
     expect(await read()).toBe("Good morning.");
     expect(requests.map(({ tools }) => tools.length)).toEqual([1, 0]);
     expect(dropped()).toBe(1);
   });
 
-  test("that refuses without them as well, or is busy: its error, and the tools stay", async () => {
+  test("the retry fails too, or the server is busy: its error, and the tools stay", async () => {
     const refused = start([new ProviderError("llm", "refused")]);
     await expect(refused.read()).rejects.toThrow("llm: refused");
     expect([refused.requests.length, refused.dropped()]).toEqual([2, 0]);
@@ -112,7 +112,7 @@ describe("a server that refuses tools", () => {
 });
 
 describe("an interruption", () => {
-  test("while a tool works: the answer ends, no further request is sent, and the model learns that the result is not known", async () => {
+  test("aborted while a tool runs: the answer ends, no request follows, and the model reads that the result is unknown", async () => {
     const { read, requests, history, stop } = start([{ text: "Let me look.", calls: [call("a")] }, "It is sent."], {
       call: (_, signal) =>
         new Promise((_resolve, reject) => {
@@ -130,7 +130,7 @@ describe("an interruption", () => {
     ]);
   });
 
-  test("a reader that stops: the request of the model is closed, and no tool is called", async () => {
+  test("a reader that stops early: the model request is closed, and no tool runs", async () => {
     const { answer, called, isClosed } = start([{ text: "Let me look.", calls: [call("a")] }]);
     await answer.next();
     await answer.return(undefined);

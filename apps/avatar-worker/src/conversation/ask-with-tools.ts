@@ -1,21 +1,23 @@
-/** The answer of a language model that may call tools of the page before it answers. */
+/** The answer of a language model that can call tools of the page before it answers. */
 import type { History } from "./history.ts";
 import { MAX_ANSWER_LENGTH, type Message } from "./providers/chat.ts";
 import { ProviderError } from "./providers/errors.ts";
 import { type Tool, type ToolCall, type ToolOffer, toolError } from "./providers/tool-calls.ts";
 
-/** How often the model may call tools for one answer. Then it must answer with what it knows. */
+/** How many rounds of tool calls one answer can have. After them, the model must answer. */
 export const MAX_ROUNDS = 4;
-/** Of all results for one answer, in UTF-16 units. */
+/** Bound of all results for one answer together, in UTF-16 units. */
 const MAX_RESULTS_LENGTH = 16_384;
 
 /** The tools of a page. */
 export type Tools = {
-  /** Empty for none. */
+  /** Empty when the page has registered no tools. */
   list(): readonly Tool[];
-  /** The result of a call: text for the model. An error is one as well. Rejects only with the reason of `signal`. */
+  /**
+   * The result of a call, as text for the model. An error is such a text too. Rejects only with the reason of `signal`.
+   */
   call(call: ToolCall, signal: AbortSignal): Promise<string>;
-  /** The model does not take these tools: forgets them. */
+  /** Drops the tools, because the model server refuses them. */
   drop(): void;
 };
 
@@ -24,7 +26,7 @@ export type Ask = (messages: readonly Message[], signal: AbortSignal, offer: Too
 
 export type Asking = { ask: Ask; tools: Tools; history: History; system: string };
 
-/** Asks once. A server that refuses the request with tools is asked without them, and then they are forgotten. */
+/** Asks once. When the server refuses a request with tools, drops the tools and asks again without them. */
 async function* askOnce(
   { ask, tools, history, system }: Asking,
   offer: ToolOffer,
@@ -34,7 +36,7 @@ async function* askOnce(
   try {
     yield* ask(messages, signal, offer);
   } catch (error) {
-    // A refusal comes before the first text.
+    // A server refuses before it sends any text.
     if (offer.tools.length === 0 || !(error instanceof ProviderError && error.why === "refused")) throw error;
     for await (const part of ask(messages, signal, { ...offer, tools: [] })) {
       if (tools.list() === offer.tools) tools.drop();
@@ -44,8 +46,9 @@ async function* askOnce(
 }
 
 /**
- * The answer to the last message of the history, piece by piece, at most `MAX_ANSWER_LENGTH` UTF-16 units and one piece. The calls of tools are in the history from their begin on, before the
- * answer. Throws a `ProviderError`, or the reason of `signal` when it is aborted.
+ * The answer to the last message of the history, piece by piece, at most `MAX_ANSWER_LENGTH` UTF-16 units and one
+ * piece. The history has each tool call as soon as it begins, before the answer. Throws a `ProviderError`, or the
+ * reason of `signal` when it is aborted.
  */
 export async function* askWithTools(asking: Asking, signal: AbortSignal): AsyncGenerator<string> {
   const { tools, history } = asking;
@@ -70,7 +73,7 @@ export async function* askWithTools(asking: Asking, signal: AbortSignal): AsyncG
       if (answerLength >= MAX_ANSWER_LENGTH) return;
     }
     if (calls.length === 0 || offered.length === 0) return;
-    // What comes before a call is said while the tool works.
+    // The avatar says the text before a call while the tool runs.
     if (text !== "") yield "\n";
     signal.throwIfAborted();
     const setResult = history.addCalls(text, calls);

@@ -6,7 +6,7 @@ import { LONG, spoken, startConversation as start } from "./testing/conversation
 import { NoTokensLeft } from "./usage-meter.ts";
 
 describe("typed turns", () => {
-  test("a turn: thought about, answered, and remembered for the next one", async () => {
+  test("a turn: states thinking and speaking, an answer, and both in the history", async () => {
     const { conversation, asked, states, said, done, pass } = start();
     conversation.take({ text: "Hi.", id: "t1", instructions: "Only now." });
     await pass(2000);
@@ -27,7 +27,7 @@ describe("typed turns", () => {
     ]);
   });
 
-  test("a turn while the avatar speaks: the first answer ends with the words that were heard, and its request is aborted", async () => {
+  test("a turn while the avatar speaks: the first answer keeps only its heard words, and its request is aborted", async () => {
     const { conversation, asked, said, done, aborted, counted, pass, setAnswer, isQuiet } = start();
     setAnswer(LONG);
     conversation.take({ text: "Count." });
@@ -43,7 +43,7 @@ describe("typed turns", () => {
     expect(counted).toEqual(["turn", "interruption", "turn"]);
   });
 
-  test("retries: of an answered turn, none, however often; of one without an answer, one with its text once in the history", async () => {
+  test("retries: an answered turn is not answered again; a turn without an answer is, with its text once in the history", async () => {
     const { conversation, asked, said, pass, fail } = start();
     conversation.take({ text: "Hi.", id: "t1" });
     await pass(2000);
@@ -61,7 +61,7 @@ describe("typed turns", () => {
     expect(asked.at(-1)?.filter(({ content }) => content === "What?").length).toBe(1);
   });
 
-  test("more turns than a minute may have: one short sentence, and the model is not asked", async () => {
+  test("turns above the limit of a minute: one short sentence, no request to the model", async () => {
     const { conversation, asked, said, done, counted, pass } = start({ maxTurnsPerMinute: 2 });
     for (const text of ["One.", "Two.", "Three."]) {
       conversation.take({ text });
@@ -69,7 +69,7 @@ describe("typed turns", () => {
     }
     expect(said.at(-1)).toBe(`assistant: ${TOO_MANY_TURNS}`);
     expect(asked.length).toBe(2);
-    // A flood is dropped: it costs no sound, and interrupts nothing.
+    // A flood of turns is dropped: no sound, no interruption.
     for (let turn = 0; turn < 200; turn++) conversation.take({ text: `Flood ${turn}.`, id: `${turn}` });
     await pass(3000);
     expect(said.filter((text) => text.includes(TOO_MANY_TURNS)).length).toBe(1);
@@ -82,7 +82,7 @@ describe("typed turns", () => {
     expect(counted).toEqual(["turn", "turn", "turn"]);
   });
 
-  test("no tokens left: said once by the own voice, and the call goes on; with tokens again: answered", async () => {
+  test("no tokens left: said once in the built-in voice, and the call continues; tokens again: answered", async () => {
     let isEmpty = true;
     const { conversation, asked, said, states, done, ends, failures, pass } = start({
       ask: async function* (messages) {
@@ -107,7 +107,7 @@ describe("typed turns", () => {
     expect(said.at(-1)).toBe(`assistant: ${NO_TOKENS_LEFT}`);
   });
 
-  test("a turn before the answer to the last one is heard, and the end of the call: no interruptions", async () => {
+  test("a turn before the last answer is heard, and the end of the call: no interruption counted", async () => {
     const { conversation, counted, pass, setAnswer } = start();
     conversation.take({ text: "One." });
     setAnswer(LONG);
@@ -119,7 +119,7 @@ describe("typed turns", () => {
 });
 
 describe("failures", () => {
-  test("a model that fails: said once, not told to the model; after three in a row the conversation ends", async () => {
+  test("a model that fails: an apology outside the history; the third failure in a row ends the conversation", async () => {
     const { conversation, asked, said, failures, ends, pass, fail } = start();
     fail(new ProviderError("llm", "timeout"));
     for (const text of ["One.", "Two."]) {
@@ -141,7 +141,7 @@ describe("failures", () => {
     expect(JSON.stringify(asked)).not.toContain(APOLOGY);
   });
 
-  test("a voice that fails in the middle: what was heard stays, and the avatar says so", async () => {
+  test("a voice that fails in the middle: the heard words stay in the history, and the avatar apologises", async () => {
     const { conversation, said, failures, pass, setAnswer } = start({
       voice: async function* () {
         yield new Int16Array(48_000).fill(1000);
@@ -155,7 +155,7 @@ describe("failures", () => {
     expect(failures).toEqual(["tts malformed"]);
   });
 
-  test("a recognizer that fails: said, unless the avatar has more to say, which goes on", async () => {
+  test("a recognizer that fails: an apology, unless the avatar is speaking", async () => {
     const { conversation, hear, said, failures, pass, setAnswer } = start({
       recognize: async () => {
         throw new ProviderError("stt", "refused");
@@ -181,7 +181,7 @@ describe("spoken turns", () => {
     for (const event of spoken("begin", "pause")) hear(event);
     await settle();
     expect(verdicts).toEqual([[1, "whole"]]);
-    // The model is asked at the pause already.
+    // The request to the model is sent at the pause.
     expect(asked.length).toBe(1);
     await pass(500);
     expect(said).toEqual([]);
@@ -191,7 +191,7 @@ describe("spoken turns", () => {
     expect(asked.map((messages) => messages.slice(1))).toEqual([[{ role: "user", content: "What time is it?" }]]);
   });
 
-  test("a whole sentence after which the person goes on: the early request is aborted, and leaves nothing", async () => {
+  test("a person who continues after a whole sentence: the early request is aborted and leaves no trace", async () => {
     const { hear, said, timings, asked, aborted, pass, settle, setHeard } = start();
     setHeard("What time is it?");
     for (const event of spoken("begin", "pause")) hear(event);
@@ -205,7 +205,7 @@ describe("spoken turns", () => {
     expect([asked.length, timings.length]).toEqual([2, 1]);
   });
 
-  test("a person who goes on: the text of the pause is dropped", async () => {
+  test("a person who continues: the text of the pause is dropped", async () => {
     const signals: AbortSignal[] = [];
     const { hear, said, verdicts, pass } = start({
       recognize: async (_, signal) => {
@@ -221,7 +221,7 @@ describe("spoken turns", () => {
   });
 
   test.each(["Mm-hmm.", "[music]", "three four five six seven eight"])(
-    "%p while the avatar speaks: it pauses, and then says all",
+    "%p while the avatar speaks: a pause, then the rest of the answer",
     async (text) => {
       const { conversation, hear, states, said, counted, verdicts, asked, pass, settle, setAnswer, setHeard, isQuiet } =
         start();
@@ -262,7 +262,7 @@ describe("spoken turns", () => {
     expect(counted).toEqual(["turn", "interruption", "turn"]);
   });
 
-  test("a typed turn while the person speaks: its answer waits until the person has ended", async () => {
+  test("a typed turn while the person speaks: answered after the person's turn", async () => {
     const { conversation, hear, said, pass, setHeard, isQuiet } = start();
     setHeard("Mm-hmm.");
     for (const event of spoken("begin")) hear(event);
@@ -276,7 +276,7 @@ describe("spoken turns", () => {
   });
 });
 
-test("10,000 events in any order: each turn is done once, and the conversation still answers", async () => {
+test("10,000 events in random order: each turn is reported done once, and the conversation still answers", async () => {
   let seed = 11;
   const random = (below: number): number => {
     seed = (Math.imul(seed, 1_664_525) + 1_013_904_223) | 0;

@@ -1,6 +1,6 @@
 /**
- * A conversation: takes the turns of a person, asks the language model, and says the answer, until it is interrupted. Knows neither a
- * room nor a clock: turns, speech and sound are passed in, and `step` is to be called every 10 ms.
+ * A conversation: takes the turns of a person, asks the language model, and says the answer, until it is interrupted.
+ * It has no room and no clock: turns, speech and sound are arguments. `step` must be called every 10 ms.
  */
 import type { AgentState } from "@realtime-avatar/domain/calls/lifecycle";
 import type { InputProvenance, TranscriptSegment } from "@realtime-avatar/domain/calls/transcript";
@@ -31,34 +31,37 @@ import { NoTokensLeft } from "./usage-meter.ts";
 /** A turn: spoken or typed by the person, or sent by a program. */
 export type Turn = {
   text: string;
-  /** For this answer alone. */
+  /** Instructions for this answer only. */
   instructions?: string | undefined;
   id?: string | undefined;
-  /** The turn that this one repeats. It is not answered twice. */
+  /** The id of the turn that this one repeats. An answered turn is not answered again. */
   retryOf?: string | undefined;
-  /** The last line of a call: the avatar says this text as it is, and takes no turn after it. */
+  /** The last line of a call: the avatar says this text verbatim, and takes no turn after it. */
   isClosing?: boolean;
-  /** How it came in, of a turn of the person. */
+  /** How a turn of the person came in. */
   provenance?: InputProvenance;
-  /** It is in the history: an earlier process has heard it. */
+  /** The turn is in the history, because an earlier process heard it. */
   isHeard?: boolean;
-  /** Of a turn that a program sends. */
+  /** Set for a turn of a program. */
   onProgress?: OnProgress;
 };
 
-/** How long sound is on its way between the person and the avatar, in milliseconds. */
+/** How long sound travels between the person and the avatar, in milliseconds. */
 export type PathDelays = { fromPersonMs: number; toPersonMs: number };
 
 export type ConversationEvents = {
-  /** The language model is asked to answer a turn. */
+  /** A request to the language model begins for a turn. */
   onTurn(): void;
-  /** A turn has cut off what the avatar was saying. */
+  /** A turn has interrupted the avatar. */
   onInterruption(): void;
   onState(state: AgentState): void;
   onTranscript(transcript: Transcript): void;
-  /** The first sound of the answer to a turn is handed on, or the turn has ended without it. Called once for each turn of `onTurn`. */
+  /**
+   * The first sound of the answer to a turn is queued, or the turn has ended without sound. Called once for each turn
+   * of `onTurn`.
+   */
   onTurnTimings(timings: TurnTimings): void;
-  /** The answer to a turn was heard, interrupted or dropped, or has failed. */
+  /** A turn is done: its answer was heard, interrupted or dropped, or has failed. */
   onTurnDone(turn: Turn): void;
   onFailure(provider: Provider, why: Failure): void;
   /** The language model has failed `MAX_FAILURES` times in a row. */
@@ -66,10 +69,10 @@ export type ConversationEvents = {
 };
 
 export type ConversationParts = {
-  /** The operator's, and then those of the call. */
+  /** The operator's instructions, followed by those of the call. */
   instructions: string;
   context: readonly Message[];
-  /** The segments of earlier processes of the call. */
+  /** The segments that earlier processes of the call have recorded. */
   before?: readonly TranscriptSegment[];
   /** An ISO 639-1 code. */
   language?: string | undefined;
@@ -78,7 +81,7 @@ export type ConversationParts = {
   tools: Tools;
   recognize(sound: Int16Array, signal: AbortSignal): Promise<string>;
   voice: Voice;
-  /** The longest text that `voice` gets at once, in UTF-16 units. */
+  /** The longest text of one request to `voice`, in UTF-16 units. */
   maxTextLength: number;
   /** The built-in voice, which needs no provider. */
   ownVoice: Voice;
@@ -96,13 +99,13 @@ export const APOLOGY = "Sorry, I cannot answer right now.";
 export const NO_TOKENS_LEFT = "I have reached my limit for today. Please come back tomorrow.";
 export const TOO_MANY_TURNS = "One moment, please. I need a short break.";
 const MINUTE_MS = 60_000;
-/** How often the avatar says that there are too many turns. */
+/** The shortest time between two notices that there are too many turns. */
 const REFUSAL_MS = 10_000;
 const MAX_ANSWERED = 64;
 
 /**
- * Returns a function that counts a turn. `within`: the limit. `refused`: beyond it, which the avatar says. `dropped`: beyond it, and that
- * was said a moment ago.
+ * Returns a function that counts a turn. `within`: below the limit. `refused`: above it, and the avatar says so.
+ * `dropped`: above it, and the avatar said so a moment ago.
  */
 const createTurnLimit = (perMinute: number, now: () => number): (() => "within" | "refused" | "dropped") => {
   let times: number[] = [];
@@ -119,7 +122,7 @@ const createTurnLimit = (perMinute: number, now: () => number): (() => "within" 
   };
 };
 
-/** The newest ids of turns that were answered, those in `before` included. */
+/** The newest ids of answered turns, including those of `before`. */
 const createAnswered = (before: readonly TranscriptSegment[] = []) => {
   const ids = new Set<string>();
   const add = ({ id, retryOf }: Pick<Turn, "id" | "retryOf">): void => {
@@ -133,7 +136,7 @@ const createAnswered = (before: readonly TranscriptSegment[] = []) => {
   return { has: (id: string | undefined): boolean => id !== undefined && ids.has(id), add };
 };
 
-/** The last turn of the person, when nothing was said after it. Those of programs have failed with their process. */
+/** The last turn of the person, when no segment follows it. Turns of programs failed with their process. */
 const unansweredTurn = (before: readonly TranscriptSegment[] = []): Turn | null => {
   const last = before.at(-1);
   if (last?.role !== "user" || !last.input_provenance) return null;
@@ -141,11 +144,11 @@ const unansweredTurn = (before: readonly TranscriptSegment[] = []): Turn | null 
   return { text, id, retryOf, provenance, isHeard: true };
 };
 
-/** Whether a turn repeats the last message. */
+/** Whether a turn repeats the last message of the history. */
 const isRepeated = ({ text, retryOf }: Turn, last: ReturnType<History["last"]>): boolean =>
   retryOf !== undefined && last?.role === "user" && last.content === text;
 
-/** Says once that no tokens are left, until the model has answered again. `stay`: called in place of that. */
+/** Says once that no tokens are left, until the model answers again. `stay`: called instead after that. */
 const createLimitNotice = (sayOwn: (text: string, signal: AbortSignal) => Promise<void>, stay: () => void) => {
   let isTold = false;
   return {
@@ -184,7 +187,7 @@ const createAnswering = (parts: ConversationParts, queue: SpeechQueue, history: 
     modelFailures = 0;
     notice.forget();
   }
-  /** Says a fixed text of the service. */
+  /** Says a fixed text of the service in the built-in voice. */
   const sayOwn = (text: string, signal: AbortSignal): Promise<void> =>
     speaking.say(once(text), signal, { isOwn: true }).catch(() => {});
   const notice = createLimitNotice(sayOwn, () => speaking.setState("listening"));
@@ -207,7 +210,7 @@ const createAnswering = (parts: ConversationParts, queue: SpeechQueue, history: 
       hasBegun = true;
       answered.add(turn);
       clock.mark("first_sound");
-      // Its first frame is in the queue already.
+      // The first frame is already in the queue.
       const queuedMs = Math.max(0, parts.output.queuedMs() - FRAME_MS);
       clock.mark("heard", parts.now() + queuedMs + parts.pathDelays().toPersonMs);
       events.onTurnTimings(clock.timings());
@@ -226,7 +229,7 @@ const createAnswering = (parts: ConversationParts, queue: SpeechQueue, history: 
       if (isClosing) onProgress("dropped", null);
       else void sayVerbatim({ text, onProgress }, interrupt(), { ...parts, speaking, onFailure: events.onFailure });
     },
-    /** Says that a provider has failed, in place of an answer. */
+    /** Says that a provider has failed, instead of an answer. */
     fail: (error: unknown): void => void fail(error, interrupt()),
     take: (turn: Turn, clock: TurnClock): void => {
       const isAnswered = answered.has(turn.retryOf);
@@ -246,22 +249,22 @@ const createAnswering = (parts: ConversationParts, queue: SpeechQueue, history: 
 };
 
 export type Conversation = {
-  /** A turn that was typed. It interrupts the avatar. */
+  /** Takes a typed turn. It interrupts the avatar. */
   take(turn: Turn): void;
-  /** Says a text as it is. It interrupts the avatar. */
+  /** Says a text verbatim. It interrupts the avatar. */
   say(text: Text): void;
   /** Takes an event of the turn detector. `heardUntil`: see `HearingOptions`. */
   hear(event: TurnEvent, heardUntil: number): void;
   step(): void;
-  /** Whether the avatar speaks, or thinks of what to say. */
+  /** Whether the avatar speaks or thinks. */
   isActive(): boolean;
-  /** Whether nobody speaks, and the person is there. */
+  /** Whether the person is present and both sides are silent. */
   isFree(): boolean;
-  /** The words that were heard of what the avatar is saying; null while it says nothing. */
+  /** The heard words of the current speech; null while the avatar is silent. */
   heard(): string | null;
-  /** Ends what the avatar is saying. */
+  /** Interrupts the avatar. */
   interrupt(): void;
-  /** Whether the person is away: what the avatar says waits until then. */
+  /** Sets whether the person is away. The avatar waits while the person is away. */
   setAway(isAway: boolean): void;
   stop(): void;
 };
@@ -273,7 +276,7 @@ export const createConversation = (parts: ConversationParts): Conversation => {
   const speaking = createSpeaking(parts, queue, history);
   const early = createEarlyAsk(parts.ask);
   const answering = createAnswering({ ...parts, ask: early.ask }, queue, history, speaking);
-  /** Whether the avatar had more to say when the person began to speak. */
+  /** Whether the avatar was still speaking when the person began to speak. */
   let wasSpeaking = false;
   let isAway = false;
 
@@ -303,7 +306,8 @@ export const createConversation = (parts: ConversationParts): Conversation => {
       if (wasSpeaking) events.onState("listening");
     },
     onWhole: (text) => {
-      // The model is not told yet what was heard of an answer that goes on, and tools are not called for what may be half a turn.
+      // No early request while the avatar speaks, because the history does not have the heard words yet. None with
+      // tools either, because the person may have said only half a turn.
       if (queue.isActive() || parts.tools.list().length > 0) return;
       const system: Message = { role: "system", content: parts.instructions };
       early.begin([system, ...history.messages(), { role: "user", content: text }]);
@@ -313,7 +317,7 @@ export const createConversation = (parts: ConversationParts): Conversation => {
     onTurn: takeSpoken,
     onFailure: (error) => {
       goOn();
-      // An answer that goes on says enough.
+      // If the avatar continues its answer, no apology is needed.
       if (!queue.isActive()) answering.fail(error);
       else if (error instanceof ProviderError) events.onFailure(error.provider, error.why);
     },

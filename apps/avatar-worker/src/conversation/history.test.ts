@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { createHistory } from "./history.ts";
 
-test("what both sides say: told to the model in its order, without empty texts", () => {
+test("the words of both sides: sent to the model in order, without empty texts", () => {
   const history = createHistory([{ role: "assistant", content: "Welcome." }]);
   history.add("user", "Hi.");
   history.add("assistant", "");
@@ -14,7 +14,7 @@ test("what both sides say: told to the model in its order, without empty texts",
   expect(history.last()).toEqual({ role: "assistant", content: "Hello." });
 });
 
-test("a long call: the newest messages, and the system messages of the start", () => {
+test("a long call: the newest messages, with the system messages of the start", () => {
   const history = createHistory([
     { role: "system", content: "The table is booked." },
     { role: "user", content: "Old." },
@@ -42,7 +42,7 @@ const CALLS = [
   { id: "b", name: "weather", args: null },
 ];
 
-test("calls of tools: with their results, before the answer, which has the text before them", () => {
+test("tool calls: sent with their results before the answer, which includes the text before them", () => {
   const history = createHistory();
   history.add("user", "Where is it?");
   const setResult = history.addCalls("Let me look.", CALLS);
@@ -68,7 +68,7 @@ test("calls of tools: with their results, before the answer, which has the text 
   ] as never);
 });
 
-test("a long call with tools: no result without its call, and no call without its results", () => {
+test("a long call with tools: each tool call stays together with its results", () => {
   const history = createHistory();
   for (let turn = 0; turn < 100; turn++) {
     history.add("user", `Turn ${turn}.`);
@@ -84,7 +84,7 @@ test("a long call with tools: no result without its call, and no call without it
   }
 });
 
-test("results that fill the history: the question that they are for stays", () => {
+test("results that fill the history: their question stays", () => {
   const history = createHistory();
   history.add("user", "An older question.");
   history.add("user", "The question.");

@@ -3,25 +3,25 @@ import type { TranscriptSegment } from "@realtime-avatar/domain/calls/transcript
 import type { Message } from "./providers/chat.ts";
 import { type ToolCall, toolError } from "./providers/tool-calls.ts";
 
-/** Older messages are dropped. Calls of tools at once count as one, with their results. */
+/** Older messages are dropped. Simultaneous tool calls and their results count as one message. */
 const MAX_MESSAGES = 48;
-/** In UTF-16 units, of what was said, and of the system messages of the start. */
+/** Bound of all messages and of the system messages of the start, in UTF-16 units each. */
 const MAX_LENGTH = 24_000;
 
-/** Messages that belong together: one that was said, or calls of tools and their results. */
+/** Messages that stay together: one spoken message, or tool calls with their results. */
 type Entry = { messages: Message[]; isCalls: boolean };
 
 export type History = {
-  /** Adds what one side has said. Of an answer that was interrupted: the words that were heard. */
+  /** Adds the words of one side. For an interrupted answer: the heard words. */
   add(role: "user" | "assistant", text: string): void;
   /**
-   * Adds calls of tools, which have no results yet. `text`: what the model has written before them, until the answer is added.
-   * Returns a function that sets the result of a call.
+   * Adds tool calls that have no results yet. `text`: what the model wrote before them; it counts until the answer is
+   * added. Returns a function that sets the result of a call.
    */
   addCalls(text: string, calls: readonly ToolCall[]): (call: ToolCall, result: string) => void;
-  /** The last thing that was said; null in a new call. */
+  /** The last message; null in a new call. */
   last(): Message | null;
-  /** All that the model is told, the newest last. */
+  /** All messages for the model, oldest first. */
   messages(): readonly Message[];
 };
 
@@ -32,7 +32,10 @@ const lengthOf = ({ messages }: Entry): number =>
     0,
   );
 
-/** The last of `entries` that fit into `MAX_LENGTH`, in their order, and all from the last message of the person on. */
+/**
+ * The newest of `entries` that fit into `MAX_LENGTH`, in their order. Always includes the last message of the person
+ * and all after it.
+ */
 const newest = (entries: readonly Entry[]): Message[] => {
   let lengthLeft = MAX_LENGTH;
   const tooOld = entries.findLastIndex((entry) => {
@@ -46,7 +49,7 @@ const newest = (entries: readonly Entry[]): Message[] => {
 
 const toEntry = (message: Message): Entry => ({ messages: [message], isCalls: false });
 
-/** What the model is told of a call that was interrupted: the page may have done it. */
+/** The result of an interrupted tool call, for the model: the page may have run it. */
 const UNKNOWN = toolError("The result is not known: the person has interrupted the call.");
 
 const callEntry = (text: string, calls: readonly ToolCall[]): Entry => ({
@@ -58,7 +61,7 @@ const callEntry = (text: string, calls: readonly ToolCall[]): Entry => ({
       tool_calls: calls.map(({ id, name, args }) => ({
         id,
         type: "function",
-        // Servers that read the arguments refuse others than an object.
+        // Servers that parse the arguments refuse anything except an object.
         function: { name, arguments: args ?? "{}" },
       })),
     },
@@ -67,7 +70,8 @@ const callEntry = (text: string, calls: readonly ToolCall[]): Entry => ({
 });
 
 /**
- * `context`: the `initial_context` of the start. Its system messages are not forgotten. `before`: the segments of earlier processes.
+ * `context`: the `initial_context` of the start. Its system messages are always kept. `before`: the segments of earlier
+ * processes.
  */
 export const createHistory = (context: readonly Message[] = [], before: readonly TranscriptSegment[] = []): History => {
   const system = newest(context.filter(({ role }) => role === "system").map(toEntry));
@@ -79,7 +83,7 @@ export const createHistory = (context: readonly Message[] = [], before: readonly
   for (const { role, text, own } of before) if (!own) push(toEntry({ role, content: text }));
   return {
     add: (role, content) => {
-      // The answer contains what was said before its calls.
+      // The answer contains the text that was said before its tool calls.
       if (role === "assistant") {
         for (const { messages } of said.slice(said.findLastIndex(({ isCalls }) => !isCalls) + 1)) {
           if (messages[0]) messages[0].content = "";

@@ -1,4 +1,7 @@
-/** What the parts of a call learn of its conversation. The room is not connected; test/conversation.system.test.ts has a real one. */
+/**
+ * The reports of a conversation to the other parts of a call. The room is not connected;
+ * test/conversation.system.test.ts uses a real room.
+ */
 import { afterAll, expect, test } from "bun:test";
 import { EventEmitter } from "node:events";
 import { until } from "@realtime-avatar/testing/until";
@@ -13,7 +16,7 @@ import { createUsageMeter } from "./usage-meter.ts";
 const providers = startProviders({ llmMs: 150 });
 afterAll(() => providers.stop());
 
-/** A conversation in a room in which turns are typed. Its sound is played at once. */
+/** Starts a conversation in a room with typed turns. Its sound is played at once. */
 const start = () => {
   const thoughts: boolean[] = [];
   const messages: string[] = [];
@@ -33,7 +36,7 @@ const start = () => {
     getRtcStats: async () => ({ publisherStats: [], subscriberStats: [] }),
   });
   const settings = readConversationSettings({ ...providers.variables });
-  if (!settings) throw new Error("there is no language model");
+  if (!settings) throw new Error("no language model is configured");
   const published = { play: () => {}, queuedMs: () => 0, clear: () => {} };
   const { stop } = holdConversation(
     room as never,
@@ -60,7 +63,7 @@ const start = () => {
   return { type, stop, thoughts, messages, ends, states };
 };
 
-test("a turn: the face thinks until it speaks, and the page sees the same states", async () => {
+test("a turn: face and page get the states thinking, then speaking", async () => {
   const { type, stop, thoughts, states } = start();
   type("Good morning.");
   await until(() => states.at(-1) === "listening");
@@ -69,7 +72,7 @@ test("a turn: the face thinks until it speaks, and the page sees the same states
   stop();
 });
 
-test("the last line of a call: the page is told when it was said, and then the call ends", async () => {
+test("the last line of a call: reported to the page, then the call ends", async () => {
   const { type, stop, messages, ends } = start();
   type("Goodbye.", { "rta.closing_turn": "1", "rta.turn_id": "t1" });
   await until(() => messages.length > 0);

@@ -1,4 +1,7 @@
-/** A conversation in a room of the service: joins it to the person, to the providers, and to what is seen and heard of the avatar. */
+/**
+ * A conversation in a room of the service. Connects it to the person, to the providers, and to the avatar's picture and
+ * sound.
+ */
 import type { Room } from "@livekit/rtc-node";
 import type { EndReason } from "@realtime-avatar/domain/calls/end-reasons";
 import { type AgentState, avatarAttributes } from "@realtime-avatar/domain/calls/lifecycle";
@@ -33,16 +36,22 @@ import type { UsageMeter } from "./usage-meter.ts";
 import { chooseModel, chooseVoice } from "./voice.ts";
 
 export const STEP_MS = 10;
-/** The person's sound comes in frames of this length: an interruption is not held up by a longer one. */
+/** Length of the frames of the person's sound. A longer frame would delay an interruption. */
 const HEARD_FRAME_MS = 10;
 /** `lk.agent.state` changes at most this often. */
 const STATE_MS = 100;
-/** Flite takes 20 ms for a second of speech, in which nothing else is done: 8 seconds for this length. In UTF-16 units. */
+/**
+ * Longest text of one request to a voice, in UTF-16 units. Flite blocks the process for 20 ms per second of speech;
+ * this length makes at most 8 seconds.
+ */
 const MAX_TEXT_LENGTH = { flite: 120, openai: 240 } as const;
-/** In how many steps it is told what was heard: it is what a process that is killed takes with it. */
+/** Number of steps between two reports of heard words. A killed process loses the words of these steps. */
 const HEARD_STEPS = 20;
 const MAX_VOCABULARY_LENGTH = 1000;
-/** From the end of the last line of a call to the end of the call. A page of the SDK hears it half a second later. */
+/**
+ * Time from the end of the last line of a call to the end of the call. A page of the SDK hears the line half a second
+ * late.
+ */
 const CLOSING_MS = 1500;
 
 export type InRoom = {
@@ -60,13 +69,16 @@ export type CallConversation = {
   /** See `onTurn` and `onInterruption` of `ConversationEvents`. */
   onCount: (counted: Counted) => void;
   onTurnTimings: (timings: TurnTimings) => void;
-  /** Takes what is said; null when the service does not want it. */
+  /** Takes the segments of the transcript; null when the service wants none. */
   segments: SegmentTaker | null;
-  /** What becomes of the turns of programs. */
+  /** Reports the state of a program's turn. */
   onTurn: (turn: ReportedTurn) => void;
 };
 
-/** Returns a function that tells the state of the avatar: the first one at once, and of many in a short time the last one. */
+/**
+ * Returns a function that publishes the state of the avatar. Publishes the first state at once; of several states in a
+ * short time, only the last.
+ */
 export const createStates = ({ localParticipant }: Room, mode: CallMode): ((state: AgentState) => void) => {
   let told: AgentState = "listening";
   let next: AgentState = "listening";
@@ -84,7 +96,7 @@ export const createStates = ({ localParticipant }: Room, mode: CallMode): ((stat
   };
 };
 
-/** Wraps a voice, so that its errors are errors of providers. */
+/** Wraps a voice, so that its errors become provider errors. */
 const createVoice = (voice: SpeechVoice, speech: SpeechSettings, onText: (text: string) => void): Voice =>
   async function* (text, signal) {
     onText(text);
@@ -95,7 +107,7 @@ const createVoice = (voice: SpeechVoice, speech: SpeechSettings, onText: (text: 
     }
   };
 
-/** The voice of a call, and the one that comes with the packages. `onText`: called with each text that one of them gets. */
+/** The voice of a call, and the built-in voice. `onText`: called with each text that is sent to one of them. */
 export const chooseVoices = (assigned: AssignedCall, speech: SpeechSettings, onText = (_: string): void => {}) => {
   const voice = chooseVoice(assigned, speech);
   const [flite = voice] = FLITE_VOICES;
@@ -137,7 +149,7 @@ const connectProviders = (
   };
 };
 
-/** `hearing`: is told of what the avatar says, to tell it from the person; null when the person is not heard. */
+/** `hearing`: gets the avatar's sound, to tell it from the person's; null when the person is not heard. */
 export const createOutput = (
   { rendering, published, times }: Omit<InRoom, "listen">,
   hearing: () => Hearing | null,
@@ -157,14 +169,16 @@ export const createOutput = (
 });
 
 export type HeldConversation = {
-  /** What the avatar was saying waits until the person comes back. */
+  /** The avatar's remaining speech waits until the person comes back. */
   personLeft(): void;
   personCame(): void;
   takeTurns: ProgramTurns["take"];
   stop(): void;
 };
 
-/** Holds a conversation until it is stopped. `onEnd`: it has failed, or the avatar has said its last line. */
+/**
+ * Holds a conversation until it is stopped. `onEnd`: called when it has failed, or the avatar has said its last line.
+ */
 export const holdConversation = (
   room: Room,
   assigned: AssignedCall,

@@ -1,4 +1,7 @@
-/** From the turns of a person in sound to their texts: each is recognized in its pauses, and ignored where it is no turn. */
+/**
+ * Recognizes the spoken turns of a person. Each turn is recognized in its pauses, and ignored when its text is not a
+ * turn.
+ */
 import type { InputProvenance } from "@realtime-avatar/domain/calls/transcript";
 import { pauseVerdict } from "./hearing/heard-text.ts";
 import { TURN_TIMES, type TurnEvent, type Verdict } from "./hearing/turn-detector.ts";
@@ -6,7 +9,7 @@ import { TURN_TIMES, type TurnEvent, type Verdict } from "./hearing/turn-detecto
 /** When the person fell silent, and when that silence ended the turn, in milliseconds of the clock of `heardUntil`. */
 export type SpokenTimes = { silentAt: number; overAt: number };
 
-/** How a turn in sound comes in. */
+/** The provenance of a spoken turn. */
 export const HEARD: InputProvenance = {
   ...{ version: 1, observed_source: "server_stt", observed_by: "worker", ingress: "room_audio_stt" },
 };
@@ -17,36 +20,36 @@ export type ListeningParts = {
   /** An ISO 639-1 code. */
   language: string | undefined;
   resolvePause(pause: number, verdict: Verdict): void;
-  /** Whether the avatar had more to say when the turn began. */
+  /** Whether the avatar was still speaking when the turn began. */
   wasSpeaking(): boolean;
   recentlySaid(): string;
   /** The person has begun to speak. `onIgnored`, `onTurn` or `onFailure` follows. */
   onBegin(): void;
-  /** The text of a pause looks like a whole turn, which may end now. `onResume` or `onTurn` follows. */
+  /** The text of a pause looks like a whole turn, and the turn may end now. `onResume` or `onTurn` follows. */
   onWhole(text: string): void;
-  /** The person goes on. */
+  /** The person continues. */
   onResume(): void;
-  /** It was noise, "mm-hmm", or the avatar's own voice. */
+  /** The sound was noise, "mm-hmm", or the avatar's own voice. */
   onIgnored(): void;
   onTurn(text: string, times: SpokenTimes): void;
   onFailure(error: unknown): void;
 };
 
 type Heard = { kind: "recognized"; text: string; verdict: Verdict } | { kind: "failed"; error: unknown };
-/** The text of the turn up to a pause, which is being recognized. */
+/** The recognition of a turn up to a pause. */
 type Recognition = { pause: number; stop: AbortController; heard: Promise<Heard> };
 
 export type Listening = {
   /** `heardUntil`: see `HearingOptions`. */
   hear(event: TurnEvent, heardUntil: number): void;
-  /** Whether the person has begun a turn that has not ended. */
+  /** Whether the person is in the middle of a turn. */
   isInTurn(): boolean;
   stop(): void;
 };
 
 type EndEvent = Extract<TurnEvent, { kind: "end" }>;
 
-/** A whole turn ends after `wholeMs` of silence. A longer silence was a wait for its text. */
+/** A whole turn ends after `wholeMs` of silence. A longer silence means that the text came late. */
 const readTimes = (verdict: Verdict, { silenceMs, tailMs }: EndEvent, heardUntil: number): SpokenTimes => {
   const neededMs = verdict === "whole" ? Math.min(silenceMs, TURN_TIMES.wholeMs) : silenceMs;
   return { silentAt: heardUntil - silenceMs - tailMs, overAt: heardUntil - silenceMs + neededMs };
@@ -75,7 +78,7 @@ export const createListening = (parts: ListeningParts): Listening => {
     const heard = await recognition.heard;
     running.delete(recognition);
     if (current !== recognition) return;
-    // Without a text, more silence says nothing.
+    // No text will come, so waiting longer gives no information.
     const verdict = heard.kind === "failed" ? "whole" : heard.verdict;
     if (verdict === "ignored") {
       current = null;

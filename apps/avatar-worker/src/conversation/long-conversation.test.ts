@@ -10,7 +10,7 @@ const measure = (): number => {
   return heapUsed + external;
 };
 
-test("1,000 turns, some of them interrupted, ignored or gone on with: the memory stays flat", async () => {
+test("1,000 turns, some interrupted, ignored or continued: constant memory", async () => {
   const { conversation, hear, pass, setHeard, setAnswer, settle, ...records } = startConversation({
     maxTurnsPerMinute: 100_000,
   });

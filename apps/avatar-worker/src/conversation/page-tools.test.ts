@@ -11,7 +11,7 @@ const manifest = (...tools: unknown[]) => JSON.stringify({ tools });
 const tool = (others: object = {}) => ({ name: "order", description: "Finds an order.", parameters: {}, ...others });
 const reject = (others: object) => readManifest(manifest(tool(others)))?.rejected;
 
-/** The manifest that the published SDK sends, and the error that it throws for it. */
+/** The manifest that the published SDK sends, and the error that it throws for these tools. */
 const manifestOfSdk = async (tools: Record<string, AvatarTool>): Promise<string> => {
   let sent = "";
   const accepted = { accepted: Object.keys(tools), rejected: [] };
@@ -30,7 +30,7 @@ const manifestOfSdk = async (tools: Record<string, AvatarTool>): Promise<string>
 };
 
 describe("the tools that a page registers", () => {
-  test("those of the published SDK, as many as it sends: taken", async () => {
+  test("the largest manifest of the published SDK: taken", async () => {
     const execute = (): string => "";
     const one = { description: "Finds an order.", parameters: { type: "object" }, execute };
     const names = Array.from({ length: SDK_MAX_TOOLS }, (_, index) => `tool-${index}`);
@@ -46,7 +46,7 @@ describe("the tools that a page registers", () => {
     expect(readManifest(full)?.tools.length).toBe(1);
   });
 
-  test("a schema: without $schema, and with a type, which servers need", () => {
+  test("a schema: $schema is removed, and a missing type added", () => {
     const [read] =
       readManifest(manifest(tool({ parameters: { $schema: "https://json-schema.org/…", required: ["id"] } })))?.tools ??
       [];
@@ -57,7 +57,7 @@ describe("the tools that a page registers", () => {
     });
   });
 
-  test("one that the model could not be given: rejected with a reason, and the others are taken", () => {
+  test("an invalid tool among others: rejected with a reason, and the others are taken", () => {
     let deep: object = {};
     for (let level = 0; level < 500; level++) deep = { properties: deep };
     const bad: [object, RegExp][] = [
@@ -81,7 +81,7 @@ describe("the tools that a page registers", () => {
     expect(read?.rejected.map(({ reason }) => reason)).toContain("another tool has this name");
   });
 
-  test("a manifest that is broken, or beyond a limit of the SDK: refused as a whole", () => {
+  test("a malformed manifest, or one above a limit of the SDK: refused as a whole", () => {
     const many = Array.from({ length: 33 }, (_, index) => tool({ name: `tool_${index}` }));
     const broken = [
       "",
@@ -97,7 +97,7 @@ describe("the tools that a page registers", () => {
   });
 });
 
-test("the response of a page: its result; an error for the model where it is late for another call, failed, broken or too long", () => {
+test("the response of a page: its result; an error for the model if it is for another call, failed, malformed or too long", () => {
   const respond = (response: object): string =>
     readResult(JSON.stringify({ ok: true, call_id: "c1", ...response }), "c1");
   expect(respond({ result: '{"status":"sent"}' })).toBe('{"status":"sent"}');
@@ -131,7 +131,7 @@ describe("a room", () => {
   };
   const CALL = { id: "c1", name: "order", args: "{}" };
 
-  test("a registration: of the person alone, and the last valid one counts", async () => {
+  test("several registrations: the last valid one of the person counts", async () => {
     const { tools, register } = join(async () => "");
     await expect(register(manifest(tool()), "other")).rejects.toMatchObject({ code: 1400 });
     expect(tools.list()).toEqual([]);
@@ -147,7 +147,7 @@ describe("a room", () => {
     expect(tools.list()).toEqual([]);
   });
 
-  test("a call that is aborted while the page works: rejects at once, and its result is not waited for", async () => {
+  test("a call that is aborted while the page runs it: rejects at once", async () => {
     const { tools, register } = join(() => new Promise(() => {}));
     await register(manifest(tool()));
     const stop = new AbortController();

@@ -1,4 +1,4 @@
-/** The tools of a page: it registers them, and runs them in calls of methods (RPC), as the published SDK does. */
+/** The tools of a page, as in the published SDK: the page registers them, and runs them through LiveKit RPC. */
 import { type Room, RpcError } from "@livekit/rtc-node";
 import { PERSON_IDENTITY } from "@realtime-avatar/domain/calls/room";
 import type { Tools } from "./ask-with-tools.ts";
@@ -8,17 +8,17 @@ const REGISTER_METHOD = "rta.tools.register";
 const INVOKE_METHOD = "rta.tool.invoke";
 
 export const MAX_TOOLS = 32;
-/** Of all tools, as JSON in UTF-16 units, which is how the SDK counts. */
+/** Bound of all tools together, as JSON, in UTF-16 units, as the SDK counts it. */
 const MAX_MANIFEST_LENGTH = 12_000;
 /** The longest description that OpenAI takes. */
 const MAX_DESCRIPTION_LENGTH = 1024;
 const MAX_DEPTH = 16;
 const NAME = /^[a-zA-Z0-9_-]{1,64}$/;
-/** How long a page may take for a call, and how long its result may be, in UTF-16 units. */
+/** How long a page may take for a tool call. */
 export const CALL_MS = 2500;
 const MAX_RESULT_LENGTH = 8192;
 const MAX_ERROR_LENGTH = 500;
-/** A result as JSON in JSON. */
+/** A result is JSON inside JSON. */
 const MAX_RESPONSE_LENGTH = 64 * 1024;
 
 export type Registration = { tools: Tool[]; rejected: { name: string; reason: string }[] };
@@ -39,7 +39,7 @@ const isDeeper = (value: unknown, depth: number): boolean =>
   value !== null &&
   (depth === 0 || Object.values(value).some((each) => isDeeper(each, depth - 1)));
 
-/** A tool of a manifest; why it is rejected, as a text, if it is. */
+/** Reads a tool of a manifest. Returns a text with the reason when the tool is rejected. */
 const readTool = (item: unknown, others: readonly Tool[]): Tool | string => {
   const { name, description, parameters = {} } = isObject(item) ? item : {};
   if (typeof name !== "string" || !NAME.test(name)) return "name must match [a-zA-Z0-9_-]{1,64}";
@@ -55,7 +55,10 @@ const readTool = (item: unknown, others: readonly Tool[]): Tool | string => {
   return { name, description: description.toWellFormed(), parameters: { type, properties: {}, ...schema } };
 };
 
-/** The tools that a page registers, as `{"tools": [{name, description, parameters}]}`; null when that is not valid, or too long. */
+/**
+ * The tools that a page registers, as `{"tools": [{name, description, parameters}]}`; null when the manifest is invalid
+ * or too long.
+ */
 export const readManifest = (payload: string): Registration | null => {
   if (payload.length > MAX_MANIFEST_LENGTH) return null;
   const content = parse(payload);
@@ -73,7 +76,7 @@ export const readManifest = (payload: string): Registration | null => {
   return registration;
 };
 
-/** The result of a response of the page to the call `id`: text for the model. */
+/** The result in the page's response to the call `id`: text for the model. */
 export const readResult = (payload: string, id: string): string => {
   const response = payload.length > MAX_RESPONSE_LENGTH ? undefined : parse(payload);
   const { ok, call_id, result, error } = isObject(response) ? response : {};
@@ -85,7 +88,7 @@ export const readResult = (payload: string, id: string): string => {
   return result.toWellFormed();
 };
 
-/** Settles as `work`, and with `late` after `ms`. Rejects with the reason of `signal` when it is aborted. */
+/** Settles like `work`, or with `late` after `ms`. Rejects with the reason of `signal` when it is aborted. */
 const inTime = <Result>(work: Promise<Result>, ms: number, late: Result, signal: AbortSignal): Promise<Result> =>
   new Promise((resolve, reject) => {
     const timer = setTimeout(() => resolve(late), ms);
@@ -98,7 +101,7 @@ const inTime = <Result>(work: Promise<Result>, ms: number, late: Result, signal:
     });
   });
 
-/** Tools that there are none of: the start of the call has not allowed them. */
+/** No tools: the start of the call has not allowed any. */
 export const NO_TOOLS: Tools = {
   list: () => [],
   call: async () => toolError("There is no tool with this name."),
@@ -109,7 +112,7 @@ export const NO_TOOLS: Tools = {
 export const createPageTools = ({ localParticipant }: Room): Tools => {
   let tools: readonly Tool[] = [];
   localParticipant?.registerRpcMethod(REGISTER_METHOD, async ({ callerIdentity, payload }) => {
-    // The SDK asks each participant in turn.
+    // The SDK sends the registration to each participant in turn.
     if (callerIdentity !== PERSON_IDENTITY) throw RpcError.builtIn("UNSUPPORTED_METHOD");
     const registration = readManifest(payload);
     if (registration === null) {
@@ -123,7 +126,7 @@ export const createPageTools = ({ localParticipant }: Room): Tools => {
   });
   const invoke = async ({ id, name, args }: ToolCall): Promise<string> => {
     const payload = JSON.stringify({ name, args, call_id: id });
-    // Longer than the limit of a call, which so is always the one that is told.
+    // LiveKit's timeout is longer, so that the limit of a call always decides.
     const request = {
       destinationIdentity: PERSON_IDENTITY,
       method: INVOKE_METHOD,

@@ -1,8 +1,8 @@
-/** Reads ahead of a slow reader. */
+/** Reads values of a source ahead of a slow reader. */
 
 /**
- * The values of `source`, which is read as fast as it gives them: the caller bounds their number. The source ends when the caller stops
- * to iterate.
+ * Yields the values of `source`, and reads them as fast as they come. The caller bounds their number. The source ends
+ * when the caller stops iterating.
  */
 export async function* readAhead<Value>(source: AsyncGenerator<Value>): AsyncGenerator<Value> {
   const values: Value[] = [];

@@ -1,4 +1,4 @@
-/** A conversation that another process had before: it goes on where it was. */
+/** Recovery: a new process continues the conversation of a killed one. */
 import { expect, test } from "bun:test";
 import type { TranscriptSegment } from "@realtime-avatar/domain/calls/transcript";
 import { startConversation } from "./testing/conversation-testing.ts";
@@ -14,7 +14,7 @@ const says = (text: string, fields: Partial<TranscriptSegment> = {}): Transcript
 });
 const CONTEXT = [{ role: "user", content: "I am Ada." }] as const;
 
-test("with answers: nothing is said again, and the model is told what was heard, in its order", async () => {
+test("with answers: nothing is repeated, and the model gets the heard words in order", async () => {
   const before = [asks("Hi."), says("Good mor", { interrupted: true }), asks("Go on."), says("Sorry.", { own: true })];
   const { conversation, asked, said, pass } = startConversation({ context: CONTEXT, before });
   await pass(2000);
@@ -27,7 +27,7 @@ test("with answers: nothing is said again, and the model is told what was heard,
   expect(said).toEqual(["user: And now?", "assistant: Good morning to you."]);
 });
 
-test("whose last turn has no answer: it is answered now, and is in the history once", async () => {
+test("whose last turn has no answer: answered now, once in the history", async () => {
   const before = [asks("Hi."), says("Hello."), asks("How are you?", { turn_id: "t-2" })];
   const { conversation, asked, said, pass } = startConversation({ before });
   await pass(2000);
@@ -46,7 +46,7 @@ test("whose answer had begun: a retry of its turn is not answered again", async 
   expect(asked).toEqual([]);
 });
 
-test("whose last turn is of a program, which has failed: it is not answered", async () => {
+test("whose last turn is of a program: failed, so not answered", async () => {
   const { input_provenance: _, ...turn } = asks("Say something.");
   const { asked, pass } = startConversation({ before: [turn] });
   await pass(2000);

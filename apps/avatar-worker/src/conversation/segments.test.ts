@@ -16,7 +16,7 @@ const avatar = (id: number, text: string, isFinal: boolean, isInterrupted = fals
   ...{ id, role: "assistant", text, isFinal, isInterrupted },
 });
 
-test("an answer: one segment, with the words that were heard, and when they began", () => {
+test("an answer: one segment with the heard words and their start", () => {
   const [said, ...others] = segmentsOf(
     avatar(1, "Mild", false),
     avatar(1, "Mild today, with sun.", false),
@@ -26,16 +26,16 @@ test("an answer: one segment, with the words that were heard, and when they bega
   expect(others).toEqual([]);
 });
 
-test("an answer whose turn was timed: the stages", () => {
+test("an answer to a timed turn: a segment with the stages", () => {
   const timings = { first_token: 200, heard: 60 };
   expect(segmentsOf({ ...avatar(1, "Mild", true), timings })).toMatchObject([{ text: "Mild", timings }]);
 });
 
-test("an answer that was cut off before its first word: no segment", () => {
+test("an answer interrupted before its first word: no segment", () => {
   expect(segmentsOf(avatar(1, "Mild", false), avatar(1, "", true, true))).toEqual([]);
 });
 
-test("a turn of the person: its ids, and where it comes from", () => {
+test("a turn of the person: a segment with its ids and its provenance", () => {
   const provenance = { version: 1, observed_source: "text", observed_by: "sdk", ingress: "room_text" } as const;
   const turn = { text: "Hi", id: "t-2", retryOf: "t-1", provenance };
   expect(segmentsOf({ id: 1, role: "user", text: "Hi", isFinal: true, turn })).toEqual([
@@ -50,7 +50,7 @@ test("a text of a provider with U+0000, a lone surrogate, or 9,000 characters: a
   expect(texts).toEqual(["a b", "a\ufffd", "\u{1f600}".repeat(4000)]);
 });
 
-test("what the avatar is saying: told from its first word on, as far as it was heard, and not after its end", () => {
+test("speech in progress: reported from its first word on, up to the heard words, and not after its end", () => {
   const told: (string | null)[] = [];
   const onSpeaking = (segment: TranscriptSegment | null): void => {
     if (segment) expect(isValid(Segment, segment)).toBe(true);

@@ -1,8 +1,8 @@
-/** The words of a call, as segments of its transcript. */
+/** Makes the segments of a transcript from the words of a call. */
 import { MAX_SEGMENT_LENGTH, type TranscriptSegment } from "@realtime-avatar/domain/calls/transcript";
 import type { Transcript } from "./speaking/speaking.ts";
 
-/** A text as a segment can have it: what providers send can be anything. */
+/** Makes a text valid for a segment. Texts of providers can contain anything. */
 export const segmentText = (text: string): string =>
   text.slice(0, MAX_SEGMENT_LENGTH).replaceAll("\0", " ").toWellFormed().trim();
 
@@ -10,14 +10,17 @@ const firstWord = (text: string): string => /\S+/.exec(text)?.[0] ?? "";
 
 export type SegmentTaker = {
   onSegment: (segment: TranscriptSegment) => void;
-  /** The answer of the avatar as far as it was heard, as if it were interrupted now. Null: it has ended, and nothing was heard. */
+  /**
+   * The heard part of the answer in progress, as if it were interrupted now. null: the answer has ended, and no word
+   * was heard.
+   */
   onSpeaking: (segment: TranscriptSegment | null) => void;
 };
 
 export type Segments = {
-  /** Takes what is said, and passes each final text on, with the time at which it began. */
+  /** Takes a transcript, and passes each final text on with the time of its start. */
   add(transcript: Transcript): void;
-  /** The words of the avatar that were heard until now; null while it does not speak. To be called often. */
+  /** Takes the avatar's heard words so far; null while it is silent. Must be called often. */
   heard(words: string | null): void;
 };
 
@@ -37,13 +40,13 @@ export const createSegments = ({ onSegment, onSpeaking }: SegmentTaker, now: () 
     if (!isFinal) {
       if (speaking !== null || role === "user") return;
       speaking = { isOwn: isOwn === true, text: "" };
-      // It is heard in a moment. From here on, it is not said again.
+      // This word is heard in a moment. From here on, a new process does not repeat the answer.
       tell(firstWord(said));
       return;
     }
     const wasTold = speaking !== null && speaking.text !== "";
     if (role === "assistant") speaking = null;
-    // Of an answer that was cut off before its first word, nothing was heard.
+    // No word was heard of an answer that was interrupted before its first word.
     if (text === "") {
       if (role === "assistant" && wasTold) onSpeaking(null);
       return;

@@ -32,7 +32,7 @@ test("OPENAI_API_KEY alone: model, recognizer and voice of OpenAI", () => {
   expect(settings).toMatchObject({ maxTokens: 400, maxTurnsPerMinute: 20 });
 });
 
-test("a server of the operator's: its own key alone, and typed turns without a recognizer", () => {
+test("another server: only its own key, and typed turns without a recognizer", () => {
   const settings = read({ ...LLM, LLM_INSTRUCTIONS: "Be kind.", LLM_MAX_TOKENS: "50" });
   expect(settings?.llm).toEqual({ url: "http://127.0.0.1:11434/v1", apiKey: null, model: "llama3.2" });
   expect(settings).toMatchObject({ stt: null, instructions: "Be kind.", maxTokens: 50 });
@@ -40,14 +40,14 @@ test("a server of the operator's: its own key alone, and typed turns without a r
   expect(read({ ...LLM, LLM_API_KEY: KEY })?.llm.apiKey?.reveal()).toBe(KEY);
 });
 
-test("the fields of a start that are used: of speech only with a recognizer", () => {
+test("supported fields of a start: those of speech only with a recognizer", () => {
   expect(conversationFeatures({ stt: null })).toEqual([
     ...["conversation", "instructions", "initial_context", "llm", "capabilities"],
   ]);
   expect(conversationFeatures({ stt: read({ ...LLM, ...STT })?.stt ?? null })).toContain("transcription");
 });
 
-test("what a start can name: the voices, and the operator's model before the others, each once", () => {
+test("the catalog of a worker: its voices, and the operator's model before the others, each once", () => {
   const settings = read({ ...LLM, LLM_MODELS: " small,llama3.2 , small", TTS_VOICE: "flite-rms" });
   if (!settings) throw new Error("no settings");
   const catalog = conversationCatalog(settings);
@@ -56,7 +56,7 @@ test("what a start can name: the voices, and the operator's model before the oth
   expect(read(LLM)?.models).toEqual(["llama3.2"]);
 });
 
-test("as many voices and models as an operator can set: not more than a sync can have", () => {
+test("the most voices and models that an operator can set: at most those of a sync", () => {
   const names = (count: number) => Array.from({ length: count }, (_, at) => `${at}`.padEnd(160, "x"));
   const voices = names(MAX_OPERATOR_VOICES).map((name) => [name, "v"]);
   const settings = read({
@@ -69,7 +69,7 @@ test("as many voices and models as an operator can set: not more than a sync can
   expect(validate(SyncRequest, sync)).toEqual([]);
 });
 
-test("settings in a message: as they were, and printed without a key", () => {
+test("settings packed in a message: unpacked unchanged, and printed without a key", () => {
   const settings = read({ OPENAI_API_KEY: KEY, LLM_INSTRUCTIONS: "Be kind." });
   if (!settings) throw new Error("no settings");
   expect(`${inspect(settings, { depth: 9 })}${JSON.stringify(settings)}`).not.toContain(KEY);
@@ -95,7 +95,7 @@ test.each([
   [{ ...LLM, LLM_MAX_TOKENS: "15" }, "LLM_MAX_TOKENS"],
   [{ ...LLM, LLM_MAX_TURNS_PER_MINUTE: "0" }, "LLM_MAX_TURNS_PER_MINUTE"],
   [{ ...LLM, LLM_INSTRUCTIONS: "hunter2".repeat(2000) }, "LLM_INSTRUCTIONS"],
-])("%j: refused by the name of %s, without the value", (variables, name) => {
+])("%j: an error that names %s without the value", (variables, name) => {
   const refused = expect(() => read(variables));
   refused.toThrow(ConfigError);
   refused.toThrow(name);

@@ -1,4 +1,4 @@
-/** The operator's settings of conversations: the providers, and the bounds of their cost. */
+/** The operator's settings of conversations: providers and limits of cost. */
 import {
   CONVERSATION,
   DEFAULT_VOICE,
@@ -16,12 +16,12 @@ import { Secret } from "@realtime-avatar/storage/secret";
 export type ConversationSettings = {
   /** The language model. */
   llm: Endpoint;
-  /** The models that a start can name: that of `llm` first. */
+  /** The models that a start can name. The model of `llm` is the first. */
   models: readonly string[];
   /** The recognizer of speech. null: turns are typed. */
   stt: Endpoint | null;
   speech: SpeechSettings;
-  /** The operator's own, which stand before those of a call. */
+  /** The operator's instructions, placed before those of a call. */
   instructions: string;
   maxTokens: number;
   maxTurnsPerMinute: number;
@@ -31,13 +31,13 @@ const DEFAULT_INSTRUCTIONS =
   "You speak with a person in a video call. Answer in one to three short spoken sentences, without lists, markup or links.";
 const MAX_INSTRUCTIONS_LENGTH = 8000;
 
-/** The models of `LLM_MODELS`, without those that are named twice. */
+/** The models of `LLM_MODELS`, each once. */
 const readModels = (variables: Variables): readonly string[] =>
   readVariable<readonly string[]>(
     variables,
     "LLM_MODELS",
     [],
-    `1 to ${MAX_CATALOG.models - 1} names of 1 to 160 visible ASCII characters, with commas between them`,
+    `1 to ${MAX_CATALOG.models - 1} names of 1 to 160 visible ASCII characters, separated by commas`,
     (text) => {
       const models = [...new Set(text.split(",").map((name) => name.trim()))];
       const isValid = models.length < MAX_CATALOG.models && models.every((name) => /^[\x21-\x7e]{1,160}$/.test(name));
@@ -45,7 +45,7 @@ const readModels = (variables: Variables): readonly string[] =>
     },
   );
 
-/** The settings of conversations; null without a language model: calls echo then. */
+/** The settings of conversations. null: no language model is configured, and calls echo. */
 export const readConversationSettings = (
   variables: Variables,
   speech = readSpeechSettings(variables),
@@ -67,19 +67,19 @@ export const readConversationSettings = (
   const { llm } = settings;
   const models = readModels(variables);
   if (llm === null) {
-    if (models.length > 0) refuse(variables, "LLM_MODELS", "unset when there is no language model");
+    if (models.length > 0) refuse(variables, "LLM_MODELS", "unset without a language model");
     return null;
   }
   return { ...settings, llm, models: [...new Set([llm.model, ...models])] };
 };
 
-/** The fields of the start of a call that a conversation uses, and of the avatar. */
+/** The supported fields of a start, for the conversation and for the avatar. */
 export const conversationFeatures = ({ stt }: Pick<ConversationSettings, "stt">): readonly string[] => [
   ...[CONVERSATION, "instructions", "initial_context", "llm", "capabilities"],
   ...(stt ? ["transcription"] : []),
 ];
 
-/** What the starts of the calls of a worker can name. */
+/** The voices and models that starts of calls can name at a worker. */
 export const conversationCatalog = ({
   speech,
   models,
@@ -88,10 +88,10 @@ export const conversationCatalog = ({
   models: [...models],
 });
 
-/** The features of each worker: its avatars speak with a voice. */
+/** Features of every worker: avatars speak with a voice. */
 export const SPEECH_FEATURES: readonly string[] = [TURNS, "voice", DEFAULT_VOICE];
 
-/** The providers, for the log: an address can contain a secret. */
+/** The providers as text for the log. Omits addresses, because an address can contain a secret. */
 export const describeProviders = ({ llm, stt, speech: { provider } }: ConversationSettings) => {
   const describe = (server: Pick<Endpoint, "url" | "model"> | null) =>
     server && { isOpenAi: server.url === OPENAI.url, model: server.model };
@@ -105,7 +105,7 @@ type Packed<Type> = Type extends Secret
     : Type extends object
       ? { [Name in keyof Type]: Packed<Type[Name]> }
       : Type;
-/** The settings in a message to the process of a call, which cannot carry a `Secret`. Not to be printed. */
+/** The settings as a message to the process of a call, which cannot carry a `Secret`. Must not be printed. */
 export type PackedSettings = Packed<ConversationSettings>;
 
 const packKey = <Server extends { apiKey: Secret | null }>(server: Server) => ({

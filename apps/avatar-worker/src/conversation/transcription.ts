@@ -1,4 +1,7 @@
-/** Tells the page what both sides say: text streams on `lk.transcription`, as LiveKit's agents and the hooks of its pages have them. */
+/**
+ * Sends the words of both sides to the page: text streams on `lk.transcription`, in the format of LiveKit's agents and
+ * of the hooks of its pages.
+ */
 import { randomBytes } from "node:crypto";
 import type { Room } from "@livekit/rtc-node";
 import { AVATAR_IDENTITY, PERSON_IDENTITY } from "@realtime-avatar/domain/calls/room";
@@ -7,12 +10,12 @@ import type { Transcript } from "./speaking/speaking.ts";
 
 const TOPIC = "lk.transcription";
 const SEND_MS = 2000;
-/** How many streams wait to be sent at most. A connection that is lost keeps them waiting. */
+/** Maximum number of streams that wait to be sent. They wait while the connection is lost. */
 const MAX_WAITING = 32;
 
-/** Returns a function that sends what was said. A later text with the same id replaces the one before. */
+/** Returns a function that sends a spoken text. A later text with the same id replaces it. */
 export const createTranscription = ({ localParticipant }: Room): ((transcript: Transcript) => void) => {
-  // Another process of the call counts from 1 as well, and replaces nothing of this one.
+  // Every process of a call counts from 1. The prefix keeps it from replacing texts of another process.
   const prefix = `SG_${randomBytes(4).toString("hex")}_`;
   let last = Promise.resolve();
   let waiting = 0;
@@ -24,10 +27,10 @@ export const createTranscription = ({ localParticipant }: Room): ((transcript: T
     await writer?.close();
   };
   return (transcript) => {
-    // A transcript that is not final is sent again.
+    // A dropped interim transcript is sent again later.
     if (waiting >= MAX_WAITING || (waiting > 4 && !transcript.isFinal)) return;
     waiting++;
-    // One after another, because they replace each other.
+    // In order, because the texts replace each other.
     last = last
       .then(() => withTimeout(SEND_MS, send(transcript)))
       .catch(() => {})

@@ -21,7 +21,7 @@ test("long attributes and lone surrogates: cut, and replaced", () => {
   expect([turn?.id?.length, turn?.instructions?.length]).toEqual([160, 4000]);
 });
 
-test("what the page declares of a turn: kept if it is valid, and beside what was observed", () => {
+test("the provenance that a page declares: kept if valid, beside the observed one", () => {
   const declared = (source: string, scope: string) => {
     const attributes = { "rta.declared_input_source": source, "rta.input_source_declaration_scope": scope };
     const { observed_source, declared_source, declaration_scope } = readTurn("Hi", attributes)?.provenance ?? {};

@@ -19,7 +19,10 @@ const ATTRIBUTES = {
   declarationScope: "rta.input_source_declaration_scope",
 } as const;
 
-/** What the page says of a turn: it was written as text, which the application can declare to be recognized speech. */
+/**
+ * The provenance that the page declares of a turn. The turn came in as text; the application can declare that the text
+ * is recognized speech.
+ */
 const readProvenance = (attributes: Readonly<Record<string, string>>): InputProvenance => {
   const source = attributes[ATTRIBUTES.declaredSource];
   const scope = attributes[ATTRIBUTES.declarationScope];
@@ -30,7 +33,7 @@ const readProvenance = (attributes: Readonly<Record<string, string>>): InputProv
   };
 };
 
-/** A turn, by its text and its attributes; null when it is none, or too long. */
+/** Reads a turn from its text and attributes; null when it is empty or too long. */
 export const readTurn = (text: string, attributes: Readonly<Record<string, string>> = {}): Turn | null => {
   const trimmed = text.trim();
   if (trimmed === "" || trimmed.length > MAX_TEXT_LENGTH) return null;
@@ -54,7 +57,7 @@ export const receiveTurns = (room: Room, onTurn: (turn: Turn) => void): void => 
       const turn = readTurn(await reader.readAll(), reader.info.attributes);
       if (turn !== null) onTurn(turn);
     };
-    // The person has left in the middle of it.
+    // Fails when the person leaves in the middle of a text.
     read().catch(() => {});
   });
 };

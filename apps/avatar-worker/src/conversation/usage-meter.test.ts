@@ -7,10 +7,10 @@ const ask = (meter: ReturnType<typeof createUsageMeter>, by = signal) =>
     () => "asks",
     (error: unknown) => (error instanceof NoTokensLeft ? "no tokens left" : "aborted"),
   );
-/** What `asking` has led to by now. */
+/** The current outcome of `asking`. */
 const now = (asking: Promise<string>) => Promise.race([asking, Bun.sleep(5).then(() => "waits")]);
 
-test("what is used: goes on from what earlier workers have reported, with seconds rounded up once", () => {
+test("usage: continues from the reports of earlier workers, with seconds rounded up once", () => {
   const before = { input_tokens: 10, output_tokens: 1, estimated_tokens: 0, heard_seconds: 3, spoken_characters: 4 };
   const meter = createUsageMeter({ usage: before });
   meter.addTokens({ input: 5, output: 2, isEstimated: false });
@@ -22,14 +22,14 @@ test("what is used: goes on from what earlier workers have reported, with second
   });
 });
 
-test("without a limit: never waits", async () => {
+test("no limit: never waits", async () => {
   const meter = createUsageMeter({});
   meter.addTokens({ input: 1e6, output: 1e6, isEstimated: false });
   meter.setBudget({ used: 0, left: 0 });
   expect(await ask(meter)).toBe("asks");
 });
 
-test("with a limit: the next request waits until the last one is counted, and for what is left then", async () => {
+test("a limit: the next request waits until the last one is counted and tokens are left", async () => {
   const meter = createUsageMeter({ tokens_left: 100 });
   expect(await ask(meter)).toBe("asks");
   meter.addTokens({ input: 60, output: 20, isEstimated: false });
@@ -48,20 +48,20 @@ test("with a limit: the next request waits until the last one is counted, and fo
   expect(await ask(meter)).toBe("asks");
 });
 
-test("tokens that the service does not count: the wait ends with an error, and not with a request", async () => {
+test("tokens that the service does not count: an error instead of a request", async () => {
   const meter = createUsageMeter({ tokens_left: 100 }, 5);
   meter.addTokens({ input: 1, output: 1, isEstimated: false });
   await expect(meter.waitForTokens(signal)).rejects.toThrow("timed out");
 });
 
-test("tokens beyond the largest number of the wire: the sum stays there", () => {
+test("tokens above the largest number of the protocol: the sum stays at it", () => {
   const meter = createUsageMeter({});
   for (let turn = 0; turn < 3; turn++) meter.addTokens({ input: 2 ** 30, output: 2 ** 31, isEstimated: true });
   const most = 2 ** 31 - 1;
   expect(meter.usage()).toMatchObject({ input_tokens: most, output_tokens: most, estimated_tokens: most });
 });
 
-test("a turn that ends while it waits: asks nothing", async () => {
+test("a turn that ends while it waits: no request", async () => {
   const meter = createUsageMeter({ tokens_left: 1 });
   meter.addTokens({ input: 1, output: 1, isEstimated: false });
   const turn = new AbortController();
@@ -70,7 +70,7 @@ test("a turn that ends while it waits: asks nothing", async () => {
   expect(await asking).toBe("aborted");
 });
 
-test("calls of a tenant that ask at once: exceed the limit by one request each, whatever the service counts in between", async () => {
+test("concurrent calls of a tenant: each exceeds the limit by one request at most", async () => {
   const LIMIT = 1000;
   const CALLS = 8;
   const REQUEST = 90;

@@ -1,4 +1,4 @@
-/** What a conversation uses, and whether it may ask the language model. */
+/** Counts the usage of a conversation, and decides whether it may ask the language model. */
 import { type AssignedCall, type ConversationUsage, MAX_INTEGER } from "@realtime-avatar/domain/calls/worker-sync";
 import type { Tokens } from "./providers/chat.ts";
 
@@ -7,7 +7,9 @@ const NOTHING: ConversationUsage = {
   ...{ heard_seconds: 0, spoken_characters: 0 },
 };
 
-/** Of a call: the tokens that the service has counted, and those that its tenant may still use today. */
+/**
+ * The token budget of a call: the tokens that the service has counted, and those that its tenant may still use today.
+ */
 export type Budget = { used: number; left: number };
 
 /** The tenant of the call has used its tokens of the day. */
@@ -16,29 +18,30 @@ export class NoTokensLeft extends Error {
 }
 
 export type UsageMeter = {
-  /** Since the start of the call, that of earlier workers and processes included. */
+  /** Usage since the start of the call, including earlier workers and processes. */
   usage(): ConversationUsage;
   addTokens(tokens: Tokens): void;
   addHeard(milliseconds: number): void;
   addSpoken(text: string): void;
   /**
-   * Waits until the service has counted what the call has used: so calls that run at once exceed the limit of the day by one request
-   * each. Throws `NoTokensLeft`, the reason of `signal`, or a `TimeoutError` after five seconds. Without a limit, it returns at once.
+   * Waits until the service has counted the usage of the call. Therefore each concurrent call exceeds the limit of the
+   * day by one request at most. Throws `NoTokensLeft`, the reason of `signal`, or a `TimeoutError` after five seconds.
+   * Without a limit, it returns at once.
    */
   waitForTokens(signal: AbortSignal): Promise<void>;
-  /** What the service says now. */
+  /** Sets the budget that the service reports. */
   setBudget(budget: Budget): void;
 };
 
 export const tokensOf = (usage: ConversationUsage | null): number =>
   usage === null ? 0 : usage.input_tokens + usage.output_tokens;
 
-/** How long a request to the language model waits until the service has counted the ones before. */
+/** How long a request to the language model waits until the service has counted the earlier ones. */
 const WAIT_MS = 5000;
 
 const add = (sum: number, more: number): number => Math.min(sum + more, MAX_INTEGER);
 
-/** The meter of a call, whose conversation goes on from `usage`. `waitMs`: for tests. */
+/** The meter of a call. Its conversation continues from `usage`. `waitMs`: for tests. */
 export const createUsageMeter = (
   { usage: before = NOTHING, tokens_left }: Pick<AssignedCall, "usage" | "tokens_left">,
   waitMs = WAIT_MS,
@@ -46,7 +49,7 @@ export const createUsageMeter = (
   let usage = before;
   let heardMs = 0;
   let budget: Budget | null = tokens_left === undefined ? null : { used: tokensOf(before), left: tokens_left };
-  /** Those that wait for the next word of the service. */
+  /** Waiting requests, resolved by the next budget from the service. */
   let waiting: (() => void)[] = [];
   return {
     usage: () => usage,

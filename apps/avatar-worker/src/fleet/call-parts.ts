@@ -1,4 +1,4 @@
-/** What a call needs of its worker. */
+/** The parts of its worker that a call uses. */
 import type { EndReason } from "@realtime-avatar/domain/calls/end-reasons";
 import type { ConversationUsage } from "@realtime-avatar/domain/calls/worker-sync";
 import type { Logger } from "@realtime-avatar/runtime/log";
@@ -13,12 +13,15 @@ import type { CallTraces } from "../tracing.ts";
 import type { Preloads } from "./preloads.ts";
 import type { Service } from "./service.ts";
 
-/** Receives what happens to calls, for metrics. */
+/** Receives the events of calls, for metrics. */
 export type CallWatcher = {
-  /** The time from the start of the call until both sides were present. Not called for a call that another worker had before. */
+  /**
+   * The time from the start of the call until both sides were present. Not called for a call that came from another
+   * worker.
+   */
   joined(milliseconds: number): void;
   ended(reason: EndReason, usedSeconds: number): void;
-  /** A conversation has used this in addition. */
+  /** A conversation has used this much more. */
   used(growth: ConversationUsage): void;
   counted(what: Counted): void;
   turnTimed(timings: TurnTimings): void;
@@ -31,18 +34,18 @@ export type CallWatcher = {
 export type CallParts = {
   service: Service;
   processes: CallProcesses;
-  /** The processes that have loaded an avatar before its call; null: none. */
+  /** The processes that have loaded an avatar before its call. null: no processes load avatars in advance. */
   preloads: Pick<Preloads, "take"> | null;
   pictures: PictureSettings;
-  /** null: calls echo. */
+  /** null: no language model is configured, and calls echo. */
   conversation: ConversationSettings | null;
   speech: SpeechSettings;
   log: Logger;
   watcher: CallWatcher | null;
   traces: CallTraces | null;
-  /** The time for which the worker may still be in its rooms. */
+  /** How long the worker may still be in its rooms, in milliseconds. */
   leaseMs: () => number;
   onChange: () => void;
-  /** In milliseconds; that of the worker when it is not given. */
+  /** In milliseconds. Default: the worker's clock. */
   now?: () => number;
 };

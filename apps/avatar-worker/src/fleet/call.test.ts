@@ -1,4 +1,7 @@
-/** A call whose process is scripted: what the service learns of it. test/processes.system.test.ts has real ones, in a room. */
+/**
+ * The reports of a call to the service. Its process is scripted; test/processes.system.test.ts uses real processes in a
+ * room.
+ */
 
 import { expect, test } from "bun:test";
 import { join } from "node:path";
@@ -19,7 +22,9 @@ import type { Service } from "./service.ts";
 const SCRIPTED = [process.execPath, "--no-env-file", join(import.meta.dir, "../process/scripted.testing.ts")];
 const STARTED: Step = { kind: "report", state: "started", used_seconds: 5 };
 
-/** `deaths`: how many processes end before they have the call. `passedSeconds`: since the call came to the worker. */
+/**
+ * `deaths`: number of processes that end before they take the call. `passedSeconds`: since the call came to the worker.
+ */
 type Options = {
   first: Step[];
   again?: Step[];
@@ -31,7 +36,7 @@ type Options = {
   fragment?: Service["fragment"];
 };
 
-/** Starts a call. `states`: each change that is reported; `joins`: the milliseconds of each join that metrics receive. */
+/** Starts a call. `states`: the reported changes. `joins`: the join times for metrics, in milliseconds. */
 const start = ({ first, again = [], change = {}, leaseMs = 60_000, deaths = 0, ...options }: Options) => {
   const { passedSeconds = 3600, transcript = () => Promise.reject(), fragment = () => Promise.reject() } = options;
   let taken = 0;
@@ -88,14 +93,14 @@ const start = ({ first, again = [], change = {}, leaseMs = 60_000, deaths = 0, .
   return { call, states, joins, counted, lines, lefts, untilState };
 };
 
-test("a process that ends: another one has the call, with the seconds so far", async () => {
+test("a process that ends: another one takes the call, with the seconds so far", async () => {
   const { call, states, untilState } = start({ first: [STARTED, { kind: "abort" }], again: [] });
   await untilState("joined");
   expect(states).toEqual(["started 5", "joining 5", "joined 5"]);
   await call.leave();
 });
 
-test("two processes that end: the call has failed, charged what was reported", async () => {
+test("two processes that end: the call fails, charged for the reported seconds", async () => {
   const again: Step[] = [{ kind: "report", state: "started", used_seconds: 7 }, { kind: "exit" }];
   const { call, states, untilState } = start({ first: [STARTED, { kind: "abort" }], again });
   await untilState("ended");
@@ -103,7 +108,7 @@ test("two processes that end: the call has failed, charged what was reported", a
   expect(call.report()).toMatchObject({ state: "ended", reason: "failed", used_seconds: 7 });
 });
 
-test("a process that a stranger's room has ended: the call has failed, and no other process joins it", async () => {
+test("a process that crashes in a brought room: the call fails, and no other process joins", async () => {
   const { call, states, untilState } = start({
     first: [STARTED, { kind: "abort" }],
     change: { agent_identity: "agent" },
@@ -113,20 +118,20 @@ test("a process that a stranger's room has ended: the call has failed, and no ot
   expect(call.report().reason).toBe("failed");
 });
 
-test("processes that end before their first report: do not count as the one that is replaced", async () => {
+test("processes that end before their first report: replaced without using up the one restart", async () => {
   const { call, states } = start({ first: [STARTED, { kind: "abort" }], deaths: 2 });
   await until(() => states.find((state) => /^(joined|ended)/.test(state)), { pollMs: 5, state: () => states });
   expect(states).toEqual(["started 5", "joining 5", "joined 5"]);
   await call.leave();
 });
 
-test("processes that always end before their first report: the call has failed", async () => {
+test("processes that always end before their first report: the call fails", async () => {
   const { call, untilState } = start({ first: [], deaths: 1000 });
   await untilState("ended");
   expect(call.report()).toMatchObject({ reason: "failed", used_seconds: 0 });
 });
 
-test("a process that says nothing for some seconds: the call is not started until it is heard again", async () => {
+test("a process that is silent for some seconds: the call is not `started` until the next report", async () => {
   const { call, states, untilState } = start({ first: [STARTED] });
   await untilState("joining");
   expect(states).toEqual(["started 5", "joining 5"]);
@@ -147,7 +152,7 @@ test("a call that ends, or is left: its span ends once, with the reason", async 
   expect([left.lefts, ended.lefts]).toEqual([["left"], ["user_ended"]]);
 });
 
-test("a call with a transcript: its end is reported when the service has the last words, also those of two processes", async () => {
+test("a call with a transcript: its end is reported after the service has the last words of all processes", async () => {
   const texts: string[] = [];
   const isAsked = Promise.withResolvers<void>();
   const mayEnd = Promise.withResolvers<void>();
@@ -177,7 +182,7 @@ test("a call with a transcript: its end is reported when the service has the las
   expect(states.filter((state) => state.startsWith("ended"))).toHaveLength(1);
 });
 
-test("a recorded call: the fragments of its processes are sent with their numbers, and the second one knows that the person was told", async () => {
+test("a recorded call: the fragments of its processes are sent with their numbers; the second process knows that the person was told", async () => {
   const sent: string[] = [];
   const fragment: Service["fragment"] = async (session, { generation, n }, { length }) =>
     void sent.push(`${session} ${generation} ${n} ${length}`);
@@ -229,7 +234,7 @@ test("a recorded call that is left: its process sends the rest, and that is sent
   expect(sent).toEqual([0]);
 });
 
-test("a call without a transcript, whose process sends what was said: the service is not told", async () => {
+test("a call without a transcript, a process that sends segments: the service gets none", async () => {
   const asked: string[] = [];
   const { untilState } = start({
     first: [
@@ -245,7 +250,7 @@ test("a call without a transcript, whose process sends what was said: the servic
   expect(asked).toEqual([]);
 });
 
-test("a process that ends when the lease is over: the call is left alone", async () => {
+test("a process that ends after the lease: not replaced", async () => {
   const { call, states, lines } = start({ first: [STARTED, { kind: "left" }], leaseMs: 0 });
   await until(() => states.length > 0);
   await call.leave();
@@ -253,7 +258,7 @@ test("a process that ends when the lease is over: the call is left alone", async
   expect(lines.join()).not.toContain("a call was started again");
 });
 
-test("reports that lower the seconds, or exceed those of the call: are not believed", async () => {
+test("reports that lower the seconds, or exceed the hold of the call: ignored", async () => {
   const { states, untilState, call } = start({
     first: [
       STARTED,
@@ -267,7 +272,7 @@ test("reports that lower the seconds, or exceed those of the call: are not belie
   expect(call.report().reason).toBe("idle");
 });
 
-test("a report of more seconds than have passed: they are charged, and no more", async () => {
+test("a report of more seconds than have passed: only the passed ones are charged", async () => {
   const { states, untilState, call } = start({
     first: [{ kind: "report", state: "started", used_seconds: 50 }],
     change: { used_seconds: 7 },
@@ -279,7 +284,7 @@ test("a report of more seconds than have passed: they are charged, and no more",
   await call.leave();
 });
 
-test("an end: reported with its reason, also when the process ends before it has left", async () => {
+test("an end: reported with its reason, even when the process ends before it leaves", async () => {
   const willing = start({ first: [STARTED] });
   await willing.untilState("started");
   willing.call.end("user_ended");
@@ -291,7 +296,7 @@ test("an end: reported with its reason, also when the process ends before it has
   expect(crashing.call.report().reason).toBe("out_of_credits");
 });
 
-test("what the process counts of a conversation: for metrics, and failures of providers in the log as well", async () => {
+test("counts of a conversation: in the metrics; failures of providers also in the log", async () => {
   const first: Step[] = [
     { kind: "count", counted: "turn" },
     { kind: "provider", provider: "stt", why: "timeout" },
@@ -306,7 +311,7 @@ test("what the process counts of a conversation: for metrics, and failures of pr
   await call.leave();
 });
 
-test("a file that the process asks for: comes from the service, at most 64 times", async () => {
+test("files that the process requests: read from the service, at most 64", async () => {
   const first = Array.from({ length: 65 }, (_, id): Step => ({ kind: "load", id, file: "x" }));
   const { call, lines } = start({ first });
   const count = (cause: string) => lines.filter((line) => line.includes(cause)).length;
@@ -319,7 +324,7 @@ test.each([
   [1, 1],
   [2, 0],
 ])(
-  "a call that began a minute ago, at worker %i, whose process is replaced: its join is measured %i times",
+  "a call that began a minute ago, at worker %i, its process replaced: %i measured joins",
   async (generation, times) => {
     const session_id = newId("ses", new Date(Date.now() - 60_000), random);
     const { call, joins, untilState } = start({
@@ -333,7 +338,7 @@ test.each([
   },
 );
 
-test("a conversation whose process ends: the next one gets what was said, up to what was heard", async () => {
+test("a conversation whose process ends: the next one gets all segments, up to the heard words", async () => {
   const reports: TranscriptReport[] = [];
   const transcript = async (_: string, report: TranscriptReport) => {
     reports.push(report);
@@ -367,7 +372,7 @@ test("a conversation whose process ends: the next one gets what was said, up to 
   await call.leave();
 });
 
-test("a call that has lost a worker, and loses its process: it has failed, and no third process joins it", async () => {
+test("a call that lost a worker and loses its process: it fails, and no third process joins", async () => {
   const change = { history: { segments: [], handed_over: false, lost_processes: 1 } };
   const { call, states, untilState } = start({ first: [STARTED, { kind: "abort" }], change });
   await untilState("ended");
@@ -375,7 +380,7 @@ test("a call that has lost a worker, and loses its process: it has failed, and n
   expect(call.report().reason).toBe("failed");
 });
 
-test("a call that was handed over, and loses its process: another one has it, and the loss is reported", async () => {
+test("a call that was handed over and loses its process: another one takes it, and the loss is reported", async () => {
   const change = { history: { segments: [], handed_over: true, lost_processes: 0 } };
   const { call, untilState } = start({ first: [STARTED, { kind: "abort" }], change });
   await untilState("joined");

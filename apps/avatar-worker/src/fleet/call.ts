@@ -1,4 +1,4 @@
-/** A call as the avatar worker has it: a process that runs it, what that reports, and a new process when that one ends. */
+/** A call of the avatar worker: runs it in a process, reports its state, and replaces the process when it ends. */
 import type { EndReason } from "@realtime-avatar/domain/calls/end-reasons";
 import { FREE_GAP_SECONDS } from "@realtime-avatar/domain/calls/limits";
 import type { AssignedCall, Grow, Move, ReportedCall } from "@realtime-avatar/domain/calls/worker-sync";
@@ -15,25 +15,28 @@ import { createSaid } from "./said.ts";
 import { createTurns, type Turns } from "./turns.ts";
 import { createUsageRecord } from "./usage-record.ts";
 
-/** How often the process of a call is replaced. One that ends before its first report does not count, up to this many in all. */
+/**
+ * How often the process of a call is replaced. A process that ends before its first report counts only towards
+ * `MAX_PROCESSES`.
+ */
 const MAX_RESTARTS = 1;
 const MAX_PROCESSES = 5;
-/** A process that replaces another one rounds up a second time. */
+/** A replacing process rounds its seconds up once more. */
 const ROUNDING_SECONDS = 1;
 
 export type Call = {
   report(): ReportedCall;
   turns: Pick<Turns, "take" | "answered">;
-  /** Goes on in another room. Returns whether it was sent there now. */
+  /** Moves the call to another room. Returns whether this is a new move. */
   move(to: Move): boolean;
-  /** Can go on for longer. Returns whether that is new. */
+  /** Extends the call. Returns whether this is a new extension. */
   grow(growth: Grow): boolean;
-  /** Tells the person why, and leaves the room. */
+  /** Tells the person the reason, and leaves the room. */
   end(reason: EndReason): void;
-  /** Leaves the room without a word: of a call that is joining, once it has joined. */
+  /** Leaves the room silently. A call that is joining leaves after it has joined. */
   leave(): Promise<void>;
   renewLease(): void;
-  /** The service has counted tokens of the call. null: it does not limit them. */
+  /** The service has counted tokens of the call. null: no limit applies. */
   setBudget(budget: Budget | null): void;
 };
 
@@ -41,7 +44,7 @@ const withoutTimes = ({ room_number, gap_count, gap_seconds }: NonNullable<Assig
   ...{ room_number, gap_count, gap_seconds },
 });
 
-/** The absences of the person: a process cannot lower them, nor have more seconds of them than are free. */
+/** The absences of the person. A process cannot lower them. Their seconds cannot exceed the free seconds. */
 const mergeAbsences = (current: ReportedCall["resume"], reported: ReportedCall["resume"]): ReportedCall["resume"] =>
   current && {
     ...current,
@@ -49,7 +52,7 @@ const mergeAbsences = (current: ReportedCall["resume"], reported: ReportedCall["
     gap_seconds: Math.max(current.gap_seconds, Math.min(FREE_GAP_SECONDS, reported?.gap_seconds ?? 0)),
   };
 
-/** What a call has reported, with metrics, traces and a line of log for each change. */
+/** The reports of a call. Each change updates metrics, traces and the log. */
 const createRecord = (assigned: AssignedCall, log: Logger, parts: CallParts) => {
   const { watcher, traces, onChange, now = () => performance.now() } = parts;
   const { session_id, generation, used_seconds, resume } = assigned;
@@ -76,29 +79,30 @@ const createRecord = (assigned: AssignedCall, log: Logger, parts: CallParts) => 
       ...(lost_processes > 0 && { lost_processes }),
       ...(newest.growth && { growth: { max_seconds: newest.max_seconds } }),
     }),
-    /** As a new process gets it: in the newest room. */
+    /** The call for a new process: in its newest room. */
     assigned: (): AssignedCall => {
       const rest = { ...newest, used_seconds: current.used_seconds };
       return newest.resume ? { ...rest, resume: { ...newest.resume, ...current.resume } } : rest;
     },
-    /** Returns whether the call was in another room. */
+    /** Returns whether the room has changed. */
     move: ({ room_number, url, token }: Move): boolean => {
       if (!current.resume || current.resume.room_number === room_number) return false;
       current = { ...current, resume: { ...current.resume, room_number } };
       newest = { ...newest, url, token };
-      log.info({ room: room_number }, "a call goes on in another room");
+      log.info({ room: room_number }, "a call moves to another room");
       return true;
     },
-    /** Returns whether the call was to end at another time. */
+    /** Returns whether the end of the call has changed. */
     grow: ({ max_seconds, limit, token = newest.token }: Grow): boolean => {
       if (!newest.growth || newest.max_seconds === max_seconds) return false;
       newest = { ...newest, max_seconds, limit, token };
-      log.info({ maxSeconds: max_seconds }, "a call can go on for longer");
+      log.info({ maxSeconds: max_seconds }, "a call is extended");
       return true;
     },
     update: ({ state, used_seconds: reported, reason, resume: absences }: CallReport): void => {
       if (current.state === "ended") return;
-      // The process decodes what strangers send: it cannot lower the seconds, nor exceed what the call holds or what has passed.
+      // The process decodes untrusted data, so its report is bounded: it cannot lower the seconds, nor exceed the
+      // call's hold or the passed time.
       const passed = Math.ceil((now() - startedAt) / 1000) + ROUNDING_SECONDS;
       const used = Math.min(newest.max_seconds, used_seconds + passed, Math.max(current.used_seconds, reported));
       const hasChanged = state !== current.state;
@@ -117,7 +121,10 @@ const createRecord = (assigned: AssignedCall, log: Logger, parts: CallParts) => 
   };
 };
 
-/** What the process of a call speaks and answers with. The rooms of agents are of strangers, and have no conversation with us. */
+/**
+ * The providers of a call. Calls in brought rooms get none, because the process of such a room is exposed to an
+ * untrusted server.
+ */
 const providersOf = (
   { agent_identity }: AssignedCall,
   { conversation, speech }: CallParts,
@@ -126,7 +133,7 @@ const providersOf = (
     ? { conversation: conversation && packSettings(conversation), speech: packSpeech(speech) }
     : { conversation: null, speech: null };
 
-/** Tells the process of a call what the service changes of it. */
+/** Sends the service's changes of a call to its process. */
 const createChanges = (
   record: ReturnType<typeof createRecord>,
   send: (message: ToCallProcess) => void,
@@ -143,7 +150,9 @@ const createChanges = (
   },
 });
 
-/** Runs a call in a process. A process that ends is replaced once, at once; the call has failed when the second one ends. */
+/**
+ * Runs a call in a process. The first process that ends is replaced at once. The call fails when the second one ends.
+ */
 export const startCall = (assigned: AssignedCall, parts: CallParts): Call => {
   const { session_id, generation, agent_identity } = assigned;
   const { pictures, leaseMs } = parts;
@@ -161,7 +170,7 @@ export const startCall = (assigned: AssignedCall, parts: CallParts): Call => {
   let leaving: Promise<void> | null = null;
   let isOver = false;
 
-  /** The end is reported after the last words: with it, the transcript is sent. */
+  /** The end is reported after the last words, because the service completes the transcript with it. */
   const update = (report: CallReport): void => {
     if (isOver) return;
     isOver = report.state === "ended";
@@ -176,7 +185,7 @@ export const startCall = (assigned: AssignedCall, parts: CallParts): Call => {
     said?.cutOff();
     if (leaving || isOver || leaseMs() <= 0) return;
     log.warn({ code, signal, usedSeconds: record.current().used_seconds }, "the process of a call has ended");
-    // A stranger's room that has ended one process would end the next one as well.
+    // A brought room that has crashed one process would crash the next one too.
     const isHostile = isCrash && agent_identity !== null;
     if (ending !== null) finish(ending);
     else if (isHostile || lostBefore + restarts >= MAX_RESTARTS || started >= MAX_PROCESSES) finish("failed");
@@ -186,7 +195,10 @@ export const startCall = (assigned: AssignedCall, parts: CallParts): Call => {
       doubt();
     }
   };
-  /** The seconds of a call count while it is `started`: not without a process, or with one that may be hanging. */
+  /**
+   * The seconds of a call count while it is `started`. While it has no process, or its process may be hanging, it is
+   * `pending`.
+   */
   const doubt = (): void => update({ ...record.current(), state: "joining" });
   const run = (): Running => {
     started++;

@@ -1,9 +1,9 @@
-/** For how long a worker may be in its rooms. */
+/** How long a worker may be in its rooms. */
 import { expect, test } from "bun:test";
 import { until } from "@realtime-avatar/testing/until";
 import { createLease } from "./lease.ts";
 
-test("a lease: counts from when its sync was sent, and is not held before the first", () => {
+test("a lease: begins when its sync is sent; none is held before the first", () => {
   const lease = createLease(() => {});
   expect([lease.isHeld(), lease.restMs() > 0]).toEqual([false, false]);
   lease.renew(performance.now() - 10_000, 15);
@@ -14,7 +14,7 @@ test("a lease: counts from when its sync was sent, and is not held before the fi
   lease.stop();
 });
 
-test("the end of a lease: told once for each that is not renewed, and not after the stop", async () => {
+test("the end of a lease: reported once for each expired lease, and not after the stop", async () => {
   let ends = 0;
   const lease = createLease(() => ends++);
   for (let count = 0; count < 5; count++) lease.renew(performance.now(), 0.4);
@@ -23,7 +23,7 @@ test("the end of a lease: told once for each that is not renewed, and not after 
   expect(ends).toBe(0);
   lease.renew(performance.now(), 0.02);
   await until(() => ends > 0, { pollMs: 5 });
-  // One whose sync was answered too late has ended, and is told.
+  // The response came too late: the lease has ended, and its end is reported.
   lease.renew(performance.now() - 1000, 0.5);
   await Bun.sleep(20);
   expect([ends, lease.isHeld()]).toEqual([2, false]);
@@ -33,7 +33,7 @@ test("the end of a lease: told once for each that is not renewed, and not after 
   expect(ends).toBe(2);
 });
 
-test("a lease that ends while its process is stopped, renewed before any timer runs: its end is told", () => {
+test("a lease that ends while its process is stopped, renewed before any timer runs: its end is reported", () => {
   let ends = 0;
   const lease = createLease(() => ends++);
   lease.renew(performance.now(), 0.005);

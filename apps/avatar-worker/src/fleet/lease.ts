@@ -1,17 +1,17 @@
-/** The time for which the worker may be in its rooms. */
+/** How long the worker may be in its rooms. */
 
 export type Lease = {
-  /** A sync that was sent at `sentAt`, by `performance.now()`, was answered with a lease of so many seconds. */
+  /** Renews the lease. `sentAt`: when the sync was sent, by `performance.now()`. `seconds`: the length of the lease. */
   renew(sentAt: number, seconds: number): void;
   isHeld(): boolean;
-  /** How long it is still held, in milliseconds; not positive when it has ended. */
+  /** Remaining time in milliseconds; zero or negative after the end. */
   restMs(): number;
   stop(): void;
 };
 
 /**
- * A lease counts from the moment the sync was sent, which is before the service gave it: so it ends here before the service
- * gives the calls to another worker. `onEnd` is called each time it ends.
+ * A lease counts from the moment when the sync was sent. The service counts from a later moment, so the lease ends here
+ * before the service gives the calls to another worker. `onEnd`: called each time a lease ends.
  */
 export const createLease = (onEnd: () => void): Lease => {
   let endsAt = 0;

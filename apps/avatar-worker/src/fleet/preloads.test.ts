@@ -1,4 +1,4 @@
-/** Processes that load avatars before their calls: what the worker does with them. The processes are scripted. */
+/** Preloads: processes that load avatars before their calls. The processes are scripted. */
 import { afterEach, expect, test } from "bun:test";
 import { join } from "node:path";
 import { until } from "@realtime-avatar/testing/until";
@@ -21,7 +21,7 @@ afterEach(async () => {
   await Promise.all(all.splice(0).map((one) => one.stop()));
 });
 
-/** `started`: the processes so far, with what each was sent and has sent. */
+/** `started`: the processes so far, with the messages that each got and sent. */
 const create = (times: Partial<PreloadTimes> = {}) => {
   let now = 0;
   const started: { process: CallProcess; sent: string[]; received: string[]; hasEnded: boolean }[] = [];
@@ -67,7 +67,7 @@ const create = (times: Partial<PreloadTimes> = {}) => {
   return { preloads, started, files, untilLoaded, pass };
 };
 
-test("an avatar that is loaded: its next call gets the process, once", async () => {
+test("a loaded avatar: its next call gets the process, once", async () => {
   const { preloads, started, untilLoaded } = create();
   const ada = preload("ada");
   preloads.apply([ada]);
@@ -81,7 +81,7 @@ test("an avatar that is loaded: its next call gets the process, once", async () 
   expect(started[0]?.hasEnded).toBe(false);
 });
 
-test("a request that comes again with each sync: is met once, also after its call", async () => {
+test("a request that repeats with each sync: one load, also after its call", async () => {
   const { preloads, started, untilLoaded, pass } = create();
   const ada = preload("ada");
   preloads.apply([ada]);
@@ -93,7 +93,7 @@ test("a request that comes again with each sync: is met once, also after its cal
   expect(started).toHaveLength(1);
 });
 
-test("its files: are read through the service, eight at most; null for one that cannot be read", async () => {
+test("its files: read through the service, eight at most; null for an unreadable one", async () => {
   const { preloads, started, files } = create();
   const loads: Step[] = ["missing", ...Array(9).fill("a.webp")].map((file, id) => ({ kind: "load", id, file }));
   preloads.apply([preload("ada", "ada", loads)]);
@@ -104,7 +104,7 @@ test("its files: are read through the service, eight at most; null for one that 
   await preloads.stop();
 });
 
-test("several at once: one is loaded at a time, with a pause between two; the others come with a later sync", async () => {
+test("several requests: one load at a time, with pauses; the rest with later syncs", async () => {
   const { preloads, started, untilLoaded, pass } = create();
   // The second one is never loaded.
   const both = [preload("ada"), preload("bob", "bob", [])];
@@ -136,14 +136,14 @@ test("a third avatar: the process of the oldest one ends", async () => {
   await until(() => started[2]?.hasEnded, { pollMs: 5 });
 });
 
-test("an avatar without a call in its time: its process ends", async () => {
+test("no call in time: the process ends", async () => {
   const { preloads, started } = create({ keepMs: 50 });
   preloads.apply([preload("ada")]);
   await until(() => started[0]?.hasEnded, { pollMs: 5 });
   expect(preloads.take(callOf(preload("ada")))).toBeNull();
 });
 
-test("the same avatar asked for again: keeps its process", async () => {
+test("a repeated request for the same avatar: its process stays", async () => {
   const { preloads, started, untilLoaded, pass } = create();
   preloads.apply([preload("first", "ada")]);
   await untilLoaded(0);
@@ -156,8 +156,8 @@ test("the same avatar asked for again: keeps its process", async () => {
 test.each<[string, Step[]]>([
   ["cannot be loaded", [{ kind: "preloaded", isLoaded: false }]],
   ["ends its process", [{ kind: "exit" }]],
-  ["sends what is not valid", [{ kind: "invalid" }]],
-])("an avatar that %s: a call of it gets another process", async (_, steps) => {
+  ["sends an invalid message", [{ kind: "invalid" }]],
+])("a process that %s: the call gets another process", async (_, steps) => {
   const { preloads, started } = create();
   const ada = preload("ada", "ada", steps);
   preloads.apply([ada]);

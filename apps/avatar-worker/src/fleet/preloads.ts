@@ -1,4 +1,7 @@
-/** Processes that have loaded an avatar before its call: another one of the same avatar starts faster in them. */
+/**
+ * Preloads: processes that have loaded an avatar before its call. A call of that avatar starts faster in such a
+ * process.
+ */
 import type { AssignedCall, SyncResponse } from "@realtime-avatar/domain/calls/worker-sync";
 import type { CallProcess } from "../process/call-process.ts";
 import { watchLimits } from "../process/limits.ts";
@@ -6,13 +9,13 @@ import type { FromCallProcess, PictureSettings } from "../process/messages.ts";
 import type { CallProcesses } from "../process/spare.ts";
 import type { Service } from "./service.ts";
 
-/** How many processes wait with a loaded avatar: each takes some 90 MiB. The oldest one ends for another one. */
+/** Maximum number of waiting processes with a loaded avatar. Each takes about 90 MiB. A new one replaces the oldest. */
 const MAX_WAITING = 2;
-/** From the start of one to that of the next: calls need the processor more. A request that is not yet met comes again with each sync. */
+/** Minimum time between two starts, because calls need the processor more. An unmet request repeats with each sync. */
 const PAUSE_MS = 2000;
-/** An avatar has few files. */
+/** Limit of requested files. An avatar has few. */
 const MAX_FILES = 8;
-/** A request is repeated for a minute. The ids of more than this are forgotten. */
+/** A request repeats for a minute. Older ids are forgotten above this number. */
 const MAX_KNOWN = 1000;
 
 export type PreloadTimes = { keepMs: number; pauseMs: number };
@@ -22,9 +25,12 @@ type FileService = Pick<Service, "preloadFile">;
 type Preload = NonNullable<SyncResponse["preload"]>[number];
 
 export type Preloads = {
-  /** Loads what a response of `service` asks for, unless it has been or another one is being loaded. */
+  /** Loads the avatars that a response of `service` requests, one at a time. Loaded ones are skipped. */
   apply(preloads: readonly Preload[], service: FileService): void;
-  /** Returns the process that has loaded the avatar of a call, or is loading it, or null. The caller owns the process from then on. */
+  /**
+   * Returns the process that has loaded, or is loading, the avatar of a call; otherwise null. The caller then owns the
+   * process.
+   */
   take(call: Pick<AssignedCall, "avatar" | "mode">): CallProcess | null;
   stop(): Promise<void>;
 };
@@ -32,10 +38,10 @@ export type Preloads = {
 type Waiting = {
   process: CallProcess;
   isLoading: boolean;
-  /** Keeps it from now on for as long as a new one. */
+  /** Restarts the time for which the process waits. */
   keep(): void;
   end(): Promise<void>;
-  /** Leaves the process to its new owner. */
+  /** Gives up the process: its new owner ends it. */
   release(): void;
 };
 
@@ -46,7 +52,7 @@ export type PreloadParts = {
 
 const keyOf = ({ avatar_id, manifest }: AssignedCall["avatar"]): string => JSON.stringify([avatar_id, manifest]);
 
-/** Has a process load an avatar. `onGone` is called once, when it ends before it is released. */
+/** Starts a process that loads an avatar. `onGone`: called once if it ends before it is released. */
 const startLoading = (
   { avatar }: Preload,
   service: FileService,
@@ -84,7 +90,7 @@ const startLoading = (
       if (message.kind === "load") void sendFile(message);
       if (message.kind !== "preloaded") return;
       waiting.isLoading = false;
-      // The call tries again to load the avatar.
+      // If the load failed, the call loads the avatar again.
       if (!message.isLoaded) void end();
     },
     onEnd: () => {
@@ -100,7 +106,7 @@ export const createPreloads = (
   { keepMs, pauseMs } = TIMES,
   now = () => performance.now(),
 ): Preloads => {
-  /** By avatar, the oldest first. */
+  /** Waiting processes by avatar, oldest first. */
   const waiting = new Map<string, Waiting>();
   const known = new Set<string>();
   let startedAt = Number.NEGATIVE_INFINITY;

@@ -1,4 +1,4 @@
-/** A process that has a call: its messages, its limits, and its end. */
+/** A process that runs a call: its messages, its limits, and its end. */
 import type { EndReason } from "@realtime-avatar/domain/calls/end-reasons";
 import type { Logger } from "@realtime-avatar/runtime/log";
 import type { ProcessEnd } from "../process/call-process.ts";
@@ -10,27 +10,28 @@ import type { Said } from "./said.ts";
 import type { Service } from "./service.ts";
 import type { Turns } from "./turns.ts";
 
-/** A process reports once a second. After this long without a report, its call is not counted as started. */
+/** A process reports once a second. After this long without a report, its call does not count as started. */
 const DOUBTFUL_SECONDS = 3;
-/** A process that reports nothing for this long has stopped working. */
+/** After this long without a report, a process is considered hung. */
 const MAX_SILENT_SECONDS = 10;
-/** How long a process may take for the last message and to leave the room. */
+/** How long a process may take for its last message and for leaving the room. */
 const END_MS = 6000;
-/** A room that is being joined is left afterwards. Joining takes ten seconds at most. */
+/** A room that is still being joined is left after the join, which takes ten seconds at most. */
 const LEAVE_MS = 13_000;
-/** Maximum number of files that the process of a call may ask for. */
+/** Maximum number of files that the process of a call may request. */
 const MAX_FILES = 64;
 
 /**
- * Watches that a process is alive and within its limits. `onDoubt` is called when it has been silent for some seconds; `onFault` is
- * called once: kill the process then.
+ * Watches that a process is alive and within its limits. `onDoubt`: called when it has been silent for some seconds.
+ * `onFault`: called once; the caller must then kill the process.
  */
 const watchProcess = (
   pid: number | null,
   { isRecorded, onDoubt, onFault }: { isRecorded: boolean; onDoubt: () => void; onFault: (fault: object) => void },
 ) => {
   let silentSeconds = 0;
-  // Counted, not measured: a worker that was stopped has not heard its processes, which are alive.
+  // The silence is counted in ticks instead of measured. After a stop of the worker itself, its processes would seem
+  // silent although they are alive.
   const timer = setInterval(() => {
     silentSeconds++;
     if (silentSeconds === DOUBTFUL_SECONDS) onDoubt();
@@ -54,7 +55,7 @@ export type Running = {
   send(message: ToCallProcess): void;
   hasEnded(): boolean;
   ended: Promise<void>;
-  /** Whether the process has had the call. */
+  /** Whether the process has sent a report. */
   hasReported(): boolean;
   kill(): void;
   stop(): Promise<void>;
@@ -70,7 +71,7 @@ type RunOptions = Pick<CallParts, "processes" | "preloads" | "service" | "watche
   onEnd: (end: ProcessEnd) => void;
 };
 
-/** Returns a function that sends a process a file of its call. */
+/** Returns a function that sends a file of its call to a process. */
 const createFileSender = (service: Pick<Service, "file">, { assigned }: Start, send: Running["send"]) => {
   let files = 0;
   return async (id: number, file: string): Promise<void> => {
@@ -105,7 +106,7 @@ const createObserver =
     }
   };
 
-/** Runs a call in a process, which `start` describes. */
+/** Runs a call in a process that `start` describes. */
 export const runProcess = (start: Start, options: RunOptions): Running => {
   const { processes, preloads, service, log, said, recording, onReport, onTurn, onDoubt, onEnd } = options;
   const process = preloads?.take(start.assigned) ?? processes.take();
@@ -175,7 +176,7 @@ export const runProcess = (start: Start, options: RunOptions): Running => {
   return { send, hasEnded: () => hasEnded, ended, hasReported: () => hasReported, kill, stop };
 };
 
-/** Has a process end its call. One that does not is killed. */
+/** Tells a process to end its call. Kills it if it does not. */
 export const endProcess = ({ send, hasEnded, kill }: Running, reason: EndReason): void => {
   send({ kind: "end", reason });
   setTimeout(() => {
@@ -183,7 +184,7 @@ export const endProcess = ({ send, hasEnded, kill }: Running, reason: EndReason)
   }, END_MS);
 };
 
-/** Has a process leave its room. One that does not is killed. */
+/** Tells a process to leave its room. Kills it if it does not. */
 export const leaveProcess = async ({ send, hasEnded, ended, kill }: Running): Promise<void> => {
   if (hasEnded()) return;
   send({ kind: "leave" });

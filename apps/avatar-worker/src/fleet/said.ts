@@ -1,4 +1,4 @@
-/** The words of a call, for the service and for the next process of the call. */
+/** The words of a call, sent to the service and kept for the next process of the call. */
 import { MAX_HISTORY_SEGMENTS, type TranscriptSegment } from "@realtime-avatar/domain/calls/transcript";
 import type { AssignedCall } from "@realtime-avatar/domain/calls/worker-sync";
 import type { Service } from "./service.ts";
@@ -6,19 +6,22 @@ import { createTranscriptSender } from "./transcript.ts";
 
 export type Said = {
   add(segment: TranscriptSegment): void;
-  /** The answer of the avatar as far as it was heard; null: it has ended, and nothing was heard. */
+  /** The heard part of the answer in progress. null: the answer has ended, and no word was heard. */
   speak(segment: TranscriptSegment | null): void;
-  /** The process has ended. The answer of its avatar ends where it was heard. */
+  /** The process has ended. The answer in progress ends at its last heard word. */
   cutOff(): void;
-  /** As the next process gets the call. */
+  /** The call with its history, for the next process. */
   assigned(assigned: AssignedCall): AssignedCall;
-  /** Nothing more is said. Resolves when the transcript is complete, or after two seconds: the service erases all but a transcript. */
+  /**
+   * Ends the transcript. Resolves when it is complete, or after two seconds. Without a transcript, resolves at once:
+   * the service erases the segments then.
+   */
   finish(): Promise<void>;
-  /** Nothing more is sent: another worker has the call. */
+  /** Sends no more, because another worker has the call. */
   drop(): void;
 };
 
-/** For a call whose service wants to know what is said; null otherwise. */
+/** Returns null for a call whose service wants no segments. */
 export const createSaid = (assigned: AssignedCall, service: Pick<Service, "transcript">): Said | null => {
   const { history, transcript } = assigned;
   if (!history && !transcript) return null;

@@ -20,7 +20,7 @@ const server = Bun.serve({
 });
 afterAll(() => server.stop(true));
 
-// No response of a test is late, however slow the machine is.
+// Long limits, so that no response is late on a slow machine.
 const service = createService(
   { serviceUrl: server.url.origin, secret: new Secret("s3cret"), workerId: "wrk_1" },
   { syncMs: 60_000, fileMs: 60_000, transcriptMs: 1000, fragmentMs: 1000 },
@@ -39,7 +39,7 @@ test.each([
   ["a redirect", () => Response.redirect("http://127.0.0.1:1/"), ""],
   ["no JSON", () => new Response("<html>"), ""],
   ["another shape", () => Response.json({ ...lease, lease_seconds: 0 }), "invalid response"],
-])("a sync answered by %s: fails, and says no secret", async (_, response, message) => {
+])("a sync answered by %s: an error without the secret", async (_, response, message) => {
   respond = response;
   const failure = await sync().then(
     () => null,
@@ -49,7 +49,7 @@ test.each([
   expect(failure).not.toContain("s3cret");
 });
 
-test("a response with fields that the worker does not know: read without them", async () => {
+test("a response with unknown fields: read without them", async () => {
   respond = () =>
     Response.json({ ...lease, end: [{ session_id: "ses_1", generation: 1, reason: null, later: 1 }], later: 1 });
   expect(await sync()).toEqual({ ...lease, end: [{ session_id: "ses_1" as SessionId, generation: 1, reason: null }] });
@@ -65,12 +65,12 @@ test.each([
   ["is a proxy without one", problem(502, "<html>"), "service_unreachable"],
   ["is another program", problem(404, " ".repeat(20_000)), "service_refuses"],
   ["sends no JSON", () => new Response("<html>"), "service_unreachable"],
-] as const)("a service that %s: the health of the worker says so", async (_, response, reason) => {
+] as const)("a service that %s: the reason in the health of the worker", async (_, response, reason) => {
   respond = response;
   expect(reasonOf(await sync().catch((error: unknown) => error))).toBe(reason);
 });
 
-test("an API without a LiveKit: the reason names it, in the log and in the health", async () => {
+test("an API without LiveKit: the reason in the log and in the health", async () => {
   const { variables, close } = await testDatabase({ isServed: true });
   const secret = "s".repeat(32);
   const api = startProcess(bun("apps/api/src/main.ts"), { ...variables, PORT: "0", AVATAR_WORKER_SECRET: secret });
@@ -88,7 +88,7 @@ test("an API without a LiveKit: the reason names it, in the log and in the healt
   await close();
 });
 
-/** Sends without end, and counts the mebibytes. */
+/** Sends endlessly, and counts the mebibytes. */
 const endless = () => {
   const sent = { mebibytes: 0, isCancelled: Promise.withResolvers<void>() };
   const stream = new ReadableStream<Uint8Array>({
@@ -104,7 +104,7 @@ const endless = () => {
 test.each([
   ["a file", 32],
   ["a response", 128],
-])("%s without end: refused at its limit of %i MiB, and not read on", async (what, mebibytes) => {
+])("an endless %s: refused at its limit of %i MiB, and no longer read", async (what, mebibytes) => {
   const { sent, response } = endless();
   respond = response;
   const name = preparedFile(1, "0".repeat(64), "webp");
@@ -116,11 +116,11 @@ test.each([
     ),
   ).toContain("too large");
   await sent.isCancelled.promise;
-  // Some is on its way.
+  // Some bytes are still in transit.
   expect(sent.mebibytes).toBeWithin(mebibytes, mebibytes + 24);
 });
 
-test("a file: is read when it has the digest of its name", async () => {
+test("a file with the digest of its name: read", async () => {
   const bytes = Buffer.from("picture");
   const file = preparedFile(1, createHash("sha256").update(bytes).digest("hex"), "webp");
   respond = () => new Response(bytes);
@@ -130,13 +130,13 @@ test("a file: is read when it has the digest of its name", async () => {
   await expect(service.file("ses_1", file)).rejects.toThrow("digest");
 });
 
-test.each(["../../../secrets", "1/abc-webp", ""])("a file that is called %j: is not asked for", async (file) => {
+test.each(["../../../secrets", "1/abc-webp", ""])("a file with the name %j: not requested", async (file) => {
   const before = requests.length;
   await expect(service.file("ses_1", file)).rejects.toThrow("invalid");
   expect(requests.length).toBe(before);
 });
 
-test("a redirect to where there is a response: is not followed", async () => {
+test("a redirect to a valid response: not followed", async () => {
   const before = requests.length;
   respond = ({ url }) =>
     url.endsWith("/other") ? Response.json(lease) : Response.redirect(`${server.url.origin}/other`);
@@ -160,7 +160,7 @@ test("a fragment of a recording: one request with the secret and its bytes; a re
   await expect(refused).rejects.toMatchObject({ status: 409, code: "recording_is_full" });
 });
 
-test("a service that does not respond: given up after the time for a sync, for a file, or when the sync is ended", async () => {
+test("a service that does not respond: an error after the limit of a sync or of a file, or when the sync is aborted", async () => {
   const hurried = createService(
     { serviceUrl: server.url.origin, secret: new Secret("s3cret"), workerId: "wrk_1" },
     { syncMs: 30, fileMs: 30, transcriptMs: 1000, fragmentMs: 1000 },

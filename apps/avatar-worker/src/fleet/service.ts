@@ -1,4 +1,4 @@
-/** The requests of the worker to the service. */
+/** The worker's requests to the service. */
 import { createHash } from "node:crypto";
 import { readPreparedFile } from "@realtime-avatar/domain/avatars/preparation";
 import { TranscriptReceipt, type TranscriptReport, transcriptPath } from "@realtime-avatar/domain/calls/transcript";
@@ -14,21 +14,27 @@ import {
 import { isValid } from "@realtime-avatar/domain/schema";
 import type { AvatarWorkerConfig } from "../config.ts";
 
-/** The maximum time of a sync, which the service holds for at most a second, of a file, and of parts of transcripts and recordings. */
+/**
+ * Maximum times of requests: of a sync, which the service holds for at most a second, of a file, and of parts of
+ * transcripts and recordings.
+ */
 const LIMITS = { syncMs: 5000, fileMs: 10_000, transcriptMs: 5000, fragmentMs: 10_000 };
 const MAX_FILE_BYTES = 32 * 1024 * 1024;
-/** A problem has some hundred bytes. */
+/** A problem has a few hundred bytes. */
 const MAX_PROBLEM_BYTES = 16 * 1024;
 /** A response has up to a thousand calls, each with a manifest of up to 64 KiB. */
 const MAX_RESPONSE_BYTES = 128 * 1024 * 1024;
 
-/** What the operator has to correct, by the code of the problem. */
+/** The operator's mistake, by the code of the problem. */
 const FAULTS: Record<string, string> = {
   realtime_not_configured: ": it has no LiveKit server, or no AVATAR_WORKER_SECRET",
   invalid_credentials: ": its AVATAR_WORKER_SECRET is another one",
 };
 
-/** The service has responded with an error: its `status`, and the `code` of the problem; null when it is none of the service. */
+/**
+ * The service has responded with an error. `status`: the HTTP status. `code`: the code of the problem; null when the
+ * response is not a problem of the service.
+ */
 export class RefusedRequest extends Error {
   readonly status: number;
   readonly code: string | null;
@@ -40,20 +46,20 @@ export class RefusedRequest extends Error {
   }
 }
 
-/** The bytes of a response, whatever length it has said. Throws when it has more than `maxBytes`. */
+/** The bytes of a response. Throws above `maxBytes`, whatever `Content-Length` says. */
 const readBytes = async ({ body }: Response, maxBytes: number): Promise<Buffer> => {
   const chunks: Uint8Array[] = [];
   let sizeBytes = 0;
   for await (const chunk of body ?? []) {
     sizeBytes += chunk.length;
-    // The loop cancels the body when it is left.
+    // Leaving the loop cancels the body.
     if (sizeBytes > maxBytes) throw new Error("the response is too large");
     chunks.push(chunk);
   }
   return Buffer.concat(chunks);
 };
 
-/** The `code` of a response that is a problem (RFC 9457); null for any other. */
+/** The `code` of a problem response (RFC 9457); null for any other. */
 const problemCode = async (response: Response): Promise<string | null> => {
   try {
     const { code } = JSON.parse((await readBytes(response, MAX_PROBLEM_BYTES)).toString());
@@ -64,15 +70,15 @@ const problemCode = async (response: Response): Promise<string | null> => {
 };
 
 export type Service = {
-  /** Throws when there is no valid response; `RefusedRequest` when it is an error. `signal` ends the wait for it. */
+  /** Throws when the response is invalid, and `RefusedRequest` when it is an error. `signal` aborts the request. */
   sync(request: SyncRequest, signal: AbortSignal): Promise<SyncResponse>;
-  /** Sends segments of a call. Throws as `sync` does: status 404 when the worker does not have the call. */
+  /** Sends segments of a call. Throws like `sync`, with status 404 when the worker does not have the call. */
   transcript(sessionId: string, report: TranscriptReport): Promise<TranscriptReceipt>;
   /** Sends a fragment of the recording of a call. Throws as `sync` does. */
   fragment(sessionId: string, id: { generation: number; n: number }, bytes: Uint8Array): Promise<void>;
-  /** A prepared file of the avatar of a call. Throws unless it has the digest that is in its name. */
+  /** A prepared file of the avatar of a call. Throws when its digest differs from its name. */
   file(sessionId: string, file: string): Promise<Uint8Array>;
-  /** The same, of an avatar that the worker is to load before a call. */
+  /** A prepared file of an avatar that is loaded before its call. Throws as `file`. */
   preloadFile(avatarId: string, file: string): Promise<Uint8Array>;
 };
 

@@ -1,4 +1,4 @@
-/** Slots that shards share, against shards that are simulated as `sync_worker` and `share_slots` of the database do it. */
+/** Shared slots, tested against simulated shards that behave like `sync_worker` and `share_slots` of the database. */
 import { expect, test } from "bun:test";
 import { SHARED_SLOTS, type SyncResponse } from "@realtime-avatar/domain/calls/worker-sync";
 import type { SessionId } from "@realtime-avatar/domain/id";
@@ -20,14 +20,14 @@ test.each([
   expect(divideSlots(total, demands)).toEqual(shares);
 });
 
-/** A shard as the service has it. `slots`: by number, those that exist, with their call or null. */
+/** A shard from the service's side. `slots`: by number, with their call or null. */
 const createShard = (own: ShardSlots) => {
   let next = 0;
   let limit = 0;
   let waiting = 0;
   const slots = new Map<number, string | null>();
   const calls = (): string[] => [...slots.values()].filter((call) => call !== null);
-  /** What the worker lists: the calls that it knows. */
+  /** The calls that the worker lists. */
   let known: string[] = [];
   let isAsked = true;
   own.onChange(() => {
@@ -40,7 +40,7 @@ const createShard = (own: ShardSlots) => {
       slots.set(n, `ses_${next++}`);
     }
   };
-  /** As `share_slots`. */
+  /** Simulates `share_slots`. */
   const share = (): void => {
     const taken = [...slots].filter(([, call]) => call !== null).map(([n]) => n);
     const free = Array.from({ length: limit }, (_, at) => at + 1).filter((n) => !taken.includes(n));
@@ -94,7 +94,7 @@ const settle = (shards: readonly ReturnType<typeof createShard>[]): void => {
   for (let round = 0; round < 50; round++) for (const shard of shards) shard.sync(false);
 };
 
-test("any calls, ends, lost responses and leases: never more slots than the worker has, and none is idle while a call waits", () => {
+test("random calls, ends, lost responses and leases: never more slots than the worker has, and no idle slot while a call waits", () => {
   const shardOf = fc.nat(4);
   const step = fc.oneof(
     fc.record({ kind: fc.constantFrom("queue", "end", "sync", "sync", "lostSync", "loseLease"), shard: shardOf }),
@@ -126,7 +126,7 @@ test("any calls, ends, lost responses and leases: never more slots than the work
   );
 });
 
-test("a shard whose queue never ends, and another one: each gets half of what ends", () => {
+test("a shard with an endless queue and another one: each gets half of the freed slots", () => {
   const shards = shareSlots(() => 4, 2).map(createShard);
   const [busy, other] = shards as [(typeof shards)[0], (typeof shards)[0]];
   for (let count = 0; count < 100; count++) busy.queue();
@@ -156,7 +156,7 @@ test("processes that cannot start: free slots are taken back, those of calls sta
   expect([first.calls(), first.slots(), second.calls(), second.slots()]).toEqual([1, 1, 0, 0]);
 });
 
-test("a service of the release before, which says nothing of shared slots: the slots are divided, and never exceed the total", () => {
+test("a service of the release before, without shared slots: the slots are divided, and never exceed the total", () => {
   const shards = shareSlots(() => 3, 2);
   const last = [0, 0];
   for (let round = 0; round < 10; round++) {
@@ -169,7 +169,7 @@ test("a service of the release before, which says nothing of shared slots: the s
   expect(last).toEqual([2, 1]);
 });
 
-test("syncs of two shards: one that does not respond leaves the other connected, with all slots; the last ones stop both", async () => {
+test("two shards, one unreachable: the other stays connected and gets all slots; the last syncs stop both", async () => {
   const requests: { shard: number; slots: number; features: readonly string[] }[] = [];
   const reached = Promise.withResolvers<void>();
   const file = () => Promise.reject(new Error("no file"));

@@ -1,23 +1,23 @@
 /**
- * The slots of a worker that takes the calls of several shards. Each shard gives calls to the slots that the worker offers there, and
- * knows nothing of the others. So the worker never offers more than it has, all shards together: it raises the offer of one shard by what the
- * response of another one has left free.
+ * The slots of a worker that takes calls of several shards. Each shard gives calls to the slots that the worker offers
+ * it, and knows nothing of other shards. So the offers together never exceed the worker's slots: the worker raises the
+ * offer of one shard only by slots that responses of the others have left free.
  */
 import type { ReportedCall, SyncRequest, SyncResponse } from "@realtime-avatar/domain/calls/worker-sync";
 
 /** The slots of one shard. */
 export type ShardSlots = {
-  /** How many slots to name in the next request, which lists these calls. */
+  /** The number of slots for the next request, which lists these calls. */
   offer(calls: readonly ReportedCall[]): number;
-  /** The request was answered. */
+  /** The service has responded to the request. */
   answered(request: SyncRequest, response: SyncResponse): void;
-  /** The lease has ended: the shard gives no calls to the worker. */
+  /** The lease has ended, so the shard gives the worker no calls. */
   lost(): void;
-  /** Called when another offer is to be sent. */
+  /** Sets the callback for a changed offer, which must then be sent. */
   onChange(change: () => void): void;
 };
 
-/** All slots in one shard, or in the one database. */
+/** All slots for a single shard, or for the one database. */
 export const ownSlots = (total: () => number): ShardSlots => ({
   offer: total,
   answered: () => {},
@@ -26,14 +26,14 @@ export const ownSlots = (total: () => number): ShardSlots => ({
 });
 
 type Shard = {
-  /** Whether it has answered within the lease. */
+  /** Whether the shard has responded within the lease. */
   isConnected: boolean;
-  /** The most slots that it can have given to the worker, by its last response and the requests since. */
+  /** The most slots that the shard can hold, according to its last response and the requests since. */
   held: number;
   /** The last offer. */
   offered: number;
   calls: number;
-  /** Calls that wait for a slot. */
+  /** Number of calls that wait for a slot. */
   waiting: number;
   change: () => void;
 };
@@ -41,8 +41,8 @@ type Shard = {
 const openCalls = (calls: readonly ReportedCall[]): number => calls.filter(({ state }) => state !== "ended").length;
 
 /**
- * Divides `total` slots in rounds. In each round, each shard that needs one more gets one, in the given order. The rest is for calls to come:
- * each shard gets as many.
+ * Divides `total` slots in rounds. In each round, each shard that needs another slot gets one, in the given order. The
+ * remaining slots are divided equally, for future calls.
  */
 export const divideSlots = (total: number, demands: readonly number[]): number[] => {
   const shares = demands.map(() => 0);
@@ -62,8 +62,8 @@ export const divideSlots = (total: number, demands: readonly number[]): number[]
 };
 
 /**
- * Shares `total()` slots among `count` shards. `first`: the shard that gets a slot first while none has calls, so that workers with few slots
- * stand by in different shards.
+ * Shares `total()` slots among `count` shards. `first`: the shard that gets the first slot while no shard has calls.
+ * Workers with few slots thus wait in different shards.
  */
 export const shareSlots = (total: () => number, count: number, first = 0): ShardSlots[] => {
   const shards: Shard[] = Array.from({ length: count }, () => ({
@@ -71,7 +71,7 @@ export const shareSlots = (total: () => number, count: number, first = 0): Shard
     change: () => {},
   }));
 
-  /** What each shard should have, by its index. */
+  /** The target number of slots of each shard. */
   const aims = (): Map<Shard, number> => {
     const connected = [...shards.slice(first), ...shards.slice(0, first)].filter(({ isConnected }) => isConnected);
     const shares = divideSlots(
@@ -80,8 +80,10 @@ export const shareSlots = (total: () => number, count: number, first = 0): Shard
     );
     return new Map(connected.map((shard, at) => [shard, shares[at] as number]));
   };
-  /** The next offer of a shard: what it should have, as far as the others have left it free. With fewer than its calls, it
-   * takes no call in the place of one that ends. */
+  /**
+   * The next offer of a shard: its target, limited by the slots that the others hold. An offer below its number of
+   * calls means that an ended call is not replaced.
+   */
   const nextOffer = (shard: Shard, aim: number): number => {
     const others = shards.reduce((sum, other) => (other === shard ? sum : sum + other.held), 0);
     return Math.min(aim, Math.max(0, total() - others));
@@ -101,7 +103,7 @@ export const shareSlots = (total: () => number, count: number, first = 0): Shard
       shard.isConnected = true;
       shard.calls =
         openCalls(calls) + start.filter((one) => !calls.some((call) => call.session_id === one.session_id)).length;
-      // A service of the release before does not say it.
+      // A service of the release before does not report shared slots.
       shard.held = Math.max(shared?.slots ?? slots, shard.calls);
       shard.waiting = shared?.waiting ?? 0;
       tellOthers();

@@ -1,4 +1,4 @@
-/** What a worker says to the processes of its calls, as the service tells it. The processes are scripted. */
+/** Messages of a worker to the processes of its calls, after responses of the service. The processes are scripted. */
 
 import { expect, test } from "bun:test";
 import { join } from "node:path";
@@ -15,12 +15,13 @@ const SCRIPTED = [process.execPath, "--no-env-file", join(import.meta.dir, "../p
 const token = JSON.stringify({ first: [{ kind: "report", state: "joined", used_seconds: 0 }], again: [] });
 const lease = { lease_seconds: 60, start: [], end: [] };
 
-/** The next response of the service, to the first request of which this is true. */
+/** The next response of the service, sent to the first request for which the condition holds. */
 type Step = [isDue: (request: SyncRequest) => boolean, response: Partial<SyncResponse>];
 
 /**
- * A worker whose service responds in these steps, and to what has ended. `sent`: the kinds of messages to each process, without leases.
- * `isHeld`: whether no process hears that it is to leave before `letLeave`. `ended`: resolves when the first process has.
+ * A worker with a service that responds in these steps, and then to ended calls. `sent`: the kinds of messages to each
+ * process, without leases. `isHeld`: processes get no `leave` before `letLeave`. `ended`: resolves when the first
+ * process has ended.
  */
 const start = (steps: Step[], { isHeld = false } = {}) => {
   const requests: SyncRequest[] = [];
@@ -84,7 +85,7 @@ const isIn = (state: string, generation: number) => (request: SyncRequest) =>
 const startOf = (generation: number) => ({ start: [{ ...assigned, token, generation }] });
 const endOf = (generation: number) => ({ end: [{ session_id, generation, reason: "user_ended" as const }] });
 
-test("a call that is told to end twice, and its next generation: each process is told once", async () => {
+test("two orders to end a call, and its next generation: each process gets one message", async () => {
   const { sent, leases, done, stop, calls } = start([
     [() => true, startOf(1)],
     [isIn("joined", 1), endOf(1)],
@@ -103,7 +104,7 @@ test("a call that is told to end twice, and its next generation: each process is
   await stop();
 });
 
-test("a call that goes on in another room: its process is told once, and reports are of that room", async () => {
+test("a call that moves to another room: one message to its process, and reports from the new room", async () => {
   const first = [
     { kind: "report", state: "started", used_seconds: 3, resume: { room_number: 1, gap_count: 5, gap_seconds: 200 } },
     { kind: "report", state: "joined", used_seconds: 3, resume: { room_number: 9, gap_count: 1, gap_seconds: 1 } },
@@ -117,7 +118,7 @@ test("a call that goes on in another room: its process is told once, and reports
     [isIn("joined", 1), { features, move }],
     [({ calls: [one] }) => one?.resume?.room_number === 5, { features, move }],
     [() => true, { features, move: [{ ...move[0], generation: 2, room_number: 6 } as (typeof move)[0]] }],
-    // A replica of the release before.
+    // A response of a replica of the release before.
     [() => true, {}],
     [() => true, {}],
   ]);
@@ -125,13 +126,13 @@ test("a call that goes on in another room: its process is told once, and reports
   expect(sent).toEqual([["start", "move"]]);
   const reports = requests.flatMap(({ calls: [one] }) => (one?.resume ? [one.resume] : []));
   expect(reports[0]).toMatchObject({ room_number: 4, gap_count: 2, gap_seconds: 7 });
-  // A process lowers no absence, and has no more seconds of them than are free.
+  // A process cannot lower absences, nor have more seconds of them than are free.
   expect(reports.at(-1)).toEqual({ room_number: 5, gap_count: 5, gap_seconds: 120 });
   expect(requests.at(-1)?.calls[0]).not.toHaveProperty("resume");
   await stop();
 });
 
-test("a hold that grows: its process is told each length once; the growth of another generation: ignored", async () => {
+test("a growing hold: its process gets each length once; growth of another generation: ignored", async () => {
   const first = [{ kind: "report", state: "started", used_seconds: 58 }];
   const growth = { longest_seconds: 7200 };
   const call = { ...assigned, token: JSON.stringify({ first, again: [] }), used_seconds: 58, max_seconds: 60, growth };
@@ -155,7 +156,7 @@ test("a hold that grows: its process is told each length once; the growth of ano
   await stop();
 });
 
-test("a service that does not know of growth: the worker reports no length, and its process is told none", async () => {
+test("a service without growing holds: no length in reports or messages", async () => {
   const { requests, sent, done, stop } = start([
     [() => true, startOf(1)],
     [isIn("joined", 1), { grow: [{ session_id, generation: 1, max_seconds: 660, limit: "session_cap" }] }],
@@ -167,7 +168,7 @@ test("a service that does not know of growth: the worker reports no length, and 
   await stop();
 });
 
-test("a worker that stops: leaves its calls, and says that it takes no more", async () => {
+test("a worker that stops: leaves its calls and offers no slots", async () => {
   const { requests, sent, done, stop, calls } = start([
     [() => true, startOf(1)],
     [isIn("joined", 1), {}],
@@ -178,7 +179,7 @@ test("a worker that stops: leaves its calls, and says that it takes no more", as
   expect(requests.at(-1)).toMatchObject({ slots: 0, calls: [] });
 });
 
-test("a call that another worker has now: left without an end", async () => {
+test("a call that moved to another worker: left without an end", async () => {
   const { sent, done, stop, calls } = start([
     [() => true, startOf(1)],
     [isIn("joined", 1), { end: [{ session_id, generation: 1, reason: null }] }],
@@ -189,7 +190,7 @@ test("a call that another worker has now: left without an end", async () => {
   await stop();
 });
 
-test("a call that waits for the end of its last generation when the lease ends: does not start", async () => {
+test("a call that waits for its last generation when the lease ends: does not start", async () => {
   const { sent, lost, ended, letLeave, stop, calls } = start(
     [
       [() => true, startOf(1)],

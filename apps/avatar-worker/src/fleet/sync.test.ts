@@ -1,4 +1,4 @@
-/** What a worker does with the responses of the service, without a room: test/fleet.system.test.ts has both. */
+/** How a worker acts on responses of the service, without a room. test/fleet.system.test.ts has both. */
 
 import { expect, test } from "bun:test";
 import {
@@ -25,7 +25,7 @@ import { type Pause, startSync } from "./sync.ts";
 
 const pictures = { renderer: "portrait", label: "AI" } as const;
 
-/** Of tests that start no call. */
+/** For tests that start no call. */
 const noProcesses: CallProcesses = {
   take: () => {
     throw new Error("no process");
@@ -35,7 +35,7 @@ const noProcesses: CallProcesses = {
   stop: async () => {},
 };
 
-test("a response that comes when its lease has ended: starts no call", async () => {
+test("a response after its lease has ended: starts no call", async () => {
   const again = Promise.withResolvers<void>();
   let syncs = 0;
   const service = {
@@ -103,7 +103,7 @@ test("a worker that cannot start processes: offers no slots until it can", async
 
 const lease = { lease_seconds: 15, start: [], end: [] };
 const file = () => Promise.reject(new Error("no file"));
-/** A worker whose syncs get the answers of `respond`, in their order: `requests` are those so far. */
+/** A worker whose syncs get the answers of `respond`, in order. `requests`: the requests so far. */
 const workerWith = (
   respond: (number: number, request: SyncRequest) => Promise<SyncResponse>,
   features: string[] = [],
@@ -132,7 +132,10 @@ const workerWith = (
   );
   return { requests, stop };
 };
-/** Pauses that take no time. The last one ends with the worker. `until`: the milliseconds of all, once the last one has begun. */
+/**
+ * Pauses that take no time. The last one lasts until the worker stops. `until`: resolves with the lengths of all pauses
+ * when the last one begins.
+ */
 const recordPauses = (isLast: (ms: number, number: number) => boolean) => {
   const all: number[] = [];
   const last = Promise.withResolvers<number[]>();
@@ -143,7 +146,7 @@ const recordPauses = (isLast: (ms: number, number: number) => boolean) => {
   };
   return { pause, until: last.promise };
 };
-/** Never settles: a sync that waits at the service. */
+/** Never settles, like a sync that waits at the service. */
 const waits = () => new Promise<SyncResponse>(() => {});
 const firstSyncs = async (
   count: number,
@@ -168,14 +171,14 @@ const firstSyncs = async (
   return worker.requests.slice(0, count);
 };
 
-test("after each response, also one that has not waited: a sync is at the service without a pause", async () => {
+test("a response, even a fast one: the next sync is sent without a pause", async () => {
   const { pause, until } = recordPauses((_, number) => number === 3);
   const { stop } = workerWith(async () => lease, [], pause);
   expect(await until).toEqual([0, 0, 0]);
   await stop();
 });
 
-test("a service that brings nothing new, and does not wait: after some syncs it is asked with pauses", async () => {
+test("a service without news that does not wait: pauses after some syncs", async () => {
   const ended = { session_id: "ses_x" as SessionId, generation: 1, reason: null };
   const { pause, until } = recordPauses((ms) => ms > 0);
   const { requests, stop } = workerWith(async () => ({ ...lease, end: [ended] }), [], pause);
@@ -186,14 +189,14 @@ test("a service that brings nothing new, and does not wait: after some syncs it 
   await stop();
 });
 
-test("a service that fails: is asked again with pauses, the first within the time in which a worker is lost", async () => {
+test("a service that fails: retries with pauses, the first before the worker counts as lost", async () => {
   const { pause, until } = recordPauses((_, number) => number === 5);
   const { stop } = workerWith(() => Promise.reject(new Error("away")), [], pause);
   expect(await until).toEqual([100, 250, 500, 500, 500]);
   await stop();
 });
 
-test("syncs that fail: one line in the log for each reason, until the service responds again", async () => {
+test("failing syncs: one log line for each reason, until the service responds again", async () => {
   const lines: string[] = [];
   const reached = Promise.withResolvers<void>();
   const failures = [new Error("away"), new Error("away"), new RefusedRequest(501, "realtime_not_configured"), null];
@@ -229,18 +232,18 @@ test("syncs that fail: one line in the log for each reason, until the service re
   ]);
 });
 
-test("the features: a first form that the release before accepts, and all once the service has named its own", async () => {
+test("the features: first a form that the release before accepts, then all that the service names", async () => {
   const many = Array.from({ length: 20 }, (_, number) => `later-${number}`);
   const named = { ...lease, features: [WIRE_2] };
   const lengths = (requests: SyncRequest[]) => requests.map(({ features }) => features.length);
   expect(lengths(await firstSyncs(3, async () => named, many))).toEqual([MAX_FIRST_FEATURES, 24, 24]);
-  // A replica of the release before names none.
+  // A replica of the release before names no features.
   expect(lengths(await firstSyncs(3, async (number) => (number === 1 ? named : lease), many))).toEqual([16, 24, 16]);
   const [first] = await firstSyncs(1, waits);
   expect(first).toEqual({ slots: 1, features: [WIRE_2, TRANSCRIPT, RESUME, GROWTH], calls: [] });
 });
 
-test("a replica of the release before, which refuses a later form: gets the first one at once", async () => {
+test("a replica of the release before that refuses a later form: gets the first form at once", async () => {
   const many = Array.from({ length: 20 }, (_, number) => `later-${number}`);
   const requests = await firstSyncs(
     4,
@@ -253,7 +256,7 @@ test("a replica of the release before, which refuses a later form: gets the firs
   expect(requests.map(({ features }) => features.length)).toEqual([16, 24, 16, 24]);
 });
 
-test("the voices and models of a worker: sent when the service asks for them, and not again", async () => {
+test("the voices and models of a worker: sent once when the service asks for them", async () => {
   const settings = readConversationSettings({ LLM_URL: "http://x/v1", LLM_MODEL: "small", LLM_MODELS: "large" });
   if (!settings) throw new Error("no settings");
   const service = { ...lease, features: [...SERVICE_FEATURES] };
@@ -269,7 +272,7 @@ test("the voices and models of a worker: sent when the service asks for them, an
   for (const request of requests) expect(validate(SyncRequest, request)).toEqual([]);
 });
 
-test("a service that asks for voices, before one of the release before: not sent to it", async () => {
+test("a service that asks for voices, then one of the release before: voices not sent to the latter", async () => {
   const settings = readConversationSettings({ LLM_URL: "http://x/v1", LLM_MODEL: "small" });
   if (!settings) throw new Error("no settings");
   const respond = async (number: number) => {

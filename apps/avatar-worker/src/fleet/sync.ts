@@ -1,4 +1,4 @@
-/** Keeps the service informed, and does what it says. */
+/** Reports to the service by syncs, and carries out its responses. */
 import {
   type AssignedCall,
   type AssignedTurn,
@@ -34,18 +34,20 @@ import type { Preloads } from "./preloads.ts";
 import { RefusedRequest, type Service } from "./service.ts";
 import type { ShardSlots } from "./slots.ts";
 
-/** A sync waits for work at the service. One that brings nothing new before this time has not waited. */
+/** The service holds a sync until it has work. A response without news that comes before this time was not held. */
 const MIN_WAIT_MS = 500;
-/** From such a sync to the next one, when several in a row have not waited: each replica answers the first one that it gets at once. */
+/**
+ * The pause after such a response, when several in a row were not held: each replica answers its first sync at once.
+ */
 const SYNC_INTERVAL_MS = 1000;
 const MAX_QUICK_SYNCS = 4;
-/** The pauses after syncs that fail, one after another. A worker that does not sync for a second is lost. */
+/** The pauses after failed syncs in a row. A worker without a sync for a second is lost. */
 const RETRY_MS = [100, 250, 500];
 /** Changes within this time go into one sync. */
 const GATHER_MS = 20;
-/** The heard words of all calls in one sync, in UTF-16 units. */
+/** Bound of the heard words of all calls in one sync, in UTF-16 units. */
 const MAX_HEARD_LENGTH = 64 * 1024;
-/** How long a worker that stops goes on with its calls: their next workers join within a second. */
+/** How long a stopping worker continues its calls: their next workers join within a second. */
 const HANDOVER_MS = 4000;
 const HANDOVER_POLL_MS = 50;
 /** The maximum time for the last sync. */
@@ -54,14 +56,14 @@ const GOODBYE_MS = 2000;
 export type SyncParts = {
   service: Service;
   slots: ShardSlots;
-  /** Whether other shards have slots of the worker as well. */
+  /** Whether the worker has slots in other shards as well. */
   isShared?: boolean;
-  /** The fields of the start of a call that its renderer can use. */
+  /** The fields of the start of a call that the renderer supports. */
   features: readonly string[];
   processes: CallProcesses;
   preloads: Preloads | null;
   pictures: PictureSettings;
-  /** null: calls echo. */
+  /** null: no language model is configured, and calls echo. */
   conversation: ConversationSettings | null;
   speech: SpeechSettings;
   log: Logger;
@@ -72,14 +74,14 @@ export type SyncParts = {
 export type Sync = {
   /** Whether the service has responded within the lease. */
   isConnected(): boolean;
-  /** Why the last sync has failed; undefined when it has not, or there was none. */
+  /** Why the last sync failed; undefined when it succeeded, or before the first one. */
   failure(): unknown;
   calls(): ReportedCall[];
   /** Leaves all rooms. */
   stop(): Promise<void>;
 };
 
-/** Tells the calls of a request what their conversations may still use. Without a word of the service, there is no limit. */
+/** Passes the token budgets of a response to the calls. A call without one has no limit. */
 const tellTokens = (
   calls: ReadonlyMap<string, Call>,
   listed: readonly ReportedCall[],
@@ -97,11 +99,13 @@ const tellTokens = (
 /** The calls of the worker, by session. */
 const createCalls = ({ metrics, ...parts }: SyncParts, lease: () => Lease, onChange: () => void) => {
   const calls = new Map<string, Call>();
-  /** The calls that start once their last generation has left the room, and those that were told to end. */
+  /** The calls that start after their last generation has left the room, and calls that were ended. */
   const starting = new Set<string>();
   const ending = new Set<string>();
 
-  /** Starts a call, unless it has: returns whether it does. No sync waits for the end of its last generation. */
+  /**
+   * Starts a call unless it runs; returns whether it starts. The sync does not wait for the end of the last generation.
+   */
   const start = (assigned: AssignedCall): boolean => {
     const { session_id: session, generation } = assigned;
     const known = calls.get(session);
@@ -114,7 +118,7 @@ const createCalls = ({ metrics, ...parts }: SyncParts, lease: () => Lease, onCha
     if (!known) begin();
     else {
       starting.add(session);
-      // It may have been told to leave meanwhile, with all others.
+      // Meanwhile the call can have been told to leave, with all others.
       const beginUnlessLeft = (): void => {
         if (!starting.has(session)) return;
         begin();
@@ -125,7 +129,7 @@ const createCalls = ({ metrics, ...parts }: SyncParts, lease: () => Lease, onCha
     return true;
   };
 
-  /** Ends a call, unless it does: returns whether it has not been told before. */
+  /** Ends a call. Returns whether this is the first order to end it. */
   const end = ({ session_id: session, generation, reason }: SyncResponse["end"][number]): boolean => {
     const call = calls.get(session);
     if (call?.report().generation !== generation || ending.has(session)) return false;
@@ -139,7 +143,7 @@ const createCalls = ({ metrics, ...parts }: SyncParts, lease: () => Lease, onCha
     return true;
   };
 
-  /** Returns a function that tells a call what the service says of it, and returns whether that is new. */
+  /** Returns a function that passes a part of the response to a call, and returns whether that was new. */
   const toCall =
     <Said extends { session_id: string; generation: number }>(tell: (call: Call, said: Said) => boolean) =>
     (said: Said): boolean => {
@@ -151,12 +155,12 @@ const createCalls = ({ metrics, ...parts }: SyncParts, lease: () => Lease, onCha
 
   return {
     report: () => [...calls.values()].map((call) => call.report()),
-    /** Does what the response to `request` says. Returns whether it says anything new. */
+    /** Carries out the response to `request`. Returns whether it has news. */
     apply: (response: SyncResponse, request: SyncRequest): boolean => {
       for (const { session_id, state, turns = [] } of request.calls) {
         calls.get(session_id)?.turns.answered(turns);
         if (state !== "ended") continue;
-        // It was reported, and that was answered.
+        // The report of its end was acknowledged.
         calls.delete(session_id);
         ending.delete(session_id);
       }
@@ -170,7 +174,7 @@ const createCalls = ({ metrics, ...parts }: SyncParts, lease: () => Lease, onCha
     renewLeases: (): void => {
       for (const call of calls.values()) call.renewLease();
     },
-    /** Leaves all rooms without a word, because another worker will have the calls. */
+    /** Leaves all rooms silently, because another worker takes the calls. */
     leaveAll: async (): Promise<void> => {
       const left = [...calls.values()];
       calls.clear();
@@ -195,7 +199,7 @@ const pauseByClock: Pause = (ms, signal) =>
     signal.addEventListener("abort", end);
   });
 
-/** The news of calls for the service. */
+/** The states of calls for the service. */
 const statesOf = (calls: readonly ReportedCall[]): string =>
   JSON.stringify(
     calls.map(({ session_id, generation, state, usage = null, turns = [] }) => [
@@ -205,8 +209,8 @@ const statesOf = (calls: readonly ReportedCall[]): string =>
   );
 
 /**
- * Limits the heard words of a request to `MAX_HEARD_LENGTH`. A turn whose words do not fit stays `queued`, and a later sync reports its
- * end. Speech is slow, so that is rare.
+ * Limits the heard words of a request to `MAX_HEARD_LENGTH`. A turn whose words do not fit stays `queued`, and a later
+ * sync reports its end. That is rare, because speech is slow.
  */
 const boundHeard = (calls: readonly ReportedCall[]): ReportedCall[] => {
   let left = MAX_HEARD_LENGTH;
@@ -218,8 +222,8 @@ const boundHeard = (calls: readonly ReportedCall[]): ReportedCall[] => {
 };
 
 /**
- * The form of requests: what the service accepts. A worker begins with the form of the release before, and uses what the last
- * response has named. A replica of the release before names nothing, and refuses what it does not know.
+ * The form of requests. A worker begins with the form of the release before, and adds the features that the last
+ * response names. A replica of the release before names none, and refuses unknown fields.
  */
 const createForm = ({ features: rendererFeatures, preloads, conversation, isShared = false }: SyncParts) => {
   const own = [
@@ -231,13 +235,13 @@ const createForm = ({ features: rendererFeatures, preloads, conversation, isShar
   let serviceFeatures: readonly string[] = [];
   let wantsCatalog = false;
   return {
-    /** The last request: the worker stops. */
+    /** The last request, of a stopping worker. */
     goodbye: (): SyncRequest => ({ slots: 0, features: own.slice(0, MAX_FIRST_FEATURES), calls: [] }),
-    /** Fields of later forms are sent while `serviceFeatures` has their names. */
+    /** Fields of later forms are sent only if `serviceFeatures` names them. */
     requestOf: (slots: number, calls: ReportedCall[]): SyncRequest => {
       const known = serviceFeatures.includes(WIRE_2) ? features : features.slice(0, MAX_FIRST_FEATURES);
       const catalog = conversation && wantsCatalog && conversationCatalog(conversation);
-      // A replica of the release before refuses a call with a field that it does not know.
+      // A replica of the release before refuses a call with an unknown field.
       const can = (feature: string): boolean => serviceFeatures.includes(feature);
       const sent = boundHeard(calls).map(({ resume, growth, turns, usage, lost_processes, ...call }) => ({
         ...call,
@@ -253,7 +257,7 @@ const createForm = ({ features: rendererFeatures, preloads, conversation, isShar
       serviceFeatures = response.features ?? [];
       wantsCatalog = response.wants_catalog === true;
     },
-    /** Goes back to the first form. Returns whether that is to be sent at once, because a later one was refused. */
+    /** Returns to the first form. Returns whether to send it at once, because a later form was refused. */
     failed: (error: unknown): boolean => {
       const wasLater = serviceFeatures.length > 0;
       serviceFeatures = [];
@@ -263,15 +267,15 @@ const createForm = ({ features: rendererFeatures, preloads, conversation, isShar
   };
 };
 
-/** The failures of syncs in a row. The log has one line for each reason, not for each sync. */
+/** Failures of syncs in a row. The log gets one line for each reason instead of each sync. */
 const createFailures = ({ log, metrics }: Pick<SyncParts, "log" | "metrics">) => {
   let count = 0;
   let last: unknown;
   let lastReason = "";
   return {
-    /** Undefined when the last sync has not failed. */
+    /** undefined when the last sync succeeded. */
     last: (): unknown => last,
-    /** Returns how many have failed in a row. */
+    /** Returns the number of failures in a row. */
     add: (error: unknown): number => {
       const reason = error instanceof Error ? error.message : "unknown";
       if (count === 0 || reason !== lastReason) log.warn({ reason }, "a sync has failed");
@@ -286,7 +290,7 @@ const createFailures = ({ log, metrics }: Pick<SyncParts, "log" | "metrics">) =>
   };
 };
 
-/** The syncs of all shards as one. `isConnected`: with one shard at least. */
+/** The syncs of all shards as one. `isConnected`: at least one shard is connected. */
 export const combinedSyncs = (syncs: readonly Sync[]): Sync => ({
   isConnected: () => syncs.some((sync) => sync.isConnected()),
   failure: () => syncs.map((sync) => sync.failure()).find((failure) => failure !== undefined),
@@ -296,7 +300,10 @@ export const combinedSyncs = (syncs: readonly Sync[]): Sync => ({
   },
 });
 
-/** Sends the last sync: the calls go to other workers. Resolves when no avatar is with its person any more, or after some seconds. */
+/**
+ * Sends the last sync, so that the calls move to other workers. Resolves when no avatar of this worker is with its
+ * person, or after some seconds.
+ */
 const handOver = async (service: Service, goodbye: SyncRequest, report: () => ReportedCall[]): Promise<void> => {
   try {
     await service.sync(goodbye, AbortSignal.timeout(GOODBYE_MS));
@@ -304,15 +311,15 @@ const handOver = async (service: Service, goodbye: SyncRequest, report: () => Re
     return;
   }
   const endsAt = performance.now() + HANDOVER_MS;
-  // LiveKit puts each avatar out when its successor joins.
+  // LiveKit removes each avatar when its successor joins.
   const isServed = (): boolean => report().some(({ state }) => state === "started");
   while (isServed() && performance.now() < endsAt) await new Promise((next) => setTimeout(next, HANDOVER_POLL_MS));
 };
 
-/** Syncs until `stop`. One sync is at the service at all times, and waits there for work. `pause`: between two syncs. */
+/** Syncs until `stop`. At any time, one sync waits at the service for work. `pause`: waits between two syncs. */
 export const startSync = (parts: SyncParts, pause: Pause = pauseByClock): Sync => {
   const { service, slots, log, traces } = parts;
-  // Aborted by a change: a sync that waits for work is then sent again, with the change.
+  // Aborted by a change. The waiting sync is then sent again with the change.
   let change = new AbortController();
   let isStopping = false;
   const failures = createFailures(parts);
@@ -331,7 +338,7 @@ export const startSync = (parts: SyncParts, pause: Pause = pauseByClock): Sync =
   });
   slots.onChange(() => change.abort());
 
-  /** Does a sync. Returns for how many milliseconds to wait before the next one. */
+  /** Runs one sync. Returns the pause before the next one, in milliseconds. */
   const syncOnce = async (signal: AbortSignal): Promise<number> => {
     const sentAt = performance.now();
     const sentTime = Date.now();
@@ -349,7 +356,7 @@ export const startSync = (parts: SyncParts, pause: Pause = pauseByClock): Sync =
       failures.end();
       form.answered(response);
       slots.answered(request, response);
-      // A worker that was stopped reads it too late: the calls may be at another worker.
+      // A worker that was stopped can read the response too late: its calls may be at another worker.
       const isNews = lease.isHeld() && calls.apply(response, request);
       parts.preloads?.apply(response.preload ?? [], service);
       const elapsed = performance.now() - sentAt;

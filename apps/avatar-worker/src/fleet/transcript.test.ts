@@ -7,7 +7,10 @@ import { createTranscriptSender } from "./transcript.ts";
 const CALL = { session_id: "ses_1", generation: 3 } as unknown as AssignedCall;
 const said = (text: string): TranscriptSegment => ({ role: "user", text, ts: 1 });
 
-/** A service that keeps segments, as the database does. `fails`: how many reports fail before they are written; `loses`: after. */
+/**
+ * A service that stores segments like the database. `fails`: number of reports that fail before they are written.
+ * `loses`: number of reports that fail after it.
+ */
 const world = ({ fails = 0, loses = 0, times = { wait: 60_000, last: 60_000 } } = {}) => {
   const reports: TranscriptReport[] = [];
   const kept: string[] = [];
@@ -26,7 +29,7 @@ const world = ({ fails = 0, loses = 0, times = { wait: 60_000, last: 60_000 } } 
 };
 
 describe("the segments of a call", () => {
-  test("said one after another: sent as they come, and the end says that there are no more", async () => {
+  test("said one after another: sent as they come; the last report is marked complete", async () => {
     const { sender, kept, reports } = world();
     sender.add(said("a"));
     await until(() => kept.length === 1);
@@ -38,7 +41,7 @@ describe("the segments of a call", () => {
     expect(reports.at(-1)).toMatchObject({ generation: 3, is_complete: true });
   });
 
-  test("an end while a report is under way: another report says that there are no more", async () => {
+  test("an end while a report is in flight: another report, marked complete", async () => {
     const { sender, kept, reports } = world();
     sender.add(said("a"));
     expect(reports).toHaveLength(1);
@@ -47,20 +50,20 @@ describe("the segments of a call", () => {
     expect(reports.map(({ is_complete }) => is_complete)).toEqual([false, true]);
   });
 
-  test("none: the end is told all the same", async () => {
+  test("no segments: a report marked complete all the same", async () => {
     const { sender, reports } = world();
     await sender.finish();
     expect(reports).toEqual([{ generation: 3, first: 0, segments: [], is_complete: true }]);
   });
 
-  test("reports that fail, and responses that are lost: each segment is kept once, in order", async () => {
+  test("failed reports and lost responses: each segment is stored once, in order", async () => {
     const { sender, kept } = world({ fails: 2, loses: 2 });
     for (let at = 0; at < 5; at++) sender.add(said(`${at}`));
     await sender.finish();
     expect(kept).toEqual(["0", "1", "2", "3", "4"]);
   });
 
-  test("many and long ones: at most 64 in a report, and 64 KiB or one", async () => {
+  test("many and long segments: at most 64 and 64 KiB in a report, or a single one", async () => {
     const { sender, kept, reports } = world();
     for (let at = 0; at < 100; at++) sender.add(said(`${at}`));
     for (let at = 0; at < 12; at++) sender.add(said("x".repeat(8000)));
@@ -72,7 +75,7 @@ describe("the segments of a call", () => {
     }
   });
 
-  test("more than the service takes while it is not reached: the rest is dropped, and the end does not say that all was sent", async () => {
+  test("more than the limit while the service is unreachable: the rest is dropped, and the last report is not marked complete", async () => {
     const { sender, kept, reports } = world({ fails: 1 });
     for (let at = 0; at < 2100; at++) sender.add(said(`${at}`));
     await sender.finish();
@@ -82,7 +85,7 @@ describe("the segments of a call", () => {
 });
 
 describe("the end of a call", () => {
-  test("while the service does not respond: waits no longer than it may, and the last words are sent later", async () => {
+  test("an unresponsive service: waits up to the limit, and the last words are sent later", async () => {
     const { sender, kept } = world({ fails: 2, times: { wait: 50, last: 60_000 } });
     sender.add(said("a"));
     await sender.finish();
@@ -90,7 +93,7 @@ describe("the end of a call", () => {
     await until(() => kept.length === 1);
   });
 
-  test("while the service never responds: given up", async () => {
+  test("a service that never responds: given up", async () => {
     const { sender, reports } = world({ fails: 1000, times: { wait: 50, last: 100 } });
     sender.add(said("a"));
     await sender.finish();
@@ -101,10 +104,10 @@ describe("the end of a call", () => {
   });
 });
 
-describe("what the avatar is saying", () => {
+describe("speech in progress", () => {
   const says = (text: string): TranscriptSegment => ({ role: "assistant", text, ts: 2, interrupted: true });
 
-  test("its beginning: told at once; more of it: a second later, the newest", async () => {
+  test("its beginning: sent at once; more words: the newest after a second", async () => {
     const { sender, speaking } = world();
     sender.speak(says("One"));
     await until(() => speaking.length === 1);
@@ -115,7 +118,7 @@ describe("what the avatar is saying", () => {
     sender.drop();
   });
 
-  test("that ends: its segment replaces it, and nothing is told after that", async () => {
+  test("ended: its segment replaces it, and no more is sent", async () => {
     const { sender, speaking, kept } = world();
     sender.speak(says("One"));
     sender.speak(says("One two"));
@@ -126,7 +129,7 @@ describe("what the avatar is saying", () => {
     sender.drop();
   });
 
-  test("of which nothing was heard: it is taken back", async () => {
+  test("interrupted before its first word: withdrawn", async () => {
     const { sender, speaking } = world();
     sender.speak(says("One"));
     await until(() => speaking.length === 1);
@@ -136,7 +139,7 @@ describe("what the avatar is saying", () => {
     sender.drop();
   });
 
-  test("while the service fails: told again, after what was said before", async () => {
+  test("a failing service: sent again, after the earlier segments", async () => {
     const { sender, speaking, kept } = world({ fails: 1 });
     sender.add(said("a"));
     sender.speak(says("One"));

@@ -1,4 +1,4 @@
-/** Sends what is said in a call to the service, as soon as it is said. */
+/** Sends the segments of a call to the service as soon as they are said. */
 import {
   MAX_REPORTED_SEGMENTS,
   MAX_TRANSCRIPT_BYTES,
@@ -9,32 +9,35 @@ import {
 import type { AssignedCall } from "@realtime-avatar/domain/calls/worker-sync";
 import type { Service } from "./service.ts";
 
-/** A report has more only when it has one segment. */
+/** A larger report has only one segment. */
 const MAX_REPORT_BYTES = 64 * 1024;
-/** The pause after a report that has failed. */
+/** The pause after a failed report. */
 const RETRY_MS = 500;
-/** How often the service is told what the avatar is saying. Its beginning is told at once. */
+/** How often speech in progress is sent. Its beginning is sent at once. */
 const SPEAKING_MS = 1000;
-/** How long the end of a call waits for the last report, and how long that is tried: as long as the service waits for it. */
+/**
+ * How long the end of a call waits for the last report, and how long that report is retried: as long as the service
+ * waits for it.
+ */
 const TIMES_MS = { wait: 2000, last: 8000 };
 
 export type TranscriptSender = {
   add(segment: TranscriptSegment): void;
-  /** What the avatar is saying, as far as it was heard; null: nothing. */
+  /** The heard part of the speech in progress; null: the avatar is silent. */
   speak(segment: TranscriptSegment | null): void;
-  /** Nothing more is said. Resolves when the service has all of it, or after two seconds. */
+  /** Ends the transcript. Resolves when the service has all of it, or after two seconds. */
   finish(): Promise<void>;
-  /** Nothing more is sent: the call has ended, or another worker has it. */
+  /** Sends no more, because the call has ended or another worker has it. */
   drop(): void;
 };
 
-/** The segments that the service has not got. `take`: the first ones, as many as one report may have. `remove`: the service has them. */
+/** The unsent segments. `take`: the first ones, up to the limit of a report. `remove`: the service has them. */
 const createWaiting = () => {
   const waiting: { segment: TranscriptSegment; sizeBytes: number }[] = [];
   let waitingBytes = 0;
   return {
     count: () => waiting.length,
-    /** Returns whether it is kept: while the service is not reached, no more is kept than it takes. */
+    /** Returns whether the segment is kept. While the service is unreachable, only as many are kept as it accepts. */
     add: (segment: TranscriptSegment): boolean => {
       const sizeBytes = Buffer.byteLength(JSON.stringify(segment));
       if (waiting.length >= MAX_TRANSCRIPT_SEGMENTS || waitingBytes + sizeBytes > MAX_TRANSCRIPT_BYTES) return false;
@@ -57,17 +60,17 @@ const createWaiting = () => {
   };
 };
 
-/** What the avatar is saying, and whether the service is to be told. `onNews`: it is, now. */
+/** Speech in progress, and whether to send it. `onNews`: called when it must be sent now. */
 const createSpeech = (onNews: () => void) => {
   let current: TranscriptSegment | null = null;
-  /** Whether the service may have what the avatar was saying. */
+  /** Whether the service may have received speech in progress. */
   let isTold = false;
   let isNews = false;
   let toldAt = Number.NEGATIVE_INFINITY;
   let timer: NodeJS.Timeout | undefined;
   const tell = (): void => {
     timer = undefined;
-    // A segment that was sent meanwhile has told it.
+    // The final segment was already sent.
     if (current === null && !isTold) return;
     isNews = true;
     onNews();
@@ -84,7 +87,7 @@ const createSpeech = (onNews: () => void) => {
     end: (): void => {
       current = null;
     },
-    /** A report is sent that has it. */
+    /** A report that includes it is being sent. */
     take: (): { speaking?: TranscriptSegment } => {
       isNews = false;
       if (current === null) return {};
@@ -115,7 +118,7 @@ export const createTranscriptSender = (
   const speech = createSpeech(() => void start());
   let first = 0;
   let hasDropped = false;
-  /** Until when the last report is tried, by `performance.now()`; null before the end. */
+  /** Deadline of the last report, by `performance.now()`; null before the end. */
   let endsAt: number | null = null;
   let isReported = false;
   let sending: Promise<void> | null = null;
@@ -124,7 +127,7 @@ export const createTranscriptSender = (
     const segments = waiting.take();
     const isAll = segments.length === waiting.count();
     const is_complete = endsAt !== null && isAll && !hasDropped;
-    // The answer that is being said comes after all segments.
+    // The speech in progress comes after all segments.
     return { generation, first, segments, is_complete, ...(isAll && speech.take()) };
   };
   const isDone = (): boolean => waiting.count() === 0 && !speech.isNews() && (endsAt === null || isReported);
@@ -134,7 +137,8 @@ export const createTranscriptSender = (
       const isLast = endsAt !== null && report.segments.length === waiting.count();
       try {
         const { next } = await service.transcript(session_id, report);
-        // It counts from the first one of this worker: it cannot have fewer than it has said, or more than were sent.
+        // The count starts at the first segment of this worker. It is clamped to the range from acknowledged to sent
+        // segments.
         const count = Math.min(Math.max(0, next - first), report.segments.length);
         waiting.remove(count);
         first += count;
@@ -150,7 +154,7 @@ export const createTranscriptSender = (
   const start = (): Promise<void> => {
     sending ??= send().finally(() => {
       sending = null;
-      // What has come since the last look.
+      // Segments may have come since the last look.
       if (!isDone() && endsAt === null) void start();
     });
     return sending;
@@ -175,7 +179,7 @@ export const createTranscriptSender = (
       const late = new Promise<void>((resolve) => {
         timer = setTimeout(resolve, times.wait);
       });
-      // A report that is under way may have begun before the end.
+      // A report in flight may have begun before the end.
       const all = async (): Promise<void> => {
         await start();
         if (!isDone()) await start();

@@ -1,4 +1,7 @@
-/** The turns of programs, from the response of the service to the process of the call, and back. The processes are scripted. */
+/**
+ * The path of programs' turns: from the response of the service to the process of the call, and back. The processes are
+ * scripted.
+ */
 import { expect, test } from "bun:test";
 import { join } from "node:path";
 import type { AssignedTurn, ReportedTurn, SyncRequest, SyncResponse } from "@realtime-avatar/domain/calls/worker-sync";
@@ -23,8 +26,8 @@ const turn = (turn_id: string, text: string, change: Partial<AssignedTurn> = {})
 });
 
 /**
- * A worker with a call, and a service that keeps its turns: it sends each turn that a request does not list, until it is over.
- * `isLost`: whether the response to this request is lost.
+ * A worker with a call, and a service that keeps its turns. The service sends each unfinished turn that a request does
+ * not list. `isLost`: whether the response to this request is lost.
  */
 const start = ({ isLost = (_: SyncRequest): boolean => false, features = [...SERVICE_FEATURES] } = {}) => {
   const requests: SyncRequest[] = [];
@@ -78,7 +81,7 @@ const start = ({ isLost = (_: SyncRequest): boolean => false, features = [...SER
   return { requests, turns, over, statuses, given, stop: worker.stop };
 };
 
-test("turns, sent again and again until they are listed: each reaches the process once, and its end the service", async () => {
+test("turns that are sent until they are listed: each reaches the process once, and its end reaches the service", async () => {
   let lost = 0;
   const isLost = ({ calls: [call] }: SyncRequest) => (call?.turns?.length ?? 0) > 0 && lost++ % 2 === 0;
   const { turns, over, statuses, given, stop } = start({ isLost });
@@ -89,7 +92,7 @@ test("turns, sent again and again until they are listed: each reaches the proces
   expect(given()).toEqual(["trn_1", "trn_2", "trn_3"]);
   expect(over.get("trn_1")).toEqual({ turn_id: "trn_1", status: "said", heard: "heard" });
   expect(over.get("trn_2")).toEqual({ turn_id: "trn_2", status: "dropped", heard: null });
-  // Once a report of its end was answered, a turn is listed no more.
+  // After the report of its end is acknowledged, a turn is no longer listed.
   const count = () => statuses.filter((one) => one === "trn_1 said").length;
   const before = count();
   await until(() => statuses.at(-1) === "trn_3 said");
@@ -97,7 +100,7 @@ test("turns, sent again and again until they are listed: each reaches the proces
   await stop();
 });
 
-test("the process ends in the middle of a turn: the turn has failed, and the next process does not get it", async () => {
+test("a process that ends in the middle of a turn: the turn fails, and the next process does not get it", async () => {
   const { turns, over, given, stop } = start();
   turns.push(turn("trn_1", '["speaking", {"kind": "abort"}]'), turn("trn_2", "[]"));
   await until(() => over.size === 2);
@@ -109,7 +112,7 @@ test("the process ends in the middle of a turn: the turn has failed, and the nex
   await stop();
 });
 
-test("a process that tells of turns that it does not have, or back: it changes nothing", async () => {
+test("a process that reports unknown turns, or earlier states: no change", async () => {
   const told: ReportedTurn[][] = [];
   const turns = createTurns(
     () => {},
@@ -130,7 +133,7 @@ test("a process that tells of turns that it does not have, or back: it changes n
   expect(turns.report().turns).toHaveLength(1);
   turns.answered([{ turn_id: "trn_1", status: "interrupted", heard: null }]);
   expect(turns.report()).toEqual({});
-  // A response that is late: it was said.
+  // A late response with a turn that was already said.
   expect(turns.take([turn("trn_1", "x")])).toBe(false);
 });
 

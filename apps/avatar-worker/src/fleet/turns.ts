@@ -1,31 +1,31 @@
-/** The turns of programs in a call, as its worker reports them. */
+/** The turns of programs in a call, with the states that its worker reports. */
 import { isTurnOver } from "@realtime-avatar/domain/calls/turns";
 import { MAX_LISTED_TURNS, type ReportedCall, type ReportedTurn } from "@realtime-avatar/domain/calls/worker-sync";
 import type { ProgramTurn } from "../conversation/speaking/program-turns.ts";
 
-/** How many turns that were reported are remembered, so that none is said again. */
+/** Number of reported turns that are remembered, so that none is said again. */
 const MAX_REPORTED = 64;
 
 export type Turns = {
-  /** Sends those that are new to the process of the call. Returns whether there are any. */
+  /** Sends new turns to the process of the call. Returns whether there were any. */
   take(turns: readonly ProgramTurn[]): boolean;
-  /** The process tells what becomes of a turn. */
+  /** The process reports the state of a turn. */
   update(turn: ReportedTurn): void;
-  /** The process has ended: what it had may have been heard, and is not said again. */
+  /** The process has ended. Its turns may have been heard, so they fail and are not said again. */
   fail(): void;
   report(): Pick<ReportedCall, "turns">;
-  /** A sync that reported these was answered. */
+  /** The service has acknowledged these reports. */
   answered(turns: readonly ReportedTurn[]): void;
 };
 
-/** `send`: to the process of the call. `onChange`: a turn has another status. */
+/** `send`: sends to the process of the call. `onChange`: called when the status of a turn changes. */
 export const createTurns = (send: (turns: ProgramTurn[]) => void, onChange: () => void): Turns => {
   const turns = new Map<string, ReportedTurn>();
   const reported = new Set<string>();
 
   const update = (turn: ReportedTurn): void => {
     const known = turns.get(turn.turn_id);
-    // The process decodes what strangers send: it tells only of turns that it has got, and only forward.
+    // The process decodes untrusted data. Its reports count only for turns that it got, and only for later states.
     if (!known || isTurnOver(known.status) || known.status === turn.status || turn.status === "queued") return;
     turns.set(turn.turn_id, turn);
     onChange();

@@ -15,7 +15,7 @@ const start = (change: Partial<AssignedCall> = {}) => {
   return { clock, growths, record: createUsageRecord({ ...assigned, ...change }, parts) };
 };
 
-test("usage without a limit: reported at once, then every ten seconds, and at the end; counted as it comes", () => {
+test("usage without a limit: reported at once, every ten seconds and at the end; metrics at once", () => {
   const { clock, growths, record } = start();
   expect(record.report()).toEqual({});
   expect(record.update(used(5), false)).toBe(false);
@@ -31,7 +31,7 @@ test("usage without a limit: reported at once, then every ten seconds, and at th
   expect(growths).toEqual([5, 3, 1]);
 });
 
-test("usage with a limit: tokens are told at once, because the conversation waits for that; characters are not", () => {
+test("usage with a limit: tokens are reported at once, because the conversation waits for it; characters are not", () => {
   const { record } = start({ tokens_left: 100 });
   expect(record.update(used(5), false)).toBe(true);
   expect(record.update(used(5, 20), false)).toBe(false);
@@ -40,7 +40,7 @@ test("usage with a limit: tokens are told at once, because the conversation wait
   expect(record.report().usage).toEqual(used(7, 20));
 });
 
-test("a service that limits tokens no more: the conversation is told once more, and a call without a limit never", () => {
+test("a removed limit: the conversation is told once; a call without a limit is never told", () => {
   const { record } = start({ tokens_left: 100 });
   record.update(used(5), false);
   const told: Budget[] = [];
@@ -49,7 +49,7 @@ test("a service that limits tokens no more: the conversation is told once more, 
   expect(told).toEqual([{ used: 5, left: Number.MAX_SAFE_INTEGER }]);
 });
 
-test("a process that tells less than before: changes nothing; the next one goes on from there, with what is left now", () => {
+test("a process that reports less than before: no change; the next process continues from the sum, with the current budget", () => {
   const { growths, record } = start({ usage: used(50), tokens_left: 100 });
   record.update(used(60), false);
   record.update(used(2), false);

@@ -1,9 +1,9 @@
-/** What the conversation of a call has used, as the worker reports it to the service. */
+/** The usage of a call's conversation, as the worker reports it to the service. */
 import { type AssignedCall, ConversationUsage, type ReportedCall } from "@realtime-avatar/domain/calls/worker-sync";
 import { type Budget, tokensOf } from "../conversation/usage-meter.ts";
 
 const FIELDS = Object.keys(ConversationUsage.properties) as (keyof ConversationUsage)[];
-/** How often the usage of a call is reported while its conversation does not wait for that: each report is a write of the service. */
+/** How often usage is reported while the conversation does not wait for it. Each report is a write of the service. */
 const REPORT_MS = 10_000;
 
 /** `conversation`: null when the call has none. `now`: in milliseconds. */
@@ -23,13 +23,16 @@ export const createUsageRecord = (
   let left = tokens_left;
   return {
     report: (): Pick<ReportedCall, "usage"> => (reported && conversation ? { usage: reported } : {}),
-    /** As a new process gets the call: it goes on from what earlier ones have used. */
+    /** The call for a new process, which continues from the usage of earlier ones. */
     assigned: (call: AssignedCall): AssignedCall => ({
       ...call,
       ...(current && { usage: current }),
       ...(left !== undefined && { tokens_left: left }),
     }),
-    /** Takes what the service says of the tokens; null: there is no limit. `tell`: tells the conversation, unless it has had no limit. */
+    /**
+     * Takes the token budget from the service; null: no limit applies. `tell`: tells the conversation, unless it never
+     * had a limit.
+     */
     setBudget: (budget: Budget | null, tell: (budget: Budget) => void): void => {
       if (budget === null && left === undefined) return;
       const next = budget ?? { used: tokensOf(current), left: Number.MAX_SAFE_INTEGER };
@@ -37,8 +40,8 @@ export const createUsageRecord = (
       tell(next);
     },
     /**
-     * Takes what the process has told: it cannot lower it. Returns whether the service is to learn of it at once, because the
-     * conversation waits for that. `isLast`: the call has ended.
+     * Takes a report of the process, which cannot lower the usage. Returns whether the service must get it at once,
+     * because the conversation waits for it. `isLast`: the call has ended.
      */
     update: (used: ConversationUsage | undefined, isLast: boolean): boolean => {
       const last = current;

@@ -1,4 +1,4 @@
-/** The process of a call: what it gets, and how its end is told. */
+/** The process of a call: its input, and the reports of its end. */
 
 import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
@@ -12,7 +12,7 @@ import type { Step } from "./scripted.testing.ts";
 
 const SCRIPTED = [process.execPath, "--no-env-file", join(import.meta.dir, "scripted.testing.ts")];
 
-/** Starts a process with these steps. `messages`: what it has sent; `end`: how it has ended. */
+/** Starts a process with these steps. `messages`: its messages so far. `end`: how it ended. */
 const run = (first: Step[]) => {
   const started = startCallProcess(SCRIPTED);
   const messages: FromCallProcess[] = [];
@@ -51,7 +51,7 @@ test("a call process that sends a fragment of a recording: its bytes arrive", as
   await started.stop();
 });
 
-test("a call process that is stopped and does not end by itself: is killed", async () => {
+test("a call process that is stopped and does not end by itself: killed", async () => {
   const { started, messages, end } = run([{ kind: "stay" }]);
   await until(() => messages.length > 0);
   await started.stop();
@@ -63,12 +63,12 @@ test.each<[string, Step[], Partial<ProcessEnd>]>([
   ["that exits", [{ kind: "exit" }], { code: 0, isCrash: true }],
   ["that sends an invalid message", [{ kind: "invalid" }], { signal: "SIGKILL", isCrash: true }],
   ["with a fragment of a recording that cannot be read", [{ kind: "record", bytes: null }], { signal: "SIGKILL" }],
-])("a call process %s: is told as a crash", async (_, steps, expected) => {
+])("a call process %s: reported as a crash", async (_, steps, expected) => {
   const { end } = run(steps);
   expect(await end).toMatchObject(expected);
 });
 
-test("a call process that floods the worker: is told as a crash, and the rest is not read", async () => {
+test("a call process that floods the worker: reported as a crash, and the rest is not read", async () => {
   const { messages, end } = run([{ kind: "flood" }]);
   expect(await end).toMatchObject({ signal: "SIGKILL", isCrash: true });
   await Bun.sleep(100);
@@ -85,7 +85,7 @@ test.each(["SIGKILL", "SIGTERM"] as const)(
   },
 );
 
-test("a program that does not exist: the process has ended, and is never ready", async () => {
+test("a program that does not exist: the process ends and is never ready", async () => {
   const started: CallProcess = startCallProcess(["/nonexistent"]);
   expect(await new Promise((onEnd) => started.listen({ onMessage: () => {}, onEnd }))).toMatchObject({
     code: 127,

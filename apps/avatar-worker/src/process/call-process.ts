@@ -1,7 +1,7 @@
 /**
- * The processes of calls: children of the avatar worker, one for each call. LiveKit's library and what it decodes come from
- * strangers, and a fault in it ends the process. So the process has one call, and neither the secret of the worker nor another
- * call's token.
+ * The processes of calls: children of the avatar worker, one for each call. LiveKit's library decodes untrusted data. A
+ * fault in it can end the process or let an attacker take it over. So a process has one call, and has neither the
+ * secret of the worker nor the token of another call.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { createMeter, type Limit } from "../meter.ts";
@@ -11,33 +11,39 @@ import { type FromCallProcess, readMessage, type ToCallProcess } from "./message
 export const CALL_ARGUMENT = "--call";
 /** How long a process may take to end when its channel is closed. */
 const END_MS = 1000;
-/** A process sends some two messages a second, and at its start one for each file. A worker that was stopped gets many at once. */
+/**
+ * A process sends about two messages a second, and at its start one for each file. After a stop of the worker, many
+ * arrive at once.
+ */
 const MAX_MESSAGES: Limit = { burst: 1000, perSecond: 50 };
 /** The folder of the modules that a compiled program contains. */
 const COMPILED = "/$bunfs/";
 
-/** What a call process gets of the environment: where certificates and libraries are. The rest can be secret. */
+/** The environment variables of a call process: where certificates and libraries are. Others can be secret. */
 const VARIABLES = ["LD_LIBRARY_PATH", "NODE_EXTRA_CA_CERTS", "PATH", "SSL_CERT_DIR", "SSL_CERT_FILE", "TMPDIR", "TZ"];
 
 const ownCommand = (): [program: string, ...string[]] => {
   const [, main = ""] = process.argv;
   if (main.startsWith(COMPILED)) return [process.execPath];
-  // Bun would read the secrets of an `.env` otherwise. Node reads none.
+  // Bun would read the secrets of an `.env` file. Node reads none.
   return process.versions["bun"] ? [process.execPath, "--no-env-file", main] : [process.execPath, main];
 };
 
-/** A core dump would contain the token of the call, and what was said. The shell becomes the program. */
+/**
+ * Prevents a core dump, which would contain the token and the words of the call. The shell replaces itself with the
+ * program.
+ */
 const withoutCoreDump = (command: readonly string[]): readonly string[] =>
   process.platform === "win32" ? command : ["/bin/sh", "-c", 'ulimit -c 0; exec "$0" "$@"', ...command];
 
-/** The variables are fixed, because the library reads RUST_LOG when it is loaded: its log could contain a token. */
+/** The variables are fixed. The library reads RUST_LOG when it is loaded, and its log could contain a token. */
 const childVariables = (): Record<string, string> => ({
   ...Object.fromEntries(VARIABLES.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : []))),
   NODE_ENV: "production",
   RUST_LOG: "off",
 });
 
-/** `isCrash`: the process itself, not another program, is the cause of its end. */
+/** `isCrash`: the process itself caused its end, not another program. */
 export type ProcessEnd = { code: number | null; signal: NodeJS.Signals | null; isCrash: boolean };
 
 type Receivers = { onMessage: (message: FromCallProcess) => void; onEnd: (end: ProcessEnd) => void };
@@ -47,19 +53,19 @@ export type CallProcess = {
   readonly pid: number | null;
   send(message: ToCallProcess): void;
   /**
-   * Sets the receivers of its messages and of its end; what came before is passed on. An invalid message ends the process, and so do
-   * too many: no message after that is read.
+   * Sets the receivers of its messages and of its end. Earlier messages are passed on. An invalid message, or too many
+   * messages, end the process. Later messages are not read.
    */
   listen(receivers: Receivers): void;
-  /** Resolves when it can take a call; rejects when it ends before. */
+  /** Resolves when the process can take a call. Rejects when it ends before. */
   ready(): Promise<void>;
-  /** Ends it: it has a second to do so by itself. Resolves when it has ended. */
+  /** Stops the process: after a second it is killed. Resolves when it has ended. */
   stop(): Promise<void>;
-  /** Ends it at once, as one that has crashed. */
+  /** Kills the process. Its end counts as a crash. */
   kill(): void;
 };
 
-/** Returns a function that reads messages: null for one that is not valid, and from the first one above the limit on. */
+/** Returns a function that parses messages: null for an invalid message, and for all above the limit. */
 const createReader = (): ((content: unknown) => FromCallProcess | null) => {
   const count = createMeter(MAX_MESSAGES);
   return (content) => {
@@ -72,14 +78,14 @@ const createReader = (): ((content: unknown) => FromCallProcess | null) => {
   };
 };
 
-/** Signals that come from outside: of an operator, or of a kernel that has no memory left. */
+/** Signals that come from outside, sent by an operator or by a kernel without free memory. */
 const FOREIGN_SIGNALS: readonly (NodeJS.Signals | null)[] = ["SIGKILL", "SIGTERM", "SIGINT", "SIGHUP"];
 
 export const startCallProcess = (command: readonly string[] = [...ownCommand(), CALL_ARGUMENT]): CallProcess => {
   const [program = "", ...args] = withoutCoreDump(command);
   const child: ChildProcess = spawn(program, args, {
     env: childVariables(),
-    // What a stranger's fault makes the library print is not ours to log.
+    // The library's output is not logged, because participants of the room can influence it.
     stdio: ["ignore", "ignore", "ignore", "ipc"],
     serialization: "advanced",
   });
@@ -101,7 +107,7 @@ export const startCallProcess = (command: readonly string[] = [...ownCommand(), 
       receivers?.onEnd(end);
     };
     child.on("exit", setEnd);
-    // It could not be started, or a message could not be sent.
+    // The process could not be started, or a message could not be sent.
     child.on("error", () => child.pid ?? setEnd(null, null));
   });
   const isReady = new Promise<void>((resolve, reject) => {
@@ -115,7 +121,7 @@ export const startCallProcess = (command: readonly string[] = [...ownCommand(), 
     });
     void ended.then(() => reject(new Error("the process of a call has ended before it was ready")));
   });
-  // A process that is given a call before it is ready reports its end in another way.
+  // A process that gets a call before it is ready reports its end in another way.
   isReady.catch(() => {});
 
   return {

@@ -4,7 +4,7 @@ import { createLimits, type ExceededLimit, RECORDED_CPU_SHARE, readUsage, watchL
 
 const usage = { bytes: 90 * 2 ** 20, threads: 40, cpuSeconds: 0 };
 
-test("a process within its limits: none is exceeded, also after a start that takes much processor time", () => {
+test("a process within its limits, also after an expensive start: no limit exceeded", () => {
   const check = createLimits();
   expect(check(usage, 0)).toBeNull();
   for (let second = 1; second <= 600; second++) {
@@ -15,13 +15,13 @@ test("a process within its limits: none is exceeded, also after a start that tak
 test.each([
   ["memory", { bytes: 600 * 2 ** 20 }],
   ["threads", { threads: 1637 }],
-] as const)("a process that exceeds its %s: is found", (limit, exceeded) => {
+] as const)("a process above its %s: that limit exceeded", (limit, exceeded) => {
   const check = createLimits();
   expect(check(usage, 0)).toBeNull();
   expect(check({ ...usage, ...exceeded }, 1000)).toBe(limit);
 });
 
-test("a process that draws a face on a slow core: none is exceeded", () => {
+test("a process that draws a face on a slow core: no limit exceeded", () => {
   const check = createLimits();
   const found = Array.from({ length: 1800 }, (_, second) =>
     check({ ...usage, cpuSeconds: 0.8 * second }, second * 1000),
@@ -44,22 +44,19 @@ test("a process that takes a core without end: exceeds its processor time", () =
   expect(found.indexOf("processor_time")).toBeGreaterThan(60);
 });
 
-test.skipIf(process.platform !== "linux")(
-  "the usage of a process: read from /proc; null for one that has ended",
-  () => {
-    // Enough time of the system that it would be missed.
-    while (process.cpuUsage().system < 150_000) readUsage(process.pid);
-    const { bytes, threads, cpuSeconds } = readUsage(process.pid) ?? { bytes: 0, threads: 0, cpuSeconds: 0 };
-    expect(Math.abs(bytes / process.memoryUsage.rss() - 1)).toBeLessThan(0.5);
-    expect(threads).toBeGreaterThan(0);
-    // Of the user and of the system.
-    const { user, system } = process.cpuUsage();
-    expect(Math.abs(cpuSeconds - (user + system) / 1e6)).toBeLessThan(0.05);
-    expect(readUsage(2 ** 30)).toBeNull();
-  },
-);
+test.skipIf(process.platform !== "linux")("the usage of a process: read from /proc; null for an ended one", () => {
+  // Uses enough system time to be measurable.
+  while (process.cpuUsage().system < 150_000) readUsage(process.pid);
+  const { bytes, threads, cpuSeconds } = readUsage(process.pid) ?? { bytes: 0, threads: 0, cpuSeconds: 0 };
+  expect(Math.abs(bytes / process.memoryUsage.rss() - 1)).toBeLessThan(0.5);
+  expect(threads).toBeGreaterThan(0);
+  // User and system time together.
+  const { user, system } = process.cpuUsage();
+  expect(Math.abs(cpuSeconds - (user + system) / 1e6)).toBeLessThan(0.05);
+  expect(readUsage(2 ** 30)).toBeNull();
+});
 
-test("a process that is watched: its first limit is told once, and nothing once it has ended or is not watched any more", async () => {
+test("a watched process: its first exceeded limit is reported once, and none after its end or the watch's", async () => {
   const found: ExceededLimit[] = [];
   let looks = 0;
   const watch = (usages: (typeof usage | null)[]) => {

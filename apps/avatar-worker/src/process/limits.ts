@@ -1,14 +1,14 @@
 /**
- * Limits the processes of calls by watching them: a limit of the address space would end Bun itself. Only on Linux, where /proc
- * has the figures.
+ * Limits the processes of calls by watching them, because Bun does not run below a limit of the address space. Works
+ * only on Linux, which has /proc.
  */
 import { readFileSync } from "node:fs";
 import { cpus } from "node:os";
 
 const INTERVAL_MS = 1000;
-/** A call takes 90 MiB; the sound of an agent, and what its streams become without compression, at most some 300 MiB more. */
+/** A call takes 90 MiB. The sound of an agent and its decompressed streams take at most 300 MiB more. */
 const MAX_BYTES = 512 * 1024 * 1024;
-/** A call with video has some 40 threads on two cores. */
+/** A call with video has about 40 threads on two cores. */
 const MAX_THREADS = 128 + 8 * cpus().length;
 /**
  * A call with a face takes half a core while it speaks, and a quarter more where its pictures are recorded. One that takes this share for
@@ -24,7 +24,7 @@ const PAGE_BYTES = 4096;
 
 type Usage = { bytes: number; threads: number; cpuSeconds: number };
 
-/** What a process uses; null when it has ended, or on a system without /proc. */
+/** The usage of a process; null when it has ended, or on a system without /proc. */
 export const readUsage = (pid: number): Usage | null => {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "latin1");

@@ -1,6 +1,6 @@
 /**
- * What the avatar worker and the process of a call say to each other, over the channel of `node:child_process`. The process of a
- * call reads what strangers send, so the worker validates each message that it receives from it.
+ * The messages between the avatar worker and the process of a call, over the channel of `node:child_process`. The
+ * process reads untrusted data, so the worker validates each of its messages.
  */
 import { END_REASONS, type EndReason } from "@realtime-avatar/domain/calls/end-reasons";
 import { TranscriptSegment } from "@realtime-avatar/domain/calls/transcript";
@@ -23,10 +23,10 @@ import type { Budget } from "../conversation/usage-meter.ts";
 import type { Access } from "../room/call.ts";
 import type { Limits } from "../room/presence.ts";
 
-/** What a worker reports of a call, without the id of the call. */
+/** A worker's report of a call, without the id of the call. */
 export type CallReport = Pick<ReportedCall, "state" | "used_seconds" | "reason" | "resume" | "usage">;
 
-/** What the operator has set for the pictures of calls. `label`: see `createMarks`. */
+/** The operator's settings for the pictures of calls. `label`: see `createMarks`. */
 export type PictureSettings = { renderer: "face" | "portrait"; label: string };
 
 /**
@@ -40,41 +40,41 @@ export type Start = {
   isTold: boolean;
   leaseMs: number;
   pictures: PictureSettings;
-  /** null: the call echoes. It has the keys of the providers: the process of a room that is not ours does not get it. */
+  /** null: the call echoes. Contains the keys of the providers, so the process of a brought room does not get it. */
   conversation: PackedSettings | null;
-  /** The voices of a call that echoes; null in a room that is not ours. */
+  /** The voices of a call that echoes; null in a brought room. */
   speech: PackedSpeech | null;
 };
 
-/** Load an avatar: the call of it that follows starts faster. */
+/** Loads an avatar, so that its call, which follows, starts faster. */
 export type PreloadMessage = { kind: "preload"; avatar: CallAvatar; pictures: PictureSettings };
 
 export type ToCallProcess =
   | Start
   | PreloadMessage
-  /** The call may go on for this long. */
+  /** The remaining lease, in milliseconds. */
   | { kind: "lease"; ms: number }
-  /** Go on in another room. */
+  /** Move to another room. */
   | { kind: "move"; access: Access }
-  /** Go on until more seconds are used. */
+  /** Continue until more seconds are used. */
   | ({ kind: "grow" } & Limits)
-  /** Say the turns of a program, and report each. */
+  /** Say turns of programs, and report each. */
   | { kind: "turns"; turns: ProgramTurn[] }
-  /** Tell the person why, leave, and report `ended`. */
+  /** Tell the person the reason, leave, and report `ended`. */
   | { kind: "end"; reason: EndReason }
-  /** Leave without a word, and say `left`. */
+  /** Leave silently, and send `left`. */
   | { kind: "leave" }
   /** The service has counted tokens of the call. */
   | ({ kind: "tokens" } & Budget)
-  /** The file that `load` has asked for; null when it cannot be read. */
+  /** The file that `load` has requested; null when it cannot be read. */
   | { kind: "file"; id: number; bytes: Uint8Array | null };
 
 const MESSAGES = {
-  /** The avatar of `preload` was loaded, or cannot be. */
+  /** The avatar of `preload` was loaded. `isLoaded` is false when it could not be. */
   preloaded: ClosedObject({ kind: OneOf(["preloaded"]), isLoaded: Type.Boolean() }),
   /** The process can take a call. */
   ready: ClosedObject({ kind: OneOf(["ready"]) }),
-  /** Sent at each change, and otherwise once a second, which shows that the process is alive. */
+  /** Sent at each change, and at least once a second, as a sign that the process is alive. */
   report: ClosedObject({
     kind: OneOf(["report"]),
     state: OneOf(WORKER_CALL_STATES),
@@ -85,27 +85,27 @@ const MESSAGES = {
   }),
   /** Why the call has failed, for the log. */
   failure: ClosedObject({ kind: OneOf(["failure"]), cause: Text({ minLength: 1, maxLength: 200 }) }),
-  /** Why the call shows a portrait, although faces are drawn, for the log. */
+  /** Why the call shows a portrait, although the operator has chosen faces, for the log. */
   portrait: ClosedObject({ kind: OneOf(["portrait"]), cause: Text({ minLength: 1, maxLength: 200 }) }),
-  /** Something happened in the conversation, for metrics. */
+  /** An event of the conversation, for metrics. */
   count: ClosedObject({ kind: OneOf(["count"]), counted: OneOf(COUNTED) }),
   /** The stages of a turn, for metrics and traces. */
   timings: ClosedObject({ kind: OneOf(["timings"]), timings: TurnTimings }),
-  /** Something was said. */
+  /** A segment of the transcript. */
   segment: ClosedObject({ kind: OneOf(["segment"]), segment: TranscriptSegment }),
-  /** What the avatar is saying, as far as it was heard; null: it has ended, and nothing was heard. */
+  /** The heard part of the speech in progress. null: the speech has ended, and no word was heard. */
   speaking: ClosedObject({ kind: OneOf(["speaking"]), segment: Nullable(TranscriptSegment) }),
   /** A provider of the conversation has failed, for the log and for metrics. */
   provider: ClosedObject({ kind: OneOf(["provider"]), provider: OneOf(PROVIDERS), why: OneOf(FAILURES) }),
-  /** What becomes of a turn of a program. */
+  /** The state of a program's turn. */
   turn: ClosedObject({ kind: OneOf(["turn"]), turn: Type.Unsafe<ReportedTurn>(ReportedTurn) }),
-  /** Asks for a prepared file of the avatar. */
+  /** Requests a prepared file of the avatar. */
   load: ClosedObject({ kind: OneOf(["load"]), id: Count({}), file: Text({ minLength: 1, maxLength: 200 }) }),
   /** The person knows that the call is recorded. */
   told: ClosedObject({ kind: OneOf(["told"]) }),
-  /** Why the call is not recorded any more, for the log. */
+  /** The reason why the recording has ended early, for the log. */
   unrecorded: ClosedObject({ kind: OneOf(["unrecorded"]), cause: Text({ minLength: 1, maxLength: 200 }) }),
-  /** The call was left without a word. */
+  /** The process has left the call silently. */
   left: ClosedObject({ kind: OneOf(["left"]) }),
 };
 /** A fragment of the recording of the call. */
@@ -119,7 +119,7 @@ const readFragmentMessage = (message: object): FragmentMessage | null => {
   return bytes instanceof Uint8Array && readFragment(bytes) !== null ? { kind: "fragment", bytes } : null;
 };
 
-/** The message of a call process; null when it is not valid. */
+/** Parses a message of a call process; null when it is invalid. */
 export const readMessage = (message: unknown): FromCallProcess | null => {
   const kind = (message as { kind?: unknown } | null)?.kind;
   if (kind === "fragment") return readFragmentMessage(message as object);

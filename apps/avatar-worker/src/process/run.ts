@@ -1,4 +1,6 @@
-/** The process of a call. It gets the call from the avatar worker, and ends when the worker closes the channel or ends. */
+/**
+ * The process of a call. It gets the call from the avatar worker, and ends when the worker closes the channel or ends.
+ */
 import type { TranscriptSegment } from "@realtime-avatar/domain/calls/transcript";
 import type { AssignedCall, ReportedCall, ReportedTurn } from "@realtime-avatar/domain/calls/worker-sync";
 import { FLITE_SETTINGS } from "@realtime-avatar/speech/settings";
@@ -14,7 +16,7 @@ import { type Call, startCall } from "../room/call.ts";
 import type { FromCallProcess, PictureSettings, PreloadMessage, Start, ToCallProcess } from "./messages.ts";
 
 const REPORT_INTERVAL_MS = 100;
-/** How often an unchanged report is sent, so that the worker sees that this process is alive. */
+/** How often an unchanged report is sent, as a sign that this process is alive. */
 const ALIVE_MS = 1000;
 const MAX_CAUSE_LENGTH = 200;
 
@@ -22,7 +24,7 @@ const send = (message: FromCallProcess): void => {
   if (process.connected) process.send?.(message);
 };
 
-/** Returns a function that sends a report which differs from the last one, or when the last one is a second old. */
+/** Returns a function that sends a report if it differs from the last one, or if the last one is a second old. */
 const createReporter = () => {
   let last = "";
   let sentAt = Number.NEGATIVE_INFINITY;
@@ -37,7 +39,9 @@ const createReporter = () => {
   };
 };
 
-/** Returns a function that reads a prepared file through the worker, and one to call with its responses. */
+/**
+ * Returns a function that reads a prepared file through the worker, and a function that takes the worker's responses.
+ */
 const createLoader = () => {
   const waiting = new Map<number, (bytes: Uint8Array | null) => void>();
   let count = 0;
@@ -60,7 +64,7 @@ const chooseRenderer = ({ renderer }: PictureSettings): Renderer =>
     ? portrait
     : createFaceRenderer((cause) => send({ kind: "portrait", cause: cause.slice(0, MAX_CAUSE_LENGTH) }));
 
-/** What the avatar of a call tells the worker while it speaks, with a conversation and without. */
+/** The callbacks that report speech to the worker, with and without a conversation. */
 const createListeners = ({ transcript, history }: AssignedCall) => ({
   onProviderFailure: (provider: Provider, why: Failure) => send({ kind: "provider", provider, why }),
   segments:
@@ -101,7 +105,7 @@ const canLoad = (renderer: Renderer, ...avatar: Parameters<Renderer["preload"]>)
     () => false,
   );
 
-/** Takes a call, and does what the worker says. */
+/** Takes a call, and carries out the worker's messages. */
 const serveCall = (): void => {
   const { load, receive } = createLoader();
   const report = createReporter();
@@ -114,7 +118,7 @@ const serveCall = (): void => {
     await call?.leave();
     send({ kind: "left" });
   };
-  /** The worker renews the lease. One that was stopped does not, and another worker will have the call. */
+  /** The worker renews the lease. A stopped worker does not, and another worker takes the call. */
   const holdFor = (ms: number): void => {
     clearTimeout(leaseTimer);
     leaseTimer = setTimeout(leave, ms);
@@ -184,15 +188,16 @@ const serveCall = (): void => {
   });
 };
 
-/** Runs this process as that of a call. Needs the channel of its parent. */
+/** Runs this process as the process of a call. Needs the channel of its parent. */
 export const runCallProcess = (): void => {
-  // A terminal and a service manager send these to all processes of the group. The worker decides when a call ends.
+  // A terminal and a service manager send these signals to all processes of the group. The worker decides when a call
+  // ends.
   for (const signal of ["SIGINT", "SIGHUP", "SIGTERM"] as const) process.on(signal, () => {});
   process.on("disconnect", () => process.exit(0));
   process.on("uncaughtException", () => process.exit(1));
-  // Work of the library has ended where it was rejected.
+  // The library rejects promises whose errors were already handled.
   process.on("unhandledRejection", () => {});
-  if (!process.connected) throw new Error("the process of a call is started by an avatar worker");
+  if (!process.connected) throw new Error("this process must be started by an avatar worker");
   dropLibraryLog();
   serveCall();
   send({ kind: "ready" });

@@ -1,6 +1,6 @@
 /**
- * A call process for tests: it does what the token of its call says, a list of steps as JSON for the first process of the call,
- * and one for the process that replaces it.
+ * A scripted call process for tests. The token of its call is a JSON list of steps for the first process of the call,
+ * and one for its replacement.
  */
 
 import type { ReportedTurn } from "@realtime-avatar/domain/calls/worker-sync";
@@ -36,7 +36,7 @@ const perform = (step: Step, { history = [], isTold = false }: Given = {}): void
       for (let count = 0; count < 10_000; count++) send({ kind: "failure", cause: "again" });
       break;
     case "stay":
-      // Ends by itself no more.
+      // From now on it does not end by itself.
       process.removeAllListeners("disconnect");
       setInterval(() => {}, 1e9);
       send({ kind: "report", state: "joined", used_seconds: 0 });
@@ -70,7 +70,7 @@ if (import.meta.main) {
       const { steps = [] } = (message.avatar.manifest ?? {}) as { steps?: Step[] };
       for (const step of steps) perform(step);
     } else if (message.kind === "turns") {
-      // It says what its text tells: statuses, and then what it does.
+      // The text of a turn scripts its statuses, and then an action.
       for (const { turn_id, text } of message.turns) {
         for (const step of JSON.parse(text ?? "[]") as (Step | ReportedTurn["status"])[]) {
           if (typeof step !== "string") perform(step);

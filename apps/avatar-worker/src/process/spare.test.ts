@@ -6,7 +6,7 @@ import { createCallProcesses } from "./spare.ts";
 
 const SCRIPTED = [process.execPath, "--no-env-file", join(import.meta.dir, "scripted.testing.ts")];
 
-/** Call processes, with all that were started. */
+/** Call processes with a record of all that were started. */
 const create = () => {
   const started: CallProcess[] = [];
   const processes = createCallProcesses(() => {
@@ -42,7 +42,7 @@ test("a spare process that ends: another one takes its place", async () => {
   await started[1]?.stop();
 });
 
-test("a spare process that ends before it is ready: no call can start until the next one is", async () => {
+test("a spare process that ends before it is ready: no call can start until the next one is ready", async () => {
   const commands = [SCRIPTED, ["/bin/false"], SCRIPTED];
   const started: CallProcess[] = [];
   const processes = createCallProcesses(() => {
@@ -60,7 +60,7 @@ test("a spare process that ends before it is ready: no call can start until the 
   await Promise.all([processes.stop(), taken.stop()]);
 });
 
-test("a spare process that hangs before it is ready: it is ended, and another one takes its place", async () => {
+test("a spare process that hangs before it is ready: ended and replaced", async () => {
   const started: CallProcess[] = [];
   const processes = createCallProcesses(() => {
     const process = startCallProcess(started.length === 0 ? ["/bin/sleep", "600"] : SCRIPTED);
@@ -79,7 +79,7 @@ test("no spare process after the stop", async () => {
   await processes.ready();
   await processes.stop();
   expect(() => process.kill(started[0]?.pid as number, 0)).toThrow();
-  // A call that comes all the same has its process, and no other one follows.
+  // A call that comes after the stop still gets a process, and no spare process follows.
   await processes.take().stop();
   await Bun.sleep(600);
   expect(started).toHaveLength(2);

@@ -1,19 +1,22 @@
-/** Keeps a call process ready: it takes 0.2 s to start one, which a call would wait for. */
+/** Keeps a spare call process ready. Starting one takes 0.2 s, for which a call would wait. */
 import { type CallProcess, startCallProcess } from "./call-process.ts";
 
-/** A call that has just begun needs the processor more than the next spare process does. */
+/** The delay of the next spare process, because a new call needs the processor more. */
 const REFILL_MS = 500;
-/** How long a spare process may take to be ready. One that gets no thread from the system can hang. */
+/** How long a spare process may take to be ready. It can hang when the system gives it no thread. */
 const READY_MS = 30_000;
-/** The longest pause after a spare process that has ended by itself. */
+/** The longest pause after a spare process that ended by itself. */
 const MAX_PAUSE_MS = 30_000;
 
 export type CallProcesses = {
   /** A process for a call: the spare one, or a new one that is still starting. */
   take(): CallProcess;
-  /** Resolves when the first spare process is ready; rejects when it cannot be. */
+  /** Resolves when the first spare process is ready. Rejects when it cannot be started. */
   ready(): Promise<void>;
-  /** False from the end of a spare process that was never ready until another one is: the machine may have no memory left, say. */
+  /**
+   * False after a spare process has ended before it was ready, until another one is ready. For example, the machine may
+   * be out of memory.
+   */
   canStart(): boolean;
   stop(): Promise<void>;
 };

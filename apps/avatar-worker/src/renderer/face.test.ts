@@ -19,7 +19,7 @@ const callOf = (manifest: Record<string, unknown> | null, change: Partial<Render
   ...{ environment: "live", mode: "avatar", label: "", ...change },
 });
 
-/** Opens a call. `at`: draws the picture of a time. */
+/** Opens a call. `at`: draws the picture for a time. */
 const open = async (manifest: Record<string, unknown> | null, change: Partial<RendererCall> = {}) => {
   let now = 0;
   const causes: string[] = [];
@@ -34,15 +34,15 @@ const open = async (manifest: Record<string, unknown> | null, change: Partial<Re
   };
   return { rendering, at, causes };
 };
-/** Draws two seconds while the speech is heard, which is known 200 ms before. */
+/** Draws two seconds while speech is heard. The renderer knows the speech 200 ms before. */
 const speak = ({ rendering, at }: { rendering: Rendering; at: (ms: number) => Uint8Array }): Uint8Array[] =>
   frames.flatMap((frame, index) => {
     const drawn = index % 2 === 0 ? [at(20 * index)] : [];
-    // The clock stands at the last picture.
+    // The clock shows the time of the last picture.
     rendering.hear(frame, 200 + (index % 2) * 20);
     return drawn;
   });
-/** The mean difference of luma in the rectangle of the mouth, and in the corners of the picture. */
+/** The mean differences of luma: in the rectangle of the mouth, and in the corners of the picture. */
 const difference = (one: Uint8Array, other: Uint8Array, [left, top, right, bottom]: readonly number[]): number => {
   let sum = 0;
   for (let y = top ?? 0; y < (bottom ?? 0); y++) {
@@ -55,7 +55,7 @@ const MOUTH = [at(61)[0], at(0)[1], at(291)[0], at(17)[1]].map(Math.round);
 const CORNER = [0, 0, 40, 40];
 const EYE = [at(33)[0], at(159)[1], at(133)[0], at(145)[1]].map(Math.round);
 
-test("an avatar with a face: I420 of 512 pixels, whose mouth moves with speech, and the background does not", async () => {
+test("an avatar with a face: I420 pictures of 512 pixels, with a moving mouth and a fixed background", async () => {
   const call = await open(WITH_FACE);
   const drawn = speak(call);
   expect(call.causes).toEqual([]);
@@ -65,7 +65,7 @@ test("an avatar with a face: I420 of 512 pixels, whose mouth moves with speech, 
   expect(Math.max(...others.map((one) => difference(one, first, CORNER)))).toBe(0);
 });
 
-test("an avatar with a face, interrupted: the mouth is closed soon", async () => {
+test("an avatar with a face, interrupted: the mouth closes soon", async () => {
   const [call, quiet] = [await open(WITH_FACE), await open(WITH_FACE)];
   for (const frame of frames) call.rendering.hear(frame, 0);
   for (let ms = 0; ms <= 400; ms += 40) {
@@ -81,7 +81,7 @@ test("an avatar with a face, interrupted: the mouth is closed soon", async () =>
 
 /** A lid of this photo is brighter than an eye: mean luma of the left eye. */
 const LID_LUMA = 87;
-/** The pictures in which the eye shuts, in six seconds of silence: every second one of 25 a second. */
+/** The pictures in which the eye closes, in six seconds of silence. Looks at every second picture of 25 a second. */
 const findBlinks = async (change: Partial<RendererCall>): Promise<number[]> => {
   const call = await open(WITH_FACE, change);
   const black = new Uint8Array(512 * 512);
@@ -89,7 +89,7 @@ const findBlinks = async (change: Partial<RendererCall>): Promise<number[]> => {
   return isShut.flatMap((shut, index) => (shut && !isShut[index - 1] ? [index] : []));
 };
 
-test("two calls of an avatar, and another avatar: blinks at different times; the same call at another worker: at the same", async () => {
+test("two calls of an avatar, and another avatar: blinks at different times; the same call at another worker: at the same times", async () => {
   const first = await findBlinks({});
   expect(first.length).toBeGreaterThan(1);
   expect(await findBlinks({})).toEqual(first);
@@ -141,7 +141,7 @@ test.each([
   expect(frameOf(call)).toBe(frameOf(call));
 });
 
-test("a picture that cannot be read: the call fails, and shows nothing else", async () => {
+test("an unreadable picture: the call fails", async () => {
   const renderer = createFaceRenderer(() => {});
   await expect(renderer.open(callOf(WITH_FACE), () => Promise.reject(new Error("no file")))).rejects.toThrow("no file");
 });
@@ -154,8 +154,8 @@ test("a call by voice: reads no file", async () => {
   rendering.clear();
 });
 
-describe("an avatar that is loaded before its call", () => {
-  /** A renderer whose files can fail. `loads`: how often a picture was read. */
+describe("a preloaded avatar", () => {
+  /** A renderer whose files can fail. `loads`: number of reads of the picture. */
   const create = () => {
     const state = { loads: 0, fails: false };
     const load = async (): Promise<Uint8Array> => {
@@ -174,7 +174,7 @@ describe("an avatar that is loaded before its call", () => {
   };
   const { avatar } = callOf(WITH_FACE);
 
-  test("its call: reads no file again, and has the same pictures", async () => {
+  test("its call: no file is read again, and the pictures are the same", async () => {
     const { state, load, renderer } = create();
     await renderer.preload(avatar, load);
     state.fails = true;
@@ -183,7 +183,7 @@ describe("an avatar that is loaded before its call", () => {
     expect(rendering.picture().data).toEqual((await open(WITH_FACE)).at(0));
   });
 
-  test("a call that comes while it is loaded: waits for it", async () => {
+  test("a call during the load: waits for it", async () => {
     const { state, load, renderer } = create();
     const loading = renderer.preload(avatar, load);
     await renderer.open(callOf(WITH_FACE), load);
@@ -203,7 +203,7 @@ describe("an avatar that is loaded before its call", () => {
     expect(state.loads).toBe(4);
   });
 
-  test("without a face: a portrait, with its reason when the call begins", async () => {
+  test("no face: a portrait, with the reason reported when the call begins", async () => {
     const causes: string[] = [];
     const renderer = createFaceRenderer((cause) => void causes.push(cause));
     const call = callOf({ pictures: PICTURES });
@@ -214,7 +214,7 @@ describe("an avatar that is loaded before its call", () => {
   });
 });
 
-test("a face that thinks, and one that winks: the eyes are other than at rest, and the background is not", async () => {
+test("a thinking face and a winking face: other eyes than at rest, the same background", async () => {
   const [rest, thinks, winks] = [await open(WITH_FACE), await open(WITH_FACE), await open(WITH_FACE)];
   thinks.rendering.think(true);
   expect(winks.rendering.gesture("wink")).toBe("accepted");

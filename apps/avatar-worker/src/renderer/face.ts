@@ -19,12 +19,12 @@ import {
   toFrame,
 } from "./renderer.ts";
 
-/** An avatar as it is needed for a call: its photo, and its face; null, and why, where it has none. */
+/** A loaded avatar: its photo, and its face. Without a face: null and the reason. */
 type LoadedAvatar = { photo: Photo; face: Face | null; reason: string };
 
 const nextTask = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-/** Opens a face. Messages and sound of the call go on between the steps. */
+/** Opens a face step by step, so that messages and sound of the call are handled in between. */
 const openBetweenTasks = async (picture: Uint8Array, mesh: Float32Array): Promise<Face> => {
   const steps = openFaceInSteps(picture, mesh);
   for (;;) {
@@ -34,7 +34,7 @@ const openBetweenTasks = async (picture: Uint8Array, mesh: Float32Array): Promis
   }
 };
 
-/** Opens the face of a photo; null where the manifest has no valid mesh of it. */
+/** Opens the face of a photo; null when the manifest has no valid mesh. */
 const openPhoto = async (photo: Photo, { manifest }: RendererCall["avatar"]): Promise<LoadedAvatar> => {
   const { pixels, originalSize } = photo;
   try {
@@ -53,7 +53,7 @@ const loadAvatar = async (avatar: RendererCall["avatar"], load: LoadFile): Promi
 const openSpeaker = (face: Face, call: RendererCall, clock: () => number): Rendering => {
   const speaker = createSpeaker(face, { seed: seedFrom(call.avatar.avatar_id + call.session_id) });
   const drawMarks = callMarks(call);
-  // One for all pictures: new ones would be 10 MB of garbage a second.
+  // All pictures share one frame: new ones would be 10 MB of garbage a second.
   const frame = toFrame(new Uint8Array(PICTURE_LENGTH));
   return {
     hear: (pcm, delayMs) => speaker.hear(pcm, delayMs, clock()),
@@ -71,7 +71,7 @@ const openSpeaker = (face: Face, call: RendererCall, clock: () => number): Rende
   };
 };
 
-/** How many pictures are drawn of an avatar that is loaded before its call: the first ones of a process take the most time. */
+/** Number of pictures that are drawn in a preload: the first pictures of a process take the longest. */
 const WARM_PICTURES = 5;
 const SILENCE = new Int16Array((SAMPLE_RATE * FRAME_MS) / 1000);
 
@@ -83,16 +83,16 @@ const warmUp = (face: Face): void => {
   }
 };
 
-/** The same for two avatars with the same files: a preparation changes the manifest. */
+/** Identifies an avatar by its files. A preparation changes the manifest. */
 const keyOf = ({ avatar_id, manifest }: RendererCall["avatar"]): string => JSON.stringify([avatar_id, manifest]);
 
 /**
- * Creates the renderer of faces. An avatar without a face, or with a mesh that is damaged, is shown as a portrait: `onFallback` gets
- * the reason. `clock`: in milliseconds.
+ * Creates the renderer of faces. An avatar without a face, or with a damaged mesh, is shown as a portrait.
+ * `onFallback`: gets the reason. `clock`: in milliseconds.
  */
 export const createFaceRenderer = (onFallback: (reason: string) => void, clock = () => performance.now()): Renderer => {
   let preloaded: { key: string; loading: Promise<LoadedAvatar> } | null = null;
-  /** The avatar that was loaded before; otherwise, and when that has failed, it is loaded now. */
+  /** Returns the preloaded avatar. Without one, or when the preload has failed, loads it now. */
   const takeAvatar = async (avatar: RendererCall["avatar"], load: LoadFile): Promise<LoadedAvatar> => {
     const early = preloaded?.key === keyOf(avatar) ? await preloaded.loading.catch(() => null) : null;
     preloaded = null;

@@ -4,7 +4,7 @@ import type { Rendering } from "./renderer.ts";
 
 const PCM = new Int16Array(960);
 
-/** A rendering that notes what it is told, and how to open it. */
+/** A rendering that records its calls, and a function that opens it. */
 const createOpening = () => {
   const told: unknown[] = [];
   const rendering: Rendering = {
@@ -18,7 +18,7 @@ const createOpening = () => {
   return { told, promise, open: () => resolve(rendering), fail: () => reject(new Error("no file")) };
 };
 
-test("an avatar that is opened while it speaks: what is heard from then on is passed on, with its time", async () => {
+test("an avatar that is opened while it speaks: sound from then on is passed on with its time", async () => {
   const { told, promise, open } = createOpening();
   let now = 1000;
   const rendering = createLateRendering(promise, () => now);
@@ -43,7 +43,7 @@ test("an avatar that is opened while it speaks: what is heard from then on is pa
   expect([rendering.gesture("nod"), rendering.picture() as unknown]).toEqual(["accepted", "picture"]);
 });
 
-test("speech that is interrupted before the avatar is open: nothing of it is passed on", async () => {
+test("speech that is interrupted before the avatar is open: not passed on", async () => {
   const { told, promise, open } = createOpening();
   const rendering = createLateRendering(promise, () => 0);
   rendering.hear(PCM, 500);
@@ -53,7 +53,7 @@ test("speech that is interrupted before the avatar is open: nothing of it is pas
   expect(told).toEqual([["think", false]]);
 });
 
-test("an avatar that cannot be opened: goes on without pictures", async () => {
+test("an avatar that cannot be opened: the call continues without pictures", async () => {
   const { promise, fail } = createOpening();
   const rendering = createLateRendering(promise);
   fail();

@@ -1,10 +1,13 @@
-/** A rendering of an avatar that is still being opened. */
+/** A rendering for an avatar that is still being opened. */
 import type { Rendering } from "./renderer.ts";
 
-/** What is heard in the meantime, from when on. The oldest are dropped: the pictures of their time are never drawn. */
+/**
+ * Sound that waits for the open rendering, with its time. The oldest is dropped, because the pictures of its time are
+ * never drawn.
+ */
 type Heard = { pcm: Int16Array; at: number };
 
-/** Passes on to the rendering, once it is open, what is heard from then on. `clock`: in milliseconds. */
+/** Queues sound until the rendering is open, and then passes it on. `clock`: in milliseconds. */
 export const createLateRendering = (opening: Promise<Rendering>, clock = () => performance.now()): Rendering => {
   let opened: Rendering | null = null;
   let heard: Heard[] = [];
@@ -16,7 +19,7 @@ export const createLateRendering = (opening: Promise<Rendering>, clock = () => p
     for (const { pcm, at } of heard) if (at >= now) rendering.hear(pcm, at - now);
     heard = [];
   };
-  // A failure is that of the pictures.
+  // The pictures report the failure.
   opening.then(open, () => {});
   return {
     hear: (pcm, delayMs) => {

@@ -24,5 +24,5 @@ export const loadPhoto = async (
   return { pixels, originalSize: file === null ? null : originalSize };
 };
 
-/** The middle of a photo, enlarged. `scale`: at least 1. */
+/** The enlarged middle of a photo. `scale`: at least 1. */
 export const enlarge = ({ pixels }: Photo, scale: number): Promise<Buffer> => enlargePhoto(loadSharp(), pixels, scale);

@@ -21,11 +21,11 @@ const call = {
   ...{ mode: "avatar" as const, label: "AI" },
 };
 
-test("speech and the noise of a quiet room: told apart by loudness", () => {
+test("frames of a quiet room, and of speech: only speech is loud", () => {
   expect([0, 100, 1000, 12_000].map((amplitude) => isLoud(frame(amplitude)))).toEqual([false, false, true, true]);
 });
 
-test("a portrait: grows at once with the loudness that is heard now, and shrinks slowly", async () => {
+test("a portrait: grows at once with the current loudness, and shrinks slowly", async () => {
   let now = 0;
   const rendering = await openPortrait(await loadPhoto(avatar, noFile), call, () => now);
   const hearNow = (amplitude: number): VideoFrame => {
@@ -48,7 +48,7 @@ test("a portrait: grows at once with the loudness that is heard now, and shrinks
   expect(rendering.picture()).toBe(loudest);
 });
 
-test("a portrait, interrupted: what is not heard yet moves nothing", async () => {
+test("a portrait, interrupted: dropped sound moves nothing", async () => {
   let now = 0;
   const rendering = await openPortrait(await loadPhoto(avatar, noFile), call, () => now);
   const quiet = rendering.picture();

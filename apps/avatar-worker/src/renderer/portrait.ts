@@ -16,7 +16,7 @@ const drawSteps = async (photo: Photo, call: RendererCall): Promise<VideoFrame[]
   return Promise.all(PORTRAIT_SCALES.map(draw));
 };
 
-/** Opens the portrait of a photo. To draw its pictures takes 0.17 s of processor time. `clock`: in milliseconds. */
+/** Opens the portrait of a photo. Drawing its pictures takes 0.17 s of processor time. `clock`: in milliseconds. */
 export const openPortrait = async (
   photo: Photo,
   call: RendererCall,
@@ -35,6 +35,6 @@ export const openPortrait = async (
 export const portrait: Renderer = {
   open: async (call, load) =>
     call.mode === "voice" ? NO_PICTURES : openPortrait(await loadPhoto(call.avatar, load), call),
-  // The marks of the call are part of its few pictures.
+  // The pictures contain the marks of the call, so they cannot be drawn in advance.
   preload: async () => {},
 };

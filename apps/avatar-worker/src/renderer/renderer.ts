@@ -1,4 +1,4 @@
-/** What a renderer is: it turns the voice of the avatar into pictures. */
+/** A renderer turns the voice of the avatar into pictures. */
 import { VideoBufferType, VideoFrame } from "@livekit/rtc-node";
 import type { AssignedCall } from "@realtime-avatar/domain/calls/worker-sync";
 import { createMarks, type DrawMarks } from "@realtime-avatar/face/marks";
@@ -9,40 +9,40 @@ export const SAMPLE_RATE = 48_000;
 export const FRAME_MS = 20;
 export const PICTURES_PER_SECOND = 25;
 
-/** What a renderer reads of a call. */
+/** The part of a call that a renderer uses. */
 export type RendererCall = Pick<
   AssignedCall,
   "session_id" | "avatar" | "input" | "environment" | "mode" | "recording"
 > & {
-  /** Drawn into each picture: see `createMarks`. */
+  /** Label that is drawn into each picture: see `createMarks`. */
   label: string;
 };
 
-/** Reads a file that the manifest of an avatar names. */
+/** Reads a file named in the manifest of an avatar. */
 export type LoadFile = (file: string) => Promise<Uint8Array>;
 
 export type Renderer = {
   open(call: RendererCall, load: LoadFile): Promise<Rendering>;
-  /** Loads an avatar before its call, which `open` then opens faster. Rejects when it cannot be loaded. */
+  /** Loads an avatar before its call, so that `open` is faster. Rejects when it cannot be loaded. */
   preload(avatar: RendererCall["avatar"], load: LoadFile): Promise<void>;
 };
 
 export type Rendering = {
   /**
-   * The avatar will say this: it is heard `delayMs` from now. Called in the order of the sound, as soon as it is known, because lips
-   * begin to move before their sound.
+   * Takes sound of the avatar that is heard `delayMs` from now. Called in the order of the sound, as soon as the sound
+   * is known, because lips move before their sound.
    */
   hear(pcm: Int16Array, delayMs: number): void;
-  /** The sound that is not heard yet was dropped: the avatar was interrupted. */
+  /** The avatar was interrupted, and unheard sound was dropped. */
   clear(): void;
   /**
-   * Returns the picture for now. The next call can draw into the same frame: the library copies it when it is captured. Not called in
-   * the mode `voice`.
+   * Returns the current picture. The next call can draw into the same frame: the library copies it when it is captured.
+   * Not called in the mode `voice`.
    */
   picture(): VideoFrame;
-  /** Whether the avatar thinks of what to say, which is seen. */
+  /** Sets whether the avatar looks thoughtful. */
   think(isThinking: boolean): void;
-  /** Makes the gesture with this name from the next picture on. */
+  /** Makes the gesture `name`, beginning with the next picture. */
   gesture(name: string): GestureResult;
 };
 
@@ -64,6 +64,6 @@ export const NO_PICTURES: Rendering = {
 export const callMarks = ({ environment, label, recording }: RendererCall): DrawMarks =>
   createMarks({ label, isTest: environment === "test", isRecorded: recording !== undefined });
 
-/** A frame of an I420 picture, which is what encoders take. */
+/** A frame of an I420 picture, the format of encoders. */
 export const toFrame = (picture: Uint8Array): VideoFrame =>
   new VideoFrame(picture, PICTURE_SIZE, PICTURE_SIZE, VideoBufferType.I420);

@@ -1,4 +1,4 @@
-/** What is said in a room with an agent, as its transcript has it: by streams as LiveKit's agents send them. */
+/** The transcript of a room with an agent, from streams in the form of LiveKit's agents. */
 import { expect, test } from "bun:test";
 import { MAX_SEGMENT_LENGTH, type TranscriptSegment } from "@realtime-avatar/domain/calls/transcript";
 import { createAgentTranscript, type TextStream } from "./agent-transcript.ts";
@@ -27,7 +27,7 @@ const listen = () => {
   return { segments, send, settle, closed };
 };
 
-test("words of the agent, streamed while it speaks: one segment, with the time at which they began", async () => {
+test("words of the agent, streamed while it speaks: one segment with its start time", async () => {
   const { segments, send, settle } = listen();
   send(["Good ", "morning. ", "\0Hello."], "agent", false, "SG_1");
   await settle();
@@ -39,7 +39,7 @@ test("words of the agent, streamed while it speaks: one segment, with the time a
   ]);
 });
 
-test("words of a person: guesses are left out, and the final text is taken once", async () => {
+test("words of a person: interim texts are skipped, and the final text is taken once", async () => {
   const { segments, send, settle } = listen();
   send(["When do"], "ada", false, "SG_3");
   send(["When do you open?"], "ada", true, "SG_3");
@@ -49,7 +49,7 @@ test("words of a person: guesses are left out, and the final text is taken once"
   expect(segments).toEqual([{ role: "user", text: "When do you open?", ts: 2 }]);
 });
 
-test("a stream that breaks off: what came before it was said", async () => {
+test("a stream that breaks off: the words before count as said", async () => {
   const { segments, send, settle } = listen();
   const broken = async function* () {
     yield "We open at";
@@ -60,7 +60,7 @@ test("a stream that breaks off: what came before it was said", async () => {
   expect(segments.map(({ text }) => text)).toEqual(["We open at"]);
 });
 
-test("a stream without end, too many at once, and too many in all: bounded", async () => {
+test("an endless stream, too many at once, and too many in all: bounded", async () => {
   const { segments, send, settle, closed } = listen();
   const endless = async function* () {
     for (;;) yield "x".repeat(1000);

@@ -1,6 +1,7 @@
 /**
- * What an agent and those that it hears say, for the transcript of the call. LiveKit's agents send a text stream on `lk.transcription`
- * for each segment of speech: of their own, word by word while it is played; of a person, a stream for each guess, and a final one.
+ * The words of an agent and of the people that it hears, for the transcript of the call. LiveKit's agents send text
+ * streams on `lk.transcription`. For their own speech, a stream has the words of a segment while they are played. For a
+ * person, they send a stream for each interim text, and one for the final text.
  */
 import {
   MAX_SEGMENT_LENGTH,
@@ -9,10 +10,10 @@ import {
 } from "@realtime-avatar/domain/calls/transcript";
 import { segmentText } from "../conversation/segments.ts";
 
-/** Streams that are read at once. Others are closed unread. */
+/** Maximum number of streams that are read at once. Others are closed unread. */
 const MAX_OPEN = 16;
 
-/** The part of a stream of text that is used. */
+/** The part of a text stream that is used. */
 export type TextStream = AsyncIterable<string> & {
   info: { attributes?: Record<string, string> | undefined };
   close(): Promise<void>;
@@ -36,7 +37,7 @@ export const createAgentTranscript = (
         if (text.length > MAX_SEGMENT_LENGTH) break;
       }
     } catch {
-      // The sender has left in the middle of it. What came before was said.
+      // The sender has left in the middle of the stream. The words before count as said.
     }
     return segmentText(text);
   };
@@ -49,7 +50,7 @@ export const createAgentTranscript = (
       open--;
     });
     const { "lk.segment_id": id, "lk.transcription_final": isFinal } = stream.info.attributes ?? {};
-    // The stream of an agent is open while it speaks, and says at its start that it is not final.
+    // The stream of an agent is open while the agent speaks, so its attributes do not say that it is final.
     if (text === "" || (role === "user" && isFinal !== "true") || (id !== undefined && known.has(id))) return;
     if (count >= MAX_TRANSCRIPT_SEGMENTS) return;
     count++;

@@ -1,4 +1,4 @@
-/** What the agent of an avatar may do, on a room that is not connected. test/agent.system.test.ts has a real one. */
+/** The rights of an avatar's agent, in a room that is not connected. test/agent.system.test.ts uses a real room. */
 import { expect, test } from "bun:test";
 import { ReadableStream } from "node:stream/web";
 import { ByteStreamReader, type RpcInvocationData } from "@livekit/rtc-node";
@@ -7,7 +7,7 @@ import { receiveVoice } from "./agent-voice.ts";
 
 type TextHandler = (reader: { close: () => Promise<void> }, info: { identity: string }) => void;
 
-/** The voice of `agent`, and what its room calls. */
+/** The voice of `agent`, and the callbacks of its room. */
 const receive = () => {
   let clearBuffer: (data: RpcInvocationData) => Promise<string> = async () => "";
   let readText: TextHandler = () => {};
@@ -33,7 +33,7 @@ const receive = () => {
   };
 };
 
-test("what a person says, as text: is activity from the agent alone", () => {
+test("the text of a person's speech: counts as activity only when the agent sends it", () => {
   const { voice, readText } = receive();
   let activities = 0;
   voice.play({
@@ -48,7 +48,7 @@ test("what a person says, as text: is activity from the agent alone", () => {
   voice.stop();
 });
 
-test("a call to drop what waits: obeyed from the agent alone, with an empty payload; more than 20 others are a flood", async () => {
+test("lk.clear_buffer: obeyed only from the agent with an empty payload; more than 20 others are a flood", async () => {
   const { voice, clearBuffer, floods } = receive();
   const from = (callerIdentity: string, payload = "") =>
     clearBuffer({ callerIdentity, payload, requestId: "x", method: "lk.clear_buffer", responseTimeout: 1000 });
@@ -62,7 +62,7 @@ test("a call to drop what waits: obeyed from the agent alone, with an empty payl
   voice.stop();
 });
 
-/** A room whose agent responds when the test says. `calls`: the methods of the agent that were called. */
+/** A room whose agent responds when the test decides. `calls`: the called methods of the agent. */
 const roomOfAgent = () => {
   const calls: PromiseWithResolvers<void>[] = [];
   const room = {
@@ -80,7 +80,7 @@ const roomOfAgent = () => {
   const answerAll = async (answer: (call: PromiseWithResolvers<void>) => void): Promise<number> => {
     for (let count = 0; count < calls.length; count++) {
       answer(calls[count] as PromiseWithResolvers<void>);
-      // The next one follows.
+      // Lets the next call begin.
       await Bun.sleep(0);
     }
     return calls.splice(0).length;
@@ -88,7 +88,7 @@ const roomOfAgent = () => {
   return { room, calls, answerAll };
 };
 
-test("an agent that does not respond: 32 calls of it wait, one after another, and each that has ended makes room", async () => {
+test("an unresponsive agent: at most 32 calls wait in order, and each ended call makes room", async () => {
   const { room, calls, answerAll } = roomOfAgent();
   const voice = receiveVoice(room as never, "agent", () => {}, null);
   const tell = async (): Promise<void> => {
@@ -103,14 +103,14 @@ test("an agent that does not respond: 32 calls of it wait, one after another, an
     await tell();
     expect(await answerAll(answer)).toBe(32);
   }
-  // An agent that comes back is another program: what waits is not for it.
+  // A reconnecting agent is a new process: waiting calls are not for it.
   await tell();
   voice.forget();
   expect(await answerAll((call) => call.resolve())).toBe(1);
   voice.stop();
 });
 
-/** A room in which the agent says `seconds` of sound, and how to speak with the voice in it. */
+/** A room in which the agent says `seconds` of sound, and a function that speaks with the voice in it. */
 const speakingRoom = () => {
   let open: (reader: ByteStreamReader, info: { identity: string }) => void = () => {};
   let clearBuffer: (data: RpcInvocationData) => Promise<string> = async () => "";
@@ -148,7 +148,7 @@ const speakingRoom = () => {
   return { room, say, interrupt };
 };
 
-test("the voice of an agent: the renderer knows each frame before it is handed on, with the time until it is heard", async () => {
+test("the voice of an agent: the renderer gets each frame before it is played, with the time until it is heard", async () => {
   const { room, say, interrupt } = speakingRoom();
   const voice = receiveVoice(room as never, "agent", () => {}, null);
   let queuedMs = 0;
@@ -178,7 +178,7 @@ test("the voice of an agent: the renderer knows each frame before it is handed o
   voice.play({ published: published as never, rendering, onActivity: () => {} });
   say(0.4);
   await until(() => playedMs > 0, { pollMs: 1 });
-  // 100 ms are handed on, and 140 more are known.
+  // 100 ms are played, and 140 ms more are known.
   expect([playedMs, knownMs]).toEqual([100, 240]);
   queuedMs = 40;
   await until(() => playedMs > 100, { pollMs: 1 });

@@ -1,7 +1,8 @@
 /**
- * The voice of an agent, in a room of its owner: the protocol of LiveKit's agents for avatars, as livekit-agents 1.7 has it in
- * `voice/avatar/_datastream_io.py`. The agent sends a byte stream for each segment of speech, faster than it can be played. It
- * calls `lk.clear_buffer` when it is interrupted, and waits for `lk.playback_finished` of each segment, which must come once.
+ * The voice of an agent, in a brought room. Implements the protocol of LiveKit's agents for avatars (livekit-agents
+ * 1.7, `voice/avatar/_datastream_io.py`). The agent sends a byte stream for each segment of speech, faster than it can
+ * be played. It calls `lk.clear_buffer` when it is interrupted. It waits for `lk.playback_finished` of each segment,
+ * which must come exactly once.
  */
 import { setTimeout as pause } from "node:timers/promises";
 import { type Room, RoomEvent, RpcError, type RpcInvocationData } from "@livekit/rtc-node";
@@ -12,29 +13,35 @@ import type { Published } from "./publish.ts";
 import { createSegments, type Segments } from "./segments.ts";
 
 const AUDIO_TOPIC = "lk.audio_stream";
-/** What the agent and those that it hears have said. */
+/** The topic for the words of the agent and of the people that it hears. */
 const TRANSCRIPTION_TOPIC = "lk.transcription";
 const CLEAR_BUFFER = "lk.clear_buffer";
 const PLAYBACK_STARTED = "lk.playback_started";
 const PLAYBACK_FINISHED = "lk.playback_finished";
 
-/** How many calls of methods of the agent wait for its response at most. */
+/** Maximum number of waiting calls of the agent's methods. */
 const MAX_WAITING = 32;
 /** The payload of `lk.clear_buffer` is empty. */
 const MAX_PAYLOAD = 1024;
-/** How often an agent may send what is not played. A short stream can contain much sound, because streams are compressed. */
+/**
+ * How often an agent may send data that is not played. A short stream can contain much sound, because streams are
+ * compressed.
+ */
 const MAX_REFUSALS = 20;
-/** How much sound LiveKit has ahead of time: enough for a timer that is late. */
+/** Sound that LiveKit gets ahead of time, so that a late timer leaves no gap. */
 const LEAD_MS = 100;
-/** How much more sound the renderer knows. Lips move before their sound, and move smoothly where 230 ms of it are known. */
+/**
+ * Further sound that the renderer knows. Lips move before their sound, and they move smoothly when 230 ms of it are
+ * known.
+ */
 const LIPS_MS = 140;
 const STEP_MS = 10;
-/** An agent that is told of an end before it has the response to `lk.clear_buffer` waits for another one. */
+/** If the agent learns of an end before it has the response to `lk.clear_buffer`, it waits for another end. */
 const CLEARED_MS = 50;
-/** How long the agent has for a response. */
+/** How long the agent may take for a response. */
 const RESPONSE_MS = 2000;
 
-/** Where the voice goes. `onActivity` is called while a participant speaks. */
+/** The destination of the voice. `onActivity`: called while a participant speaks. */
 type Output = {
   published: Published;
   rendering: Pick<Rendering, "hear" | "clear">;
@@ -42,20 +49,20 @@ type Output = {
 };
 
 export type AgentVoice = {
-  /** Plays what the agent says, from now on. */
+  /** Plays the agent's speech from now on. */
   play(output: Output): void;
-  /** Tells the agent that it was interrupted: what it was saying was lost with another worker. */
+  /** Tells the agent that it was interrupted: its speech was lost with another worker. */
   tellLoss(): void;
-  /** Drops what waits, because the agent is gone. */
+  /** Drops the waiting speech, because the agent is gone. */
   forget(): void;
   stop(): void;
 };
 
 const milliseconds = (pcm: Int16Array): number => (1000 * pcm.length) / SAMPLE_RATE;
 
-/** Tells the renderer of the sound that comes next, so that it is known `LIPS_MS` before it is handed on. */
+/** Passes upcoming sound to the renderer, so that it is known `LIPS_MS` before it is played. */
 const createPreview = ({ peek }: Segments) => {
-  /** How much of the sound that the renderer knows is not handed on. */
+  /** Length of the sound that the renderer knows and that is not played yet. */
   let aheadMs = 0;
   return {
     show: ({ published, rendering }: Output): void => {
@@ -75,7 +82,7 @@ const createPreview = ({ peek }: Segments) => {
   };
 };
 
-/** Calls methods of a participant, one after another: each tells of something that was later than the one before. */
+/** Calls methods of a participant, one after another, so that reports arrive in the order of their events. */
 const createCaller = ({ localParticipant }: Room, destinationIdentity: string) => {
   let last = Promise.resolve();
   let waiting = 0;
@@ -85,7 +92,7 @@ const createCaller = ({ localParticipant }: Room, destinationIdentity: string) =
     try {
       await localParticipant?.performRpc({ destinationIdentity, method, payload, responseTimeout: RESPONSE_MS });
     } catch (error) {
-      // The agent is the only one to tell.
+      // Only the agent can handle such a report.
       if (error instanceof RpcError && error.code === RpcError.ErrorCode.UNSUPPORTED_METHOD) known.add(method);
     }
   };
@@ -96,7 +103,7 @@ const createCaller = ({ localParticipant }: Room, destinationIdentity: string) =
       const known = unsupported;
       last = last.then(() => perform(known, method, payload)).finally(() => waiting--);
     },
-    /** Drops the calls that wait. Who comes back is another program, with the same identity. */
+    /** Drops the waiting calls. A reconnecting agent is a new process with the same identity. */
     reset: (): void => {
       unsupported = new Set();
       last = Promise.resolve();
@@ -104,7 +111,9 @@ const createCaller = ({ localParticipant }: Room, destinationIdentity: string) =
   };
 };
 
-/** Takes what the agent and those that it hears have said. `onActivity` is called for each text of the agent. */
+/**
+ * Receives the words of the agent and of the people that it hears. `onActivity`: called for each text from the agent.
+ */
 const receiveTranscription = (
   room: Room,
   identity: string,
@@ -121,9 +130,10 @@ const receiveTranscription = (
 };
 
 /**
- * Receives the voice of the participant `identity` alone. To be called in the room before the avatar is published:
- * an agent speaks as soon as it sees the picture. `onFlood` is called when much comes that is not played, and for a track of
- * a participant: the avatar asks for none. `onSegment` receives the segments of the transcript; null without a transcript.
+ * Receives the voice of the participant `identity` only. Must be called before the avatar is published, because an
+ * agent speaks as soon as it sees the picture. `onFlood`: called when too much unplayable data comes, and when a track
+ * comes, because the avatar requests none. `onSegment`: receives the segments of the transcript; null without a
+ * transcript.
  */
 export const receiveVoice = (
   room: Room,
@@ -133,7 +143,7 @@ export const receiveVoice = (
 ): AgentVoice => {
   const { call, reset } = createCaller(room, identity);
   const report = (samples: number, isInterrupted: boolean): void => {
-    // The agent takes no other members.
+    // The agent accepts no other members.
     const finished = { playback_position: samples / SAMPLE_RATE, interrupted: isInterrupted };
     call(PLAYBACK_FINISHED, JSON.stringify(finished));
   };
@@ -147,7 +157,7 @@ export const receiveVoice = (
   let output: Output | null = null;
   let timer: NodeJS.Timeout | undefined;
 
-  /** Stops speaking. Returns how many samples of each segment were played. */
+  /** Stops speaking. Returns the number of played samples of each segment. */
   const clear = (): number[] => {
     const unplayed = ((output?.published.queuedMs() ?? 0) * SAMPLE_RATE) / 1000;
     output?.published.clear();
@@ -169,7 +179,8 @@ export const receiveVoice = (
   const step = (to: Output): void => {
     const { published, onActivity } = to;
     const segment = segments.first();
-    // Seconds count while the agent is present. What a server passes on of a participant whom it does not show would cost nothing.
+    // Seconds count only while the agent is present. Speech of an agent that the server hides would be free, so it is
+    // not played.
     if (!segment || published.isPaused() || !room.remoteParticipants.has(identity)) return;
     preview.show(to);
     while (published.queuedMs() < LEAD_MS) {
@@ -190,7 +201,7 @@ export const receiveVoice = (
     if (sender === identity && segments.open(reader)) return;
     void reader.close();
     refuse();
-    // Each segment of the agent has an end.
+    // The agent expects an end for each of its segments.
     if (sender === identity) report(0, true);
   });
   receiveTranscription(room, identity, onSegment, () => output?.onActivity());

@@ -1,4 +1,4 @@
-/** Whose pictures are drawn, on a room that is not connected. */
+/** Viewers of the pictures, in a room that is not connected. */
 import { expect, test } from "bun:test";
 import { EventEmitter } from "node:events";
 import { RoomEvent, TrackKind } from "@livekit/rtc-node";
@@ -17,7 +17,7 @@ const watch = (agent_identity: string | null, ...identities: string[]) => {
   return { isWatched, remoteParticipants, subscribe };
 };
 
-test("a room of the service: the pictures are watched while the person is there", () => {
+test("a room of the service: viewed while the person is present", () => {
   const { isWatched, remoteParticipants, subscribe } = watch(null);
   expect([isWatched(), subscribe(KIND_VIDEO)]).toEqual([false, false]);
   remoteParticipants.set("person", {});
@@ -26,14 +26,14 @@ test("a room of the service: the pictures are watched while the person is there"
   expect(isWatched()).toBe(false);
 });
 
-test("the room of an agent's owner: the agent does not watch, another participant does", () => {
+test("a brought room: the agent is no viewer, another participant is", () => {
   const { isWatched, remoteParticipants } = watch("agent", "agent");
   expect(isWatched()).toBe(false);
   remoteParticipants.set("visitor", {});
   expect(isWatched()).toBe(true);
 });
 
-test("a hidden participant, who subscribes to the pictures: watches from then on", () => {
+test("a hidden participant that subscribes to the pictures: a viewer from then on", () => {
   const { remoteParticipants, isWatched, subscribe } = watch("agent", "agent");
   expect(subscribe(KIND_AUDIO)).toBe(false);
   expect(subscribe(KIND_VIDEO)).toBe(true);
@@ -41,7 +41,7 @@ test("a hidden participant, who subscribes to the pictures: watches from then on
   expect(isWatched()).toBe(true);
 });
 
-test("a visible participant, who subscribes and leaves: nobody watches", () => {
+test("a visible participant that subscribes and leaves: no viewer", () => {
   const { remoteParticipants, isWatched, subscribe } = watch("agent", "agent", "visitor");
   expect(subscribe(KIND_VIDEO)).toBe(true);
   remoteParticipants.delete("visitor");

@@ -3,9 +3,9 @@ import { type Room, RoomEvent, type Track, TrackKind } from "@livekit/rtc-node";
 import type { AssignedCall } from "@realtime-avatar/domain/calls/worker-sync";
 
 /**
- * Returns a function that tells whether the pictures of a call have viewers now. In a room of the service, the person is the viewer. In
- * the room of an agent's owner, each participant but the agent counts as a viewer. LiveKit reports a hidden participant only by its
- * first subscription, so the pictures count as viewed from then on.
+ * Returns a function that tells whether the pictures of a call have viewers now. In a room of the service, the person
+ * is the viewer. In a brought room, each participant except the agent counts as a viewer. LiveKit reports a hidden
+ * participant only by its first subscription, so the pictures count as viewed from then on.
  */
 export const watchAudience = (
   room: Room,

@@ -5,7 +5,7 @@ import { type Room, RoomEvent, TrackKind } from "@livekit/rtc-node";
 import { until } from "@realtime-avatar/testing/until";
 import { listenTo } from "./audio-in.ts";
 
-/** A publication with a sid, which notes what is subscribed to. */
+/** A publication with a sid. It records its subscription. */
 const publicationOf = (sid: string, subscriptions: string[]) => ({
   sid,
   kind: TrackKind.KIND_AUDIO,
@@ -13,7 +13,7 @@ const publicationOf = (sid: string, subscriptions: string[]) => ({
 });
 type Publication = ReturnType<typeof publicationOf>;
 
-/** A room with one participant, and what is heard of it. */
+/** A room with one participant, and the sound that is heard of it. */
 const openRoom = (...publications: Publication[]) => {
   const trackPublications = new Map(publications.map((publication) => [publication.sid, publication]));
   const remoteParticipants = new Map([["person", { trackPublications }]]);
@@ -39,10 +39,10 @@ const openRoom = (...publications: Publication[]) => {
   };
 };
 
-test("a publication that is told again before its track comes: it is heard", async () => {
+test("a publication that is reported twice before its track comes: heard", async () => {
   const subscriptions: string[] = [];
   const room = openRoom(publicationOf("TR_1", subscriptions));
-  // The library tells of what was published before the avatar joined, with another object, and then of the subscription.
+  // The library reports earlier publications again with a new object, and then their subscription.
   room.publish(publicationOf("TR_1", subscriptions));
   room.subscribed("TR_1", 7);
   await until(() => room.heard.length > 0);
@@ -51,7 +51,7 @@ test("a publication that is told again before its track comes: it is heard", asy
   expect(subscriptions).toEqual(["TR_1 true", "TR_1 true"]);
 });
 
-test("a newer track: it alone is subscribed to and heard", async () => {
+test("a newer track: only it is subscribed to and heard", async () => {
   const subscriptions: string[] = [];
   const room = openRoom(publicationOf("TR_1", subscriptions));
   room.publish(publicationOf("TR_2", subscriptions));

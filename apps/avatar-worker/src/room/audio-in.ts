@@ -9,7 +9,7 @@ import {
 } from "@livekit/rtc-node";
 import { FRAME_MS, SAMPLE_RATE } from "../renderer/renderer.ts";
 
-/** Tracks that are published or unpublished within this time cost one change of what is heard. */
+/** Changes of tracks within this time cause one change of subscription. */
 const GATHER_MS = 100;
 
 /** Opens the sound of a track, as frames. */
@@ -22,8 +22,9 @@ export const openFrames =
     new AudioStream(track, { sampleRate: SAMPLE_RATE, numChannels: 1, frameSizeMs });
 
 /**
- * Calls `onSound` with what the participant `identity` says: a frame of 16-bit PCM, mono, by default every 20 ms. A participant can publish
- * any number of tracks, and each one costs as much as a call: only the newest is subscribed to.
+ * Calls `onSound` with the sound of the participant `identity`: a frame of 16-bit PCM, mono, by default every 20 ms.
+ * Subscribes to the newest track only. A participant can publish any number of tracks, and each one costs as much as a
+ * call.
  */
 export const listenTo = (
   room: Room,
@@ -31,7 +32,7 @@ export const listenTo = (
   onSound: (pcm: Int16Array) => void,
   openSound: OpenSound = openFrames(FRAME_MS),
 ): void => {
-  // By its sid: the library replaces the object when it tells of a publication that was there when the room was joined.
+  // Identified by its sid, because the library replaces the object when it reports a publication from before the join.
   let current: RemoteTrackPublication | undefined;
   let heard: RemoteTrack | undefined;
   let isWaiting = false;
@@ -42,7 +43,7 @@ export const listenTo = (
     const published = [...(room.remoteParticipants.get(identity)?.trackPublications.values() ?? [])];
     const newest = published.findLast(({ kind }) => kind === TrackKind.KIND_AUDIO);
     if (newest === current) return;
-    // The library has closed what is not published any more.
+    // The library has closed publications that ended.
     const before = published.find(({ sid }) => sid === current?.sid);
     if (before?.sid !== newest?.sid) before?.setSubscribed(false);
     current = newest;
@@ -52,12 +53,12 @@ export const listenTo = (
   const listen = async (track: RemoteTrack, publication: RemoteTrackPublication): Promise<void> => {
     if (publication.sid !== current?.sid) return;
     heard = track;
-    // The library ends the stream with the track. What has come until then is heard only while the track is the newest.
+    // The library ends the stream with the track. Remaining sound is heard only while the track is the newest.
     for await (const { data } of openSound(track))
       if (heard === track && publication.sid === current?.sid) onSound(data);
   };
   room.on(RoomEvent.TrackSubscribed, (track, publication) => void listen(track, publication).catch(() => {}));
-  // Else its threads and files would be there until the next garbage collection.
+  // Closed now, because its threads and files would stay until the next garbage collection.
   room.on(RoomEvent.TrackUnsubscribed, (track) => void track.close());
   const chooseSoon = (): void => {
     if (!isWaiting) setTimeout(choose, GATHER_MS);
@@ -65,6 +66,6 @@ export const listenTo = (
   };
   room.on(RoomEvent.TrackPublished, chooseSoon);
   room.on(RoomEvent.TrackUnpublished, chooseSoon);
-  // The participant can be there already, with an earlier worker.
+  // The participant can already be present, from the time of an earlier worker.
   choose();
 };

@@ -1,6 +1,6 @@
 /**
- * A call in a room of the service, where the avatar speaks with the person, or in the room of an agent's owner, where it says what the
- * agent says.
+ * A call. In a room of the service, the avatar speaks with the person. In a brought room, the room of an agent's owner,
+ * it speaks for the agent.
  */
 
 import { Room, RoomEvent } from "@livekit/rtc-node";
@@ -25,17 +25,20 @@ import { connectSides, isOurs, type JoinedAvatar, type Sides, sideOf } from "./s
 
 /** How often the times of the call are checked. */
 const TICK_MS = 100;
-/** The longest stream that is read: of a person none, and of an agent 175 seconds of speech at 48 kHz. */
+/** The longest stream that is read. For a person: none is needed. For an agent: 175 seconds of speech at 48 kHz. */
 const MAX_STREAM_BYTES = { person: 64 * 1024, agent: 16 * 1024 * 1024 };
 
-/** From the sound of a recovered call until its avatar is opened: the answer begins in this time, and opening would hold it up. */
+/**
+ * Delay between the sound of a recovered call and the opening of its avatar. The answer begins in this time, and
+ * opening the avatar would delay it.
+ */
 const VOICE_FIRST_MS = 500;
 
 export type CallParts = {
   renderer: Renderer;
-  /** Drawn into each picture. */
+  /** Label that is drawn into each picture. */
   label: string;
-  /** null: the avatar says what the person says. */
+  /** null: the call echoes. */
   conversation: CallConversation | null;
   echo: EchoParts;
   /** Reads a prepared file of the avatar. */
@@ -45,30 +48,30 @@ export type CallParts = {
   /** null: the call is not recorded. */
   recorder: Recorder | null;
   onChange: () => void;
-  /** `cause`: for the log, without a secret. */
+  /** `cause`: for the log, contains no secret. */
   onFailure: (cause: string) => void;
 };
 
-/** How a room is joined. */
+/** The access to a room. */
 export type Access = Pick<Move, "url" | "token">;
 
 export type Call = {
   report(): ReportedCall;
   takeTurns(turns: readonly ProgramTurn[]): void;
-  /** Goes on in another room, of the service. Its person comes back there. */
+  /** Moves to another room of the service. Its person comes back there. */
   move(access: Access): void;
-  /** Can go on until more seconds are used. */
+  /** Continues until more seconds are used. */
   grow(limits: Limits): void;
-  /** Tells the person why, and leaves the room. */
+  /** Tells the person the reason, and leaves the room. */
   end(reason: EndReason): Promise<void>;
-  /** Leaves the room without a word: of a call that is joining, once it has joined. */
+  /** Leaves the room silently. A call that is joining leaves after it has joined. */
   leave(): Promise<void>;
 };
 
-/** A room of a call that is being joined or was joined. `gone` rejects when the room is left, or deleted. */
+/** A connection to a room of a call. `joining`: the join. `gone`: rejects when the room is left or deleted. */
 type Connection = { room: Room; joining: Promise<void>; gone: Promise<never>; disconnect(): Promise<void> };
 
-/** Joins a room of a call. The server of an agent's owner is a stranger: `onFlood` is called when it sends too much. */
+/** Joins a room of a call. The server of a brought room is untrusted: `onFlood` is called when it sends too much. */
 const connect = (assigned: AssignedCall, { url, token }: Access, onFlood: () => void): Connection => {
   const room = new Room();
   let relay: Relay | null = null;
@@ -88,8 +91,8 @@ const connect = (assigned: AssignedCall, { url, token }: Access, onFlood: () => 
 };
 
 /**
- * Whether the sound is published before the avatar is opened, which takes the processor that joining needs: the person has heard nothing
- * since another process was lost. After a handover the avatar is open already.
+ * Whether the sound is published before the avatar is opened. Opening takes processor time that joining needs, and the
+ * person has heard nothing since another process was lost. After a handover, the avatar is already open.
  */
 const isVoiceFirst = (
   { agent_identity, mode, generation, history }: AssignedCall,
@@ -99,7 +102,7 @@ const isVoiceFirst = (
   return isRecovery && agent_identity === null && mode === "avatar";
 };
 
-/** Publishes the sound of a call, and then its pictures. The call fails when it will have none. */
+/** Publishes the sound of a call, and then its pictures. The call fails when the pictures fail. */
 const publishVoiceFirst = async (call: CallState, room: Room): Promise<JoinedAvatar> => {
   const isWatched = watchAudience(room, call.assigned);
   const shown = call.opening.then((rendering) => ({ rendering, isWatched }));
@@ -123,7 +126,7 @@ const publish = async (call: CallState, { room, joining }: Connection): Promise<
       ? null
       : receiveVoice(room, agent_identity, onFlood, call.parts.echo.segments?.onSegment ?? null);
   const rendering = await call.opening;
-  // After the voice is received: an agent speaks as soon as it sees the picture.
+  // Published after the voice is received, because an agent speaks as soon as it sees the picture.
   if (agent_identity !== null) {
     const seconds = used_seconds > 0 ? away_seconds : Math.min(AGENT_JOIN_SECONDS, idle_seconds);
     if (!(await waitForParticipant(room, agent_identity, seconds))) throw new NoAgentError();
@@ -133,8 +136,8 @@ const publish = async (call: CallState, { room, joining }: Connection): Promise<
 };
 
 /**
- * Publishes the avatar of a call in a room. Rejects as soon as the room is gone, or `newer` rejects: the library may take ten seconds to
- * give up.
+ * Publishes the avatar of a call in a room. Rejects as soon as the room is gone or `newer` rejects. The library alone
+ * can take ten seconds to give up.
  */
 const publishUnlessGone = async (
   call: CallState,
@@ -153,10 +156,10 @@ const publishUnlessGone = async (
   }
 };
 
-/** The agent has not joined. Without it, nothing is published, so that no picture is free. */
+/** The agent has not joined. Nothing is published then, so that no picture is free. */
 class NoAgentError extends Error {}
 
-/** What a call has once the avatar has joined. `connection` and `published`: of the room in which it is now. */
+/** The state of a call after the avatar has joined. `connection` and `published`: of the current room. */
 type InRoom = {
   connection: Connection;
   published: Published;
@@ -167,30 +170,30 @@ type InRoom = {
   timer: NodeJS.Timeout | null;
 };
 
-/** A call: what it was given, what it has now, and how it ended. The functions below are its steps. */
+/** The state of a call: its input, its current parts, and its end. The functions below are its steps. */
 type CallState = {
   assigned: AssignedCall;
   readonly parts: CallParts;
-  /** The renderer has the avatar. */
+  /** Resolves when the renderer has opened the avatar. */
   readonly opening: Promise<Rendering>;
-  /** Opens the avatar that was not opened at once: see `isVoiceFirst`. */
+  /** Opens the avatar if it was delayed: see `isVoiceFirst`. */
   readonly beginOpening: () => void;
-  /** The rooms that it has not left, the newest last. */
+  /** The rooms that the call has not left, the newest last. */
   connections: Connection[];
-  /** Settles when the newest room is entered. */
+  /** Settles when the join of the newest room has ended. */
   entering: Promise<void>;
-  /** Counts the rooms that the call was sent to. */
+  /** Number of rooms that the call was sent to. */
   rooms: number;
-  /** Gives up the room that is being entered, because the call was sent to another one. */
+  /** Aborts the current join, because the call was sent to another room. */
   giveUpEntering: () => void;
   phase: ReportedCall["state"];
-  /** Null until the avatar has joined. */
+  /** null until the avatar has joined. */
   inRoom: InRoom | null;
-  /** Why the call ends; null before. */
+  /** Why the call ends; null before the end. */
   reason: EndReason | null;
-  /** The seconds of the call, from its end on; null before. */
+  /** The seconds of the call at its end; null before the end. */
   usedAtEnd: number | null;
-  /** Settles when the rooms are left; null before the call leaves. */
+  /** Settles when the rooms are left; null before. */
   leaving: Promise<void> | null;
 };
 
@@ -203,7 +206,7 @@ const enterPhase = (call: CallState, phase: CallState["phase"]): void => {
   call.parts.onChange();
 };
 
-/** Leaves the rooms without a message. While the call is still joining, there is nothing to leave. */
+/** Leaves all joined rooms without a message. */
 const leave = (call: CallState): Promise<void> => {
   call.usedAtEnd ??= usedSeconds(call);
   clearInterval(call.inRoom?.timer ?? undefined);
@@ -216,7 +219,7 @@ const leave = (call: CallState): Promise<void> => {
   return call.leaving;
 };
 
-/** Ends the call: the first reason counts. */
+/** Ends the call. Only the first reason counts. */
 const end = async (call: CallState, reason: EndReason): Promise<void> => {
   if (call.reason !== null || call.leaving) return;
   call.reason = reason;
@@ -232,7 +235,10 @@ const fail = (call: CallState, error: unknown): void => {
   void end(call, "failed");
 };
 
-/** A room was deleted, or LiveKit is gone. A call that can move to another room waits for it, as long as for a lost connection. */
+/**
+ * Handles a deleted room, or the loss of LiveKit. A call that can move waits for another room, as long as for a lost
+ * connection.
+ */
 const lose = (call: CallState, { room }: Connection, isNewest: boolean): void => {
   const { assigned, inRoom } = call;
   if (inRoom === null && isNewest) void end(call, "disconnected");
@@ -242,7 +248,7 @@ const lose = (call: CallState, { room }: Connection, isNewest: boolean): void =>
   inRoom.presence.connectionChanged(performance.now(), true);
 };
 
-/** Connects the avatar with the other side, for as long as the call lasts. */
+/** Connects the avatar with the other side for the rest of the call. */
 const begin = (call: CallState, connection: Connection, { rendering, published, voice }: JoinedAvatar): void => {
   const { assigned, parts } = call;
   const presence = createPresence(assigned, performance.now());
@@ -255,7 +261,7 @@ const begin = (call: CallState, connection: Connection, { rendering, published, 
   const avatar = { rendering, published: following(() => inRoom.published), voice };
   const sides = connectSides(moving.room, assigned, avatar, presence, { ...parts, onArrival, onEnd });
   inRoom.sides = sides;
-  // A room can end the call while the sides are connected.
+  // A room can end the call while the sides are being connected.
   if (call.leaving) {
     sides.stop();
     return;
@@ -269,7 +275,7 @@ const begin = (call: CallState, connection: Connection, { rendering, published, 
   }, TICK_MS);
 };
 
-/** Goes on in another room, and leaves the one before. */
+/** Continues the call in another room, and leaves the previous one. */
 const goOn = async (call: CallState, inRoom: InRoom, connection: Connection, published: Published): Promise<void> => {
   const before = { connection: inRoom.connection, published: inRoom.published };
   Object.assign(inRoom, { connection, published });
@@ -280,7 +286,7 @@ const goOn = async (call: CallState, inRoom: InRoom, connection: Connection, pub
   await before.published.close();
 };
 
-/** Joins a room, and publishes the avatar there. `newer` rejects when the call is sent to another one. */
+/** Joins a room, and publishes the avatar there. `newer`: rejects when the call is sent to another room. */
 const enter = async (
   call: CallState,
   connection: Connection,
@@ -289,16 +295,17 @@ const enter = async (
 ): Promise<void> => {
   try {
     const avatar = await publishUnlessGone(call, connection, newer);
-    // The room cannot be left while it is being joined.
+    // A room can be left only after the join.
     if (call.leaving) await call.leaving.then(connection.disconnect).then(avatar.published.close);
     else if (call.inRoom === null) begin(call, connection, avatar);
     else await goOn(call, call.inRoom, connection, avatar.published);
   } catch (error) {
     if (call.reason !== null || call.leaving) return;
-    // The person is in the next room already, or another resume has deleted this one, and the service tells the next one soon.
+    // The person is already in the next room; or another resume has deleted this room, and the service will soon name
+    // the next one.
     if (!isNewest() || call.inRoom !== null) {
       if (call.inRoom !== null) lose(call, call.inRoom.connection, true);
-      // A room that is being joined is left after that.
+      // The room is left after the join.
       void connection.joining.catch(() => {}).then(connection.disconnect);
       return;
     }
@@ -307,7 +314,7 @@ const enter = async (
   }
 };
 
-/** Enters a room once the one before is entered, unless there is a newer one by then. */
+/** Enters a room after the join of the previous one, unless a newer room has come by then. */
 const goTo = (call: CallState, access: Access): void => {
   const number = ++call.rooms;
   const isNewest = (): boolean => call.rooms === number;
@@ -317,7 +324,7 @@ const goTo = (call: CallState, access: Access): void => {
   });
   newer.catch(() => {});
   const join = async (): Promise<void> => {
-    // The avatar of another worker is in the room until this one joins.
+    // Another worker's avatar stays in the room until this one joins.
     if (call.assigned.history?.handed_over && number === 1) await call.opening.catch(() => {});
     if (call.reason !== null || call.leaving || !isNewest()) return;
     const connection = connect(call.assigned, access, () => void end(call, "agent_ended"));
@@ -328,7 +335,7 @@ const goTo = (call: CallState, access: Access): void => {
   call.entering = (number === 1 ? join() : call.entering.then(join)).catch(() => {});
 };
 
-/** Starts a call. It ends by itself when the other side is gone, when its seconds are over, or when it fails. */
+/** Starts a call. It ends by itself when the other side is gone, when its seconds are used, or when it fails. */
 export const startCall = (assigned: AssignedCall, parts: CallParts): Call => {
   let beginOpening = (): void => {};
   const mayOpen = new Promise<void>((resolve) => {
@@ -336,7 +343,7 @@ export const startCall = (assigned: AssignedCall, parts: CallParts): Call => {
   });
   const open = () => parts.renderer.open({ ...assigned, label: parts.label }, parts.load);
   const opening = isVoiceFirst(assigned, parts) ? mayOpen.then(open) : open();
-  // It is awaited in the room. If joining fails first, its failure must not be unhandled.
+  // The room awaits it later. If joining fails first, its rejection must be handled here.
   opening.catch(() => {});
   const call: CallState = {
     ...{

@@ -7,7 +7,7 @@ test.each([
   ["8000", "1", { sampleRate: 8000, channels: 1 }],
   ["22050", "2", { sampleRate: 22_050, channels: 2 }],
   ["48000", "1", { sampleRate: 48_000, channels: 1 }],
-])("a format of %s Hz and %s channels: is played", (rate, channels, format) => {
+])("a format of %s Hz and %s channels: played", (rate, channels, format) => {
   expect(readFormat(attributes(rate, channels))).toEqual(format as SoundFormat);
 });
 
@@ -25,17 +25,17 @@ test.each([
   "NaN",
   "",
   "9".repeat(9),
-])("a rate of '%s': is not played", (rate) => {
+])("a rate of '%s': not played", (rate) => {
   expect(readFormat(attributes(rate, "1"))).toBeNull();
 });
-test.each(["0", "3", "-1", "1.0", "", "x"])("'%s' channels: are not played", (channels) => {
+test.each(["0", "3", "-1", "1.0", "", "x"])("'%s' channels: not played", (channels) => {
   expect(readFormat(attributes("24000", channels))).toBeNull();
 });
-test("no attributes: are not played", () => {
+test("no attributes: not played", () => {
   expect([readFormat(), readFormat({}), readFormat({ sample_rate: "24000" })]).toEqual([null, null, null]);
 });
 
-/** All samples of some bytes, which come in pieces. */
+/** Decodes bytes that come in pieces. Returns all samples. */
 const decode = (
   format: SoundFormat,
   bytes: Uint8Array,
@@ -52,7 +52,7 @@ const decode = (
 };
 
 describe("the sound of an agent", () => {
-  test("pieces of any length, also within a sample: the same samples, in frames of 20 ms", () => {
+  test("pieces of any length, even within a sample: the same samples, in frames of 20 ms", () => {
     const samples = Int16Array.from({ length: 2500 }, (_, index) => index * 13 - 16_000);
     for (const pieceBytes of [1, 3, 1920, 10_000]) {
       const decoded = decode({ sampleRate: 48_000, channels: 1 }, new Uint8Array(samples.buffer), pieceBytes);
@@ -60,7 +60,7 @@ describe("the sound of an agent", () => {
     }
   });
 
-  test("two channels: their mean; an incomplete last sample: is dropped", () => {
+  test("two channels: their mean; an incomplete last sample: dropped", () => {
     const stereo = Int16Array.of(100, 300, -32_768, -32_768, 32_767, 32_767, 5);
     const { samples } = decode({ sampleRate: 48_000, channels: 2 }, new Uint8Array(stereo.buffer), 5);
     expect(samples).toEqual([200, -32_768, 32_767]);

@@ -1,15 +1,15 @@
-/** The sound of an agent: bytes of 16-bit PCM at a rate of its own, which become frames as the renderer takes them. */
+/** Decodes the sound of an agent: bytes of 16-bit PCM at any supported rate become frames for the renderer. */
 import { AudioFrame, AudioResampler } from "@livekit/rtc-node";
 import { FRAME_MS, SAMPLE_RATE } from "../renderer/renderer.ts";
 
-/** The samples of a frame. */
+/** Number of samples of a frame. */
 const FRAME_SAMPLES = (SAMPLE_RATE * FRAME_MS) / 1000;
 const RATES = { min: 8000, max: SAMPLE_RATE };
 export const SAMPLE_BYTES = 2;
 
 export type SoundFormat = { sampleRate: number; channels: 1 | 2 };
 
-/** The format that the attributes of a stream name; null when it is not one that is played. */
+/** The format from the attributes of a stream; null when it is unsupported. */
 export const readFormat = (attributes: Record<string, string> = {}): SoundFormat | null => {
   const { sample_rate: rate = "", num_channels: channels = "" } = attributes;
   if (!/^\d{4,5}$/.test(rate) || !/^[12]$/.test(channels)) return null;
@@ -19,14 +19,14 @@ export const readFormat = (attributes: Record<string, string> = {}): SoundFormat
 };
 
 export type SoundDecoder = {
-  /** The frames that are complete with these bytes. A stream can be cut anywhere, also within a sample. */
+  /** Returns the frames that these bytes complete. A stream can be cut anywhere, even within a sample. */
   push(bytes: Uint8Array): Int16Array[];
-  /** The rest, which can be shorter than a frame. */
+  /** Returns the rest, which can be shorter than a frame. */
   flush(): Int16Array[];
   close(): void;
 };
 
-/** Cuts samples into frames; the last one, which is not complete, waits for `take` with more. */
+/** Cuts samples into frames. An incomplete frame waits for the next samples. */
 const createFramer = () => {
   let rest = new Int16Array(0);
   return {
@@ -46,7 +46,7 @@ const createFramer = () => {
   };
 };
 
-/** The mean of the channels of each sample. `bytes` has whole ones, and may be at an odd address. */
+/** The mean of the channels of each sample. `bytes` contains whole samples, and may be at an odd address. */
 const toMono = (bytes: Buffer, channels: 1 | 2): Int16Array => {
   const mono = new Int16Array(bytes.length / SAMPLE_BYTES / channels);
   for (let index = 0; index < mono.length; index++) {

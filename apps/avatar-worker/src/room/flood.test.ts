@@ -1,4 +1,7 @@
-/** How much the others in a room may send, by statistics that a test sets. test/hostile-server.system.test.ts has real ones. */
+/**
+ * The limits of data from other participants, with statistics that a test sets. test/hostile-server.system.test.ts uses
+ * real statistics.
+ */
 import { expect, test } from "bun:test";
 import { EventEmitter } from "node:events";
 import { RoomEvent } from "@livekit/rtc-node";
@@ -6,7 +9,7 @@ import { LIMITS, watchFlood } from "./flood.ts";
 
 const LIMIT = { messages: 10, bytes: 1000, burstSeconds: 2 };
 
-/** Watches a room whose data channels have received so much, in both directions. */
+/** Watches a room with these received totals of its data channels, for both directions. */
 const watch = (limits = LIMIT) => {
   const received = { messages: 0, bytes: 0 };
   const channel = (share: number) => ({
@@ -22,7 +25,7 @@ const watch = (limits = LIMIT) => {
   let floods = 0;
   const check = watchFlood(room as never, limits, () => floods++);
   let now = 0;
-  /** A second later, with so much more. Returns how often there was a flood so far. */
+  /** Advances a second, and adds to the totals. Returns the number of floods so far. */
   const second = async (messages: number, bytes: number): Promise<number> => {
     received.messages += messages;
     received.bytes += bytes;
@@ -37,12 +40,12 @@ const watch = (limits = LIMIT) => {
 test.each([
   ["messages", 30, 0],
   ["bytes", 0, 3000],
-])("%s: three times the limit in a second are no flood, and one more is", async (_, messages, bytes) => {
+])("%s: three times the limit in a second is no flood, one more is", async (_, messages, bytes) => {
   expect(await watch().second(messages, bytes)).toBe(0);
   expect(await watch().second(messages && messages + 2, bytes && bytes + 2)).toBe(1);
 });
 
-test("the limit in each second: no flood, however long; a little more: at last", async () => {
+test("the limit in each second: no flood ever; a little more: a flood in time", async () => {
   const { second } = watch();
   await second(30, 3000);
   for (let count = 0; count < 100; count++) expect(await second(10, 1000)).toBe(0);
@@ -63,7 +66,7 @@ test("tracks that are published, muted and joins: count as messages", async () =
   expect(await second(0, 0)).toBe(1);
 });
 
-test("a room is looked at once a second, and one whose statistics fail is no flood", async () => {
+test("statistics: read once a second; a failed read is no flood", async () => {
   let looks = 0;
   const room = Object.assign(new EventEmitter(), { getRtcStats: () => Promise.reject(new Error(`${looks++}`)) });
   const check = watchFlood(room as never, LIMIT, () => expect.unreachable());
@@ -72,7 +75,7 @@ test("a room is looked at once a second, and one whose statistics fail is no flo
   expect(looks).toBe(3);
 });
 
-test("the limits: an agent may send a minute of speech at once, and more than can be heard for long", () => {
+test("the limits of an agent: a minute of speech at once, and more than real time in the long run", () => {
   const { person, agent } = LIMITS;
   // 16-bit PCM at 48 kHz, in base64, in frames of 20 ms.
   expect(agent.burstSeconds * agent.bytes).toBeGreaterThan(60 * 96_000);

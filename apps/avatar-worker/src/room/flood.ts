@@ -1,4 +1,6 @@
-/** A participant who sends so much that it takes the time of other calls: LiveKit and its library have no limit for it. */
+/**
+ * Detects a participant whose data takes processor time from other calls. LiveKit and its library have no such limit.
+ */
 import { type Room, RoomEvent } from "@livekit/rtc-node";
 
 const CHECK_MS = 1000;
@@ -7,11 +9,11 @@ type Received = { messages: number; bytes: number };
 type Limits = Received & { burstSeconds: number };
 
 /**
- * What may come each second, and in how many seconds as much at once. A page that tells its state 60 times a second stays below. An
- * agent sends its speech as fast as it has it: a minute can come at once, in frames of 20 ms at 48 kHz. In the long run it sends no
- * more than can be heard, which is 200 KB a second at most. The library keeps what a stream began with until the stream or the call
- * ends, so what comes in the long run is memory. Streams can be compressed, and the library decompresses them before it tells of
- * them: the bytes of a person are few, so that they cost little processor time.
+ * Limits per second, and the number of seconds that may come at once. A page that sends its state 60 times a second
+ * stays below. An agent sends speech as fast as it has it: a minute can come at once, in frames of 20 ms at 48 kHz. In
+ * the long run it sends no more than can be heard, which is at most 200 KB a second. The library keeps the first data
+ * of a stream until the stream or the call ends, so the long-run limit bounds memory. The library decompresses streams
+ * before it reports them. The limit of a person's bytes is low, so that this costs little processor time.
  */
 export const LIMITS: Record<"person" | "agent", Limits> = {
   person: { messages: 100, bytes: 64 * 1024, burstSeconds: 10 },
@@ -19,8 +21,8 @@ export const LIMITS: Record<"person" | "agent", Limits> = {
 };
 
 /**
- * What the room has received on its data channels so far. By its statistics, because that is all there is: the events of the
- * library do not tell of streams and calls of methods that nobody handles, and each of their packets costs as much as a message.
+ * The totals that the room has received on its data channels. Read from its statistics, because the library reports no
+ * events for streams and method calls without a handler. Each of their packets costs as much as a message.
  */
 const readReceived = async (room: Room): Promise<Received> => {
   const { publisherStats, subscriberStats } = await room.getRtcStats();
@@ -34,8 +36,8 @@ const readReceived = async (room: Room): Promise<Received> => {
 };
 
 /**
- * Returns a function to call often, which calls `onFlood` when the others have sent more than `limits`, or have published, muted or
- * joined as often.
+ * Returns a function that must be called often. It calls `onFlood` when the other participants have exceeded `limits`
+ * with data, or with tracks, mutes and joins.
  */
 export const watchFlood = (room: Room, limits: Limits, onFlood: () => void): ((now: number) => void) => {
   let before: Received = { messages: 0, bytes: 0 };

@@ -1,6 +1,7 @@
 /**
- * What a call opens in LiveKit's library is closed when it ends, however it ends: sources, tracks, resamplers and frames. The library
- * is the real one; the room is not connected. test/call.system.test.ts has a real one.
+ * Each handle that a call opens in LiveKit's library (sources, tracks, resamplers, frames) is closed when the call
+ * ends, for every kind of end. The library is real; the room is not connected. test/call.system.test.ts uses a real
+ * room.
  */
 
 import { afterAll, beforeEach, expect, test } from "bun:test";
@@ -34,10 +35,10 @@ const { _ffiClientInstance: client } = globalThis as unknown as {
 };
 const { dispose } = FfiHandle.prototype;
 const request = client.request.bind(client);
-/** The handles of the library that are open, by the kind of object. */
+/** The open handles of the library, with the kind of their object. */
 const open = new Map<bigint, string>();
 
-/** Notes all handles in a response: `owned` objects of the library's protocol have one. */
+/** Records all handles in a response: `owned` objects of the library's protocol have one. */
 const note = (value: unknown, kind: string): void => {
   if (typeof value !== "object" || value === null || ArrayBuffer.isView(value)) return;
   const { handle } = value as { handle?: { id?: unknown } };
@@ -60,7 +61,7 @@ afterAll(() => {
 beforeEach(() => open.clear());
 const left = (): string[] => [...open.values()];
 
-/** A room in which publishing the tracks of these kinds succeeds. */
+/** A room in which publishing succeeds for tracks of these kinds. */
 const roomWith = (...kinds: TrackKind[]) => ({
   localParticipant: {
     publishTrack: ({ kind }: { kind: TrackKind }) =>
@@ -76,7 +77,7 @@ const call = {
   label: "AI",
 } as const;
 let opened: Promise<Rendering> | null = null;
-/** The same for all tests: it takes 0.2 s of processor time. */
+/** Shared by all tests, because opening takes 0.2 s of processor time. */
 const renderingOnce = (): Promise<Rendering> => {
   opened ??= portrait.open({ ...call, input: { stt_mode: "server" } }, () => Promise.reject(new Error("no file")));
   return opened;
@@ -87,7 +88,7 @@ test("the pictures of an avatar: their frames are closed", async () => {
   expect(left()).toEqual([]);
 });
 
-test("an avatar that was published, then closed: its pictures are drawn while they are watched; then its sources and tracks are closed", async () => {
+test("an avatar, published and closed: pictures only while viewed; all sources and tracks closed", async () => {
   const rendering = await renderingOnce();
   let pictures = 0;
   let isWatched = true;
@@ -120,7 +121,7 @@ test("an avatar that was published, then closed: its pictures are drawn while th
 test.each<[string, TrackKind[]]>([
   ["sound", [KIND_VIDEO]],
   ["picture", [KIND_AUDIO]],
-])("an avatar whose %s cannot be published: nothing stays open", async (_, kinds) => {
+])("an avatar whose %s cannot be published: all handles closed", async (_, kinds) => {
   const publishing = publishAvatar(roomWith(...kinds) as never, {
     rendering: await renderingOnce(),
     isWatched: () => true,
@@ -129,7 +130,7 @@ test.each<[string, TrackKind[]]>([
   expect(left()).toEqual([]);
 });
 
-test("an avatar whose sound is published before it is open: its pictures follow, and all is closed", async () => {
+test("an avatar that is opened after its sound is published: its pictures follow; all handles closed", async () => {
   const rendering = await renderingOnce();
   const { promise: opening, resolve } = Promise.withResolvers<void>();
   const kinds: TrackKind[] = [];
@@ -145,7 +146,7 @@ test("an avatar whose sound is published before it is open: its pictures follow,
   expect(left()).toEqual([]);
 });
 
-test("an avatar that is closed before it is open: no picture is published, and nothing stays open", async () => {
+test("an avatar that is closed before it is open: no published picture; all handles closed", async () => {
   const rendering = await renderingOnce();
   const { promise: shown, resolve } = Promise.withResolvers<{ rendering: Rendering; isWatched: () => boolean }>();
   const failures: unknown[] = [];
@@ -174,16 +175,16 @@ test.each<[string, string, () => Promise<Rendering>]>([
   expect(left()).toEqual([]);
 });
 
-test("an avatar in a call by voice: has no picture, and its sound is closed", async () => {
+test("an avatar in a call by voice: no picture; its sound is closed", async () => {
   const published = await publishAvatar(roomWith(KIND_AUDIO) as never, null);
   expect(left().sort()).toEqual(["source", "track"]);
   await published.close();
   expect(left()).toEqual([]);
 });
 
-test("sound that comes faster than it is played: what waits is bounded; while paused, nothing waits", async () => {
+test("sound that comes faster than it is played: a bounded queue; an empty one while paused", async () => {
   const published = await publishAvatar(roomWith(KIND_AUDIO) as never, null);
-  /** Returns how much has waited at most. What waits is played meanwhile. */
+  /** Returns the greatest length of the queue, in milliseconds. The queue is played meanwhile. */
   const play = (frames: number): number => {
     const waited = Array.from({ length: frames }, () => {
       published.play(new Int16Array(960));
@@ -230,16 +231,16 @@ test("the speech of an agent, played to its end, dropped or refused: its resampl
   expect(left()).toHaveLength(1);
   segments.clear();
   for (let count = 0; count < 20; count++) segments.open(stream());
-  // No more than are read.
+  // The maximum number of open streams.
   expect(left()).toHaveLength(16);
   segments.clear();
   expect(left()).toEqual([]);
 });
 
-/** A track of another participant, of which only the handle matters. */
+/** A track of another participant. Only its handle matters. */
 const newTrack = () => LocalAudioTrack.createAudioTrack("x", new AudioSource(48_000, 1));
 
-test("a track that is not heard any more, and those of a room that is left: closed", async () => {
+test("tracks that are no longer heard, or of a left room: closed", async () => {
   const room = Object.assign(new EventEmitter(), { isConnected: false, remoteParticipants: new Map() });
   listenTo(room as never, "person", () => {});
   room.emit(RoomEvent.TrackUnsubscribed, newTrack());
@@ -258,10 +259,10 @@ test("a track that is not heard any more, and those of a room that is left: clos
 });
 
 test.each([null, "agent"])(
-  "a call that cannot join (agent: %p): ended, and nothing stays open",
+  "a call that cannot join (agent: %p): ended; all handles closed",
   async (agent_identity) => {
     const failures: string[] = [];
-    // Nothing listens there.
+    // No server listens on this port.
     const joining = startCall(
       { ...assigned, url: "ws://127.0.0.1:9", token: "x", agent_identity },
       {
@@ -277,9 +278,11 @@ test.each([null, "agent"])(
         onChange: () => {},
         onFailure: (cause) => void failures.push(cause),
       },
-    );
-    await until(() => joining.report().state === "ended", { pollMs: 5 });
-    expect([failures, joining.report().reason]).toEqual([["the room cannot be joined"], "failed"]);
-    expect(left()).toEqual([]);
-  },
-);
+      onChange: () => {},
+      onFailure: (cause) => void failures.push(cause),
+    },
+  );
+  await until(() => joining.report().state === "ended", { pollMs: 5 });
+  expect([failures, joining.report().reason]).toEqual([["the room cannot be joined"], "failed"]);
+  expect(left()).toEqual([]);
+});

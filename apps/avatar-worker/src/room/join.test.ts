@@ -1,10 +1,10 @@
-/** What is waited for in a room, and what is left of the wait. test/call.system.test.ts has a real one. */
+/** Waiting in a room, and the listeners after it. test/call.system.test.ts uses a real room. */
 import { expect, test } from "bun:test";
 import { EventEmitter } from "node:events";
 import { RoomEvent } from "@livekit/rtc-node";
 import { waitForParticipant, withTimeout } from "./join.ts";
 
-test("work in time: its result or its failure; work that is late: a failure", async () => {
+test("work in time: its result or failure; late work: a failure", async () => {
   expect(await withTimeout(60_000, Promise.resolve("done"))).toBe("done");
   await expect(withTimeout(60_000, Promise.reject(new Error("failed")))).rejects.toThrow("failed");
   await expect(withTimeout(1, new Promise(() => {}))).rejects.toThrow("it took too long");
@@ -18,12 +18,12 @@ const roomWith = (identities: string[], isConnected = true) =>
 
 test.each<[string, string[], boolean, (room: EventEmitter) => unknown, boolean]>([
   ["is there", ["agent"], true, () => {}, true],
-  ["is there, in a room that was left", ["agent"], false, () => {}, false],
+  ["is present in a room that was left", ["agent"], false, () => {}, false],
   ["joins", [], true, (room) => room.emit(RoomEvent.ParticipantConnected, { identity: "agent" }), true],
   ["does not join in time", [], true, (room) => room.emit(RoomEvent.ParticipantConnected, { identity: "x" }), false],
   ["does not join before the room is left", [], true, (room) => room.emit(RoomEvent.Disconnected), false],
 ])(
-  "a participant that %s: waited for, and no listener is left",
+  "a participant that %s: the right result, and no remaining listener",
   async (name, identities, isConnected, act, expected) => {
     const room = roomWith(identities, isConnected);
     const waiting = waitForParticipant(room as never, "agent", name.endsWith("in time") ? 0.02 : 60);

@@ -17,21 +17,21 @@ export const withTimeout = async <Result>(ms: number, work: Promise<Result>): Pr
   }
 };
 
-/** Leaves a room, at most once. A server that does not respond is not waited for. */
+/** Leaves a room once. Does not wait for an unresponsive server. */
 export const leaveRoom = async (room: Room): Promise<void> => {
   if (room.connectionState === ConnectionState.CONN_DISCONNECTED) return;
   const tracks = [...room.remoteParticipants.values()].flatMap(({ trackPublications }) => [
     ...trackPublications.values(),
   ]);
   await withTimeout(LEAVE_MS, room.disconnect()).catch(() => {});
-  // Else their threads and files would be there until the next garbage collection.
+  // Closed now, because their threads and files would stay until the next garbage collection.
   await Promise.all(tracks.map(({ track }) => track?.close()));
 };
 
 /**
- * Joins a room, and subscribes to nothing in it. With `dynacast`, a track without subscribers is not encoded. Rejects when that fails; its message says no token. `maxStreamBytes`: of one
- * stream, when it is not compressed any more. The library keeps as much of a stream in memory, that of a method call included, and
- * a thousandth of it can be enough on the wire.
+ * Joins a room without subscriptions. With `dynacast`, a track without subscribers is not encoded. Rejects with a
+ * message without the token. `maxStreamBytes`: the limit of one stream after decompression. The library keeps a whole
+ * stream in memory, also the stream of a method call. Compressed, it can be a thousand times smaller.
  */
 export const joinRoom = async (room: Room, url: string, token: string, maxStreamBytes: number): Promise<void> => {
   const dataStream = { maxPayloadByteLength: maxStreamBytes };
@@ -39,7 +39,7 @@ export const joinRoom = async (room: Room, url: string, token: string, maxStream
   try {
     await withTimeout(JOIN_MS, connecting);
   } catch {
-    // It may still succeed: then the room must be left.
+    // The join can still succeed. The room must be left then.
     connecting.then(
       () => leaveRoom(room),
       () => {},
@@ -48,7 +48,9 @@ export const joinRoom = async (room: Room, url: string, token: string, maxStream
   }
 };
 
-/** Whether a participant is in the room, now or within `seconds`, and before the room is left. */
+/**
+ * Waits for a participant. True if the participant is present, or joins within `seconds` and before the room is left.
+ */
 export const waitForParticipant = (room: Room, identity: string, seconds: number): Promise<boolean> =>
   new Promise((resolve) => {
     if (!room.isConnected || room.remoteParticipants.has(identity)) return resolve(room.isConnected);

@@ -1,11 +1,11 @@
-/** What the avatar tells the pages of the SDK, and when. test/call.system.test.ts has a real page. */
+/** The avatar's messages to pages of the SDK. test/call.system.test.ts uses a real page. */
 import { expect, test } from "bun:test";
 import { LIFECYCLE_TOPIC } from "@realtime-avatar/domain/calls/lifecycle";
 import { assigned } from "../../test/support/assigned.ts";
 import { sendLastMessage, tellSpeech, tellTimes } from "./messages.ts";
 import { createPresence } from "./presence.ts";
 
-/** A room that records each message that is sent in it. `fails`: sending then fails. */
+/** A room that records each sent message. `fails`: sending fails. */
 const newRoom = (fails = false) => {
   const sent: Record<string, unknown>[] = [];
   const attributes: Record<string, string>[] = [];
@@ -43,8 +43,8 @@ test.each([false, true])(
     // Five seconds were used before.
     expect(started_at_unix_ms).toBeWithin(before - 5000, Date.now() - 5000 + 1);
     expect(kindsUntil(6000, 11_000)).toEqual(["session_clock"]);
-    // The seconds end at 56,000: the warning comes 12 seconds before.
-    // From half of the seconds on, it tells what is left: at once, and with each clock.
+    // The seconds end at 56,000 ms: the warning comes 12 seconds before. From half of the seconds on, the remaining
+    // time is sent: at once, and with each clock.
     expect(kindsUntil(11_000, 44_000)).toEqual(Array(7).fill("session_clock"));
     expect(sent.filter(({ kind }) => kind === "time_left").map(({ seconds }) => seconds)).toEqual([30, 25, 20, 15]);
     expect(kindsUntil(44_000, 46_000)).toEqual(["ending"]);
@@ -53,7 +53,7 @@ test.each([false, true])(
   },
 );
 
-test("a hold that grows: warned a minute before, withdrawn when it has grown, and announced as certain only at its end", () => {
+test("a growing hold: a warning a minute before its end, withdrawn after growth, final only at its end", () => {
   const { room, sent } = newRoom();
   const long: typeof assigned = {
     ...assigned,
@@ -91,13 +91,13 @@ test("a hold that grows: warned a minute before, withdrawn when it has grown, an
   expect(times.endReason(399_800)).toBe("session_cap");
 });
 
-test.each([false, true])("the last message: says why, also where it cannot be sent (%p)", async (fails) => {
+test.each([false, true])("the last message: contains the reason, also if sending fails (%p)", async (fails) => {
   const { room, sent } = newRoom(fails);
   await sendLastMessage(room, "user_ended");
   expect(sent).toEqual([{ kind: "ended", reason: "user_ended" }]);
 });
 
-test("the attributes of the avatar: change when it begins to speak and when it has ended, not with each frame", async () => {
+test("the attributes of the avatar: change at the begin and at the end of speech only", async () => {
   const { room, attributes } = newRoom();
   const tell = tellSpeech(room, "avatar");
   tell(false);

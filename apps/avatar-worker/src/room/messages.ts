@@ -1,4 +1,4 @@
-/** What the avatar tells the pages of the published SDK while the call goes on. */
+/** The avatar's messages to pages of the published SDK during a call. */
 
 import { setTimeout as pause } from "node:timers/promises";
 import type { Room } from "@livekit/rtc-node";
@@ -14,30 +14,32 @@ import type { AssignedCall } from "@realtime-avatar/domain/calls/worker-sync";
 import { withTimeout } from "./join.ts";
 import type { Presence } from "./presence.ts";
 
-/** The maximum time for a message. The last one is sent before the avatar leaves. */
+/** Timeout of a message. The last one is sent before the avatar leaves. */
 const SEND_MS = 2000;
 /** How long the last message has to reach LiveKit. It is not charged. */
 const LAST_MESSAGE_MS = 200;
-/** The clock is sent again and again, because a page that has just joined misses messages. */
+/** Interval of the clock message. It repeats, because a page that has just joined misses earlier messages. */
 const CLOCK_MS = 5000;
 /** How long the avatar counts as speaking after its last sound. */
 const SPEAKING_MS = 600;
 
-/** Sends a message to all in the room. One that cannot be sent is dropped. */
+/** Sends a message to all participants of the room. Drops it if sending fails. */
 export const sendMessage = async ({ localParticipant }: Room, message: LifecycleMessage): Promise<void> => {
   const sending = localParticipant?.publishData(encodeLifecycle(message), { reliable: true, topic: LIFECYCLE_TOPIC });
   await withTimeout(SEND_MS, sending ?? Promise.resolve()).catch(() => {});
 };
 
-/** Tells why the call has ended. LiveKit learns on another connection that the avatar leaves, and drops what comes after that. */
+/**
+ * Sends the reason of the end. LiveKit learns on another connection that the avatar leaves, and drops later messages.
+ */
 export const sendLastMessage = async (room: Room, reason: EndReason): Promise<void> => {
   await sendMessage(room, { kind: "ended", reason });
   await pause(LAST_MESSAGE_MS);
 };
 
 /**
- * Returns a function to call often, which tells the person since when the call lasts, in the last minute how long it goes on, and that
- * it ends soon: each of them again with every clock.
+ * Returns a function that must be called often. It sends the start of the call, the remaining time in the last minute,
+ * and the warning before the end. Each is repeated with every clock message.
  */
 export const tellTimes = (room: Room, { idle_seconds }: AssignedCall, times: Presence) => {
   let clockSentAt = -CLOCK_MS;
@@ -47,7 +49,7 @@ export const tellTimes = (room: Room, { idle_seconds }: AssignedCall, times: Pre
     const startedAt = times.startedAt();
     if (startedAt === null) return;
     const left = times.timeLeft(now);
-    // A change is told at once.
+    // A change is sent at once.
     const isDue = now - clockSentAt >= CLOCK_MS || (left !== null) !== hasWarned;
     if (isDue) {
       clockSentAt = now;
@@ -71,7 +73,10 @@ export const tellTimes = (room: Room, { idle_seconds }: AssignedCall, times: Pre
   };
 };
 
-/** Returns a function to call for each frame of the avatar's voice, with whether it is loud, which tells whether the avatar speaks. */
+/**
+ * Returns a function that must be called for each frame of the avatar's voice, with its loudness. It publishes whether
+ * the avatar speaks.
+ */
 export const tellSpeech = ({ localParticipant }: Room, mode: CallMode) => {
   let speaksUntil = 0;
   let isSpeaking = false;

@@ -3,7 +3,7 @@ import { EventEmitter } from "node:events";
 import { type Room, RoomEvent } from "@livekit/rtc-node";
 import { createMovingRoom, following } from "./moving-room.ts";
 
-/** As much of a room of the library as is used here. */
+/** The used part of the library's room. */
 const fakeRoom = (name: string, people: string[] = []) => {
   const registered: string[] = [];
   const participant = (identity: string) => ({
@@ -25,7 +25,7 @@ const fakeRoom = (name: string, people: string[] = []) => {
 };
 
 describe("the room of a call that moves", () => {
-  test("its members: those of the room that it is in now, also through a participant that was read before", async () => {
+  test("its members: those of the current room, also through a participant that was read before", async () => {
     const { room, moveTo } = createMovingRoom(fakeRoom("one").room);
     const { localParticipant } = room;
     expect([room.name, await localParticipant?.setAttributes({})]).toEqual(["one", "set in one"] as never);
@@ -34,7 +34,7 @@ describe("the room of a call that moves", () => {
     expect(await localParticipant?.setAttributes({})).toBe("set in two" as never);
   });
 
-  test("handlers, streams and methods: are there in each room once, and hear nothing of the room before", () => {
+  test("handlers, streams and methods: registered once in each room, silent for the previous room", () => {
     const [one, two] = [fakeRoom("one"), fakeRoom("two")];
     const { room, moveTo } = createMovingRoom(one.room);
     const seen: string[] = [];
@@ -51,7 +51,7 @@ describe("the room of a call that moves", () => {
     ]);
   });
 
-  test("those in the room before leave it, and those in the next one come, with their tracks", () => {
+  test("participants: those of the previous room leave, those of the next one join with their tracks", () => {
     const { room, moveTo } = createMovingRoom(fakeRoom("one", ["person"]).room);
     const seen: string[] = [];
     room.on(RoomEvent.ParticipantDisconnected, ({ identity }) => {
@@ -67,7 +67,7 @@ describe("the room of a call that moves", () => {
   });
 });
 
-test("an object that follows others: a function that was read before calls that of the current one", () => {
+test("an object that follows others: a function that was read earlier calls the current one", () => {
   let current = { value: 1, read: () => current.value };
   const object = following(() => current);
   const { read } = object;

@@ -1,10 +1,10 @@
 /**
- * The room of a call, as the conversation and the other parts of the call see it: an object that stays the same when the call moves to
- * another room. What they have registered is registered there again.
+ * The room of a call, for the conversation and the other parts of the call: one object that stays the same when the
+ * call moves to another room. Registered handlers are registered again in the new room.
  */
 import { type LocalParticipant, type Room, RoomEvent } from "@livekit/rtc-node";
 
-/** An object whose members are those of `current()` at each use. `own`: members that it has itself. */
+/** An object that reads its members from `current()` at each use. `own`: its own members. */
 export const following = <Target extends object>(current: () => Target, own: Partial<Target> = {}): Target =>
   new Proxy(own as Target, {
     get: (_, name) => {
@@ -22,7 +22,10 @@ type Handler = (...input: never[]) => void;
 
 export type MovingRoom = {
   room: Room;
-  /** Those who were in the room before have left it, and those who are in `next` have come, with their tracks. */
+  /**
+   * Moves to `next`: reports that the participants of the previous room have left, and that those of `next` have joined
+   * with their tracks.
+   */
   moveTo(next: Room): void;
 };
 

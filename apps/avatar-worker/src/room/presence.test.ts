@@ -22,13 +22,13 @@ const presence = (change: Partial<AssignedCall> = {}) => {
 };
 
 describe("the seconds of a call", () => {
-  test("the seconds, before the person comes: none", () => {
+  test("before the person comes: no seconds", () => {
     const call = presence();
     expect(call.used(1000)).toBe(0);
     expect(call.end(1000)).toBeNull();
   });
 
-  test("the seconds, from when both sides are present: rounded up, also while the person is away, at most the hold", () => {
+  test("from the presence of both sides on: rounded up, also while the person is away, at most the hold", () => {
     const call = presence();
     call.arrives(10);
     expect([10.001, 11, 11.001].map(call.used)).toEqual([1, 1, 2]);
@@ -39,7 +39,7 @@ describe("the seconds of a call", () => {
     expect(call.used(500)).toBe(60);
   });
 
-  test("the seconds, while the connection is lost: counted only if it comes back", () => {
+  test("while the connection is lost: counted only if it comes back", () => {
     const call = presence();
     call.arrives(0);
     call.isLost(5, true);
@@ -49,7 +49,7 @@ describe("the seconds of a call", () => {
     expect(call.used(13)).toBe(13);
   });
 
-  test("the seconds, of a second worker: go on from those of the first when it sees the person", () => {
+  test("at a second worker: continued from the first one's when it sees the person", () => {
     const call = presence({ used_seconds: 20 });
     expect(call.used(5)).toBe(20);
     call.arrives(5);
@@ -62,7 +62,7 @@ describe("the absences of the person, in a call that can be resumed", () => {
   const resumable = (change: Partial<typeof resume> = {}, others: Partial<AssignedCall> = {}) =>
     presence({ max_seconds: 1000, idle_seconds: 1000, resume: { ...resume, ...change }, ...others });
 
-  test("before the person comes, and while it is there: none", () => {
+  test("before the person comes, and while the person is present: none", () => {
     const call = resumable();
     call.leaves(5);
     expect([call.gaps(9), call.counts(9)]).toEqual([[0, 0], false]);
@@ -70,7 +70,7 @@ describe("the absences of the person, in a call that can be resumed", () => {
     expect([call.gaps(20), call.counts(20), call.used(20)]).toEqual([[0, 0], true, 10]);
   });
 
-  test("three absences of together two minutes: not charged; what is longer, and a fourth: charged", () => {
+  test("three absences of two minutes together: not charged; longer ones, and a fourth: charged", () => {
     const call = resumable();
     call.arrives(0);
     call.leaves(10);
@@ -95,7 +95,7 @@ describe("the absences of the person, in a call that can be resumed", () => {
     expect([many.used(50), many.gaps(50)]).toEqual([44, [4, 6]]);
   });
 
-  test("those of earlier workers: count", () => {
+  test("absences at earlier workers: counted", () => {
     const call = resumable({ gap_count: 2, gap_seconds: 110 }, { used_seconds: 20 });
     expect(call.gaps(1)).toEqual([2, 110]);
     call.arrives(5);
@@ -106,7 +106,7 @@ describe("the absences of the person, in a call that can be resumed", () => {
     expect([call.counts(33), call.used(33)]).toEqual([true, 38]);
   });
 
-  test("a person who does not come back: the call ends after a minute; LiveKit's own wait is a part of it", () => {
+  test("a person who does not come back: the call ends after a minute, including LiveKit's own wait", () => {
     const call = resumable();
     call.arrives(0);
     call.leaves(5);
@@ -116,14 +116,14 @@ describe("the absences of the person, in a call that can be resumed", () => {
     expect([call.end(139.9), call.end(140)]).toEqual([null, "disconnected"]);
   });
 
-  test("another room: the person has a minute to come there, and is not charged for the way", () => {
+  test("another room: the person has a minute to come there, without charge", () => {
     const call = resumable();
     call.arrives(0);
     call.leaves(10);
     call.moves(60);
     expect([call.end(119), call.end(120), call.gaps(60)]).toEqual([null, "disconnected", [1, 50]]);
     call.arrives(65);
-    // The room before was deleted while the person was there.
+    // The previous room was deleted while the person was present.
     call.leaves(70);
     call.isLost(70, true);
     expect([call.used(73), call.counts(73), call.end(79.9), call.end(80)]).toEqual([15, false, null, "disconnected"]);
@@ -136,7 +136,7 @@ describe("the absences of the person, in a call that can be resumed", () => {
     expect([call.used(81), call.gaps(81)]).toEqual([21, [3, 60]]);
   });
 
-  test("a call that nobody is in, resumed again and again: is charged after two minutes, until its seconds are over", () => {
+  test("an empty call that is resumed again and again: charged after two minutes, until its seconds are used", () => {
     const call = resumable({}, { max_seconds: 300 });
     call.arrives(0);
     call.leaves(10);
@@ -147,7 +147,7 @@ describe("the absences of the person, in a call that can be resumed", () => {
 });
 
 describe("the end of a call", () => {
-  test("a call, its seconds used up: ends a moment before, with the service's reason", () => {
+  test("a call, its seconds almost used: ends just before, with the service's reason", () => {
     const call = presence({ limit: "out_of_credits", idle_seconds: 1000 });
     call.arrives(0);
     expect(call.end(59.7)).toBeNull();

@@ -1,61 +1,67 @@
 /**
- * The times of a call: since when both sides are present, and when it has to end. The other side is the person, or the agent in a
- * room of its owner. Pure; times are in milliseconds.
+ * The times of a call: when both sides are present, and when it must end. The other side is the person or, in a brought
+ * room, the agent. Pure; times are in milliseconds.
  */
 
 import type { EndReason } from "@realtime-avatar/domain/calls/end-reasons";
 import { ENDING_SECONDS, FREE_GAP_SECONDS, FREE_GAPS } from "@realtime-avatar/domain/calls/limits";
 import type { AssignedCall } from "@realtime-avatar/domain/calls/worker-sync";
 
-/** The call ends so much earlier than its seconds, because leaving takes a moment. */
+/** The call ends this much before its seconds are used, because leaving takes a moment. */
 const MARGIN_MS = 200;
-/** How long LiveKit has waited for a participant whose network was cut, when it tells that the participant is gone. */
+/** How long LiveKit waits for a participant whose network is cut, before it reports that the participant has left. */
 const TIMEOUT_MS = 20_000;
 
-/** Absences of the other side: how many there were, and how many seconds of them are not charged. */
+/** Absences of the other side: their number, and their seconds that are not charged. */
 export type Gaps = { gap_count: number; gap_seconds: number };
 
-/** Until how many seconds are used the call can go on, and why it ends then. */
+/** The limit of used seconds, and the reason of the end at that limit. */
 export type Limits = Pick<AssignedCall, "max_seconds" | "limit">;
 
 export type Presence = {
   /**
-   * Moment from which seconds count: those of earlier workers are before it, and it is later by each absence that was not charged. null
-   * before both sides were present.
+   * The moment from which seconds count. Seconds of earlier workers move it back, and absences without charge move it
+   * forward. null before both sides were present.
    */
   startedAt(): number | null;
-  /** Whether seconds count now. Not in an absence that is not charged. */
+  /** Whether seconds count now. Seconds of an absence without charge do not count. */
   isCounting(now: number): boolean;
   gaps(now: number): Gaps;
-  /** In whole seconds, rounded up, at most `max_seconds`. */
+  /** The used seconds, rounded up, at most `max_seconds`. */
   usedSeconds(now: number): number;
   otherArrived(now: number): void;
-  /** `isTimeout`: LiveKit has waited for it already. Where it cannot come back to another room, it does not come back. */
+  /**
+   * `isTimeout`: LiveKit has already waited for the other side. Without another room to come back to, it does not come
+   * back.
+   */
   otherLeft(now: number, isTimeout?: boolean): void;
-  /** The call is in another room. The other side has as long to come there as if it had just left. */
+  /** The call is in another room. The other side has as much time to come there as after a leave. */
   roomChanged(now: number): void;
-  /** The connection to the room is lost, or is back. What ends while it is lost does not count the time since. */
+  /**
+   * The connection to the room is lost, or is restored. If the call ends while it is lost, the time of the loss does
+   * not count.
+   */
   connectionChanged(now: number, isLost: boolean): void;
   /** The other side has spoken or sent something. */
   otherWasActive(now: number): void;
-  /** Whether to tell that the call ends soon, which is certain then. */
+  /** Whether to announce the end of the call, which is then certain. */
   endsSoon(now: number): boolean;
-  /** In the last minute: for how many seconds the call can go on, and why it ends then. null before. */
+  /** In the last minute: the remaining seconds, and the reason of the end. null before. */
   timeLeft(now: number): { seconds: number; reason: AssignedCall["limit"] } | null;
-  /** When the call ends as far as the page is to know: its hold grows, unless it has not when little is left. */
+  /** The seconds that the page shows as the end. A hold that can grow is shown as growing, until little is left. */
   shownSeconds(now: number): number;
-  /** The call can go on until `max_seconds` are used. */
+  /** The call can continue until `max_seconds` are used. */
   grow(limits: Limits): void;
-  /** Why the call has to end now; null while it can go on. */
+  /** Why the call must end now; null while it can continue. */
   endReason(now: number): EndReason | null;
 };
 
-/** Counts absences. A number of them, of some length together, is free. */
+/** Counts absences. A limited number of them, with a limited total length, is not charged. */
 const createGaps = (resume: AssignedCall["resume"]) => {
   let count = resume?.gap_count ?? 0;
   let freeMs = (resume?.gap_seconds ?? 0) * 1000;
   let since: number | null = null;
-  /** How much of the absence so far is free, in milliseconds. */
+  /** How much of the current absence is free of charge so far, in milliseconds. */
   const freeSince = (now: number): number =>
     since === null || count > FREE_GAPS ? 0 : Math.max(0, Math.min(now - since, FREE_GAP_SECONDS * 1000 - freeMs));
   return {
@@ -64,7 +70,7 @@ const createGaps = (resume: AssignedCall["resume"]) => {
       count++;
       since = now;
     },
-    /** Returns how much of it was free. */
+    /** Ends the absence. Returns how much of it was free. */
     end: (now: number): number => {
       const free = freeSince(now);
       freeMs += free;
@@ -77,7 +83,7 @@ const createGaps = (resume: AssignedCall["resume"]) => {
   };
 };
 
-/** `publishedAt`: the avatar can be seen and heard from now on. */
+/** `publishedAt`: when the avatar became visible and audible. */
 export const createPresence = (
   { max_seconds, used_seconds, idle_seconds, away_seconds, limit, resume, growth }: AssignedCall,
   publishedAt: number,
@@ -91,7 +97,7 @@ export const createPresence = (
   let activeAt = publishedAt;
   let isPresent = false;
   let lostAt: number | null = null;
-  // The other side was there before, with an earlier worker.
+  // The other side was present before, at an earlier worker.
   let leftAt: number | null = used_seconds > 0 ? publishedAt : null;
 
   const usedMs = (now: number): number => {

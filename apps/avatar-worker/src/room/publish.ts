@@ -18,36 +18,42 @@ import { withTimeout } from "./join.ts";
 
 const PUBLISH_MS = 10_000;
 /**
- * Enough for a picture of this size: a speaking face, encoded in real time, differs from the original by 47 dB (PSNR), and by 49 dB at
- * half as much again. Without a maximum, the first seconds are at a quarter of the size.
+ * Enough for a picture of this size: a speaking face, encoded in real time, has a PSNR of 47 dB. At 1.5 times the
+ * bitrate, it has 49 dB. Without a maximum, the first seconds are sent at a quarter of the size.
  */
 const MAX_BITRATE = 1_000_000n;
 /** Sound and picture in one media stream are played in step. */
 const STREAM = "avatar";
-/** How much sound waits to be sent at most: more is dropped, so that sound and picture stay together. */
+/** Maximum of waiting sound. More is dropped, so that sound and picture stay in step. */
 const MAX_QUEUED_MS = 200;
 
 export type Published = {
   /** Plays 16-bit PCM, mono. */
   play(pcm: Int16Array): void;
-  /** How much sound waits to be sent. */
+  /** Length of the sound that waits to be sent. */
   queuedMs(): number;
-  /** Drops it. */
+  /** Drops the waiting sound. */
   clear(): void;
-  /** Sends no picture and no sound until `resume`. */
+  /** Stops sending pictures and sound until `resume`. */
   pause(): void;
   resume(): void;
   isPaused(): boolean;
   close(): Promise<void>;
 };
 
-/** The pictures of a call, and whether they have viewers. Without viewers, no picture is drawn, unless it is recorded. */
+/** The pictures of a call, and whether they have viewers. Pictures are drawn only for viewers and recordings. */
 export type Shown = { rendering: Rendering; isWatched: () => boolean };
 
-/** Pictures that follow the sound, because their avatar is still being opened. `onFailure`: called when there will be none. */
+/**
+ * Pictures that follow the sound, because their avatar is still being opened. `onFailure`: called when the avatar
+ * cannot be opened.
+ */
 export type Later = { shown: Promise<Shown>; onFailure: (error: unknown) => void };
 
-/** Starts to draw pictures. The library sends black pictures until the first one, so that one is drawn without viewers, too. */
+/**
+ * Starts to draw pictures. The library sends black pictures until the first one, so the first one is drawn even without
+ * viewers.
+ */
 const openPictures = (
   { rendering, isWatched }: Shown,
   { isPaused, recorder }: { isPaused: () => boolean; recorder: Recorder | null },
@@ -70,7 +76,7 @@ const openPictures = (
   const track = LocalVideoTrack.createVideoTrack("avatar-video", source);
   const close = async (): Promise<void> => {
     stopShowing();
-    // It closes its source, too.
+    // The track also closes its source.
     await track.close();
   };
   return { track, close };
@@ -117,7 +123,7 @@ export const publishAvatar = async (
     await Promise.all([audio.close(), pictures?.close()]);
   };
   try {
-    // First, because an agent speaks as soon as it sees a picture: its first word would be heard by nobody.
+    // The sound is published first. An agent speaks as soon as it sees a picture, and its first word must be heard.
     await publishTrack(room, audio, { source: TrackSource.SOURCE_MICROPHONE });
     if (pictures) await publishPictures(room, pictures.track);
   } catch {

@@ -6,7 +6,7 @@ import { createSegments } from "./segments.ts";
 
 type Chunk = { content: Uint8Array };
 
-/** A byte stream as the library gives it, to which a test writes. `isClosed`: whether the other side still reads. */
+/** A byte stream like the library's, to which a test writes. `isClosed`: whether the reader has closed it. */
 const openStream = (sample_rate = "48000") => {
   let controller: ReadableStreamDefaultController<Chunk> | undefined;
   let isClosed = false;
@@ -58,7 +58,7 @@ describe("the segments of an agent", () => {
     return { segments, cuts, takeAll };
   };
 
-  test("frames, peeked ahead of being played: each once, in order, and they stay to be played", async () => {
+  test("frames that are peeked before they are played: each once, in order, and still played later", async () => {
     const { segments } = start();
     const [first, second] = [openStream(), openStream("24000")];
     segments.open(first.reader);
@@ -72,7 +72,7 @@ describe("the segments of an agent", () => {
     expect([segments.next(), segments.next()]).toEqual([ahead[0], ahead[1]]);
     const fourth = segments.peek();
     expect([segments.next(), segments.next()]).toEqual([ahead[2], fourth]);
-    // 46 of the 50 frames are left. More may come.
+    // 46 of the 50 frames are left. More can come.
     for (let count = 0; count < 46; count++) expect(segments.peek()).toBeDefined();
     expect(segments.peek()).toBeUndefined();
     first.end();
@@ -89,7 +89,7 @@ describe("the segments of an agent", () => {
     expect([segments.peek(), segments.next()]).toEqual([undefined, undefined]);
   });
 
-  test("more sound than two minutes, in one segment or in several: the rest is dropped, and not read any more", async () => {
+  test("more than two minutes of sound, in one segment or in several: the rest is dropped and no longer read", async () => {
     const { segments, cuts, takeAll } = start();
     const first = openStream();
     const second = openStream();
@@ -103,11 +103,11 @@ describe("the segments of an agent", () => {
     expect(takeAll()).toBe(100 * 50);
     expect(segments.first()).toMatchObject({ isComplete: true, isCut: false });
     segments.finish();
-    // To within a piece of 0.1 s.
+    // Exact to a piece of 0.1 s.
     expect(Math.abs(takeAll() - 20 * 50)).toBeLessThanOrEqual(5);
     expect(segments.first()).toMatchObject({ isComplete: true, isCut: true });
     segments.finish();
-    // What was played makes room.
+    // Played sound makes room.
     const third = openStream();
     segments.open(third.reader);
     await third.write(119);
@@ -115,9 +115,9 @@ describe("the segments of an agent", () => {
     expect(takeAll()).toBe(119 * 50);
   });
 
-  test("20,000 pieces, however short: the rest is dropped; pieces that were played or dropped make room", async () => {
+  test("more than 20,000 short pieces: the rest is dropped; played and dropped pieces make room", async () => {
     const { segments, cuts, takeAll } = start();
-    /** Sends pieces of a sample. Returns how many segments were cut so far. */
+    /** Sends pieces of one sample. Returns the number of cut segments so far. */
     const send = async (pieces: number): Promise<number> => {
       const content = Array.from({ length: pieces }, () => ({ content: new Uint8Array(2) }));
       const stream = openStream();
@@ -136,7 +136,7 @@ describe("the segments of an agent", () => {
     expect(await send(20_001)).toBe(1);
   });
 
-  test("what was dropped: is not read any more, and nothing of it is played", async () => {
+  test("dropped segments: no longer read, and not played", async () => {
     const { segments, cuts, takeAll } = start();
     const streams = [openStream(), openStream("24000")];
     for (const { reader } of streams) segments.open(reader);
@@ -146,7 +146,7 @@ describe("the segments of an agent", () => {
     await settle();
     expect(streams.map(({ isClosed }) => isClosed())).toEqual([true, true]);
     expect([segments.first(), takeAll(), cuts.length]).toEqual([undefined, 0, 0]);
-    // It makes room.
+    // Dropped segments make room.
     for (let round = 0; round < 2; round++) {
       const long = openStream();
       segments.open(long.reader);
@@ -157,7 +157,7 @@ describe("the segments of an agent", () => {
     }
   });
 
-  test("a stream that is aborted: what has come of it is played", async () => {
+  test("an aborted stream: its received part is played", async () => {
     const { segments, takeAll } = start();
     const stream = openStream();
     segments.open(stream.reader);
@@ -169,7 +169,7 @@ describe("the segments of an agent", () => {
     expect(segments.first()).toMatchObject({ isComplete: true, isCut: true });
   });
 
-  test("a stream of another format: is not read", async () => {
+  test("a stream of an unsupported format: not read", async () => {
     const { segments, cuts } = start();
     const stream = openStream("96000");
     expect(segments.open(stream.reader)).toBe(true);

@@ -1,44 +1,50 @@
-/** What an agent has said and the avatar has not: segments of speech, each of them a byte stream, in the order in which they began. */
+/**
+ * The agent's speech that the avatar has not said yet: segments in the order of their start. Each segment is a byte
+ * stream.
+ */
 import type { ByteStreamReader } from "@livekit/rtc-node";
 import { createSoundDecoder, readFormat, SAMPLE_BYTES, type SoundDecoder, type SoundFormat } from "./decode-sound.ts";
 
-/** How much sound of a call waits at most: 23 MB. Nothing can slow an agent down, so the rest of a segment is dropped. */
+/** Limit of waiting sound of a call: 23 MB. An agent cannot be slowed down, so the rest of a segment is dropped. */
 const MAX_SECONDS = 120;
-/** In how many pieces, each of them at most as long as `PIECE_SECONDS`, because a piece is decoded at once. */
+/** Limit of waiting pieces. A piece is at most `PIECE_SECONDS` long, because it is decoded at once. */
 const MAX_PIECES = 20_000;
 const PIECE_SECONDS = 0.1;
-/** An agent has one or two. */
+/** Limit of segments. An agent has one or two. */
 const MAX_SEGMENTS = 16;
 
 export type Segment = {
   readonly reader: ByteStreamReader;
-  /** null for a format that is not played. */
+  /** null for an unsupported format. */
   readonly decoder: SoundDecoder | null;
   readonly bytesPerSecond: number;
   readonly pieces: Uint8Array[];
   readonly frames: Int16Array[];
-  /** How many of the frames `peek` has returned. */
+  /** Number of frames that `peek` has returned. */
   peekedFrames: number;
   playedSamples: number;
-  /** Nothing more comes. */
+  /** The stream has ended. */
   isComplete: boolean;
   isFlushed: boolean;
-  /** The agent has sent more than is played. */
+  /** A part of the segment is not played, because the agent has sent too much. */
   isCut: boolean;
 };
 
 export type Segments = {
-  /** Reads a segment from now on. False when there are too many. */
+  /** Begins to read a segment. False when there are too many. */
   open(reader: ByteStreamReader): boolean;
-  /** The segment that is played now. */
+  /** The segment that is currently played. */
   first(): Segment | undefined;
-  /** Its next frame. It is decoded only now: an agent that sends and drops much sound costs no more than one that speaks. */
+  /**
+   * The next frame of the first segment. It is decoded only now: an agent that sends and drops much sound costs no more
+   * than one that speaks.
+   */
   next(): Int16Array | undefined;
-  /** The first of its frames that `peek` has not returned, which stays where it is. */
+  /** The first frame of the first segment that `peek` has not returned yet. The frame stays in the queue. */
   peek(): Int16Array | undefined;
-  /** Removes it. */
+  /** Removes the first segment. */
   finish(): void;
-  /** Removes all, and returns them. What still comes of them is dropped. */
+  /** Removes and returns all segments. Later data of their streams is dropped. */
   clear(): Segment[];
 };
 
@@ -52,10 +58,10 @@ const newSegment = (reader: ByteStreamReader): Segment => {
   };
 };
 
-/** How much sound of all segments waits. */
+/** The waiting sound of all segments. */
 type Waiting = { seconds: number; pieces: number };
 
-/** Adds what a stream has brought, up to the limits. */
+/** Adds data of a stream, up to the limits. */
 const addBytes = (waiting: Waiting, segment: Segment, bytes: Uint8Array): void => {
   const { bytesPerSecond, pieces } = segment;
   const pieceBytes = Math.ceil(PIECE_SECONDS * bytesPerSecond);
@@ -79,7 +85,10 @@ const decodeNext = (waiting: Waiting, { decoder, pieces, frames, bytesPerSecond 
   return true;
 };
 
-/** Decodes until a segment has more than `count` frames, if it has. A resampler can need more than a piece for a frame. */
+/**
+ * Decodes until a segment has more than `count` frames, or no piece waits. A resampler can need more than one piece for
+ * a frame.
+ */
 const decodeFrames = (waiting: Waiting, segment: Segment, count: number): void => {
   while (segment.frames.length <= count && decodeNext(waiting, segment)) {
     // `decodeNext` does the work.
@@ -89,7 +98,7 @@ const decodeFrames = (waiting: Waiting, segment: Segment, count: number): void =
   segment.frames.push(...(segment.decoder?.flush() ?? []));
 };
 
-/** `onCut` is called for each segment that is not played to its end. */
+/** `onCut`: called for each segment that is not played to its end. */
 export const createSegments = (onCut: () => void): Segments => {
   const segments: Segment[] = [];
   const waiting: Waiting = { seconds: 0, pieces: 0 };
@@ -108,7 +117,7 @@ export const createSegments = (onCut: () => void): Segments => {
     try {
       await read(segment);
     } catch {
-      // The agent has left, or the stream is longer than any that is read. What has come of it is played.
+      // The agent has left, or the stream is too long. Its received part is played.
       segment.isCut = true;
     } finally {
       segment.isComplete = true;

@@ -1,11 +1,11 @@
-/** Whom the avatar obeys, on a room that is not connected. test/call.test.ts has a real one. */
+/** Which participants the avatar obeys, in a room that is not connected. test/call.system.test.ts uses a real room. */
 import { expect, test } from "bun:test";
 import { EventEmitter } from "node:events";
 import { RoomEvent } from "@livekit/rtc-node";
 import { LIFECYCLE_TOPIC, type LifecycleMessage } from "@realtime-avatar/domain/calls/lifecycle";
 import { handlePageMessages } from "./sides.ts";
 
-test("a request to end the call: obeyed from the person alone, and on its topic", () => {
+test("a request to end the call: obeyed only from the person, on its topic", () => {
   const room = new EventEmitter();
   let ends = 0;
   let activities = 0;
@@ -22,7 +22,7 @@ test("a request to end the call: obeyed from the person alone, and on its topic"
   expect(send("person", LIFECYCLE_TOPIC)).toEqual([1, 2]);
 });
 
-test("gestures that a page asks for: each answered once, with the reason; broken requests and those of others, not at all", () => {
+test("gestures that a page requests: one response each, with the reason; malformed and foreign requests: no response", () => {
   const sent: LifecycleMessage[] = [];
   const asked: string[] = [];
   const localParticipant = {

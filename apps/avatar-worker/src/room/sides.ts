@@ -1,4 +1,4 @@
-/** The two sides of a call: what the avatar hears, says and does for the person or the agent in its room. */
+/** The two sides of a call: connects the avatar with the person or the agent in its room. */
 import {
   DisconnectReason,
   type RemoteParticipant,
@@ -28,21 +28,21 @@ import { sendMessage, tellTimes } from "./messages.ts";
 import type { Presence } from "./presence.ts";
 import type { Published } from "./publish.ts";
 
-/** The avatar in the room; `voice` is that of the agent, if there is one. */
+/** The avatar in the room. `voice`: of the agent, if the call has one. */
 export type JoinedAvatar = { rendering: Rendering; published: Published; voice: AgentVoice | null };
 
-/** The other side of a call: a person, whom the avatar hears, or an agent, whose voice it speaks with. */
+/** The other side of a call: the person whom the avatar hears, or the agent for which it speaks. */
 export const sideOf = ({ agent_identity }: AssignedCall): "person" | "agent" =>
   agent_identity === null ? "person" : "agent";
 
 /**
- * Whether the room is of the service, with a page of the SDK in it: only the service can name a room after a call before it starts.
- * In another room, the avatar ignores messages, and sends only its picture and its sound.
+ * Whether the room belongs to the service. Only the service can name a room after a call before it starts. Such a room
+ * has a page of the SDK. In other rooms, the avatar ignores messages, and sends only its picture and its sound.
  */
 export const isOurs = ({ name = "" }: Room, { session_id }: AssignedCall): boolean =>
   sessionOfRoom(name) === session_id;
 
-/** Plays the voice of the agent. No other participant is heard. `wasLost`: the call had another process before. */
+/** Plays the voice of the agent. No other participant is heard. `wasLost`: another process had the call before. */
 const playAgent = ({ rendering, published, voice }: JoinedAvatar, times: Presence, wasLost: boolean): void => {
   voice?.play({ published, rendering, onActivity: () => times.otherWasActive(performance.now()) });
   if (wasLost) voice?.tellLoss();
@@ -66,7 +66,7 @@ const watchOther = (
   room.on(RoomEvent.ParticipantDisconnected, (participant) => {
     // A rejoin replaces the first participant; its disconnect event arrives later.
     if (participant.identity !== identity || room.remoteParticipants.has(identity)) return;
-    // LiveKit has waited for 20 seconds already when it drops a participant whose network was cut.
+    // LiveKit has already waited for 20 seconds when it drops a participant whose network was cut.
     const isTimeout = participant.disconnectReason === DisconnectReason.CONNECTION_TIMEOUT;
     times.otherLeft(performance.now(), isTimeout);
     onLeave();
@@ -74,14 +74,14 @@ const watchOther = (
   room.on(RoomEvent.Reconnecting, () => times.connectionChanged(performance.now(), true));
   room.on(RoomEvent.Reconnected, () => times.connectionChanged(performance.now(), false));
   const isThere = room.remoteParticipants.has(identity);
-  // The avatar was published for the agent. One that has left since is charged for it.
+  // The avatar was published for the agent. An agent that has left since is charged for it.
   if (isThere || isAgent) arrived();
   if (!isThere) times.otherLeft(performance.now());
 };
 
 /**
- * Calls `onVideo` when the person has a track of video. The token allows a microphone alone, but LiveKit checks only what the client
- * says of the source of a track.
+ * Calls `onVideo` when the person publishes a video track. The token allows only a microphone, but LiveKit trusts the
+ * source that the client declares.
  */
 const refuseVideo = (room: Room, onVideo: () => void): void => {
   const check = ({ kind }: RemoteTrackPublication, { identity }: RemoteParticipant): void => {
@@ -94,15 +94,15 @@ const refuseVideo = (room: Room, onVideo: () => void): void => {
 };
 
 /**
- * Sends nothing while the connection to the server of an agent's owner is lost. Media has a separate connection, and the time is not
- * charged when the connection does not come back.
+ * Sends nothing while the connection to the server of a brought room is lost. Media has a separate connection, and the
+ * time is not charged when the connection does not come back.
  */
 const pauseWhileLost = (room: Room, { pause, resume }: Published): void => {
   room.on(RoomEvent.Reconnecting, pause);
   room.on(RoomEvent.Reconnected, resume);
 };
 
-/** Does what the page of the person asks for: gestures, and the end of the call. */
+/** Handles requests from the person's page: gestures, and the end of the call. */
 export const handlePageMessages = (
   room: Room,
   { times, gesture, onEnd }: { times: Presence; gesture: Rendering["gesture"]; onEnd: () => void },
@@ -129,14 +129,17 @@ export type SidesOptions = {
 };
 
 export type Sides = {
-  /** To be called often. */
+  /** Must be called often. */
   step(now: number): void;
-  /** In a call with an agent: null. */
+  /** null in a call with an agent. */
   takeTurns: HeldConversation["takeTurns"] | null;
   stop(): void;
 };
 
-/** Lets the avatar hear the person and speak. The person is recorded also where nothing else listens. */
+/**
+ * Connects the avatar with the person: hearing and speaking. A recorded person is heard even when nothing else needs the
+ * sound.
+ */
 const meetPerson = (
   room: Room,
   assigned: AssignedCall,

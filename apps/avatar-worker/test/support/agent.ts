@@ -1,9 +1,12 @@
-/** An agent that speaks through an avatar, as the plugins of LiveKit's agents do: it sends a tone, and records what it is told. */
+/**
+ * An agent that speaks through an avatar like the plugins of LiveKit's agents. It sends a tone, and records the calls
+ * that it gets.
+ */
 import { type ByteStreamWriter, Room, TrackKind } from "@livekit/rtc-node";
 import { until } from "@realtime-avatar/testing/until";
 
 export const AGENT_IDENTITY = "agent";
-/** The plugins send pieces of this length, or shorter. */
+/** The longest pieces that the plugins send. */
 const PIECE_SECONDS = 0.2;
 
 export type Finished = { playback_position: number; interrupted: boolean };
@@ -26,7 +29,7 @@ export const joinAsAgent = async (url: string, token: string, avatarIdentity: st
   const { localParticipant } = room;
   if (!localParticipant) throw new Error("the agent has not joined");
   let isAnswered = true;
-  /** The ends that came while a call of `lk.clear_buffer` had no response yet. */
+  /** The ends that came before the response to `lk.clear_buffer`. */
   const early: Finished[] = [];
   localParticipant.registerRpcMethod("lk.playback_finished", async ({ payload }) => {
     finished.push(JSON.parse(payload));
@@ -53,13 +56,13 @@ export const joinAsAgent = async (url: string, token: string, avatarIdentity: st
     call,
     open,
     until,
-    /** Waits until the picture of the avatar is published, as the plugins do before they send anything. */
+    /** Waits until the avatar's picture is published. The plugins send nothing before. */
     untilSeen: () =>
       until(() => {
         const tracks = room.remoteParticipants.get(avatarIdentity)?.trackPublications.values() ?? [];
         return [...tracks].some(({ kind }) => kind === TrackKind.KIND_VIDEO);
       }),
-    /** Sends a segment, at once. `pieceBytes`: where it is cut; by default between samples. */
+    /** Sends a segment at once. `pieceBytes`: the length of its pieces; by default they end between samples. */
     say: async (seconds: number, { sampleRate = 24_000, channels = 1, pieceBytes = 0 } = {}): Promise<void> => {
       const pcm = createTone(seconds, sampleRate, channels);
       const writer = await open({ sample_rate: String(sampleRate), num_channels: String(channels) });

@@ -1,4 +1,6 @@
-/** The service as an avatar worker sees it, without a database: the tests assign calls, and read what the worker reports. */
+/**
+ * The service for tests of avatar workers, without a database: a test assigns calls, and reads the worker's reports.
+ */
 import { randomBytes } from "node:crypto";
 import type { EndReason } from "@realtime-avatar/domain/calls/end-reasons";
 import { avatarToken, type CallToken, personToken, roomName } from "@realtime-avatar/domain/calls/room";
@@ -29,10 +31,10 @@ const HOLD_MS = 1000;
 const POLL_MS = 20;
 const LEASE_SECONDS = 15;
 
-/** A LiveKit server: the address of its signal and of its API, and the key for both. */
+/** A LiveKit server: the addresses for signalling and API, and the key for both. */
 type LivekitAddress = Pick<LivekitServer, "url" | "apiUrl" | "apiKey" | "apiSecret">;
 
-/** Signs a token as the service does. */
+/** Signs a token like the service. */
 export const sign = (
   { apiKey, apiSecret }: Pick<LivekitAddress, "apiKey" | "apiSecret">,
   token: CallToken,
@@ -50,16 +52,16 @@ export type SentFragment = Fragment & { generation: number; n: number };
 
 type TestCall = { session: SessionId; room: string; personToken: string };
 
-/** What is assigned, what is to end, and what workers have reported. */
+/** The assigned calls, the calls to end, and the reports of workers. */
 const createState = () => {
   const assigned = new Map<string, AssignedCall>();
   const ending = new Map<string, EndReason | null>();
-  /** The reports of each session that differ from the one before. */
+  /** For each session, the reports that differ from the previous one. */
   const reports = new Map<string, ReportedCall[]>();
   const syncs: SyncRequest[] = [];
   const moves = new Map<string, Move>();
   const preload: NonNullable<SyncResponse["preload"]> = [];
-  /** The turns that are not over. */
+  /** The unfinished turns. */
   const turns = new Map<string, AssignedTurn>();
   return {
     preload,
@@ -135,7 +137,10 @@ const respond = async (state: State, request: Request, leaseSeconds: () => numbe
   }
 };
 
-/** Creates the room of a call, and assigns the call to the next worker that asks: by voice, which takes far less processor time. */
+/**
+ * Creates the room of a call, and assigns the call to the next worker that asks. The default mode is voice, which takes
+ * far less processor time.
+ */
 const start = async (
   livekit: LivekitAddress,
   rooms: RoomServiceClient,
@@ -145,7 +150,7 @@ const start = async (
 ): Promise<TestCall> => {
   const session = newId("ses", new Date(), random);
   const room = isForeign ? `their-${session.slice(4)}` : `rta-test-${session}`;
-  // A room that exists stays as it is. The first request of a busy machine can take longer than its limit.
+  // An existing room stays unchanged. The first request can exceed its timeout on a busy machine.
   const isCreated = async (): Promise<boolean> => {
     try {
       await rooms.createRoom({ name: room, emptyTimeout: 150, departureTimeout: 20, maxParticipants: 1 });
@@ -178,8 +183,8 @@ const start = async (
 };
 
 /**
- * Creates the next room of a call, which the worker is to enter, and deletes the one before, unless a test has. Returns the token for
- * the person.
+ * Creates the next room of a call for the worker, and deletes the previous one, unless the test has. Returns the
+ * person's token.
  */
 const move = async (
   livekit: LivekitAddress,
@@ -198,7 +203,7 @@ const move = async (
   return { session, room, personToken: await sign(livekit, personToken(room)) };
 };
 
-/** Sends a turn into a call. Returns the statuses that were reported, and waits for the last one. */
+/** Sends a turn into a call, and waits for its last status. Returns the reported statuses. */
 const say = ({ turns, reports }: State, session: SessionId, turn: Partial<AssignedTurn>) => {
   const turn_id = newId("trn", new Date(), random);
   const rest = { kind: "say", text: "x", instructions: null, interrupt: true, ...turn } as const;
@@ -255,30 +260,30 @@ export const startControlPlane = async (livekit: LivekitAddress) => {
   return {
     variables: { SERVICE_URL: server.url.origin, AVATAR_WORKER_SECRET: secret, AVATAR_WORKER_PORT: "0" },
     ...{ rooms, files, syncs: state.syncs, setLease },
-    /** Each file that was asked for: of a call, or of an avatar that is loaded before one. */
+    /** Each requested file: of a call, or of a preload. */
     filesSent: state.filesSent,
     /** Asks each worker to load an avatar before a call. */
     preload: (avatar: AssignedCall["avatar"]) =>
       state.preload.push({ preload_id: newId("aud", new Date(), random), avatar }),
-    /** `isForeign`: in a room that is not of the service. */
+    /** `isForeign`: in a brought room. */
     start: (options: Partial<AssignedCall> = {}, isForeign = false) => start(livekit, rooms, state, options, isForeign),
     /** Sends a turn into a call. */
     say: (session: SessionId, turn: Partial<AssignedTurn>) => say(state, session, turn),
     move: (session: SessionId) => move(livekit, rooms, state, session),
-    /** What a worker is sent of a call. */
+    /** The assigned call, as a worker gets it. */
     assignedOf: (session: string): AssignedCall => state.assigned.get(session) as AssignedCall,
-    /** Tells the worker to end a call; null: another worker has it. */
+    /** Tells the worker to end a call. null: another worker has the call. */
     end: (session: string, reason: EndReason | null) => {
       state.assigned.delete(session);
       state.ending.set(session, reason);
     },
-    /** Assigns a call again, to a worker that does not have it. */
+    /** Assigns a call again to a worker that does not have it. */
     assignAgain: (session: string, change: Partial<AssignedCall>) => {
       state.assigned.set(session, { ...(state.assigned.get(session) as AssignedCall), ...change });
     },
     /**
-     * From now on, a request fails. A sync that waits is answered with a lease of so many seconds, so that the end of the lease is near:
-     * one that were that short before could end while a busy machine starts a call, again and again.
+     * From now on, requests fail. A waiting sync gets a lease of this many seconds, so that the end of the lease is
+     * near. If leases were as short before, they could end while a busy machine starts a call.
      */
     goDown: (leaseOfLast: number) => {
       isDown = true;
@@ -288,22 +293,22 @@ export const startControlPlane = async (livekit: LivekitAddress) => {
       isDown = false;
       setLease(LEASE_SECONDS);
     },
-    /** As `setLease`, and waits until the worker has that lease. A short one can end while a busy machine starts a call. */
+    /** Sets the lease, and waits until the worker has it. A short lease can end while a busy machine starts a call. */
     untilLease: async (seconds: number): Promise<void> => {
       setLease(seconds);
       const before = state.syncs.length;
-      // The response to the first one may still have the lease before.
+      // The first response can still have the previous lease.
       await until(() => state.syncs.length >= before + 3);
     },
     reportsOf: (session: string): ReportedCall[] => state.reports.get(session) ?? [],
     fragmentsOf: (session: string): SentFragment[] => state.fragments.get(session) ?? [],
-    /** Waits until a worker has reported this state, and returns the report. */
+    /** Waits for a report with this state, and returns it. */
     untilReported: (session: string, wanted: ReportedCall["state"], generation = 1): Promise<ReportedCall> => {
       const reports = () => state.reports.get(session);
       const find = () => reports()?.findLast((call) => call.state === wanted && call.generation === generation);
       return until(find, { state: () => [session, wanted, generation, reports()] });
     },
-    /** Waits until exactly these are in the room. */
+    /** Waits until exactly these participants are in the room. */
     untilInRoom: async (room: string, ...identities: string[]) => {
       const expected = identities.sort().join();
       const present = async () => {

@@ -1,4 +1,6 @@
-/** An avatar with a face: the prepared picture of a man with closed lips, the mesh that the preparation finds, and a voice. */
+/**
+ * An avatar with a face: the prepared picture of a man with closed lips, the mesh from its preparation, and a voice.
+ */
 import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { encodeMesh, MESH_POINTS, manifestFace } from "@realtime-avatar/domain/avatars/face-mesh";
@@ -21,14 +23,14 @@ export const facePoints = async (): Promise<number[][]> => {
 /** The prepared picture, and its manifest. */
 export const preparedFace = async () => {
   const photo = PHOTOS.find((each) => photoName(each) === "material-kit/faces/marc.jpg");
-  if (!photo) throw new Error("There is no such photograph.");
+  if (!photo) throw new Error("The photograph is missing.");
   const image = await sharp(photoPath(photo)).resize(512, 512).webp({ quality: 90 }).toBuffer();
   const file = preparedFile(1, createHash("sha256").update(image).digest("hex"), "webp");
   const manifest = { pictures: { normalized: { file } }, face: manifestFace(encodeMesh(await facePoints())) };
   return { image, file, manifest };
 };
 
-/** Two seconds of speech in frames of 20 ms, 48 kHz. The committed speech has 16 kHz. */
+/** Two seconds of speech in frames of 20 ms, at 48 kHz. The committed file has 16 kHz. */
 export const speechFrames = async (): Promise<Int16Array[]> => {
   const samples = new Int16Array(await Bun.file(join(FOLDER, "speech.wav")).arrayBuffer(), WAV_HEADER);
   return Array.from({ length: 100 }, (_, index) =>

@@ -1,4 +1,7 @@
-/** For tests of faults: the service as processes, with networks between them that can fail, and what must be right afterwards. */
+/**
+ * Support for tests of faults: the service as processes, with networks between them that can fail, and checks for the
+ * time after the fault.
+ */
 import { expect } from "bun:test";
 import { readInstance } from "@realtime-avatar/db/calls/reconcile";
 import { findCreditDrift } from "@realtime-avatar/db/credits/invariants";
@@ -23,7 +26,7 @@ export const readWorkerId = async (worker: RunningProcess): Promise<string> =>
 
 export type OwnCall = StartedCall & { apiKey: string };
 
-/** Calls by voice, each of a key of its own. */
+/** Starts calls by voice, each with its own key. */
 const createCalls = (service: Service) => {
   const persons: Stranger[] = [];
   const { call: request } = service;
@@ -32,7 +35,7 @@ const createCalls = (service: Service) => {
     until(async () => (await state(call))["status"] === status, { limitMs, state: () => state(call) });
   const startCall = async (): Promise<OwnCall> => {
     const { apiKey } = await service.newKey();
-    // After LiveKit has failed, calls are refused for a second.
+    // After a failure of LiveKit, calls are refused for a second.
     const call = await until(() => service.start(apiKey, { mode: "voice" }).catch(() => null));
     return { apiKey, ...call };
   };
@@ -55,7 +58,7 @@ const createCalls = (service: Service) => {
     endCall: async ({ id, apiKey }: Pick<OwnCall, "id" | "apiKey">): Promise<void> => {
       await request("POST", "/realtime/livekit/session/release", apiKey, { session_id: id });
     },
-    /** The bill of a call that was started is what the call has used; at least a second. */
+    /** Expects that the charge of a started call equals its used seconds, at least one. */
     expectCharged: async (call: OwnCall): Promise<void> => {
       const { status, used } = await state(call);
       expect(status).toBe("released");
@@ -73,7 +76,7 @@ const createCalls = (service: Service) => {
   };
 };
 
-/** What LiveKit says of the room of a call. */
+/** The state of a call's room, read from LiveKit. */
 const createRoomView = ({ livekit: { apiUrl, apiKey, apiSecret } }: Service) => {
   const client = new RoomServiceClient(apiUrl, apiKey, apiSecret, { requestTimeout: 2 });
   const participants = ({ room }: StartedCall) => client.listParticipants(room).catch(() => []);
@@ -83,7 +86,7 @@ const createRoomView = ({ livekit: { apiUrl, apiKey, apiSecret } }: Service) => 
         .map(({ identity }) => identity)
         .sort()
         .join(),
-    /** The avatar, once it has published: that of another worker is another participant. */
+    /** The identity of the published avatar. Another worker's avatar has another identity. */
     avatarOf: async (call: StartedCall): Promise<string | null> => {
       const present = await participants(call);
       return present.find(({ identity, tracks }) => identity === AVATAR_IDENTITY && tracks.length > 0)?.sid ?? null;
@@ -91,7 +94,7 @@ const createRoomView = ({ livekit: { apiUrl, apiKey, apiSecret } }: Service) => 
   };
 };
 
-/** What the database says of all calls and workers. */
+/** The state of all calls and workers, read from the database. */
 const createFleetView = ({ db, url, workerSecret }: Service) => ({
   openCalls: async (): Promise<string[]> => {
     const rows = await db.client`select id from usage_sessions where ended_at is null order by id`;
@@ -107,7 +110,7 @@ const createFleetView = ({ db, url, workerSecret }: Service) => ({
       await db.client`select lease_until from fleet.avatar_workers where id = ${await readWorkerId(worker)}`;
     return Number(row?.["lease_until"] ?? 0);
   },
-  /** Ends the lease of a worker that is gone. */
+  /** Ends the lease of a lost worker. */
   endLease: async (worker: RunningProcess): Promise<void> => {
     await db.client`update fleet.avatar_workers set lease_until = now(), synced_at = null where id = ${await readWorkerId(worker)}`;
   },
@@ -122,7 +125,7 @@ const createFleetView = ({ db, url, workerSecret }: Service) => ({
   },
 });
 
-/** `lossy`: a network for persons and workers; LiveKit and the service are reached by its address. */
+/** `lossy`: a network for persons and workers. They reach LiveKit and the service at its address. */
 export const startWorld = async (livekitProgram: string, autoCreate: boolean, lossy: LossyNetwork | null = null) => {
   const webhooks = startWebhooks();
   const networks: Network[] = [];
@@ -152,30 +155,30 @@ export const startWorld = async (livekitProgram: string, autoCreate: boolean, lo
     webhooks,
     service,
     prefix,
-    /** From the service and the clients to LiveKit. */
+    /** The network from the service and the clients to LiveKit. */
     toLivekit,
-    /** From a worker that uses it to the service. */
+    /** The network from a worker to the service. */
     toService,
     ...calls,
     ...fleet,
     ...createRoomView(service),
-    /** Only these calls are open, only they have slots and rooms, and the money is right. */
+    /** Expects that exactly these calls are open and have slots and rooms, and that the credits are consistent. */
     expectOpen: async (sessions: readonly string[]): Promise<void> => {
       expect(await fleet.openCalls()).toEqual([...sessions]);
       expect(await fleet.callsWithSlot()).toEqual([...sessions]);
       await untilRooms(sessions);
       expect(await findCreditDrift(service.db, service.tenantId, 10)).toEqual([]);
     },
-    /** The only worker: the next test gets the same one, if it is alive. */
+    /** The only worker. If it is alive, the next test gets the same one. */
     onlyWorker: async (): Promise<RunningProcess> => service.workers()[0] ?? service.startWorker(),
-    /** No worker: none that is gone gets a call until its lease ends. */
+    /** Expects no worker. A lost worker would get calls until its lease ends. */
     noWorker: async (): Promise<void> => {
       for (const worker of service.workers()) {
         await die(worker);
         await fleet.endLease(worker);
       }
     },
-    /** Leaves nothing for the next test but a worker. */
+    /** Removes everything except a worker before the next test. */
     clean: async (): Promise<void> => {
       webhooks.fault = null;
       toLivekit.losesAnswers = false;

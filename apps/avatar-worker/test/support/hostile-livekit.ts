@@ -1,7 +1,8 @@
 /**
- * A LiveKit server that means harm, as a process: `hostile-livekit.ts <url of a real server> <behaviour> <port of another listener>`.
- * It passes on what a real server and its client say, and adds to it, in LiveKit's protocol. It prints its address, and `closed`
- * when the client has closed a connection, whether it agrees or not. A request for `/harm` sends the messages of the behaviour.
+ * A hostile LiveKit server as a process: `hostile-livekit.ts <url of a real server> <behaviour> <port of another
+ * listener>`. It forwards the messages between a real server and a client, and adds its own in LiveKit's protocol. It
+ * prints its address, and `closed` when the client has closed a connection. A request for `/harm` sends the messages of
+ * the behaviour.
  */
 import {
   ConnectionQualityInfo,
@@ -32,7 +33,7 @@ type Client = ServerWebSocket<Data>;
 type Message = SignalResponse["message"];
 
 const [, , realUrl = "", behaviour = "", otherPort = ""] = process.argv;
-/** How long a call has to be joined before the harm begins. */
+/** How long a call must be joined before the attack begins. */
 const JOINED_MS = 1500;
 const MAX_BUFFERED = 2_000_000;
 const PIECE = 200;
@@ -77,7 +78,7 @@ const candidateOf = (port: number, address = "10.255.255.1"): string =>
 const description = (type: "answer" | "offer", sdp: string): Uint8Array =>
   encode({ case: type, value: new SessionDescription({ type, sdp }) });
 
-/** Single messages, each of which ends a process in which the library of LiveKit reads it, or costs it much. */
+/** Single messages. Each ends a process in which the library of LiveKit reads it, or costs it much. */
 const MESSAGES: Record<string, () => Uint8Array[]> = {
   "a participant with the id x": () => [update({ sid: "x", identity: "x" })],
   "a track with the id x": () => [update({ sid: "PA_x", identity: "x", tracks: [new TrackInfo({ sid: "x" })] })],
@@ -113,12 +114,12 @@ const MESSAGES: Record<string, () => Uint8Array[]> = {
     Array.from({ length: 60 }, (_, index) => trickle(candidateOf(index + 1024, `a${index}.invalid`))),
 };
 
-/** What the server sends in place of the messages of a real server: the client never joins. */
+/** Messages that the server sends instead of those of a real server, so that the client never joins. */
 const BEFORE_JOIN: Record<string, (client: Client) => unknown> = {
   silence: () => {},
   "pings before the join": (client) => sendWithoutEnd(client, pong),
 };
-/** What the server sends in addition to the messages of a real server. */
+/** Messages that the server sends in addition to those of a real server. */
 const IN_CALL: Record<string, (client: Client) => unknown> = {
   pings: (client) => sendWithoutEnd(client, pong),
   "metadata of the room": (client) => sendWithoutEnd(client, metadata(60_000)),
@@ -129,7 +130,7 @@ const IN_CALL: Record<string, (client: Client) => unknown> = {
   elsewhere: (client) => client.send(elsewhere()),
 };
 type Join = Extract<Message, { case: "join" }>["value"];
-/** What becomes of the response to the join. */
+/** Changes of the response to the join. */
 const JOIN: Record<string, (join: Join) => void> = {
   "an interval of pings of 0": (join) => {
     join.pingInterval = 0;
@@ -181,7 +182,7 @@ const connectToReal = (client: Client): WebSocket => {
 };
 
 const clients = new Set<Client>();
-/** Whether the server has closed its connections, and responds to no other one. */
+/** Whether the server has closed its connections and accepts no more. */
 let isCut = false;
 const server: Bun.Server<Data> = Bun.serve<Data>({
   hostname: "127.0.0.1",
@@ -216,7 +217,7 @@ const server: Bun.Server<Data> = Bun.serve<Data>({
       const { real } = client.data;
       clients.delete(client);
       process.stdout.write("closed\n");
-      // The real server would put the client out.
+      // Otherwise the real server would disconnect the client.
       if (!isCut) real?.close();
     },
   },

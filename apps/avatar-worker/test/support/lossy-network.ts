@@ -1,14 +1,14 @@
 /**
- * A network for processes of tests that loses packets, without a word to either side: a namespace of Linux behind a router, which
- * is another one. It leads to this machine and nowhere else.
+ * A network for processes of tests that silently loses packets: a Linux network namespace behind a router, which is
+ * another namespace. It connects only to this machine.
  */
 import { spawnSync } from "node:child_process";
 
 export type LossyNetwork = {
-  /** The address of this machine in it, and the interface with that address. */
+  /** The address of this machine in the network, and the interface with that address. */
   address: string;
   interface: string;
-  /** The command that runs `command` in it. */
+  /** Returns a command that runs `command` in the network. */
   run(command: readonly string[]): string[];
   /** Drops a share of the packets, from 0 to 1, in both directions. Packets from and to `exceptPort` pass. */
   lose(part: number, exceptPort?: number): void;
@@ -20,7 +20,7 @@ const run = (...command: string[]): void => {
   if (status !== 0) throw new Error(`${command.join(" ")}: ${stderr}`);
 };
 
-/** Why there can be none here; null when there can. */
+/** Why this machine cannot have such a network; null when it can. */
 export const missingForLoss = (): string | null => {
   if (process.platform !== "linux" || process.getuid?.() !== 0) return "only root can lose packets, on Linux";
   return Bun.which("ip") && Bun.which("iptables") ? null : "ip or iptables is missing";

@@ -1,4 +1,4 @@
-/** A person in a call, without a browser. Speaks a tone, and records what can be seen and heard. */
+/** A person in a call, without a browser. Speaks a tone, and records pictures and sound. */
 import {
   AudioFrame,
   AudioSource,
@@ -21,10 +21,10 @@ import { until } from "@realtime-avatar/testing/until";
 const SAMPLE_RATE = 48_000;
 const FRAME_MS = 20;
 const FRAME_SAMPLES = (SAMPLE_RATE * FRAME_MS) / 1000;
-/** Of so many pixels, one is measured. */
+/** One of this many pixels is measured. */
 const LUMINANCE_STEP = 61;
 
-/** A picture: when it came, its size, its mean luminance, and a digest that tells pictures apart. */
+/** A received picture: its time, size, mean luminance, and a digest that identifies it. */
 export type Seen = { at: number; width: number; height: number; luminance: number; digest: string };
 
 const tone = (start: number): Int16Array =>
@@ -33,8 +33,8 @@ const tone = (start: number): Int16Array =>
   );
 
 /**
- * The streams of media that a participant has received, by the numbers of their senders, and how many frames were lost: packets of
- * sound, and losses of pictures (RFC 4585 §6.3.1). A lost packet of a picture is sent again, and no frame is lost with it.
+ * The received media streams, by the numbers of their senders, and the number of lost frames: packets of sound, and
+ * losses of pictures (RFC 4585 §6.3.1). A lost packet of a picture is sent again, so no frame is lost.
  */
 export const receivedBy = async (room: Room): Promise<{ senders: number[]; lostFrames: number }> => {
   const { publisherStats, subscriberStats } = await room.getRtcStats();
@@ -50,9 +50,9 @@ export const receivedBy = async (room: Room): Promise<{ senders: number[]; lostF
 };
 
 type PersonOptions = {
-  /** Whether the person receives the tracks. Without them messages still arrive, for a tenth of the processor time. */
+  /** Whether the person receives the tracks. Otherwise, only messages arrive, for a tenth of the processor time. */
   subscribes?: boolean;
-  /** What it says, frame by frame, again and again; a tone by default. */
+  /** The frames that the person says in a loop; a tone by default. */
   voice?: readonly Int16Array[];
 };
 
@@ -116,15 +116,15 @@ export const joinAsPerson = async (
     /** The latest picture, in I420. */
     picture: () => picture,
     heard,
-    /** How many seconds of sound it has heard. */
+    /** The number of seconds of heard sound. */
     heardSeconds: (): number => (heard.filter(({ level }) => level > 0.05).length * FRAME_MS) / 1000,
-    /** Whether it has heard nothing in the last `seconds`. */
+    /** Whether the last `seconds` were silent. */
     hasSilence: (seconds: number): boolean =>
       heard.slice((-seconds * 1000) / FRAME_MS).every(({ level }) => level < 0.01),
     messages,
     attributes,
     disconnectReason: () => disconnected,
-    /** Returns the id of the track. `isSilent`: also while the person speaks. */
+    /** Returns the id of the track. `isSilent`: the track stays silent while the person speaks. */
     publishMicrophone: async (isSilent = false): Promise<string> => {
       const source = new AudioSource(SAMPLE_RATE, 1, 100);
       const options = new TrackPublishOptions({ source: TrackSource.SOURCE_MICROPHONE });
@@ -133,7 +133,7 @@ export const joinAsPerson = async (
       void speakLoop(source, isSilent).catch(() => {});
       return published?.sid ?? "";
     },
-    /** Says these frames once, with each of its microphones. */
+    /** Says these frames once, into all microphones. */
     say: (frames: readonly Int16Array[]) => void words.push(...frames),
     speak: (speaks: boolean) => {
       isSpeaking = speaks;

@@ -1,20 +1,20 @@
 /**
- * A page in a call that speaks, and records both sides by one clock: what goes into the microphone, and what comes out of the
- * loudspeaker. Its recording is the levels of both, in steps of 2 ms. It also records how much the mouth moves from picture to picture.
+ * A page in a call that speaks, and records both sides by one clock: the input of the microphone, and the output of the
+ * loudspeaker. The recording has the levels of both, in steps of 2 ms, and the movement of the mouth between pictures.
  */
 import { dirname, join } from "node:path";
 import type { BrowserContext, Page } from "@realtime-avatar/testing/browser";
 
 const CLIENT = join(dirname(Bun.resolveSync("livekit-client", import.meta.dir)), "livekit-client.umd.js");
 export const STEP_MS = 2;
-/** The length of the frames that the page is given. */
+/** Length of the frames that the page gets. */
 const FRAME_MS = 20;
 /** Louder than the noise of a quiet room: -54 dB. */
 const SPEECH_LEVEL = 0.002;
-/** The avatar is heard. */
+/** The avatar counts as heard above this level. */
 const HEARD_LEVEL = 0.01;
 
-/** Runs in the audio thread: the level (RMS) of each input, for each 96 samples. */
+/** Runs in the audio thread. Measures the level (RMS) of each input over 96 samples. */
 const RECORDER = `registerProcessor("recorder", class extends AudioWorkletProcessor {
   sums = [0, 0];
   count = 0;
@@ -123,9 +123,9 @@ const RESPONSES: Record<string, () => Response> = {
 type Recording = { person: number[]; avatar: number[] };
 
 export type RecordingPage = {
-  /** Says frames of 16-bit PCM, 48 kHz. Resolves when the first one is on its way. */
+  /** Says frames of 16-bit PCM at 48 kHz. Resolves when the first frame is sent. */
   say(frames: readonly Int16Array[]): Promise<void>;
-  /** What was recorded from a step on. */
+  /** The recording from a step on. */
   recording(from: number): Promise<Recording>;
   /** The length of the recording so far, in steps. */
   length(): Promise<number>;
@@ -133,7 +133,7 @@ export type RecordingPage = {
   timeOf(step: number): Promise<number>;
   /** The movement of the mouth since a time: when each picture is shown, and how much it differs from the one before. */
   pictures(since: number): Promise<[number, number][]>;
-  /** The final texts of the transcript, in their order. */
+  /** The final texts of the transcript, in order. */
   said(): Promise<{ who: string; text: string }[]>;
   close(): Promise<void>;
 };
@@ -190,7 +190,7 @@ const findStep = async (page: RecordingPage, from: number, find: (recording: Rec
     const found = find(await page.recording(from));
     if (found >= 0) return from + found;
   }
-  throw new Error("the page has not recorded it");
+  throw new Error("the page has not recorded the sound");
 };
 
 const isSpoken = (level: number): boolean => level > SPEECH_LEVEL;
@@ -211,14 +211,17 @@ export const untilSilent = async (page: RecordingPage): Promise<void> => {
   await findStep(page, from, ({ avatar }) => (avatar.length > 500 && !avatar.slice(-500).some(isHeard) ? 0 : -1));
 };
 
-/** The person speaks, and the avatar answers. `waitedMs`: from the last sound of the person to the first one of the avatar. */
+/**
+ * The person speaks, and the avatar answers. `waitedMs`: the time from the last sound of the person to the first sound
+ * of the avatar.
+ */
 export const recordAnswer = async (
   page: RecordingPage,
   words: readonly Int16Array[],
 ): Promise<{ waitedMs: number; heardFrom: number }> => {
   const from = await page.length();
   await page.say(words);
-  // A pause in the words is not their end.
+  // A pause within the words is not their end.
   const steps = (words.length * FRAME_MS) / STEP_MS;
   const end = await findStep(page, from, ({ person }) =>
     person.length > steps + 100 ? person.findLastIndex(isSpoken) + 1 : -1,
@@ -227,7 +230,10 @@ export const recordAnswer = async (
   return { waitedMs: (heardFrom - end) * STEP_MS, heardFrom };
 };
 
-/** The person speaks while the avatar does. `silentMs`: from the first sound of the person to the last one of the avatar. */
+/**
+ * The person interrupts the avatar. `silentMs`: the time from the first sound of the person to the last sound of the
+ * avatar.
+ */
 export const recordInterruption = async (
   page: RecordingPage,
   words: readonly Int16Array[],

@@ -1,4 +1,4 @@
-/** The service as processes, with a LiveKit server, for tests of calls from the start to what can be done after the end. */
+/** The service as processes, with a LiveKit server, for tests of whole calls. */
 import { randomBytes } from "node:crypto";
 import { rm } from "node:fs/promises";
 import type { StartCall } from "@realtime-avatar/domain/calls/schemas";
@@ -20,7 +20,10 @@ export const AVATAR_WORKER = bun("apps/avatar-worker/src/main.ts");
 
 export type StartedCall = { id: SessionId; room: string; token: string; url: string };
 
-/** Starts the API, which also does the work of the worker. `restart`: at the same address, when the one before has exited. */
+/**
+ * Starts the API, which also does the work of the worker. `restart`: starts it again at the same address after it has
+ * exited.
+ */
 const startApi = async (command: readonly string[], variables: Record<string, string>) => {
   const [port] = await freePorts(1);
   const start = async (): Promise<RunningProcess> => {
@@ -52,25 +55,25 @@ const callsTo =
 export type ServiceOptions = {
   autoCreate?: boolean;
   slots?: number;
-  /** The agent of the operator (CALL_AGENT_NAME). */
+  /** The operator's agent (CALL_AGENT_NAME). */
   agentName?: string;
-  /** Where LiveKit sends its webhooks: nowhere without it. */
+  /** Where LiveKit sends its webhooks. Default: nowhere. */
   webhookUrl?: string;
-  /** Where the service and its clients find the LiveKit server that is at this address. */
+  /** Maps the address of the LiveKit server to the address for the service and its clients. */
   livekitAt?: (url: string) => Promise<string>;
-  /** More variables of avatar workers. */
+  /** Additional variables of avatar workers. */
   workerVariables?: Record<string, string>;
-  /** What runs the API; that of the source when it is not given. */
+  /** The command that runs the API. Default: from the sources. */
   apiCommand?: readonly string[];
   /** Called with the URL of the database before the API starts. */
   prepareDatabase?: (url: string) => Promise<void>;
-  /** A network where LiveKit and the service can be reached as well. */
+  /** A network in which LiveKit and the service are also reachable. */
   network?: LossyNetwork | null;
 };
 
 const sameUrl = async (url: string): Promise<string> => url;
 
-/** The session of a call. */
+/** The state of a call's session. */
 const stateIn =
   ({ db }: TestDatabase) =>
   async (id: SessionId) => {
@@ -80,7 +83,7 @@ const stateIn =
     return { ...row };
   };
 
-/** Starts LiveKit and the API, which reconciles. `stop` ends them, and the avatar workers. */
+/** Starts LiveKit and the API, which also reconciles. `stop`: ends both and the avatar workers. */
 export const startService = async (livekitProgram: string, options: ServiceOptions = {}) => {
   const { slots = 8, agentName = "", livekitAt = sameUrl, network = null, apiCommand, ...others } = options;
   const { prepareDatabase, workerVariables = {}, ...livekitOptions } = others;
@@ -97,7 +100,7 @@ export const startService = async (livekitProgram: string, options: ServiceOptio
   const { url } = api;
   const call = callsTo(url);
   const workers = new Set<RunningProcess>();
-  /** `serviceUrl`: where the worker finds the service. `command`: what runs the worker. */
+  /** `serviceUrl`: the address of the service for the worker. `command`: runs the worker. */
   const startWorker = async (serviceUrl = url, command = AVATAR_WORKER): Promise<RunningProcess> => {
     const worker = startProcess(command, {
       ...{ SERVICE_URL: serviceUrl, AVATAR_WORKER_SECRET, AVATAR_SLOTS: String(slots), AVATAR_WORKER_PORT: "0" },
@@ -113,7 +116,7 @@ export const startService = async (livekitProgram: string, options: ServiceOptio
   const tenantId = await seedTenant(db, { live: 10_000_000_000 });
   const operator = await seedCaller(db, tenantId);
   const { id: avatarId } = await seedAvatar(db, operator.caller);
-  // The worker shows a picture of its own for an avatar without files.
+  // For an avatar without files, the worker shows an outline.
   await db.client`update avatars set status = 'ready' where id = ${avatarId}`;
 
   return {
@@ -124,7 +127,7 @@ export const startService = async (livekitProgram: string, options: ServiceOptio
     operatorKey: operator.apiKey,
     avatarId: avatarId as AvatarId,
     startWorker,
-    /** Those that have not exited. */
+    /** The workers that have not exited. */
     workers: (): readonly RunningProcess[] => [...workers],
     killWorkers: async (): Promise<void> => {
       const killed = [...workers];
@@ -134,7 +137,7 @@ export const startService = async (livekitProgram: string, options: ServiceOptio
     call,
     /** A key that the operator's key can revoke. */
     newKey: () => seedCaller(db, tenantId, {}, operator.record),
-    /** Starts a call as a program does. */
+    /** Starts a call like a program. */
     start: async (key: string, fields: Partial<StartCall> = {}): Promise<StartedCall> => {
       const response = await call("POST", "/realtime/livekit/session", key, { avatar_id: avatarId, ...fields });
       if (response.status !== 200) throw new Error(`the call was not started: ${await response.text()}`);

@@ -1,4 +1,7 @@
-/** A client that joins with a token and without the libraries of LiveKit: the signal connection alone, which is enough to be in a room. */
+/**
+ * A client that joins with a token and without the libraries of LiveKit. It has only the signal connection, which is
+ * enough to be in a room.
+ */
 
 const TOKEN = /eyJ[\w-]+\.eyJ[\w-]+\.[\w-]+/;
 
@@ -9,7 +12,7 @@ export type Stranger = {
   hasMet(identity: string): boolean;
   /** Whether the server or `leave` has closed the connection. */
   isGone(): boolean;
-  /** Asks the server for a track of its own, with this name. */
+  /** Asks the server for its own track with this name. */
   publish(source: "camera" | "microphone", name: string): void;
   setMetadata(metadata: string): void;
   leave(): void;
@@ -30,31 +33,31 @@ const updateMetadata = (metadata: string): number[] => field(15, field(1, metada
 const addressOf = (url: string, path: string, token: string): string =>
   `${url}${path}?access_token=${token}&protocol=15&auto_subscribe=1`;
 
-/** Whether the server would let the holder of the token join: its status. */
+/** The status of the server's check whether the token may join. */
 export const validate = async (url: string, token: string): Promise<number> =>
   (await fetch(addressOf(url.replace(/^ws/, "http"), "/rtc/validate", token))).status;
 
-/** Calls the API of the server with a token: its status. */
+/** Calls the API of the server with a token. Returns the status. */
 export const askLivekit = async (url: string, token: string, method: string, body: object): Promise<number> => {
   const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
   const init = { method: "POST", headers, body: JSON.stringify(body) };
   return (await fetch(`${url.replace(/^ws/, "http")}/twirp/livekit.${method}`, init)).status;
 };
 
-/** The token with more claims, and with the signature that it had. */
+/** The token with changed claims and its old signature. */
 export const tampered = (token: string, claims: object): string => {
   const [header, payload = "", signature] = token.split(".");
   const changed = { ...JSON.parse(Buffer.from(payload, "base64url").toString()), ...claims };
   return [header, Buffer.from(JSON.stringify(changed)).toString("base64url"), signature].join(".");
 };
 
-/** What a token allows, as its claims say. Its signature is not verified. */
+/** The claims of a token. Its signature is not verified. */
 export const readClaims = (token: string) => {
   const claims = JSON.parse(Buffer.from(token.split(".")[1] ?? "", "base64url").toString());
   return claims as { exp: number; nbf: number; video: Record<string, unknown> };
 };
 
-/** Joins the room of a token. Null when the server refuses. */
+/** Joins the room of a token. null when the server refuses. */
 export const joinAsStranger = (url: string, token: string): Promise<Stranger | null> =>
   new Promise((resolve) => {
     const socket = new WebSocket(addressOf(url, "/rtc", token));

@@ -1,7 +1,7 @@
-/** The transcript that a page gets: text streams on `lk.transcription`. */
+/** The transcript that a page receives: text streams on `lk.transcription`. */
 import type { Room } from "@livekit/rtc-node";
 
-/** A text as it was told. `who`: the identity of the sender. */
+/** A received text. `who`: the identity of the sender. */
 export type ToldText = { who: string; segment: string; text: string; isFinal: boolean; at: number };
 
 export const watchTranscript = (room: Room) => {
@@ -17,7 +17,7 @@ export const watchTranscript = (room: Room) => {
   });
   return {
     transcripts,
-    /** The final texts, in their order. */
+    /** The final texts, in order. */
     said: () => transcripts.filter(({ isFinal }) => isFinal).map(({ who, text }) => ({ who, text })),
   };
 };

@@ -1,19 +1,19 @@
-/** The way of LiveKit's webhooks to the service, and what can go wrong on it. */
+/** A proxy for LiveKit's webhooks to the service, with faults. */
 
-/** What becomes of an event. `held`: LiveKit is told that it has arrived, and it is sent on by `release`. */
+/** The fault of an event. `held`: LiveKit gets a success, and `release` forwards the event later. */
 export type WebhookFault = "dropped" | "doubled" | "held" | "unsigned";
 
 export type Webhooks = {
   url: string;
-  /** What becomes of each event; null: it is sent on. */
+  /** The fault of each event. null: the event is forwarded. */
   fault: WebhookFault | null;
-  /** Where the service receives events. */
+  /** The address at which the service receives events. */
   target: string;
   /** The responses of the service so far. */
   statuses: readonly number[];
   /** The names of the events that are held. */
   held(): string[];
-  /** Sends on what was held, the latest first if it is `reversed`. */
+  /** Forwards the held events, the latest first if `reversed`. */
   release(order: "in order" | "reversed"): Promise<void>;
   stop(): Promise<void>;
 };
@@ -50,7 +50,7 @@ export const startWebhooks = (): Webhooks => {
     port: 0,
     fetch: async (request) => {
       const event = { body: await request.text(), authorization: request.headers.get("authorization") };
-      // While the service is down, LiveKit gets what it would get without us: no success.
+      // While the service is down, LiveKit gets an error, as it would without this proxy.
       return new Response(null, { status: await receive(event).catch(() => 502) });
     },
   });

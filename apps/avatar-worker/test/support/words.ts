@@ -9,10 +9,10 @@ import {
 } from "../../src/conversation/hearing/testing/sounds-testing.ts";
 
 const FRAME_SAMPLES = 960;
-/** From 16 kHz. */
+/** Resampling ratio, from 16 kHz. */
 const RATIO = 3;
 
-/** Words and pauses (in milliseconds), in the noise of a quiet room. */
+/** Words and pauses (in milliseconds), mixed with the noise of a quiet room. */
 export const wordFrames = (...parts: readonly (Said | number)[]): Int16Array[] => {
   const sound = concat(...parts.map((part) => (typeof part === "number" ? silence(part) : say(part))));
   const noisy = mix(sound, roomNoise(sound.length));

@@ -1,4 +1,4 @@
-/** An avatar worker as a process, with a LiveKit server and a service that a test controls. */
+/** An avatar worker as a process, with a LiveKit server, and with a service that a test controls. */
 import type { livekitBinary } from "@realtime-avatar/testing/livekit/binary";
 import { startLivekit } from "@realtime-avatar/testing/livekit/server";
 import { startProcess } from "@realtime-avatar/testing/processes";
@@ -7,7 +7,7 @@ import { AVATAR_WORKER } from "./service.ts";
 
 type LivekitBinary = Awaited<ReturnType<typeof livekitBinary>>;
 
-/** Resolves when the worker has started. `variables`: of the worker, beside the ones that name the service. */
+/** Resolves when the worker has started. `variables`: additional variables of the worker. */
 export const startWorkerWorld = async (binary: LivekitBinary, variables: Record<string, string> = {}) => {
   const livekit = await startLivekit(binary.kind === "found" ? binary.path : "");
   const control = await startControlPlane(livekit);

@@ -1,4 +1,7 @@
-/** An avatar that pauses and goes on by what it hears, in a room where its voice comes back. The recognizer knows what was said. */
+/**
+ * The closed loop: the avatar pauses and continues according to the sound that it hears, in a room where its voice
+ * comes back. The recognizer returns the true words.
+ */
 import { describe, expect, test } from "bun:test";
 import { pauseVerdict } from "./heard-text.ts";
 import { createHearing } from "./hearing.ts";
@@ -9,7 +12,7 @@ import type { TurnEvent } from "./turn-detector.ts";
 const PER_MS = 48;
 const STEP_MS = 20;
 const STEP = STEP_MS * PER_MS;
-/** Sound that is handed on and not sent yet. */
+/** Queued sound that is not sent yet. */
 const AHEAD_MS = 60;
 const AHEAD = AHEAD_MS * PER_MS;
 const RECOGNIZER_MS = 120;
@@ -28,7 +31,7 @@ type Scene = {
 };
 type Outcome = { pauses: number[]; answers: string[]; hasSaidAll: boolean };
 
-/** Holds a call until 3 s after the avatar has said all, or after an answer. */
+/** Runs a call until 3 s after the avatar has said all, or after an answer. */
 const holdCall = ({ gain, delayMs, echoFromMs, person }: Scene): Outcome => {
   const outcome: Outcome = { pauses: [], answers: [], hasSaidAll: false };
   const sent = new Float32Array(40_000 * PER_MS);
@@ -95,21 +98,21 @@ const holdCall = ({ gain, delayMs, echoFromMs, person }: Scene): Outcome => {
   return outcome;
 };
 
-describe("an avatar whose voice comes back", () => {
+describe("an avatar whose voice comes back as an echo", () => {
   test.each([0.15, 0.4, 0.8])(
-    "gain %p, from the start: says all, without a pause and without an answer to itself",
+    "gain %p, from the start: it says all without a pause, and does not answer itself",
     (gain) => {
       expect(holdCall({ gain, delayMs: 120, echoFromMs: 0 })).toEqual({ pauses: [], answers: [], hasSaidAll: true });
     },
   );
 
-  test.each([0.15, 0.4, 0.8])("gain %p, from the middle of the call: says all, without an answer to itself", (gain) => {
+  test.each([0.15, 0.4, 0.8])("gain %p, from the middle of the call: it says all, with no answer to itself", (gain) => {
     const { pauses, answers, hasSaidAll } = holdCall({ gain, delayMs: 120, echoFromMs: 4000 });
     expect([answers, hasSaidAll]).toEqual([[], true]);
     expect(pauses.length).toBeLessThanOrEqual(2);
   });
 
-  test.each([0, 0.15])('gain %p: "Wait, stop please." interrupts it, and is the only answer', (gain) => {
+  test.each([0, 0.15])('gain %p: "Wait, stop please." interrupts it; one answer', (gain) => {
     const person = { text: "Wait, stop please.", atMs: 5000 } as const;
     const { pauses, answers, hasSaidAll } = holdCall({ gain, delayMs: 120, echoFromMs: 0, person });
     expect([answers, hasSaidAll]).toEqual([["Wait, stop please."], false]);
@@ -117,19 +120,16 @@ describe("an avatar whose voice comes back", () => {
     expect(pauses[0]).toBeLessThan(6200);
   });
 
-  test.each(["Mm-hmm.", "Okay."] as const)(
-    "%p while it speaks: it pauses at most once, goes on and says all",
-    (text) => {
-      for (const gain of [0, 0.15]) {
-        const { pauses, answers, hasSaidAll } = holdCall({
-          gain,
-          delayMs: 120,
-          echoFromMs: 0,
-          person: { text, atMs: 5000 },
-        });
-        expect([answers, hasSaidAll]).toEqual([[], true]);
-        expect(pauses.length).toBeLessThanOrEqual(1);
-      }
-    },
-  );
+  test.each(["Mm-hmm.", "Okay."] as const)("%p while it speaks: it pauses at most once and says all", (text) => {
+    for (const gain of [0, 0.15]) {
+      const { pauses, answers, hasSaidAll } = holdCall({
+        gain,
+        delayMs: 120,
+        echoFromMs: 0,
+        person: { text, atMs: 5000 },
+      });
+      expect([answers, hasSaidAll]).toEqual([[], true]);
+      expect(pauses.length).toBeLessThanOrEqual(1);
+    }
+  });
 });

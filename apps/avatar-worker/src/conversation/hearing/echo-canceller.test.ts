@@ -23,7 +23,10 @@ const clean = (canceller: EchoCanceller, sound: Float32Array): void => {
   }
 };
 
-/** Plays the sentence three times, each piece `aheadMs` before it is sent. Returns what is left of the last one. */
+/**
+ * Plays the sentence three times, each piece `aheadMs` before it is sent. Returns the power that is left of the last
+ * one.
+ */
 const measureLeft = (canceller: EchoCanceller, aheadMs: number): number => {
   const cleaned = microphone.slice();
   const ahead = (aheadMs / 20) * PIECE;
@@ -37,7 +40,7 @@ const measureLeft = (canceller: EchoCanceller, aheadMs: number): number => {
 
 describe("the echo canceller", () => {
   test.each([0, 60])(
-    "a voice that comes back, known %p ms before it is sent: at most a thousandth of its power is left",
+    "a voice known %p ms before it is sent: at most a thousandth of its echo's power is left",
     (aheadMs) => {
       const canceller = open();
       expect(measureLeft(canceller, aheadMs)).toBeLessThan(0.001);
@@ -45,7 +48,7 @@ describe("the echo canceller", () => {
     },
   );
 
-  test("a voice that was cleared before it was sent: the person's sound is left", () => {
+  test("a voice cleared before it is sent: the person's sound stays", () => {
     const canceller = open();
     const person = say("Okay.");
     canceller.play(voice.subarray(0, 3200), 200);
@@ -56,7 +59,7 @@ describe("the echo canceller", () => {
     canceller.close();
   });
 
-  test("a second after the avatar's last sound: rests, and leaves each sample as it is", () => {
+  test("a second after the avatar's last sound: it rests and changes no sample", () => {
     const canceller = open();
     const frame = microphone.slice(0, FRAME_SAMPLES);
     const isChanged = (): boolean => {
@@ -71,7 +74,7 @@ describe("the echo canceller", () => {
     canceller.close();
   });
 
-  test("closed twice, and used after that: nothing happens", () => {
+  test("closed twice, then used: no effect", () => {
     const canceller = open();
     canceller.close();
     canceller.close();
@@ -81,7 +84,7 @@ describe("the echo canceller", () => {
     expect(frame).toEqual(microphone.slice(0, FRAME_SAMPLES));
   });
 
-  test("more of the avatar's sound at once than is kept, and a time that is too long: no error", () => {
+  test("more sound at once than it keeps, and a time that is too long: no error", () => {
     const canceller = open();
     canceller.play(concat(voice, voice), 1_000_000);
     const frame = microphone.slice(0, FRAME_SAMPLES);
@@ -90,7 +93,7 @@ describe("the echo canceller", () => {
     canceller.close();
   });
 
-  test("a person's microphone that sends nothing while the avatar speaks for a minute: no error, and in step afterwards", () => {
+  test("no microphone sound while the avatar speaks for a minute: no error, and in step afterwards", () => {
     const canceller = open();
     for (let second = 0; second < 60; second++) canceller.play(voice.subarray(0, 16_000), 0);
     canceller.clear();

@@ -1,25 +1,26 @@
 /**
- * WebRTC's echo canceller: takes the avatar's voice out of what a person's microphone hears. LiveKit's native library contains it. Its
- * package for Node has no class for it, but exports the messages and the function that sends them. At 16 kHz it takes 7 ms of processor
- * time a second, at 48 kHz 10, and it leaves more of a person who speaks at the same time.
+ * WebRTC's echo canceller: removes the avatar's voice from the sound of a person's microphone. LiveKit's native library
+ * contains it. Its package for Node has no class for it, but exports the messages and the function that sends them. At
+ * 16 kHz it takes 7 ms of processor time a second, at 48 kHz 10 ms. At 16 kHz it also keeps more of a person who speaks
+ * at the same time.
  */
 import { FfiHandle, FfiRequest, FfiResponse, livekitFfiRequest, livekitRetrievePtr } from "@livekit/rtc-ffi-bindings";
 import { VAD_RATE } from "./vad.ts";
 
-/** The library takes 10 ms at once. */
+/** The library takes frames of 10 ms. */
 export const FRAME_SAMPLES = VAD_RATE / 100;
 const SAMPLES_PER_MS = VAD_RATE / 1000;
-/** How long the avatar's last sound may still come back. Later, the canceller rests. */
+/** The longest time after which the avatar's last sound can come back. After it, the canceller rests. */
 const TAIL_FRAMES = 100;
-/** The longest time by which the avatar's sound is known before it is sent. */
+/** The longest time between the moment when the avatar's sound is known and the moment when it is sent. */
 const MAX_AHEAD_MS = 1000;
-/** The clocks of the two sounds are put right when they differ by more than this. */
+/** The clocks of the two sounds are aligned again when they differ by more than this. */
 const MAX_SLIP_SAMPLES = 100 * SAMPLES_PER_MS;
 
 export type EchoCanceller = {
-  /** Takes what the avatar says, at 16 kHz, between -1 and 1. Its first sample is sent in `aheadMs`. */
+  /** Takes the avatar's sound at 16 kHz, between -1 and 1. Its first sample is sent in `aheadMs`. */
   play(sound: Float32Array, aheadMs: number): void;
-  /** The sound that was not sent yet is dropped. */
+  /** Drops the sound that was not sent yet. */
   clear(): void;
   /** Cleans 10 ms of the person's sound in place, at 16 kHz, between -1 and 1. */
   clean(frame: Float32Array): void;
@@ -33,7 +34,7 @@ const toPcm = (samples: Float32Array, pcm: Int16Array): void => {
   }
 };
 
-/** The avatar's sound that was not sent yet, in the order of its time. Holds at most two seconds: the oldest is dropped. */
+/** The avatar's sound that was not sent yet, ordered by time. Holds at most two seconds: older sound is dropped. */
 const createReference = () => {
   const samples = new Int16Array(2 * MAX_AHEAD_MS * SAMPLES_PER_MS);
   let length = 0;
@@ -61,7 +62,7 @@ const createReference = () => {
       toPcm(last, samples.subarray(length, length + last.length));
       length += last.length;
     },
-    /** Moves the next frame to `frame`, with silence after the end. */
+    /** Copies the next frame into `frame`, padded with silence at the end. */
     take: (frame: Int16Array): void => {
       const count = Math.min(frame.length, length);
       frame.fill(0);
@@ -76,7 +77,7 @@ const createReference = () => {
 
 const ask = (request: FfiRequest): FfiResponse => FfiResponse.fromBinary(livekitFfiRequest(request.toBinary()));
 
-/** The native canceller. Null when the library has none. */
+/** The native canceller; null when the library lacks it. */
 const createNative = (): { id: bigint; handle: FfiHandle } | null => {
   const value = {
     echoCancellerEnabled: true,
@@ -89,16 +90,16 @@ const createNative = (): { id: bigint; handle: FfiHandle } | null => {
   return id === undefined ? null : { id, handle: new FfiHandle(id) };
 };
 
-/** A frame that the library reads and changes in place, and the message that makes it do so. */
+/** A frame that the library reads and changes in place, and the message that requests it. */
 const createFrame = (apmHandle: bigint, kind: "apmProcessStream" | "apmProcessReverseStream") => {
-  // The library is given the address. An ArrayBuffer of this size does not move.
+  // The library gets the address. An ArrayBuffer of this size does not move.
   const frame = new Int16Array(new ArrayBuffer(2 * FRAME_SAMPLES));
   const dataPtr = livekitRetrievePtr(new Uint8Array(frame.buffer));
   const value = { apmHandle, dataPtr, size: frame.byteLength, sampleRate: VAD_RATE, numChannels: 1 };
   return { frame, request: new FfiRequest({ message: { case: kind, value } }).toBinary() };
 };
 
-/** Null when the library has no canceller. The avatar's voice must come back within 500 ms after it was sent. */
+/** Returns null when the library has no canceller. The echo must come back within 500 ms after the sound was sent. */
 export const createEchoCanceller = (): EchoCanceller | null => {
   const native = createNative();
   if (native === null) return null;

@@ -1,26 +1,29 @@
 /**
- * Whether the avatar's voice comes back. With headphones, and in browsers that cancel echoes, it does not. A canceller that finds no
- * echo takes away much of a person who speaks at the same time: 0.3 to 0.7 s until they were heard, instead of 0.13. So its result is
- * used only while the voice may come back.
+ * Detects whether the avatar's voice comes back. It does not with headphones, nor in browsers that cancel echoes. A
+ * canceller that finds no echo removes much of a person who speaks at the same time: the person is heard after 0.3 to
+ * 0.7 s instead of 0.13 s. So the canceller's result is used only while an echo is possible.
  */
 import { FRAME_SAMPLES } from "./echo-canceller.ts";
 import { QUIET_POWER } from "./turn-detector.ts";
 
-/** Times in frames of 10 ms. A voice comes back within this time, or the canceller cannot find it. */
+/** Times in frames of 10 ms. An echo with a longer delay than this cannot be cancelled. */
 const MAX_DELAY = 50;
 const DELAY_STEP = 10;
-/** The person's sound was quiet for this time. */
+/** The person's sound must be quiet for this time. */
 const QUIET = 40;
-/** In the same time, the avatar was loud for this time. */
+/** In the same time, the avatar must be loud for this time. */
 const LOUD = 10;
-/** Frames that are remembered: a second and more that was not sent yet, and those whose echo may come. */
+/** Frames that are remembered: more than a second of unsent sound, and the frames whose echo can still come. */
 const REMEMBERED = 512;
 const MAX_AHEAD_MS = 2000;
-/** About -40 dB: speech, and not the pauses in it. */
+/** About -40 dB: speech is above it, its pauses are below. */
 const LOUD_POWER = 0.01 ** 2;
-/** Above the noise of the room by 6 dB. */
+/** 6 dB above the noise of the room. */
 const ABOVE_NOISE = 4;
-/** The noise of the room is the lowest power, which may rise by 6 dB a second. A microphone that is muted says nothing of it. */
+/**
+ * The noise of the room is the lowest power, which can rise by 6 dB a second. A muted microphone gives no information
+ * about it.
+ */
 const NOISE_RISE = 10 ** (0.6 / 100);
 const MUTED_POWER = 1e-9;
 
@@ -31,14 +34,14 @@ const measurePower = (samples: Float32Array): number => {
 };
 
 export type EchoPresence = {
-  /** Takes what the avatar says, whole frames at 16 kHz. It is sent in `aheadMs`. */
+  /** Takes the avatar's sound: whole frames at 16 kHz. It is sent in `aheadMs`. */
   play(samples: Float32Array, aheadMs: number): void;
   /** Drops the sound that was not sent yet. */
   clear(): void;
   /** Takes 10 ms of the person's sound. */
   hear(frame: Float32Array): void;
   isAbsent(): boolean;
-  /** A sound was taken for the person that was not: it may have been the avatar. */
+  /** Reports a false detection of the person: the sound may have been the avatar's. */
   doubt(): void;
 };
 
@@ -56,7 +59,7 @@ export const createEchoPresence = (): EchoPresence => {
     for (let frame = Math.max(0, from); frame < to; frame++) count += isLoud[frame % REMEMBERED] as number;
     return count;
   };
-  /** The avatar was loud enough for an echo of any delay to be heard, and the person's sound was quiet. */
+  /** The avatar was loud enough to make an echo of any delay audible, and the person's sound was quiet. */
   const provesAbsence = (): boolean => {
     if (quietFrames < QUIET) return false;
     for (let delay = 0; delay <= MAX_DELAY; delay += DELAY_STEP) {

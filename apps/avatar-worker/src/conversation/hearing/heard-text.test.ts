@@ -3,7 +3,7 @@ import { areOwnWords, classifyHeard, isBackchannel, isNoiseText, pauseVerdict } 
 
 const SAID = "We are open from nine to five. On Friday evening there is a table for four people by the window.";
 
-describe("the text of noise", () => {
+describe("text that a recognizer writes for noise", () => {
   test.each([
     "",
     " ",
@@ -114,7 +114,7 @@ describe("the avatar's own words", () => {
   });
 });
 
-test("what the detector is told: ignored, whole or open", () => {
+test("the verdict for the detector: ignored, whole or open", () => {
   const during = { wasSpeaking: true, recentlySaid: SAID };
   expect(pauseVerdict("Mm-hmm.", during)).toBe("ignored");
   expect(pauseVerdict("Wait, stop please.", during)).toBe("whole");
@@ -122,7 +122,7 @@ test("what the detector is told: ignored, whole or open", () => {
   expect(pauseVerdict("Ich komme, weil.", during, "de")).toBe("open");
 });
 
-test("texts of 4,000 characters: take no time", () => {
+test("texts of 4,000 characters: classified at once", () => {
   const start = performance.now();
   for (const text of ["m".repeat(4000), "m ".repeat(2000), "♪".repeat(4000), "(".repeat(4000), "mh".repeat(2000)]) {
     classifyHeard(text, { wasSpeaking: true, recentlySaid: text });

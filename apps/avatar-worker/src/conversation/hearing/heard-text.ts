@@ -1,17 +1,17 @@
-/** The class of a recognized text: a turn of the person, or ignored. */
+/** Classifies a recognized text: a turn of the person, or ignored. */
 import { looksWhole } from "./looks-whole.ts";
 import type { Verdict } from "./turn-detector.ts";
 
 export type HeardText = { kind: "turn" } | { kind: "ignored"; why: "noise" | "backchannel" | "own_words" };
 
 export type HeardDuring = {
-  /** Whether the avatar had more to say when the speech began. */
+  /** Whether the avatar was still speaking when the person began to speak. */
   wasSpeaking: boolean;
-  /** The last words of the avatar. */
+  /** The avatar's last words. */
   recentlySaid: string;
 };
 
-/** Texts that recognizers write for sound without speech. A longer text is speech. */
+/** Recognizers write such texts for sound without speech. A longer text is speech. */
 const MAX_NOISE_CHARACTERS = 80;
 const NOISE_TEXTS = [
   /^[\p{P}\p{S}\s]*$/u,
@@ -22,7 +22,7 @@ const NOISE_TEXTS = [
   /\bamara\.org\b/i,
 ];
 
-/** Sounds and words by which a listener shows that they follow, in some languages. None of them asks for an answer. */
+/** Backchannels: sounds and words by which a listener shows attention, in several languages. They need no answer. */
 const SOUNDS = /^(?:m{2,}|m+h+m+|hm+|h?uh|huh|u+m+|u+h+|a+h+|o+h+|ah?a|aha|ajá|ага|угу)$/u;
 const PHRASES = [
   ..."i see|got it|of course|makes sense|fair enough|ach so|très bien|ah bon|je vois|d accord|va bene|tá bom".split(
@@ -38,13 +38,13 @@ const FOLLOWING_WORDS = new Set([
 ]);
 const MAX_BACKCHANNEL_WORDS = 4;
 
-/** A text with fewer groups of three letters is too short to tell whose words they are. */
+/** A text with fewer groups of three letters is too short to tell its speaker. */
 const MIN_TRIGRAMS = 6;
 const OWN_SHARE = 0.65;
 
 const splitWords = (text: string): string[] => text.toLowerCase().match(/[\p{L}\p{M}\p{N}]+/gu) ?? [];
 
-/** Groups of three letters, without the spaces: a recognizer splits a voice that comes back into other words. */
+/** Groups of three letters, without the spaces: for an echo, a recognizer splits the words differently. */
 const trigramsOf = (text: string): Set<string> => {
   const letters = [...splitWords(text).join("")];
   return new Set(
@@ -65,7 +65,7 @@ export const isBackchannel = (text: string): boolean => {
   return splitWords(rest).every((word) => SOUNDS.test(word) || FOLLOWING_WORDS.has(word));
 };
 
-/** Whether most of the heard text was said by the avatar. */
+/** Whether the avatar has said most of the heard text. */
 export const areOwnWords = (heard: string, said: string): boolean => {
   const [found, known] = [trigramsOf(heard), trigramsOf(said)];
   if (found.size < MIN_TRIGRAMS) return false;
@@ -80,7 +80,7 @@ export const classifyHeard = (text: string, { wasSpeaking, recentlySaid }: Heard
   return { kind: "turn" };
 };
 
-/** Classifies the text of a pause for the turn detector. `language`: of the call, if it is known. */
+/** Classifies the text of a pause for the turn detector. `language`: the language of the call, if it is known. */
 export const pauseVerdict = (text: string, during: HeardDuring, language?: string): Verdict => {
   if (classifyHeard(text, during).kind === "ignored") return "ignored";
   return looksWhole(text, language) ? "whole" : "open";

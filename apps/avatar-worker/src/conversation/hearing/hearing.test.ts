@@ -8,7 +8,7 @@ const PIECE = 320;
 /** When the avatar begins to speak. */
 const VOICE_AT_MS = 500;
 
-/** 16 kHz to the 48 kHz of a call, as whole numbers. */
+/** Converts 16 kHz to the 48 kHz of a call, as 16-bit integers. */
 const toCall = (samples: Float32Array): Int16Array =>
   Int16Array.from({ length: samples.length * 3 }, (_, index) => {
     const at = Math.floor(index / 3);
@@ -19,19 +19,19 @@ const toCall = (samples: Float32Array): Int16Array =>
 type Heard = { atMs: number; event: TurnEvent };
 type Scene = {
   path: EchoPath | null;
-  /** The speech of the person, with its times. */
+  /** The person's speech and its start. */
   person?: { sound: Float32Array; atMs: number };
   hasCanceller?: boolean;
   decide?: (event: TurnEvent) => Verdict | null;
   aheadMs?: number;
-  /** The echo begins at this time: the person takes off the headphones. */
+  /** The echo begins at this time, when the person takes off the headphones. */
   echoFromMs?: number;
   /** The peak of a steady noise in the person's room. */
   noise?: number;
   voice?: Float32Array;
 };
 
-/** The events of a call in which the avatar speaks. */
+/** Returns the events of a call in which the avatar speaks. */
 const hearScene = (scene: Scene): Heard[] => {
   const {
     path,
@@ -72,33 +72,33 @@ const hearScene = (scene: Scene): Heard[] => {
 const begins = (events: readonly Heard[]): number[] =>
   events.flatMap(({ atMs, event }) => (event.kind === "begin" ? [atMs] : []));
 
-/** The canceller has learned the way of the voice long before its end. */
+/** Shorter than the full voice: the canceller has learned the path of the voice long before its end. */
 const SHORT = avatarVoice().subarray(0, 5 * 16_000);
 
 describe("the avatar's own voice", () => {
-  test.each([0.15, 0.4, 0.8])("it comes back 120 ms late with the gain %p: no turn, no pause", (gain) => {
+  test.each([0.15, 0.4, 0.8])("an echo after 120 ms with gain %p: no turn, no pause", (gain) => {
     expect(begins(hearScene({ voice: SHORT, path: { gain, delayMs: 120 } }))).toEqual([]);
     expect(begins(hearScene({ voice: SHORT, path: { gain, delayMs: 120, roomMs: 300 } }))).toEqual([]);
   });
 
-  test.each([40, 250, 400])("it comes back %p ms late: no turn, no pause", (delayMs) => {
+  test.each([40, 250, 400])("an echo after %p ms: no turn, no pause", (delayMs) => {
     expect(begins(hearScene({ voice: SHORT, path: { gain: 0.4, delayMs } }))).toEqual([]);
   });
 
-  test("a loudspeaker that distorts, in a room: no turn, no pause", () => {
+  test("an echo from a distorting loudspeaker, in a room: no turn, no pause", () => {
     expect(begins(hearScene({ voice: SHORT, path: { gain: 0.4, delayMs: 120, roomMs: 300, clip: 0.3 } }))).toEqual([]);
   });
 
-  test("the same without a canceller: the avatar hears itself", () => {
+  test("no canceller: the avatar hears itself", () => {
     const events = hearScene({ voice: SHORT, path: { gain: 0.4, delayMs: 120 }, hasCanceller: false });
     expect(begins(events).length).toBeGreaterThan(0);
   });
 });
 
-describe("a person who speaks into the avatar's voice", () => {
+describe("a person who speaks while the avatar speaks", () => {
   const sound = say("Wait, stop please.", 1.5);
 
-  test.each([0.15, 0.4])("an echo with the gain %p: the person interrupts it", (gain) => {
+  test.each([0.15, 0.4])("an echo with gain %p: the person interrupts the avatar", (gain) => {
     for (const delayMs of [120, 300]) {
       const [begin = Number.POSITIVE_INFINITY] = begins(
         hearScene({ path: { gain, delayMs }, person: { sound, atMs: 4000 } }),
@@ -108,7 +108,7 @@ describe("a person who speaks into the avatar's voice", () => {
     }
   });
 
-  test("no echo: the person interrupts it within 130 ms of sound, in the first seconds as well", () => {
+  test("no echo: an interruption within 130 ms of sound, from the first second on", () => {
     const onset = sound.findIndex((value) => Math.abs(value) > 0.045) / 16;
     for (const atMs of [1250, 2500, 5600]) {
       const [begin = Number.NaN] = begins(hearScene({ path: null, person: { sound, atMs } }));
@@ -116,7 +116,7 @@ describe("a person who speaks into the avatar's voice", () => {
     }
   });
 
-  test("no echo, in a room with noise of -45 dB: the same", () => {
+  test("no echo, noise of -45 dB in the room: an interruption within 130 ms of sound", () => {
     for (const atMs of [2500, 5600]) {
       const [begin = Number.NaN] = begins(hearScene({ path: null, person: { sound, atMs }, noise: 0.01 }));
       expect(begin - atMs).toBeLessThan(300);
@@ -125,7 +125,7 @@ describe("a person who speaks into the avatar's voice", () => {
 });
 
 describe("an echo that begins in the middle of a call", () => {
-  test.each([0.15, 0.4])("gain %p, and its text is ignored: one pause, and from then on none", (gain) => {
+  test.each([0.15, 0.4])("gain %p, its text ignored: one pause and no more", (gain) => {
     const path = { gain, delayMs: 120 };
     const events = hearScene({ path, echoFromMs: 4000, decide: () => "ignored" });
     expect(begins(events).length).toBeLessThanOrEqual(1);

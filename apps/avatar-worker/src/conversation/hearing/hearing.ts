@@ -1,4 +1,4 @@
-/** Hears a person: takes the avatar's voice out of the person's sound, and detects turns. */
+/** Hears a person: removes the avatar's voice from the person's sound, and detects turns. */
 import { createResampler } from "@realtime-avatar/face/sound/resample";
 import { createEchoCanceller, type EchoCanceller, FRAME_SAMPLES } from "./echo-canceller.ts";
 import { createEchoPresence } from "./echo-presence.ts";
@@ -6,33 +6,39 @@ import { loadNetwork } from "./network.ts";
 import { type BargeIn, createTurnDetector, type TurnDetector, type TurnEvent } from "./turn-detector.ts";
 import { createVad, VAD_RATE, WINDOW_SAMPLES } from "./vad.ts";
 
-/** The canceller knows how the voice comes back after 1 to 1.2 s of it. */
+/** After 1 to 1.2 s of the avatar's voice, the canceller has learned its path. */
 const SETTLED_MS = 2000;
 const SAMPLES_PER_MS = 48;
 
 export type HearingOptions = {
-  /** `heardUntil`: when the last sound that led to the event was heard, in milliseconds of the clock `now`. */
+  /** `heardUntil`: when the last sound of the event was heard, in milliseconds of the clock `now`. */
   onEvent: (event: TurnEvent, heardUntil: number) => void;
-  /** Whether the avatar speaks, or thinks of what to say. */
+  /** Whether the avatar speaks or thinks. */
   isAvatarActive: () => boolean;
-  /** Null: none. Without a canceller, it takes 960 ms of speech to interrupt the avatar. */
+  /** null: no canceller. An interruption then takes 960 ms of speech. */
   canceller?: EchoCanceller | null;
   now?: () => number;
 };
 
 export type Hearing = {
-  /** Takes the person's sound, 16-bit PCM at 48 kHz, mono. Takes about 7 ms of processor time a second, 14 while the avatar speaks. */
+  /**
+   * Takes the person's sound, 16-bit PCM at 48 kHz, mono. Costs about 7 ms of processor time a second, and 14 ms while
+   * the avatar speaks.
+   */
   hear(pcm: Int16Array): void;
   /** Takes the avatar's sound, 16-bit PCM at 48 kHz, mono, which is sent in `aheadMs`. */
   play(pcm: Int16Array, aheadMs: number): void;
-  /** Drops the queued sound of the avatar, which is not sent. */
+  /** Drops the avatar's sound that was not sent yet. */
   clear(): void;
-  /** Tells what the text of a pause says. */
+  /** Passes the verdict on a pause to the turn detector. */
   resolvePause: TurnDetector["resolvePause"];
   close(): void;
 };
 
-/** Returns a function that calls `onFrame` for each `length` of the samples that it takes. The frame is overwritten by the next one. */
+/**
+ * Returns a function that splits its samples into frames of `length` and calls `onFrame` for each. The next frame
+ * overwrites it.
+ */
 const createFrames = (length: number, onFrame: (frame: Float32Array) => void): ((samples: Float32Array) => void) => {
   const frame = new Float32Array(length);
   let filled = 0;
@@ -57,7 +63,10 @@ export const createHearing = (options: HearingOptions): Hearing => {
     if (canceller === null) return "careful";
     return playedMs < SETTLED_MS ? "settling" : "usual";
   };
-  /** When sound came last; all sound that has come, and what the detector has taken of it, in milliseconds. */
+  /**
+   * `at`: when the last sound came. `ms`: all received sound. `takenMs`: the part that the detector has taken. All in
+   * milliseconds.
+   */
   const received = { at: 0, ms: 0, takenMs: 0 };
   const detector = createTurnDetector({
     ...{ vad: createVad(loadNetwork()), bargeIn },
@@ -93,7 +102,7 @@ export const createHearing = (options: HearingOptions): Hearing => {
     resolvePause: (pause, verdict) => {
       if (verdict === "ignored" && presence.isAbsent()) {
         presence.doubt();
-        // The canceller has rested, and learns the way of the voice now.
+        // The canceller has rested, and learns the path of the voice again.
         playedMs = 0;
       }
       detector.resolvePause(pause, verdict);

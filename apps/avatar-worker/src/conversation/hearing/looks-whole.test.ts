@@ -8,7 +8,7 @@ const WHOLE = [
   ...["My name is John Miller.", "How much does it cost?", "Tell me a story about a dragon.", "Thank you.", "At nine."],
   ...["Where are you from?", "What is this about?", "Yes, it is.", "I like that.", "He said “Stop.”", "Who is she?"],
 ];
-/** Texts of a recognizer for sentences that break off, with the full stop that some write. */
+/** Texts of a recognizer for sentences that break off. Some recognizers add a full stop. */
 const OPEN = [
   ...[
     "What is the weather like in",
@@ -58,17 +58,17 @@ describe("whether a text looks whole", () => {
     expect([looksWhole(whole, language), looksWhole(open, language)]).toEqual([true, false]);
   });
 
-  test("a language without a list: a statement that ends with a short word is open, one word and a question are whole", () => {
+  test("a language without a list: a statement with a short last word is open; a single word and a question are whole", () => {
     expect(looksWhole("Chciałbym zarezerwować stolik na.", "pl")).toBe(false);
     expect(looksWhole("Chciałbym zarezerwować stolik.", "pl")).toBe(true);
     expect(looksWhole("Tak.", "pl")).toBe(true);
     expect(looksWhole("Która jest godzina, co?", "pl")).toBe(true);
-    // No language is named, and no word is a common English one.
+    // The text names no language and has no common English word.
     expect(looksWhole("Chciałbym zarezerwować stolik na.")).toBe(false);
     expect(looksWhole("Haluaisin varata pöydän nyt.")).toBe(false);
   });
 
-  test("a text of 4,000 characters: takes no time", () => {
+  test("a text of 4,000 characters: classified at once", () => {
     const start = performance.now();
     for (const text of ["a".repeat(4000), "'".repeat(4000), "mm ".repeat(1333), ".".repeat(4000)]) looksWhole(text);
     expect(performance.now() - start).toBeLessThan(5000);

@@ -1,8 +1,11 @@
-/** Whether the text of a pause looks like a whole turn. Recognizers write a full stop only where the voice has fallen. */
+/**
+ * Whether the text of a pause looks like a whole turn. A full stop alone proves little, because recognizers also write
+ * one where only the voice has fallen.
+ */
 
 /**
- * Words after which more must come, by language: articles, prepositions, conjunctions, possessives, and sounds of hesitation. English
- * "so" is not among them: many whole sentences end with it ("I think so").
+ * Words that cannot end a whole sentence, by language: articles, prepositions, conjunctions, possessives, and sounds of
+ * hesitation. English "so" is not in the list, because many whole sentences end with it ("I think so").
  */
 const OPEN_WORDS: Readonly<Record<string, readonly string[]>> = {
   en: [
@@ -48,9 +51,9 @@ const OPEN_WORDS: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
-/** English words that end a question although they end no statement: "Where are you from?", "What is it?" */
+/** English words that can end a question but not a statement: "Where are you from?", "What is it?" */
 const CLOSE_QUESTIONS = new Set("from for about with at that this you we they he she is are was were am i".split(" "));
-/** English words that end a statement after one of these: "Thank you.", "Yes, it is.", "I like that." */
+/** English pronouns that end a statement after one of the words below: "Thank you.", "Yes, it is.", "I like that." */
 const PRONOUNS = "i you we they he she it that this there here".split(" ");
 const OBJECT_OF = "for with to about of from in on like love see help meet hear tell ask know need want do".split(" ");
 const CLOSED_AFTER = new Map<string, readonly string[]>([
@@ -63,11 +66,11 @@ const ENDS = /[.?!。？！؟।]["'”’»)\]]*$/u;
 const TRAILS_OFF = /(?:\.{2,}|…)["'”’»)\]]*$/u;
 const IS_QUESTION = /[?？؟]["'”’»)\]]*$/u;
 const IS_CALL = /[!！]["'”’»)\]]*$/u;
-/** Scripts whose words have no spaces between them: the last word cannot be found. */
+/** Scripts without spaces between words: the last word cannot be found. */
 const NO_SPACES = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]/u;
 /** In a language without a list, words of this length are articles and prepositions. */
 const SHORT_WORD = 3;
-/** Words by which an English text is known, of one whose language was not named. */
+/** Common words that identify a text as English when no language is given. */
 const ENGLISH = new Set("the a i you it is to and of in my for me that what do can please yes no okay".split(" "));
 
 const splitWords = (text: string): string[] =>
@@ -78,7 +81,10 @@ const splitWords = (text: string): string[] =>
       .match(/[\p{L}\p{M}\p{N}']+/gu) ?? []
   ).map((word) => word.replace(/^'+|'+$/g, ""));
 
-/** The language whose list is used, or null. A text of no named language is English when it is short or has a common English word. */
+/**
+ * The language whose list applies, or null. Without a given language, a text is taken as English when it is short or
+ * has a common English word.
+ */
 const findLanguage = (words: readonly string[], named: string | undefined): string | null => {
   const language = named?.toLowerCase().split(/[-_]/)[0] ?? "";
   if (language !== "") return language in OPEN_WORDS ? language : null;
@@ -89,8 +95,9 @@ const closesEnglish = (last: string, before: string, isQuestion: boolean): boole
   isQuestion ? CLOSE_QUESTIONS.has(last) : (CLOSED_AFTER.get(last)?.includes(before) ?? false);
 
 /**
- * Whether the text looks like a whole turn. `language`: a tag such as `en` or `de-AT`, if it is known. In a language without a list, a
- * statement of several words that ends with a short word does not look whole: waiting costs a second, cutting off costs the turn.
+ * Whether the text looks like a whole turn. `language`: a tag such as `en` or `de-AT`, if it is known. In a language
+ * without a list, a statement of several words does not look whole if it ends with a short word: a wrong wait costs a
+ * second, a wrong end costs the turn.
  */
 export const looksWhole = (text: string, language?: string): boolean => {
   const trimmed = text.trim();

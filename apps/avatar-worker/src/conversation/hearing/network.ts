@@ -1,7 +1,7 @@
 /// <reference path="./assets.d.ts" />
 /**
- * The network of Silero VAD 6.2 for 16 kHz: four convolutions, an LSTM cell and one output, the likelihood of speech in 32 ms.
- * scripts/convert-vad makes `silero-vad.bin`, and compares the results with those of onnxruntime.
+ * The network of Silero VAD 6.2 for 16 kHz: four convolutions, an LSTM cell and one output, the likelihood of speech in
+ * 32 ms. scripts/convert-vad writes `silero-vad.bin` and compares its results with those of onnxruntime.
  */
 import { readFileSync } from "node:fs";
 import { isAbsolute } from "node:path";
@@ -9,23 +9,26 @@ import { fileURLToPath } from "node:url";
 import file from "./silero-vad.bin" with { type: "file" };
 import { BINS, PIECES } from "./spectrum.ts";
 
-/** Outputs of the four convolutions, and numbers of the cell's state. */
+/** Numbers of outputs of the four convolutions, and the size of the cell's state. */
 const [FIRST, SECOND, THIRD, FOURTH] = [128, 64, 64, 128] as const;
 export const CELLS = 128;
 /** Rows that `multiply` computes at once. */
 const ROWS = 8;
 /** Taps of a convolution. */
 const TAPS = 3;
-/** The first four bytes of the file, and the order in which it has the weights. */
+/** The first four bytes of the file. They name the order of its weights. */
 const FORMAT = 0x31_44_41_56;
 
 type Layer = { readonly weights: Float32Array; readonly bias: Float32Array };
 
 export type Network = {
-  /** Convolutions over the pieces. Weights of two outputs together: by input, the taps of the one and those of the other. */
+  /**
+   * Convolutions over the pieces. The weights of two outputs are interleaved: for each input, the taps of one output
+   * and then those of the other.
+   */
   readonly first: Layer;
   readonly second: Layer;
-  /** The last convolutions and the cell, as matrices. Weights of eight rows together, by column. */
+  /** The last convolutions and the cell, as matrices. The weights of eight rows are interleaved by column. */
   readonly third: Layer;
   readonly fourth: Layer;
   readonly cell: Layer;
@@ -35,7 +38,7 @@ export type Network = {
 /** Parses the bytes of `silero-vad.bin`: the format, then 32 bit floats, the weights and the bias of each layer. */
 export const parseNetwork = (bytes: ArrayBuffer): Network => {
   if (bytes.byteLength < 4 || new DataView(bytes).getUint32(0, true) !== FORMAT) {
-    throw new Error("silero-vad.bin has another format.");
+    throw new Error("silero-vad.bin has an unknown format.");
   }
   let at = 4;
   const take = (count: number): Float32Array => {
@@ -57,12 +60,15 @@ export const parseNetwork = (bytes: ArrayBuffer): Network => {
   return network;
 };
 
-/** The file is part of a bundle and of a compiled program. In a bundle, which Node may run, its path is relative to the bundle. */
+/**
+ * The file is part of a bundle and of a compiled program. In a bundle, which can run on Node, the path is relative to
+ * the bundle.
+ */
 const PATH = isAbsolute(file) ? file : fileURLToPath(new URL(file, import.meta.url));
 
 let loaded: Network | null = null;
 
-/** The network of this process, which all calls share. Reads 0.9 MB at the first call. */
+/** The network of this process, shared by all calls. The first use reads 0.9 MB. */
 export const loadNetwork = (): Network => {
   if (loaded) return loaded;
   const { buffer, byteOffset, byteLength } = readFileSync(PATH);
@@ -70,7 +76,7 @@ export const loadNetwork = (): Network => {
   return loaded;
 };
 
-/** Each window overwrites them. All calls of a process are in one thread. */
+/** Every window overwrites these arrays. They are shared, because all calls of a process run in one thread. */
 const firstOutputs = new Float64Array(FIRST * PIECES);
 const secondOutputs = new Float64Array(SECOND * 2);
 const thirdOutputs = new Float64Array(THIRD);
@@ -78,7 +84,10 @@ const gates = new Float64Array(4 * CELLS);
 
 const rectify = (value: number): number => Math.max(0, value);
 
-/** A convolution over four pieces, with zeros around them. Two outputs at a time: each input is read once for both. */
+/**
+ * A convolution over four pieces, padded with zeros. Computes two outputs at a time, so that each input is read once
+ * for both.
+ */
 const convolveFour = ({ weights, bias }: Layer, inputs: Float64Array, outputs: Float64Array): void => {
   let at = 0;
   for (let row = 0; row < bias.length; row += 2) {
@@ -123,7 +132,7 @@ const convolveFour = ({ weights, bias }: Layer, inputs: Float64Array, outputs: F
   }
 };
 
-/** A convolution from four pieces to two, with a zero before the first one. */
+/** A convolution from four pieces to two, with a zero before the first piece. */
 const convolveTwo = ({ weights, bias }: Layer, inputs: Float64Array, outputs: Float64Array): void => {
   let at = 0;
   for (let row = 0; row < bias.length; row += 2) {
@@ -153,7 +162,7 @@ const convolveTwo = ({ weights, bias }: Layer, inputs: Float64Array, outputs: Fl
   }
 };
 
-/** A matrix and a vector. Eight sums at a time: one alone waits for each addition. */
+/** Multiplies a matrix by a vector. Computes eight sums at a time, because a single sum waits for each addition. */
 const multiply = ({ weights, bias }: Layer, inputs: Float64Array, outputs: Float64Array): void => {
   let at = 0;
   for (let row = 0; row < bias.length; row += ROWS) {
@@ -190,7 +199,10 @@ const multiply = ({ weights, bias }: Layer, inputs: Float64Array, outputs: Float
 
 const sigmoid = (value: number): number => 1 / (1 + Math.exp(-value));
 
-/** The state of the cell for one voice: its memory, and the inputs of its next step, whose second half is its last output. */
+/**
+ * The state of the cell for one voice: its memory, and the inputs of its next step. The second half of the inputs is
+ * its last output.
+ */
 export type NetworkState = { readonly memory: Float64Array; readonly inputs: Float64Array };
 
 export const createState = (): NetworkState => ({

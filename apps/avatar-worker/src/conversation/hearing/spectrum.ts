@@ -1,21 +1,24 @@
-/** Magnitudes of short pieces of sound: the first step of the network, which computes them by a convolution with the same values. */
+/**
+ * Magnitudes of short pieces of sound, the input of the network. The original model computes the same values by a
+ * convolution.
+ */
 import { createFourier } from "@realtime-avatar/face/sound/fourier";
 
 const SIZE = 256;
-/** Samples from one piece to the next. */
+/** Samples between the starts of two pieces. */
 const HOP = 128;
-/** Frequencies from 0 to 8 kHz. */
+/** Number of frequencies from 0 to 8 kHz. */
 export const BINS = SIZE / 2 + 1;
-/** Pieces of one window of the network. */
+/** Number of pieces in a window of the network. */
 export const PIECES = 4;
 
 /** A Hann window. */
 const TAPER = Float64Array.from({ length: SIZE }, (_, index) => 0.5 - 0.5 * Math.cos((2 * Math.PI * index) / SIZE));
 
-/** Each call overwrites its arrays. All calls of a process are in one thread. */
+/** Every call overwrites these arrays. They are shared, because all calls of a process run in one thread. */
 const { real, imaginary, reversed, transform } = createFourier(SIZE);
 
-/** Transforms two pieces at once: one as the real part, the next one as the imaginary part. */
+/** Transforms two pieces at once: one as the real part, the other as the imaginary part. */
 const measureTwo = (sound: Float32Array, piece: number, magnitudes: Float64Array): void => {
   const start = piece * HOP;
   for (let index = 0; index < SIZE; index++) {
@@ -36,7 +39,10 @@ const measureTwo = (sound: Float32Array, piece: number, magnitudes: Float64Array
   }
 };
 
-/** Writes the magnitudes of four pieces, which start 128 samples apart and have 256 each: `magnitudes[bin * 4 + piece]`. */
+/**
+ * Writes the magnitudes of four pieces as `magnitudes[bin * 4 + piece]`. The pieces start 128 samples apart and have
+ * 256 samples each.
+ */
 export const measureSpectrum = (sound: Float32Array, magnitudes: Float64Array): void => {
   for (let piece = 0; piece < PIECES; piece += 2) measureTwo(sound, piece, magnitudes);
 };

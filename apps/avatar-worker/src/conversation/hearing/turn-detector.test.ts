@@ -26,13 +26,13 @@ describe("a turn", () => {
     expect(begin?.atMs).toBeLessThan(TURN_TIMES.beginMs + 160);
     expect(end).toMatchObject({ pause: 1, reason: "whole", silenceMs: 352 });
     expect((end?.atMs ?? 0) - (pause?.atMs ?? 0)).toBe(224);
-    // Not later, although the likelihood of speech falls only after 60 to 130 ms.
+    // The end comes on time, although the likelihood of speech falls 60 to 130 ms late.
     const last = sentence.findLastIndex((value) => Math.abs(value) > 0.01) / 16;
     expect((end?.atMs ?? 0) - last).toBeLessThan(352 + 2 * WINDOW_MS);
     expect(end?.speechMs).toBeGreaterThan(milliseconds(sentence) - 300);
   });
 
-  test("its sound at the pause: begins before the speech and has all of it", () => {
+  test("the sound of a pause: begins before the speech and contains all of it", () => {
     const [pause] = filterEvents(detectTurns(sentence), "pause");
     const sound = pause?.sound ?? new Int16Array();
     const loud = [...sound].findIndex((value) => Math.abs(value) > 1000);
@@ -44,7 +44,7 @@ describe("a turn", () => {
     expect(sound.reduce((most, value) => Math.max(most, Math.abs(value)), 0) / 32_768).toBeCloseTo(peak, 2);
   });
 
-  test("a turn whose text looks open, or that has none yet: ends after 1.6 s", () => {
+  test("a turn with an open text, or with no text yet: ends after 1.6 s", () => {
     for (const verdict of ["open", null] as const) {
       const events = detectTurns(sentence, { decide: () => verdict });
       expect(kinds(events)).toEqual(["begin", "pause", "end"]);
@@ -52,14 +52,14 @@ describe("a turn", () => {
     }
   });
 
-  test("a recognizer that takes longer than 350 ms: the turn ends as soon as its text is known", () => {
+  test("a recognizer slower than 350 ms: the turn ends when its text is known", () => {
     const events = detectTurns(sentence, { decide: () => "whole", recognizerMs: 640 });
     const [pause] = filterEvents(events, "pause");
     const [end] = filterEvents(events, "end");
     expect((end?.atMs ?? 0) - (pause?.atMs ?? 0)).toBe(640);
   });
 
-  test("a text that is ignored: no end, and the next turn is one without the sound of it", () => {
+  test("an ignored text: no end, and the next turn does not contain its sound", () => {
     const events = detectTurns(concat(say("Mm-hmm."), silence(800), sentence), {
       decide: (pause) => (pause === 1 ? "ignored" : "whole"),
       recognizerMs: 120,
@@ -76,7 +76,7 @@ describe("a turn", () => {
     expect(filterEvents(events, "end")[0]).toMatchObject({ pause: 2, reason: "silence" });
   });
 
-  test("a person who speaks without a pause: the turn ends after 60 s, and the next one begins", () => {
+  test("a person who speaks without a pause: a new turn begins after 60 s", () => {
     const spoken = concat(
       ...Array.from({ length: 45 }, () => say("whether the kitchen is open after nine?").subarray(2000, 31_000)),
     );
@@ -90,7 +90,7 @@ describe("a turn", () => {
     expect(kinds(events).slice(-3)).toEqual(["begin", "pause", "end"]);
   });
 
-  test("flickering likelihoods that never make a turn: after 60 s, noise", () => {
+  test("flickering likelihoods that never make a turn: noise after 60 s", () => {
     const events: TurnEvent[] = [];
     let windows = 0;
     const vad = { hear: () => (windows++ % 2 === 0 ? 1 : 0), skip: () => {} };
@@ -113,7 +113,7 @@ describe("pauses", () => {
     expect(turns).toEqual(turns.map(() => 1));
   });
 
-  test("pauses in which the recognizer has not answered: one turn", () => {
+  test("pauses before the recognizer answers: one turn", () => {
     for (const pauseMs of [300, 600, 900, 1300]) {
       const [first, second] = SENTENCES[0];
       const events = detectTurns(concat(say(first), silence(pauseMs), say(second)));
@@ -124,7 +124,7 @@ describe("pauses", () => {
 });
 
 describe("noises and backchannels", () => {
-  test("20 noises at two levels: no turn, although 96 ms of speech would begin one", () => {
+  test("20 noises at two levels: no turn", () => {
     expect(Object.keys(NOISES).length).toBe(20);
     const begun: string[] = [];
     for (const [name, noise] of Object.entries(NOISES)) {
@@ -141,7 +141,7 @@ describe("noises and backchannels", () => {
 
   const during = { wasSpeaking: true, recentlySaid: "We are open from nine to five." };
 
-  test("20 backchannels while the avatar speaks, by their text: no turn ends", () => {
+  test("20 backchannels while the avatar speaks, classified by their text: no turn ends", () => {
     const random = createRandom(7);
     for (let index = 0; index < 20; index++) {
       const text = BACKCHANNELS[index % 5] as Said;
@@ -152,7 +152,7 @@ describe("noises and backchannels", () => {
     }
   });
 
-  test("a backchannel, and then an interruption: one turn, that of the interruption", () => {
+  test("a backchannel, then an interruption: one turn, of the interruption", () => {
     const sound = concat(say("Mm-hmm."), silence(600), say("Wait, stop please."));
     const decide = (pause: number) => pauseVerdict(pause === 1 ? "Mm-hmm." : "Wait, stop please.", during);
     const events = detectTurns(sound, { bargeIn: "usual", decide, recognizerMs: 120 });
@@ -163,7 +163,10 @@ describe("noises and backchannels", () => {
 describe("an interruption", () => {
   const INTERRUPTIONS = ["Wait, stop please.", "Could you please tell me", "I would like to book a table"] as const;
 
-  /** From the first loud sample to the event, of 12 interruptions. Each begins elsewhere in a window. */
+  /**
+   * Milliseconds from the first loud sample to the event, for 12 interruptions. Each begins at another offset in a
+   * window.
+   */
   const latencies = (bargeIn: BargeIn): number[] =>
     Array.from({ length: 12 }, (_, index) => {
       const sound = say(INTERRUPTIONS[index % 3] as Said);
@@ -179,14 +182,14 @@ describe("an interruption", () => {
     expect(found.at(-1)).toBeLessThan(130);
   });
 
-  test("the same while the canceller settles: within 260 ms; without a canceller: after 0.9 s", () => {
+  test("clear speech while the canceller settles: within 260 ms; without a canceller: after 0.9 s", () => {
     const found = latencies("settling");
     expect(found[0]).toBeGreaterThan(TURN_TIMES.settlingBargeInMs - 2 * WINDOW_MS);
     expect(found.at(-1)).toBeLessThan(260);
     expect(latencies("careful")[0]).toBeGreaterThan(900);
   });
 
-  test("20 noises at four levels, each at four places in a window, while the avatar speaks: it goes on, without a hole", () => {
+  test("20 noises at four levels and four offsets, while the avatar speaks: it continues without a gap", () => {
     const interrupted = Object.entries(NOISES).flatMap(([name, noise]) =>
       [0.25, 0.5, 1, 1.6].flatMap((gain) =>
         [0, 8, 16, 24].flatMap((offsetMs) => {

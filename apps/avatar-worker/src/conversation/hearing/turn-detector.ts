@@ -1,4 +1,7 @@
-/** When a person begins a turn, pauses in it, goes on and ends it. Counts sound, not a clock: the same sound gives the same events. */
+/**
+ * Detects when a person begins a turn, pauses, continues and ends it. It counts sound instead of reading a clock: the
+ * same sound gives the same events.
+ */
 import { createTurnSound } from "./turn-sound.ts";
 import { VAD_RATE, type Vad, WINDOW_SAMPLES } from "./vad.ts";
 
@@ -6,46 +9,49 @@ const WINDOW_MS = (1000 * WINDOW_SAMPLES) / VAD_RATE;
 
 /** Times in milliseconds, rounded to windows of 32 ms. */
 export const TURN_TIMES = {
-  /** This much speech begins a turn while the avatar is silent. */
+  /** Speech that begins a turn while the avatar is silent. */
   beginMs: 96,
-  /** This much interrupts an avatar that speaks or thinks; clear speech counts twice, so that 96 ms of it do. */
+  /** Speech that interrupts an avatar that speaks or thinks. Clear speech counts twice, so 96 ms of it suffice. */
   bargeInMs: 160,
-  /** The same while an echo canceller learns how the avatar's voice comes back; clear speech counts once. */
+  /** Speech that interrupts while an echo canceller learns the path of the avatar's voice. Clear speech counts once. */
   settlingBargeInMs: 224,
-  /** The same while nothing takes the avatar's voice out of the person's sound. */
+  /** Speech that interrupts while no canceller removes the avatar's voice. */
   carefulBargeInMs: 960,
-  /** After this much silence, the sound can be recognized. */
+  /** After this much silence, the sound is sent to the recognizer. */
   pauseMs: 128,
-  /** A turn ends after this much silence when its text looks whole, and after `openMs` when it does not. */
+  /** Silence that ends a turn whose text looks whole. Other turns end after `openMs`. */
   wholeMs: 350,
   openMs: 1600,
   maxTurnMs: 60_000,
 } as const;
 
-/** A likelihood above the first one is speech, until it falls below the second one. */
+/** Speech begins above the first likelihood and lasts until it falls below the second one. */
 const SPEECH_BEGINS = 0.5;
 const SPEECH_ENDS = 0.35;
-/** Clear speech. */
+/** The likelihood of clear speech. */
 const CLEAR_SPEECH = 0.7;
-/** About -54 dB: the power of windows that are silence. Most of a call is. */
+/** About -54 dB: windows below this power are silence. Most of a call is. */
 export const QUIET_POWER = 0.002 ** 2;
 
 /**
- * How speech interrupts the avatar. `none`: it is silent. `usual`: it speaks or thinks. `settling`: it does, and an echo canceller learns
- * how its voice comes back. `careful`: it does, and has no echo canceller.
+ * How speech interrupts the avatar. `none`: the avatar is silent. `usual`: it speaks or thinks. `settling`: as `usual`,
+ * while an echo canceller learns the path of its voice. `careful`: as `usual`, without an echo canceller.
  */
 export type BargeIn = "none" | "usual" | "settling" | "careful";
 
 export type TurnEvent =
   /** A turn has begun. An avatar that speaks pauses. */
   | { kind: "begin" }
-  /** The person is silent. The turn may be over: `sound` (16-bit PCM, 16 kHz) can be recognized. `pause` numbers the pauses. */
+  /**
+   * The person is silent, and the turn may be over. `sound`: the turn so far (16-bit PCM, 16 kHz), for the recognizer.
+   * `pause`: the number of the pause.
+   */
   | { kind: "pause"; pause: number; sound: Int16Array }
-  /** The person goes on. What was recognized in this pause is only a part of the turn. */
+  /** The person continues. The text of this pause is only a part of the turn. */
   | { kind: "resume"; pause: number }
   /**
-   * The turn is over. Its text is that of the pause `pause`. `silenceMs`: since the last window of speech, in whole windows. `tailMs`:
-   * the silence at the end of that window.
+   * The turn is over. Its text is the text of the pause `pause`. `silenceMs`: the silence since the last window of
+   * speech, in whole windows. `tailMs`: the silence at the end of that window.
    */
   | {
       kind: "end";
@@ -55,10 +61,13 @@ export type TurnEvent =
       silenceMs: number;
       tailMs: number;
     }
-  /** Speech too short for a turn. Nothing else is said of it. */
+  /** Speech that was too short for a turn. No other event reports it. */
   | { kind: "noise"; speechMs: number };
 
-/** The class of a pause's text: the turn is whole; more may come; or it is ignored (noise, "mm-hmm", the avatar's own words). */
+/**
+ * The class of a pause's text. `whole`: the turn is complete. `open`: more may come. `ignored`: noise, "mm-hmm" or the
+ * avatar's own words.
+ */
 export type Verdict = "whole" | "open" | "ignored";
 
 export type TurnDetector = {
@@ -82,7 +91,7 @@ const WHOLE_WINDOWS = windowsIn(TURN_TIMES.wholeMs);
 const OPEN_WINDOWS = windowsIn(TURN_TIMES.openMs);
 const MAX_SAMPLES = windowsIn(TURN_TIMES.maxTurnMs) * WINDOW_SAMPLES;
 
-/** The end of speech is found to 2 ms. */
+/** The end of speech is located to 2 ms. */
 const TAIL_SAMPLES = 32;
 
 const powerOf = (window: Float32Array): number => {
@@ -98,12 +107,15 @@ const measureTail = (window: Float32Array): number => {
   return (1000 * (window.length - start)) / VAD_RATE;
 };
 
-/** `faint`: the end of speech, which falls silent 60 to 130 ms before its likelihood falls; or a closed mouth within a word. */
+/**
+ * `faint`: quiet sound while the likelihood is still high. Speech has ended, because the likelihood falls 60 to 130 ms
+ * late; or the mouth is closed within a word.
+ */
 type Activity = "silence" | "faint" | "speech" | "clear speech";
 
 const isSpoken = (activity: Activity): boolean => activity === "speech" || activity === "clear speech";
 
-/** Returns a function that tells whether a window is speech. `isIdle`: no turn has begun, so faint windows need no look. */
+/** Returns a function that classifies a window. `isIdle`: no turn has begun, so faint windows are skipped. */
 const createSpeechGate = (vad: Vad): ((window: Float32Array, isIdle: boolean) => Activity) => {
   let isSpeech = false;
   return (window, isIdle) => {
@@ -118,12 +130,12 @@ const createSpeechGate = (vad: Vad): ((window: Float32Array, isIdle: boolean) =>
 };
 
 type Turn = {
-  /** Windows of speech, and of silence since the last of them. */
+  /** Windows of speech, and of silence after the last of them. */
   speech: number;
   silence: number;
   /** The silence at the end of the last window of speech, in milliseconds. */
   tailMs: number;
-  /** Windows of speech and of clear speech. Silence takes them back. */
+  /** Windows of speech; clear speech can count twice. Silence reduces it. */
   run: number;
   clearRun: number;
   hasBegun: boolean;
@@ -150,7 +162,7 @@ const hasEnough = ({ run, clearRun }: Turn, bargeIn: BargeIn): boolean => {
   return run + (countsClearTwice ? clearRun : 0) >= windows;
 };
 
-/** The turns of one person. Each turn that begins ends, unless its text is ignored. */
+/** Detects the turns of one person. Each turn that begins also ends, unless its text is ignored. */
 export const createTurnDetector = ({ vad, bargeIn, onEvent }: TurnDetectorOptions): TurnDetector => {
   const sound = createTurnSound();
   const detect = createSpeechGate(vad);
@@ -172,9 +184,9 @@ export const createTurnDetector = ({ vad, bargeIn, onEvent }: TurnDetectorOption
     return pauses;
   };
   const endTurn = (current: Turn, reason: "whole" | "silence" | "limit"): void => {
-    // A turn that is cut off at the limit has no pause.
+    // A turn that ends at the limit has no pause.
     const pause = current.pause ?? pauseTurn(current);
-    // The text of the pause can have dropped the turn already.
+    // The text of the pause can already have dropped the turn.
     if (turn !== current) return;
     drop();
     const [speechMs, silenceMs] = [current.speech * WINDOW_MS, current.silence * WINDOW_MS];

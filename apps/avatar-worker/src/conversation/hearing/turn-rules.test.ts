@@ -1,4 +1,7 @@
-/** Rules that hold for the events of any sound. The likelihoods of speech are scripted, so that thousands of calls take a second. */
+/**
+ * Rules for the events of any sound. The likelihoods of speech are scripted, so that thousands of calls run in a
+ * second.
+ */
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { type BargeIn, createTurnDetector, TURN_TIMES, type TurnEvent, type Verdict } from "./turn-detector.ts";
@@ -30,7 +33,7 @@ const answers = fc.array(
 
 type Logged = { kind: "event"; event: TurnEvent } | { kind: "verdict"; pause: number; verdict: Verdict };
 
-/** Runs a call that ends with silence. Returns its events, and the verdicts that counted, in order. */
+/** Runs a call that ends with silence. Returns its events and the effective verdicts, in order. */
 const run = (script: readonly Part[], texts: readonly Answer[]): Logged[] => {
   const log: Logged[] = [];
   const due: { window: number; pause: number; verdict: Verdict }[] = [];
@@ -64,7 +67,7 @@ const run = (script: readonly Part[], texts: readonly Answer[]): Logged[] => {
   return log;
 };
 
-/** Follows the log, and throws when an event is out of order. Returns the state at the end. */
+/** Replays the log, and throws when an event is out of order. Returns the final state. */
 const follow = (log: readonly Logged[]) => {
   let state: "idle" | "speaking" | { pause: number; verdict: Verdict | null } = "idle";
   let pauses = 0;
@@ -110,7 +113,7 @@ const follow = (log: readonly Logged[]) => {
 };
 
 describe("the events of any sound", () => {
-  test("2,000 calls: in order, each turn ends once or is ignored, and none is open after 1.6 s of silence", () => {
+  test("2,000 calls: events in order, each turn ended or ignored once, no open turn after 1.6 s of silence", () => {
     let ends = 0;
     fc.assert(
       fc.property(parts, answers, (script, texts) => {
@@ -132,7 +135,7 @@ describe("the events of any sound", () => {
     );
   });
 
-  test("200 turns: the memory stays flat", () => {
+  test("200 turns: constant memory", () => {
     const turn: Part[] = [
       { likelihood: 0.95, windows: 200, bargeIn: "none" },
       { likelihood: 0, windows: 60, bargeIn: "none" },

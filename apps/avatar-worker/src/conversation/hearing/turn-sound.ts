@@ -1,24 +1,27 @@
-/** The sound of a turn, and of the moment before it, in which its first sound is too faint to be found. */
+/**
+ * The sound of a turn. It includes a moment before the turn, because the first sound of speech is too faint to be
+ * detected.
+ */
 import { VAD_RATE, WINDOW_SAMPLES } from "./vad.ts";
 
-/** How much sound before the first speech belongs to a turn: 320 ms. */
+/** Sound before the first speech that belongs to a turn: 320 ms. */
 const BEFORE_SAMPLES = 10 * WINDOW_SAMPLES;
 const FIRST_CAPACITY = 4 * VAD_RATE;
 
 const toInt16 = (value: number): number => Math.max(-32_768, Math.min(32_767, Math.round(value * 32_768)));
 
 export type TurnSound = {
-  /** Adds a window. While nothing is kept, only the last 320 ms stay. */
+  /** Adds a window. Without `isKept`, only the last 320 ms are kept. */
   add(window: Float32Array, isKept: boolean): void;
   /** The length in samples. */
   length(): number;
   /** A copy of the sound, 16-bit PCM at 16 kHz. */
   copy(): Int16Array;
-  /** Forgets all but the last 320 ms. */
+  /** Drops all except the last 320 ms. */
   reset(): void;
 };
 
-/** The caller bounds the length, by `reset`. */
+/** The caller bounds the length by calls of `reset`. */
 export const createTurnSound = (): TurnSound => {
   let samples = new Int16Array(FIRST_CAPACITY);
   let length = 0;
@@ -42,7 +45,7 @@ export const createTurnSound = (): TurnSound => {
     copy: () => samples.slice(0, length),
     reset: () => {
       keepLast(BEFORE_SAMPLES);
-      // A turn of a minute takes 2 MB.
+      // A turn of a minute takes 2 MB, so a large buffer is released.
       if (samples.length > FIRST_CAPACITY)
         samples = Int16Array.from({ length: FIRST_CAPACITY }, (_, at) => samples[at] ?? 0);
     },

@@ -1,25 +1,25 @@
-/** Voice activity detection: whether a moment of sound is speech. */
+/** Voice activity detection: the likelihood that a window of sound is speech. */
 import { createState, evaluate, type Network } from "./network.ts";
 import { BINS, measureSpectrum, PIECES } from "./spectrum.ts";
 
 /** The rate that the network takes, in Hz. */
 export const VAD_RATE = 16_000;
-/** Samples that it takes at once: 32 ms. */
+/** Samples of one window: 32 ms. */
 export const WINDOW_SAMPLES = 512;
-/** The end of the window before, which it takes as well. */
+/** The end of the window before, which is part of the input. */
 const CONTEXT_SAMPLES = 64;
-/** The sound is continued by its own mirror image. */
+/** The sound is padded with its mirror image. */
 const MIRROR_SAMPLES = 64;
 const END = CONTEXT_SAMPLES + WINDOW_SAMPLES;
 
 export type Vad = {
   /** The likelihood of speech in the next 512 samples at 16 kHz, from 0 to 1. Takes 0.2 ms. */
   hear(window: Float32Array): number;
-  /** Passes a window that is known to be silence. What the network remembers stays. */
+  /** Skips a window that is known to be silence. The state of the network stays. */
   skip(window: Float32Array): void;
 };
 
-/** Each window overwrites them. All calls of a process are in one thread. */
+/** Every window overwrites these arrays. They are shared, because all calls of a process run in one thread. */
 const sound = new Float32Array(END + MIRROR_SAMPLES);
 const magnitudes = new Float64Array(BINS * PIECES);
 

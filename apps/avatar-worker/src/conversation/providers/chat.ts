@@ -1,4 +1,4 @@
-/** The answer of a language model: `POST /chat/completions` with `stream`, which sends events (SSE). */
+/** The answer of a language model: `POST /chat/completions` with `stream`. The response is a stream of events (SSE). */
 
 import type { Endpoint } from "@realtime-avatar/runtime/providers/endpoints";
 import { OPENAI } from "@realtime-avatar/speech/settings";
@@ -6,7 +6,7 @@ import { ProviderError } from "./errors.ts";
 import { type RequestLimits, requestBytes } from "./request.ts";
 import { createToolCalls, type ToolOffer } from "./tool-calls.ts";
 
-/** A call of a tool in a message of the model, which is sent back to it with the result. */
+/** A tool call in a message of the model. It is sent back together with the result. */
 type MessageCall = { id: string; type: "function"; function: { name: string; arguments: string } };
 
 export type Message =
@@ -14,10 +14,10 @@ export type Message =
   | { role: "assistant"; content: string; tool_calls: readonly MessageCall[] }
   | { role: "tool"; content: string; tool_call_id: string };
 
-/** Longer answers end here: four minutes of speech. */
+/** Longer answers are cut at this length: four minutes of speech. */
 export const MAX_ANSWER_LENGTH = 4000;
 const MAX_LINE_LENGTH = 64 * 1024;
-/** Each token is an event of some 300 bytes. Models that think send their thoughts as well. */
+/** Each token is an event of about 300 bytes. Reasoning models also send their thoughts. */
 export const CHAT_LIMITS: RequestLimits = { waitMs: 15_000, totalMs: 120_000, maxBytes: 4 * 1024 * 1024 };
 
 const malformed = (): ProviderError => new ProviderError("llm", "malformed");
@@ -44,7 +44,7 @@ async function* readLines(body: AsyncIterable<Uint8Array>): AsyncGenerator<strin
 
 type Choice = { delta?: { content?: unknown; tool_calls?: unknown } | null; finish_reason?: unknown };
 
-/** `isEstimated`: the server has not told them. */
+/** `isEstimated`: the server has not reported them. */
 export type Tokens = { input: number; output: number; isEstimated: boolean };
 
 const MAX_TOKENS_OF_REQUEST = 10_000_000;
@@ -52,7 +52,7 @@ const CHARACTERS_OF_TOKEN = 4;
 const isTokens = (value: unknown): value is number =>
   Number.isInteger(value) && (value as number) >= 0 && (value as number) <= MAX_TOKENS_OF_REQUEST;
 
-/** The tokens of an event that has them, else null. */
+/** The tokens of an event; null when it reports none. */
 const readTokens = (usage: unknown): Tokens | null => {
   const { prompt_tokens: input, completion_tokens: output } = (usage ?? {}) as Record<string, unknown>;
   return isTokens(input) && isTokens(output) ? { input, output, isEstimated: false } : null;
@@ -73,7 +73,7 @@ const readEvent = (data: string): { choice: Choice | null; tokens: Tokens | null
   } catch {
     throw malformed();
   }
-  // An error that the model sends in place of an event has no choices.
+  // An error event has no choices.
   if (!Array.isArray(event?.choices)) throw malformed();
   const [choice = null] = event.choices;
   return { choice, tokens: readTokens(event.usage) };
@@ -94,7 +94,7 @@ const requestBody = (
     ...(includesUsage && { stream_options: { include_usage: true } }),
     // Some servers refuse an empty list.
     ...(tools.length > 0 && { tools: tools.map((tool) => ({ type: "function", function: tool })) }),
-    // OpenAI's newest models know only the new name, and most other servers only the old one.
+    // OpenAI's newest models accept only the new name, and most other servers only the old one.
     ...(url === OPENAI.url ? { max_completion_tokens: maxTokens } : { max_tokens: maxTokens }),
   });
 
@@ -103,15 +103,15 @@ export type ChatOptions = {
   signal: AbortSignal;
   /** The tools that the model may call. */
   offer?: ToolOffer;
-  /** Called once at the end of a request that the server has taken, also when it breaks off or is aborted. */
+  /** Called once at the end of a request that the server has accepted, also when it fails or is aborted. */
   onTokens?: (tokens: Tokens) => void;
   limits?: RequestLimits;
 };
 
-/** The addresses of servers that refuse a request which asks for the usage. */
+/** URLs of servers that refuse requests with the option for usage. */
 const withoutUsage = new Set<string>();
 
-/** The response to a request that asks for the usage. A server that refuses it is asked again without. */
+/** The response to a request with the option for usage. A server that refuses it is asked again without the option. */
 async function* requestAnswer(
   endpoint: Endpoint,
   messages: readonly Message[],
@@ -127,7 +127,7 @@ async function* requestAnswer(
   try {
     yield* request(true);
   } catch (error) {
-    // A refusal comes before the first byte.
+    // A server refuses before the first byte.
     if (!(error instanceof ProviderError && error.isBadRequest)) throw error;
     for await (const bytes of request(false)) {
       withoutUsage.add(url);
@@ -136,10 +136,10 @@ async function* requestAnswer(
   }
 }
 
-/** What a request has used so far. `hasBegun`: the server has responded. */
+/** The usage of a request so far. `hasBegun`: the response has begun. */
 type Used = { tokens: Tokens | null; outputLength: number; hasBegun: boolean };
 
-/** Reads the answer of a response, and notes in `used` what it says of tokens. */
+/** Reads the answer of a response, and records its tokens in `used`. */
 async function* readAnswer(
   bytes: AsyncIterable<Uint8Array>,
   { onCalls }: ToolOffer,
@@ -173,8 +173,8 @@ async function* readAnswer(
 }
 
 /**
- * The answer to `messages`, piece by piece, at most `MAX_ANSWER_LENGTH` UTF-16 units. Throws a `ProviderError`, also when the answer
- * breaks off, or the reason of `signal` when it is aborted.
+ * The answer to `messages`, piece by piece, at most `MAX_ANSWER_LENGTH` UTF-16 units. Throws a `ProviderError`, also
+ * when the answer breaks off. Throws the reason of `signal` when it is aborted.
  */
 export async function* askModel(
   endpoint: Endpoint,
@@ -185,7 +185,7 @@ export async function* askModel(
   try {
     yield* readAnswer(requestAnswer(endpoint, messages, options), options.offer ?? NO_OFFER, used);
   } finally {
-    // A server that was not heard out has read the request all the same.
+    // An interrupted server has read the request all the same, so its tokens count.
     if (used.hasBegun || options.signal.aborted) {
       options.onTokens?.(used.tokens ?? estimateTokens(JSON.stringify(messages).length, used.outputLength));
     }

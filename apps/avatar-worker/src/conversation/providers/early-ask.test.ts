@@ -8,7 +8,7 @@ const says = (content: string): Message[] => [{ role: "user", content }];
 const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 const collect = async (answer: AsyncGenerator<string>): Promise<string> => (await Array.fromAsync(answer)).join("");
 
-/** A model that gives the number of the request and its text. */
+/** A model that answers with the number of the request and its text. */
 const start = (failure?: ProviderError) => {
   const asked: string[] = [];
   const signals: AbortSignal[] = [];
@@ -24,7 +24,7 @@ const start = (failure?: ProviderError) => {
   return { ...early, early, ask, asked, signals };
 };
 
-test("the turn ends with the text that was expected: the answer was asked for once, before", async () => {
+test("a turn that ends with the expected text: one request, sent before its end", async () => {
   const { begin, ask, asked } = start();
   begin(says("What time is it?"));
   await settle();
@@ -33,7 +33,7 @@ test("the turn ends with the text that was expected: the answer was asked for on
   expect(await ask("What time is it?")).toBe("2: What time is it?");
 });
 
-test("the person goes on, or ends with another text: the request is aborted, and the model is asked again", async () => {
+test("a person who continues, or a turn with another text: the request is aborted, and the model is asked again", async () => {
   const { begin, drop, ask, signals } = start();
   begin(says("I would like a table."));
   await settle();
@@ -44,7 +44,7 @@ test("the person goes on, or ends with another text: the request is aborted, and
   expect(signals.map(({ aborted }) => aborted)).toEqual([true, true, false]);
 });
 
-test("an early request without tools, the turn has tools: the model is asked again", async () => {
+test("an early request without tools, a turn with tools: the model is asked again", async () => {
   const { begin, early } = start();
   begin(says("Open the door."));
   const tool = { name: "open", description: "", parameters: {} };
@@ -52,7 +52,7 @@ test("an early request without tools, the turn has tools: the model is asked aga
   expect(await collect(answer)).toBe("2: Open the door.");
 });
 
-test("the answer is interrupted: its request is aborted, with the reason", async () => {
+test("an interrupted answer: its request is aborted with the reason", async () => {
   const { begin, ask, signals } = start();
   const stop = new AbortController();
   begin(says("Hi."));
@@ -62,7 +62,7 @@ test("the answer is interrupted: its request is aborted, with the reason", async
   expect(signals[0]?.aborted).toBe(true);
 });
 
-test("an early request that fails: the failure is that of the turn, and of no turn when it is dropped", async () => {
+test("an early request that fails: the turn fails with its error; a dropped request fails no turn", async () => {
   const { begin, drop, ask } = start(new ProviderError("llm", "busy"));
   begin(says("Hi."));
   await settle();
@@ -72,7 +72,7 @@ test("an early request that fails: the failure is that of the turn, and of no tu
   await settle();
 });
 
-test("a person who pauses without end: three requests, until a turn is answered", async () => {
+test("endless pauses: at most three requests until a turn is answered", async () => {
   const { begin, ask, asked } = start();
   for (let pause = 0; pause < 50; pause++) begin(says(`Pause ${pause}.`));
   expect(asked.length).toBe(3);

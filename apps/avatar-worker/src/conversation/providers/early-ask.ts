@@ -1,12 +1,12 @@
 /**
- * Asks the language model for the answer to a turn that may be over, while the silence that ends it passes. The answer is used if the
- * model would be asked the same when the turn ends, and dropped otherwise.
+ * Early requests: asks the language model in the silence that may end a turn, before the end is certain. The answer is
+ * used if the model would get the same messages at the end of the turn. Otherwise it is dropped.
  */
 import type { Ask } from "../ask-with-tools.ts";
 import { readAhead } from "../read-ahead.ts";
 import { MAX_ANSWER_LENGTH, type Message } from "./chat.ts";
 
-/** Early requests until one is used: a person who pauses without end costs no more. */
+/** Unused early requests in a row. The bound limits the cost of a person who pauses endlessly. */
 const MAX_UNUSED = 3;
 
 type Early = {
@@ -17,9 +17,9 @@ type Early = {
 };
 
 export type EarlyAsk = {
-  /** Begins to ask, without tools. An answer that was begun before is dropped. */
+  /** Begins an early request without tools. An earlier one is dropped. */
   begin(messages: readonly Message[]): void;
-  /** The person goes on. */
+  /** Drops the early request, because the person continues. */
   drop(): void;
   ask: Ask;
 };
@@ -63,7 +63,7 @@ export const createEarlyAsk = (ask: Ask): EarlyAsk => {
       const stop = new AbortController();
       const answer = readAhead(limitLength(ask(messages, stop.signal, { tools: [], onCalls: () => {} })));
       const first = answer.next();
-      // The failure of an answer that is not used is not told.
+      // The failure of an unused answer is ignored.
       first.catch(() => {});
       early = { key: keyOf(messages), stop, answer, first };
     },

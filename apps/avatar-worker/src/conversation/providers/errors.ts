@@ -5,9 +5,12 @@ import { SpeechError } from "@realtime-avatar/speech/errors";
 export { PROVIDERS, type Provider };
 
 export const FAILURES = [
-  /** The provider refuses the request: the key, the model, or what is sent. Also a redirect, which is not followed. */
+  /**
+   * The provider refuses the request, because of the key, the model or the content. A redirect counts too, because it
+   * is not followed.
+   */
   "refused",
-  /** Too many requests, or the provider cannot work or be reached now. */
+  /** Too many requests, or the provider is unavailable or unreachable. */
   "busy",
   "timeout",
   /** The response does not follow the API, is too large, or is incomplete. */
@@ -15,20 +18,20 @@ export const FAILURES = [
 ] as const;
 export type Failure = (typeof FAILURES)[number];
 
-/** Has nothing that the provider sent, no address, no key and no text: it can be logged. */
+/** Safe to log: contains no data of the provider, no address, no key and no text. */
 export class ProviderError extends Error {
   override readonly name = "ProviderError";
 
   constructor(
     readonly provider: Provider,
     readonly why: Failure,
-    /** The server does not take a request of this form. */
+    /** Whether the server refuses the form of the request (HTTP 400). */
     readonly isBadRequest = false,
   ) {
     super(`${provider}: ${why}`);
   }
 }
 
-/** The same for an error of a voice. Others stay as they are. */
+/** Converts an error of a voice into a `ProviderError`. Other errors stay unchanged. */
 export const voiceError = (error: unknown): unknown =>
   error instanceof SpeechError ? new ProviderError("tts", error.code.slice("voice_".length) as Failure) : error;

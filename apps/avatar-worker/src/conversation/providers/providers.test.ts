@@ -58,7 +58,7 @@ describe("a language model", () => {
   });
 
   test.each([...FAULTS, ["half", "malformed"] as [Fault, string]])(
-    "%p: %s, and nothing of the server is told",
+    "%p: %s, with no text of the server",
     async (fault, why) => {
       providers.setAnswer(() => "Half of it");
       providers.faults.set("llm", fault);
@@ -76,14 +76,14 @@ describe("a language model", () => {
     expect((await ask()).length).toBe(MAX_ANSWER_LENGTH);
   });
 
-  test("a server that does not listen: busy", async () => {
+  test("an unreachable server: busy", async () => {
     const messages = [{ role: "user", content: "Hi" }] as const;
     const unreachable = { ...endpoint, url: "http://127.0.0.1:9/v1" };
     const options = { maxTokens: 1, signal: new AbortController().signal };
     expect((await failureOf(askModel(unreachable, messages, options).next())).why).toBe("busy");
   });
 
-  test("an answer that goes on without an end: a timeout after the total time", async () => {
+  test("an endless answer: a timeout after the total time", async () => {
     const slow = startProviders({ tokenMs: 20 });
     slow.setAnswer(() => "word ".repeat(1000));
     const signal = new AbortController().signal;
@@ -99,7 +99,7 @@ describe("a language model", () => {
   });
 
   test.each(["before the first byte", "in the answer"])(
-    "aborted %s: within 50 ms, and the server is told",
+    "aborted %s: ends within 50 ms, and the connection closes",
     async (when) => {
       const slow = startProviders(when === "in the answer" ? { tokenMs: 20 } : { llmMs: 5000 });
       slow.setAnswer(() => "word ".repeat(1000));
@@ -125,7 +125,7 @@ describe("a language model", () => {
 });
 
 describe("a recognizer", () => {
-  test("a sound: sent as WAV with hints, and its text is returned", async () => {
+  test("a sound: sent as WAV with hints; returns its text", async () => {
     providers.setText(() => "  Good morning. ");
     const sound = Int16Array.from({ length: 1600 }, (_, index) => index);
     const hints = { language: "en", vocabulary: "Kokoro, Piper" };

@@ -1,11 +1,14 @@
-/** A server with the three routes of OpenAI's API that a conversation needs. Its answers, delays and faults are scripted. */
+/**
+ * A test server with the three routes of OpenAI's API that a conversation uses. Its answers, delays and faults are
+ * scripted.
+ */
 
 export type Kind = "llm" | "stt" | "tts";
-/** `hang`: no byte comes. `half`: the body ends early. `close`: the connection breaks in it. `large`: 10 MB. */
+/** `hang`: sends no byte. `half`: the body ends early. `close`: the connection breaks in the body. `large`: 10 MB. */
 export type Fault = 401 | 429 | 500 | "redirect" | "hang" | "half" | "close" | "utf8" | "json" | "large";
 
 export const SAMPLE_RATE = 24_000;
-/** As fast as a voice speaks. */
+/** The rate of speech. */
 const CHARACTERS_PER_SECOND = 15;
 const PATHS: Record<string, Kind> = {
   "/v1/chat/completions": "llm",
@@ -14,7 +17,7 @@ const PATHS: Record<string, Kind> = {
 };
 const CLOSE_MS = 50;
 const LARGE_BYTES = 10 * 1024 * 1024;
-/** An error body that contains the key, as a careless server could send. */
+/** The key. Error bodies contain it, as a careless server could send it. */
 export const KEY = "sk-operator-0123456789";
 
 type ChatBody = {
@@ -24,15 +27,17 @@ type ChatBody = {
   stream_options?: { include_usage: boolean };
   tools?: { type: string; function: { name: string; description: string; parameters: object } }[];
 };
-/** A text, or a text and calls of tools after it. `args`: as the model writes them. */
+/** A text, optionally followed by tool calls. `args`: as the model writes them. */
 export type Answer = string | { text?: string; calls: { name: string; args: string }[] };
-/** A request that has come. `abortedAt`: in milliseconds, when the client ended it before its end. */
+/** A request that the server received. `abortedAt`: when the client closed it early, in milliseconds. */
 export type Received = { kind: Kind; at: number; key: string | null; body: unknown; abortedAt: number | null };
 
 const encode = (text: string): Uint8Array => new TextEncoder().encode(text);
 const event = (delta: object): Uint8Array => encode(`data: ${JSON.stringify({ choices: [{ delta }] })}\n\n`);
 
-/** The calls of an answer in parts, as OpenAI sends them: the arguments in two, and those of all calls in turns. */
+/**
+ * The tool calls of an answer in parts, as OpenAI sends them: the arguments in two parts, and the calls interleaved.
+ */
 const callParts = (calls: { name: string; args: string }[]): object[] => {
   const parts = (part: (call: { name: string; args: string }, index: number) => object): object[] =>
     calls.map((call, index) => ({ tool_calls: [{ index, ...part(call, index) }] }));
@@ -43,7 +48,7 @@ const callParts = (calls: { name: string; args: string }[]): object[] => {
   ];
 };
 
-/** A buzz with syllables, at the rate of the server. */
+/** A buzz with syllables, at the sample rate of the server. */
 const buzz = (seconds: number): Uint8Array => {
   const pcm = new Int16Array(Math.round(seconds * SAMPLE_RATE));
   for (let index = 0; index < pcm.length; index++) {
@@ -61,7 +66,7 @@ const TYPES: Record<Kind, string> = { llm: "text/event-stream", stt: "applicatio
 export type Delays = { llmMs: number; tokenMs: number; sttMs: number; ttsMs: number };
 const NO_DELAYS: Delays = { llmMs: 0, tokenMs: 0, sttMs: 0, ttsMs: 0 };
 
-/** The body that a fault has; undefined for none. */
+/** The body of a fault; undefined when the fault has no body. */
 const faultyBody = (fault: Fault): Uint8Array[] | undefined => {
   if (fault === "large") return Array.from({ length: 160 }, () => new Uint8Array(LARGE_BYTES / 160).fill(0x61));
   if (fault === "utf8") return [encode('data: {"text": "'), Uint8Array.of(0xff, 0xfe, 0xc3, 0x28), encode('"}\n\n')];
@@ -69,20 +74,20 @@ const faultyBody = (fault: Fault): Uint8Array[] | undefined => {
   return undefined;
 };
 
-/** The responses of the server. `text`: of a turn, by the number of the request. */
+/** The responses of the server. `text`: the text of a turn, by the number of the request. */
 type Script = {
   delays: Delays;
   faults: Map<Kind, Fault>;
   answer: (body: ChatBody) => Answer;
   refusesTools: boolean;
   refusesUsage: boolean;
-  /** Of each request that asks for it. */
+  /** Sent for each request that asks for it. */
   usage: unknown;
   text: (request: number) => string;
   transcriptions: number;
 };
 
-/** Writes what the API says to a request. */
+/** Writes the response of the API to a request. */
 const write = async (
   { kind, body }: Received,
   script: Script,
@@ -99,7 +104,7 @@ const write = async (
     case "tts": {
       await Bun.sleep(ttsMs);
       const sound = buzz((body as { input: string }).input.length / CHARACTERS_PER_SECOND);
-      // Cut within samples.
+      // The pieces end within samples.
       for (let at = 0; at < sound.length; at += 9601) send(sound.slice(at, at + 9601));
       break;
     }
@@ -119,7 +124,7 @@ const write = async (
   }
 };
 
-/** The response to a request, with the fault that its kind has. */
+/** The response to a request, with the fault of its kind. */
 const respond = (entry: Received, script: Script, signal: AbortSignal): Response => {
   const { kind } = entry;
   const fault = script.faults.get(kind);
@@ -186,7 +191,7 @@ export const startProviders = (delays: Partial<Delays> = {}) => {
   return {
     url,
     endpoint: (model: string) => ({ url, apiKey: null, model }),
-    /** The variables of an avatar worker that uses this server for all three. */
+    /** The variables of an avatar worker that uses this server for all three providers. */
     variables: {
       ...{ LLM_URL: url, LLM_API_KEY: KEY, LLM_MODEL: "model" },
       ...{ STT_URL: url, STT_API_KEY: KEY, STT_MODEL: "recognizer" },
@@ -195,16 +200,16 @@ export const startProviders = (delays: Partial<Delays> = {}) => {
     received,
     of: (kind: Kind): Received[] => received.filter((each) => each.kind === kind),
     faults: script.faults,
-    /** How many requests other paths have got. */
+    /** Number of requests to other paths. */
     redirected: () => redirected,
     setAnswer: (answer: Script["answer"]) => {
       script.answer = answer;
     },
-    /** Like a server that knows no tools: 400 for a request with them. */
+    /** Acts as a server without support for tools: 400 for a request with tools. */
     refuseTools: (refuses: boolean) => {
       script.refusesTools = refuses;
     },
-    /** `refuses`: like a server that does not know `stream_options`. */
+    /** `refuses`: acts as a server that does not know `stream_options`. */
     setUsage: (usage: unknown, refuses = false) => {
       script.usage = usage;
       script.refusesUsage = refuses;

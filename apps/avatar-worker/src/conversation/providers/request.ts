@@ -1,12 +1,12 @@
 /**
- * A request to a server with OpenAI's API. What the server sends is not trusted: its time and its bytes are bounded, no redirect is
- * followed, and nothing of it is in an error.
+ * A request to a server with OpenAI's API. The server is not trusted: its time and its bytes are bounded, redirects are
+ * not followed, and errors contain nothing of its response.
  */
 import type { Endpoint } from "@realtime-avatar/runtime/providers/endpoints";
 import { type Failure, type Provider, ProviderError } from "./errors.ts";
 
 export type RequestLimits = {
-  /** How long the server may take until the first byte, and for each one after it. */
+  /** How long the server may take until the first byte, and between two bytes. */
   waitMs: number;
   totalMs: number;
   maxBytes: number;
@@ -31,7 +31,7 @@ const send = async ({ provider, endpoint, path, body }: ProviderRequest, signal:
   const { url, apiKey } = endpoint;
   const response = await fetch(`${url}${path}`, {
     method: "POST",
-    // A redirect is a response like others then, which tells it from a server that cannot be reached.
+    // A redirect becomes a normal response, which can be told from an unreachable server.
     redirect: "manual",
     headers: {
       "accept-encoding": "identity",
@@ -39,7 +39,7 @@ const send = async ({ provider, endpoint, path, body }: ProviderRequest, signal:
       ...(apiKey && { authorization: `Bearer ${apiKey.reveal()}` }),
     },
     body,
-    // Of Bun: what is compressed against our will is refused, not unpacked.
+    // An option of Bun: a compressed body, which was not requested, is refused instead of unpacked.
     decompress: false,
     signal,
   } as RequestInit);
@@ -49,7 +49,7 @@ const send = async ({ provider, endpoint, path, body }: ProviderRequest, signal:
   return response;
 };
 
-/** Ends a request when the server is late or the caller aborts it, whatever the runtime does then. */
+/** Ends a request when the server is late or the caller aborts it, even if the runtime does not. */
 const createGuard = ({ provider, limits: { waitMs, totalMs }, signal: caller }: ProviderRequest) => {
   const controller = new AbortController();
   const { signal } = controller;
@@ -65,7 +65,7 @@ const createGuard = ({ provider, limits: { waitMs, totalMs }, signal: caller }: 
   let wait: NodeJS.Timeout | undefined;
   return {
     signal,
-    /** Waits for the server: at most `waitMs`. */
+    /** Waits for the server, at most `waitMs`. */
     next: async <Result>(result: Promise<Result>): Promise<Result> => {
       wait = setTimeout(expire, waitMs);
       try {
@@ -74,7 +74,7 @@ const createGuard = ({ provider, limits: { waitMs, totalMs }, signal: caller }: 
         clearTimeout(wait);
       }
     },
-    /** Closes the connection as well, if the request runs. */
+    /** Also closes the connection of a running request. */
     end: (): void => {
       clearTimeout(wait);
       clearTimeout(total);
@@ -85,8 +85,8 @@ const createGuard = ({ provider, limits: { waitMs, totalMs }, signal: caller }: 
 };
 
 /**
- * The body of the response, as it arrives. The request ends when the caller stops to iterate. Throws a `ProviderError`, or the reason
- * of `signal` when it is aborted.
+ * The body of the response, as it arrives. The request ends when the caller stops iterating. Throws a `ProviderError`,
+ * or the reason of `signal` when it is aborted.
  */
 export async function* requestBytes(request: ProviderRequest): AsyncGenerator<Uint8Array> {
   const { provider, limits, signal } = request;
@@ -111,7 +111,7 @@ export async function* requestBytes(request: ProviderRequest): AsyncGenerator<Ui
   } catch (error) {
     if (signal.aborted) throw signal.reason;
     if (error instanceof ProviderError) throw error;
-    // The text of such an error can contain the address.
+    // The text of the original error can contain the address.
     throw new ProviderError(provider, hasResponse ? "malformed" : "busy");
   } finally {
     guard.end();

@@ -1,4 +1,4 @@
-/** The tokens of a language model: as its server tells them, or estimated. */
+/** Token counts of a language model, reported by its server or estimated. */
 import { afterAll, afterEach, beforeEach, expect, test } from "bun:test";
 import { askModel, type Tokens } from "./chat.ts";
 import { type ScriptedProviders, startProviders } from "./providers.testing.ts";
@@ -13,7 +13,7 @@ afterAll(() => void providers.stop());
 const messages = [{ role: "user", content: "How are you today?" }] as const;
 const ESTIMATE = Math.ceil(JSON.stringify(messages).length / 4);
 
-/** What a request has used. `isCut`: the answer is interrupted after its first piece. */
+/** The tokens of a request. `isCut`: the answer is interrupted after its first piece. */
 const tokensOf = async ({ isCut = false } = {}): Promise<Tokens[]> => {
   const all: Tokens[] = [];
   const stop = new AbortController();
@@ -25,7 +25,7 @@ const tokensOf = async ({ isCut = false } = {}): Promise<Tokens[]> => {
   return all;
 };
 
-test("a server that tells the usage: its numbers, once", async () => {
+test("a server that reports the usage: its numbers, once", async () => {
   providers.setUsage({ prompt_tokens: 31, completion_tokens: 7, total_tokens: 38 });
   expect(await tokensOf()).toEqual([{ input: 31, output: 7, isEstimated: false }]);
 });
@@ -36,13 +36,13 @@ test.each([
   { prompt_tokens: -1, completion_tokens: 2 },
   { prompt_tokens: "9", completion_tokens: 2 },
   { prompt_tokens: 1e12, completion_tokens: 0 },
-])("a server that tells %j: an estimate of four characters a token", async (usage) => {
+])("a server that reports %j: an estimate of four characters a token", async (usage) => {
   providers.setUsage(usage);
   providers.setAnswer(() => "Fine, thanks.");
   expect(await tokensOf()).toEqual([{ input: ESTIMATE, output: 4, isEstimated: true }]);
 });
 
-test("a server that refuses the option: asked again without it, and from then on without", async () => {
+test("a server that refuses the option: asked again without it, and no longer with it", async () => {
   providers.setUsage({ prompt_tokens: 1, completion_tokens: 1 }, true);
   providers.setAnswer(() => "Fine, thanks.");
   const estimate = { input: ESTIMATE, output: 4, isEstimated: true };
@@ -50,7 +50,7 @@ test("a server that refuses the option: asked again without it, and from then on
   expect(providers.of("llm").map(({ body }) => "stream_options" in (body as object))).toEqual([true, false, false]);
 });
 
-test("an answer that is interrupted: estimated, as far as it came", async () => {
+test("an interrupted answer: an estimate of the received part", async () => {
   providers.setUsage({ prompt_tokens: 31, completion_tokens: 7 });
   providers.setAnswer(() => "word ".repeat(500));
   const [tokens, ...others] = await tokensOf({ isCut: true });

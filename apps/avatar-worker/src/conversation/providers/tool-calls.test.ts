@@ -9,7 +9,7 @@ const read = (...parts: unknown[]) => {
 const call = (name: string, args: unknown, others: object = {}) => [{ ...others, function: { name, arguments: args } }];
 
 describe("the calls of a stream", () => {
-  test("parts of two calls that alternate: each put together", () => {
+  test("interleaved parts of two calls: both assembled", () => {
     const calls = read(
       call("order", "", { index: 0, id: "a" }),
       call("weather", '{"ci', { index: 1, id: "b" }),
@@ -41,7 +41,7 @@ describe("the calls of a stream", () => {
     expect(read([...call("one", "{}"), ...call("two", "{}")])).toHaveLength(2);
   });
 
-  test("calls without an id, with one twice, or with one that is too long: an id each, that can be sent back", () => {
+  test("calls with a missing, repeated or too long id: a new valid id each", () => {
     const calls = read(
       call("one", "{}", { index: 0 }),
       call("two", "{}", { index: 1, id: "a" }),
@@ -54,7 +54,7 @@ describe("the calls of a stream", () => {
     expect(calls[1]?.id).toBe("a");
   });
 
-  test("arguments that are broken, too long, or no object: null; none at all: an empty object", () => {
+  test("arguments that are malformed, too long, or not an object: null; no arguments: an empty object", () => {
     const broken = ['{"id":', "[1]", "null", "7", `{"x":"${"y".repeat(MAX_ARGUMENTS_LENGTH)}"}`];
     for (const args of broken) expect(read(call("one", args, { index: 0 }))).toMatchObject([{ args: null }]);
     for (const args of ["", undefined, null, {}]) {
@@ -63,13 +63,13 @@ describe("the calls of a stream", () => {
     expect(read(call("one", { id: 7 }, { index: 0 }))).toMatchObject([{ args: '{"id":7}' }]);
   });
 
-  test("a name that no server takes back: only letters, digits, _ and -, at most 64", () => {
+  test("a name that servers would refuse: reduced to letters, digits, _ and -, at most 64 characters", () => {
     expect(read(call("führe aus!", "{}", { index: 0 }))).toMatchObject([{ name: "f_hre_aus_" }]);
     expect(read(call("n".repeat(100), "{}", { index: 0 }))[0]?.name.length).toBe(64);
     expect(read([{ index: 0, id: "a" }])).toEqual([{ id: "a", name: "unknown", args: "{}" }]);
   });
 
-  test("a thousand calls, and what is no call: the first calls, and no more memory than for one", () => {
+  test("a thousand calls, and malformed ones: the first calls, in constant memory", () => {
     const calls = createToolCalls();
     for (let index = 0; index < 1000; index++) calls.push(call(`tool_${index}`, "{}", { index, id: `c${index}` }));
     expect(calls.read().map(({ id }) => id)).toEqual(Array.from({ length: MAX_CALLS }, (_, index) => `c${index}`));

@@ -1,24 +1,26 @@
-/** Tools of a page, as a language model gets them, and the calls that it writes. */
+/** The tools of a page in the form that a language model gets, and the calls that it writes. */
 
 /** `parameters`: a JSON Schema of an object. */
 export type Tool = { name: string; description: string; parameters: object };
 
-/** `args`: a JSON object as text, at most `MAX_ARGUMENTS_LENGTH` UTF-16 units; null when the model wrote something else. */
+/**
+ * `args`: a JSON object as text, at most `MAX_ARGUMENTS_LENGTH` UTF-16 units; null when the model wrote anything else.
+ */
 export type ToolCall = { id: string; name: string; args: string | null };
 
-/** `onCalls`: is called at the end of an answer that asks for calls. */
+/** `onCalls`: called at the end of an answer that has tool calls. */
 export type ToolOffer = { tools: readonly Tool[]; onCalls(calls: readonly ToolCall[]): void };
 
 export const MAX_ARGUMENTS_LENGTH = 8192;
-/** More calls at once are ignored. */
+/** Further calls of one answer are ignored. */
 export const MAX_CALLS = 8;
 const MAX_ID_LENGTH = 128;
 const MAX_NAME_LENGTH = 64;
 
-/** The parts of a call that have come. `index`: null from a server that does not number its calls. */
+/** The received parts of a call. `index`: null from a server that does not number its calls. */
 type Written = { index: number | null; id: string; name: string; args: string };
 
-/** The arguments as a JSON object; null when they are not one. Some models leave empty arguments out. */
+/** The arguments as a JSON object; null when they are not an object. Some models omit empty arguments. */
 const readArguments = (text: string): string | null => {
   if (text.trim() === "") return "{}";
   if (text.length > MAX_ARGUMENTS_LENGTH) return null;
@@ -32,7 +34,7 @@ const readArguments = (text: string): string | null => {
 
 const randomId = (): string => crypto.randomUUID().replaceAll("-", "").slice(0, 9);
 
-/** A call that can be sent back: servers refuse names with other characters, and calls without an id. */
+/** Makes a call that can be sent back: servers refuse names with other characters, and calls without an id. */
 const readCall = ({ id, name, args }: Written): ToolCall => ({
   id: /^[\x21-\x7e]+$/.test(id) && id.length <= MAX_ID_LENGTH ? id : randomId(),
   name: name.replaceAll(/[^a-zA-Z0-9_-]/g, "_").slice(0, MAX_NAME_LENGTH) || "unknown",
@@ -43,21 +45,24 @@ type Part = { index?: unknown; id?: unknown; function?: { name?: unknown; argume
 
 const asText = (value: unknown): string => {
   if (typeof value === "string") return value;
-  // Some servers send the object itself.
+  // Some servers send an object instead of its JSON text.
   return typeof value === "object" && value !== null ? JSON.stringify(value) : "";
 };
 
 export type ToolCalls = {
   /** Takes `tool_calls` of a `delta`. */
   push(parts: unknown): void;
-  /** All calls. To be called after the last part. */
+  /** Returns all calls. Must be called after the last part. */
   read(): readonly ToolCall[];
 };
 
-/** Puts calls together from the parts of a stream, in which several calls can alternate. */
+/** Assembles calls from the parts of a stream, in which several calls can be interleaved. */
 export const createToolCalls = (): ToolCalls => {
   const calls: Written[] = [];
-  /** The call that a part continues: the last one with its number. A part with another id, or without one and with a name, begins a new call. */
+  /**
+   * The call that a part continues: the last one with its number. A part begins a new call if it has another id, or a
+   * name and no id.
+   */
   const findCall = (index: number | null, id: string, name: string): Written | undefined => {
     const call = index === null ? calls.at(-1) : calls.findLast((each) => each.index === index);
     return call !== undefined && (id === "" ? name === "" : id === call.id) ? call : undefined;
@@ -69,7 +74,7 @@ export const createToolCalls = (): ToolCalls => {
     let call = findCall(index, id, name);
     if (call === undefined) {
       call = { index, id, name: "", args: "" };
-      // Calls beyond the limit are put together as well, so that no part of them continues another call.
+      // Calls above the limit are assembled too, so that their parts do not continue other calls.
       if (calls.length <= MAX_CALLS) calls.push(call);
       else calls[MAX_CALLS] = call;
     }
@@ -91,5 +96,5 @@ export const createToolCalls = (): ToolCalls => {
   };
 };
 
-/** An error that a call results in, as the model gets it. */
+/** An error as the result of a call, for the model. */
 export const toolError = (text: string): string => JSON.stringify({ error: text.toWellFormed() });

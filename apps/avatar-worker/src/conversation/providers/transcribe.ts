@@ -3,7 +3,7 @@ import type { Endpoint } from "@realtime-avatar/runtime/providers/endpoints";
 import { ProviderError } from "./errors.ts";
 import { type RequestLimits, requestBytes } from "./request.ts";
 
-/** Of a text that is said in a minute, some 1,000 characters. */
+/** Longest text: a minute of speech has about 1,000 characters. */
 const MAX_TEXT_LENGTH = 4000;
 export const TRANSCRIPTION_LIMITS: RequestLimits = { waitMs: 10_000, totalMs: 20_000, maxBytes: 256 * 1024 };
 
@@ -53,12 +53,12 @@ const readText = (bytes: Uint8Array): string => {
     const { text } = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
     if (typeof text === "string") return text.toWellFormed().trim().slice(0, MAX_TEXT_LENGTH);
   } catch {
-    // As one without a text.
+    // Malformed JSON counts as a response without a text.
   }
   throw new ProviderError("stt", "malformed");
 };
 
-/** The text of `sound` (16-bit PCM, mono); empty when nothing was said. Throws as `requestBytes`. */
+/** The text of `sound` (16-bit PCM, mono); empty when the sound has no words. Throws like `requestBytes`. */
 export const transcribe = async (
   endpoint: Endpoint,
   sound: Int16Array,

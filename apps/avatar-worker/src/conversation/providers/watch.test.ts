@@ -15,9 +15,9 @@ const server = Bun.serve({
 });
 afterAll(() => server.stop(true));
 
-test("a provider that is down, and comes back: each change is told once, and nothing after the stop", async () => {
+test("a provider that fails and recovers: each change is reported once, and none after the stop", async () => {
   const settings = readConversationSettings({ LLM_URL: `${server.url.origin}/v1`, LLM_MODEL: "m" });
-  if (!settings) throw new Error("there is no language model");
+  if (!settings) throw new Error("no language model is configured");
   const changes: string[] = [];
   const watch = watchProviders(settings, (provider, health) => changes.push(`${provider} ${health}`), 20);
   expect(watch.health()).toEqual({});

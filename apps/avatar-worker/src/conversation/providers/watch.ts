@@ -1,4 +1,4 @@
-/** Watches the providers of conversations: a request to each once a minute, which costs nothing. */
+/** Watches the providers of conversations by a free request to each once a minute. */
 import {
   checkProviders,
   PROVIDERS,
@@ -11,12 +11,14 @@ import type { Provider } from "./errors.ts";
 const CHECK_MS = 60_000;
 
 export type ProviderWatch = {
-  /** As of the last check; empty before the first one. */
+  /** The result of the last check; empty before the first one. */
   health(): ProvidersHealth;
   stop(): void;
 };
 
-/** `onChange`: the health of a provider is not that of the check before; before the first one, all are `ok`. */
+/**
+ * `onChange`: called when a provider's health differs from the check before. Before the first check, all count as `ok`.
+ */
 export const watchProviders = (
   { llm, stt, speech }: ConversationSettings,
   onChange: (provider: Provider, health: ProviderHealth) => void,
@@ -26,7 +28,7 @@ export const watchProviders = (
   let isStopped = false;
   let isChecking = false;
   const check = async (): Promise<void> => {
-    // One after another: the result of an earlier one must not come later.
+    // Checks do not overlap, so that an older result cannot replace a newer one.
     if (isChecking) return;
     isChecking = true;
     const next = await checkProviders({ llm, stt, tts: speech.provider });

@@ -1,4 +1,4 @@
-/** A call without a language model: the avatar repeats what the person says, and says what a program sends. */
+/** A call without a language model: the avatar repeats the person's words, and says the turns of programs. */
 import type { Room } from "@livekit/rtc-node";
 import type { AssignedCall, ReportedTurn } from "@realtime-avatar/domain/calls/worker-sync";
 import { isLoud } from "@realtime-avatar/face/loudness";
@@ -23,7 +23,10 @@ export type EchoParts = {
   onTurn: (turn: ReportedTurn) => void;
 };
 
-/** Says the turns of a program, one at a time. Any speech of the person ends one: without a recognizer, no text tells whether it is a turn. */
+/**
+ * Says the turns of a program, one at a time. Any speech of the person ends a turn: without a recognizer, no text tells
+ * noise from words.
+ */
 const createSayings = (room: Room, assigned: AssignedCall, inRoom: InRoom, parts: EchoParts) => {
   const { voice, ownVoice, maxTextLength } = chooseVoices(assigned, parts.speech);
   let hearing: Hearing | null = null;
@@ -70,7 +73,7 @@ const createSayings = (room: Room, assigned: AssignedCall, inRoom: InRoom, parts
     take: null,
     isFree: () => !queue.isActive() && !isInTurn && !isAway,
     say: (text) => {
-      // What the echo has handed on.
+      // Drops the queued sound of the echo.
       output.clear();
       if (assigned.input.stt_mode !== "off") hearing ??= openHearing();
       void sayVerbatim(text, current.signal, { speaking, maxTextLength, onFailure: parts.onProviderFailure });
@@ -99,7 +102,7 @@ const createSayings = (room: Room, assigned: AssignedCall, inRoom: InRoom, parts
   };
 };
 
-/** Repeats what the person says, unless `isSaying`. */
+/** Repeats the person's words, unless `isSaying`. */
 const startEcho = (
   room: Room,
   { mode }: AssignedCall,
@@ -116,7 +119,7 @@ const startEcho = (
     if (frame.isLoud) times.otherWasActive(performance.now());
     sayings.hear(pcm);
     if (sayings.isActive()) return echo.clear();
-    // The delay of the echo is known, so the lips are told at once.
+    // The delay of the echo is known, so the lips get the sound at once.
     rendering.hear(pcm, ECHO_DELAY_MS + published.queuedMs());
     echo.hear(frame);
   }, FRAME_MS);

@@ -25,7 +25,7 @@ const start = (parts: Parameters<typeof startConversation>[0] = {}) => {
 const WAITS = { interrupt: false };
 
 describe("say", () => {
-  test("words: said, without a question to the model, which is told of them with the next turn", async () => {
+  test("words: said without a request to the model, which gets them with the next turn", async () => {
     const { send, told, said, asked, counted, conversation, pass } = start();
     send("Your *table* is booked.");
     await pass(3000);
@@ -39,7 +39,7 @@ describe("say", () => {
     ]);
   });
 
-  test("a turn that waits: after the answer, then the others in their order", async () => {
+  test("a turn that waits: said after the answer, and the others in order", async () => {
     const { send, told, said, conversation, pass } = start();
     conversation.take({ text: "Hi." });
     send("First.", WAITS);
@@ -49,7 +49,7 @@ describe("say", () => {
     expect(told).toEqual(["1 speaking", "1 said: First.", "2 speaking", "2 said: Second."]);
   });
 
-  test("a turn that interrupts: ends what is said with the words that were heard, and drops those that wait", async () => {
+  test("a turn that interrupts: the current answer keeps its heard words, and waiting turns are dropped", async () => {
     const { send, told, counted, pass, isQuiet } = start();
     send(LONG);
     send("Waits.", WAITS);
@@ -67,7 +67,7 @@ describe("say", () => {
     expect(counted).toEqual(["interruption"]);
   });
 
-  test("before its first sound, another turn: it is interrupted, and nothing was heard", async () => {
+  test("another turn before its first sound: interrupted, with no heard words", async () => {
     const { send, told, setDelays, pass } = start();
     setDelays({ llmMs: 0, ttsMs: 500 });
     send("First.");
@@ -77,7 +77,7 @@ describe("say", () => {
     expect(told).toEqual(["1 interrupted: ", "2 speaking", "2 said: Second."]);
   });
 
-  test("the voice fails: the turn has failed, no apology is said, and the next turn is", async () => {
+  test("a voice that fails: the turn fails without an apology, and the next turn is said", async () => {
     const ownVoice = async function* (): AsyncGenerator<Int16Array> {
       yield new Int16Array(480);
     };
@@ -91,7 +91,7 @@ describe("say", () => {
     expect([told, said, failures]).toEqual([["1 failed: "], [], ["tts busy"]]);
   });
 
-  test("a voice that knows none of the letters: the turn has failed", async () => {
+  test("a voice that knows none of the letters: the turn fails", async () => {
     const voice = async function* (): AsyncGenerator<Int16Array> {};
     const { send, told, pass } = start({ voice });
     send("\u4f60\u597d");
@@ -101,7 +101,7 @@ describe("say", () => {
 });
 
 describe("answer", () => {
-  test("a text, with instructions: answered as if the person had said it", async () => {
+  test("a text with instructions: answered like a turn of the person", async () => {
     const { send, told, said, asked, counted, pass } = start();
     send("Is it booked?", { kind: "answer", instructions: "Only now." });
     await pass(3000);
@@ -113,7 +113,7 @@ describe("answer", () => {
     expect([told, counted]).toEqual([["1 speaking", "1 said: Good morning to you."], ["turn"]]);
   });
 
-  test("the model fails: the turn has failed, and the avatar says so", async () => {
+  test("a model that fails: the turn fails, and the avatar apologises", async () => {
     const { send, told, said, fail, pass } = start();
     fail(new ProviderError("llm", "busy"));
     send("Is it booked?", { kind: "answer" });
@@ -122,7 +122,7 @@ describe("answer", () => {
     expect(said[1]).toStartWith("assistant: Sorry");
   });
 
-  test("more than the turns of a minute: dropped", async () => {
+  test("turns above the limit of a minute: dropped", async () => {
     const { send, told, pass } = start({ maxTurnsPerMinute: 1 });
     send("One?", { kind: "answer" });
     await pass(2000);
@@ -134,7 +134,7 @@ describe("answer", () => {
 });
 
 describe("the person", () => {
-  test("interrupts a turn by speech: it ends with the words that were heard; by mm-hmm: it goes on", async () => {
+  test("interrupts a turn by speech: it ends with its heard words; by mm-hmm: it continues", async () => {
     const { send, told, hear, setHeard, setAnswer, pass } = start();
     send(LONG);
     await pass(1500);
@@ -151,7 +151,7 @@ describe("the person", () => {
     expect(told[1]).toStartWith("1 interrupted: One two three four");
   });
 
-  test("in the middle of a turn: a turn of a program waits for its end, also one that interrupts", async () => {
+  test("is in the middle of a turn: turns of programs wait for its end, even interrupting ones", async () => {
     const { send, told, hear, setHeard, pass } = start();
     setHeard("What is the time?");
     hear(spoken("begin")[0] as never);
@@ -165,7 +165,7 @@ describe("the person", () => {
     expect(told).toEqual(["1 speaking", "1 said: Now."]);
   });
 
-  test("is away: what waits goes on waiting", async () => {
+  test("is away: waiting turns stay", async () => {
     const { send, told, conversation, pass } = start();
     conversation.setAway(true);
     send("Hello.");
@@ -178,7 +178,7 @@ describe("the person", () => {
 });
 
 describe("the end", () => {
-  test("an interruption: ends an answer of the person's turn and of a program, drops what waits, and is done at once", async () => {
+  test("an interruption: ends answers to the person and to programs, drops waiting turns, and is done at once", async () => {
     const { send, stopAll, told, said, conversation, pass, setAnswer } = start();
     setAnswer(LONG);
     conversation.take({ text: "Count." });
@@ -188,14 +188,14 @@ describe("the end", () => {
     await pass(1000);
     expect(told).toEqual(["1 dropped", "2 said"]);
     expect(said).toEqual(["user: Count.", "assistant: One two three four"]);
-    // And in silence.
+    // An interruption in silence.
     stopAll();
     send("After.");
     await pass(1000);
     expect(told.slice(2)).toEqual(["3 said", "4 speaking", "4 said: After."]);
   });
 
-  test("the call ends: what waits is dropped, and what is said is interrupted", async () => {
+  test("the end of the call: waiting turns are dropped, and the current one is interrupted", async () => {
     const { send, told, turns, conversation, settle, pass } = start();
     send(LONG);
     send("Waits.", WAITS);

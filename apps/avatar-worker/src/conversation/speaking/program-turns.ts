@@ -1,4 +1,7 @@
-/** The turns that a program sends into a call: which one is next, and what becomes of each. Knows no clock: `step` is to be called often. */
+/**
+ * The turns that a program sends into a call: chooses the next one, and reports the state of each. It has no clock:
+ * `step` must be called often.
+ */
 import { HEARD } from "@realtime-avatar/domain/calls/turns";
 import type { AssignedTurn, ReportedTurn } from "@realtime-avatar/domain/calls/worker-sync";
 import type { Turn } from "../conversation.ts";
@@ -7,12 +10,12 @@ import type { Text } from "./speaking.ts";
 export type ProgramTurn = Pick<AssignedTurn, "turn_id" | "kind" | "text" | "instructions" | "interrupt">;
 
 export type ProgramTurnsParts = {
-  /** Whether nobody speaks, and the person is there. */
+  /** Whether the person is present and both sides are silent. */
   isFree(): boolean;
   say(text: Text): void;
-  /** Answers a turn; null: the avatar only says what it is told. */
+  /** Answers a turn. null: no language model is configured, and the avatar only says fixed texts. */
   take: ((turn: Turn) => void) | null;
-  /** Ends what the avatar is saying. */
+  /** Interrupts the avatar. */
   interrupt(): void;
   onProgress(turn: ReportedTurn): void;
 };
@@ -20,11 +23,11 @@ export type ProgramTurnsParts = {
 export type ProgramTurns = {
   take(turns: readonly ProgramTurn[]): void;
   step(): void;
-  /** No more turns are said. */
+  /** Stops saying turns. */
   stop(): void;
 };
 
-/** What was heard, within its bounds. */
+/** The heard words, cut to their limit. */
 const toHeard = (text: string | null): string | null =>
   text && [...text.toWellFormed().replaceAll("\0", "")].slice(0, HEARD.maxLength).join("");
 
@@ -53,7 +56,7 @@ export const createProgramTurns = (parts: ProgramTurnsParts): ProgramTurns => {
     if (turn.kind === "interrupt") report(turn, "said");
     else if (turn.kind === "answer" && parts.take === null) report(turn, "failed");
     else waiting.push(turn);
-    // A person in the middle of a turn is not interrupted.
+    // A turn does not interrupt the person.
     step();
   };
   return {

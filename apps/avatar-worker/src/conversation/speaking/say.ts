@@ -9,18 +9,21 @@ export type Saying = {
   queue: SpeechQueue;
   voice: Voice;
   signal: AbortSignal;
-  /** The first sound of a text is handed on. `said`: all texts so far. */
+  /** The first sound of a text is queued. `said`: all texts so far. */
   onSaid(said: string): void;
-  /** Called exactly once, as soon as all was heard or the sound was cut off. */
+  /** Called exactly once, when all sound was heard or dropped. */
   onFinished(outcome: Outcome): void;
 };
 
-/** In 16-bit samples: about -42 dB. */
+/** Loudness of silence, in 16-bit samples: about -42 dB. */
 const QUIET = 250;
-/** 10 ms before the first loud sample. */
+/** Sound before the first loud sample: 10 ms. */
 const LEAD_SAMPLES = 480;
 
-/** A sound without the silence at its start. Voices begin with a tenth of a second of it, for which the person would wait. */
+/**
+ * Removes the silence at the start of a sound. Voices begin with a tenth of a second of silence, which would delay the
+ * answer.
+ */
 async function* trimStart(sound: AsyncIterable<Int16Array>): AsyncGenerator<Int16Array> {
   let hasBegun = false;
   for await (const pcm of sound) {
@@ -42,8 +45,8 @@ const pushSpeech = async (piece: SpeechPiece, sound: AsyncIterable<Int16Array>):
 };
 
 /**
- * Says `texts`, without what is not said of them (`spokenText`). Resolves when all was heard or the sound was cut off. When a text or
- * its sound fails, says what came before, and then throws that error.
+ * Says `texts` after `spokenText` has removed unspeakable parts. Resolves when all was heard or the sound was cut off.
+ * When a text or its sound fails, says what came before, and then throws that error.
  */
 export const say = async (texts: AsyncIterable<string>, saying: Saying): Promise<void> => {
   const { queue, voice, signal, onSaid, onFinished } = saying;

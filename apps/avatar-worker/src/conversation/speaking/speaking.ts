@@ -1,4 +1,4 @@
-/** What the avatar says, with its transcript. */
+/** The avatar's speech, with its transcript. */
 import type { AgentState } from "@realtime-avatar/domain/calls/lifecycle";
 import type { InputProvenance } from "@realtime-avatar/domain/calls/transcript";
 import type { TurnStatus } from "@realtime-avatar/domain/calls/turns";
@@ -10,8 +10,8 @@ import { say, type Voice } from "./say.ts";
 import type { Outcome, SpeechQueue } from "./speech-queue.ts";
 
 /**
- * Something that was said. A later one with the same `id` replaces it. Of a final one of the avatar: `timings`, of the turn that it
- * answers, and `isInterrupted`. `turn`: the person's.
+ * A spoken text. A later text with the same `id` replaces it. A final text of the avatar has the `timings` of the turn
+ * that it answers, and `isInterrupted`. A text of the person has `turn`.
  */
 export type Transcript = {
   id: number;
@@ -19,39 +19,43 @@ export type Transcript = {
   text: string;
   isFinal: boolean;
   isInterrupted?: boolean;
-  /** The service has said it, and the model is not told. */
+  /** The service has said it, and the model does not get it. */
   isOwn?: boolean;
   turn?: PersonTurn;
   timings?: TurnTimings;
 };
 
-/** A turn of the person, as far as a transcript has it. */
+/** The part of a person's turn that a transcript has. */
 export type PersonTurn = {
   text: string;
   id?: string | undefined;
   retryOf?: string | undefined;
-  /** How it came in. */
+  /** How the turn came in. */
   provenance?: InputProvenance;
 };
 
-/** What becomes of a turn. `heard`: the words that were heard; null where it never began, and while it is being said. */
+/**
+ * Reports the state of a turn. `heard`: the heard words; null when the turn has not begun, and while it is being said.
+ */
 export type OnProgress = (status: Exclude<TurnStatus, "queued">, heard: string | null) => void;
 
-/** Of the last words of the avatar, by which its voice is known when it comes back. In UTF-16 units. */
+/** Length of the avatar's remembered last words, in UTF-16 units. Its echo is recognized by them. */
 const RECENT_LENGTH = 600;
 
 export async function* once(text: string): AsyncGenerator<string> {
   yield text;
 }
 
-/** The pieces of a text that are said at once, the first one as short as it can be. */
+/** Cuts a text into pieces that are synthesized one by one. The first piece is as short as possible. */
 export async function* cutSentences(text: AsyncGenerator<string>, maxLength: number): AsyncGenerator<string> {
   const splitter = createSentenceSplitter({ maxLength });
   for await (const part of text) yield* splitter.push(part);
   yield* splitter.end();
 }
 
-/** `isOwn`: by the voice of the packages, and the model is not told. `onBegin`: the first sound is handed on. */
+/**
+ * `isOwn`: the built-in voice says it, and the model does not get it. `onBegin`: called when the first sound is queued.
+ */
 type SayOptions = {
   isOwn: boolean;
   onBegin?: () => void;
@@ -79,7 +83,7 @@ export const createSpeaking = (
     events.onState(next);
   };
   return {
-    /** The state of the avatar; while it is paused, the state before. */
+    /** The state of the avatar. In a pause: the state before it. */
     state: () => state,
     setState,
     recentlySaid: () => recentlySaid,
@@ -116,7 +120,7 @@ export const createSpeaking = (
       };
       try {
         await say(texts, { queue, voice: isOwn ? ownVoice : voice, signal, onSaid, onFinished });
-        // A voice may know none of the letters.
+        // The voice may know none of the letters, and then nothing is heard.
         const status = outcome.heard === "" ? "failed" : "said";
         onProgress?.(outcome.isInterrupted ? "interrupted" : status, outcome.heard);
       } catch (error) {
@@ -128,7 +132,7 @@ export const createSpeaking = (
 };
 export type Speaking = ReturnType<typeof createSpeaking>;
 
-/** A text that a program has the avatar say. */
+/** A text from a program for the avatar to say. */
 export type Text = { text: string; onProgress: OnProgress };
 
 type VerbatimParts = {
@@ -138,7 +142,7 @@ type VerbatimParts = {
   onFailure: (provider: Provider, why: Failure) => void;
 };
 
-/** Says a text as it is. When its voice fails, nothing else is said. */
+/** Says a text verbatim. When its voice fails, the avatar does not apologise. */
 export const sayVerbatim = async (
   { text, onProgress }: Text,
   signal: AbortSignal,

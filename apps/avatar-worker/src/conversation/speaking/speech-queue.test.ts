@@ -4,7 +4,7 @@ import { createSpeechQueue, type Outcome, type SpeechOutput, type SpeechQueue } 
 const SAMPLES_PER_MS = 48;
 const FRAME_SAMPLES = 960;
 
-/** An output on a simulated clock. Each sample is a number, by which a test finds it again. */
+/** An output on a simulated clock. Each sample is a distinct number, so that a test can identify it. */
 const createOutput = () => {
   let queue: number[] = [];
   let sent: number[] = [];
@@ -50,7 +50,7 @@ const start = () => {
 };
 
 describe("a segment of speech", () => {
-  test("two pieces: all of their sound is sent in its order, and it is finished once, when the last sound is sent", () => {
+  test("two pieces: all sound in order, finished once after the last sound", () => {
     const { out, queue, outcomes, said, open } = start();
     const segment = open();
     const [first, second] = [segment.add("One two."), segment.add("Three four.")];
@@ -70,7 +70,7 @@ describe("a segment of speech", () => {
     expect(out.sent().indexOf(2)).toBeGreaterThan(out.sent().lastIndexOf(1));
   });
 
-  test("100 ms are handed on ahead, and the renderer knows 140 ms more", () => {
+  test("sound ahead: 100 ms queued for output, 140 ms more known to the renderer", () => {
     const { out, queue, open } = start();
     const piece = open().add("Hello.");
     piece.push(Int16Array.from({ length: 100 * FRAME_SAMPLES }, (_, index) => Math.floor(index / FRAME_SAMPLES)));
@@ -81,7 +81,7 @@ describe("a segment of speech", () => {
     expect(out.previewed()).toEqual(Array.from({ length: 22 }, (_, index) => index));
   });
 
-  test("paused: silent at once; resumed: goes on with the first sound that was not sent", () => {
+  test("paused: silent at once; resumed: continues with the first unsent sound", () => {
     const { out, queue, open } = start();
     const piece = open().add("Hello.");
     piece.push(Int16Array.from({ length: 50 * FRAME_SAMPLES }, (_, index) => Math.floor(index / FRAME_SAMPLES)));
@@ -97,13 +97,13 @@ describe("a segment of speech", () => {
     expect(frames.length).toBeGreaterThan(25);
   });
 
-  test("cut off: the words that were heard, whether the sound of the piece is complete or not", () => {
+  test("interrupted, with complete and incomplete sound: the heard words", () => {
     for (const isComplete of [true, false]) {
       const { out, queue, outcomes, open } = start();
       const text = "one two three four five six seven eight nine ten";
       const segment = open();
       const piece = segment.add(text);
-      // As long as the text takes at 15 characters a second.
+      // The length of the text at 15 characters a second.
       piece.push(sound(3200, 1));
       if (isComplete) piece.end();
       run(queue, out, 1600);
@@ -119,7 +119,7 @@ describe("a segment of speech", () => {
     }
   });
 
-  test("a piece whose sound broke off: its words as far as the sound reached", () => {
+  test("a piece whose sound broke off: its words up to the end of the sound", () => {
     const { out, queue, outcomes, open } = start();
     const segment = open();
     const piece = segment.add("one two three four five six seven eight nine ten");
@@ -130,7 +130,7 @@ describe("a segment of speech", () => {
     expect(outcomes).toEqual([{ heard: "one two three four five", isInterrupted: false }]);
   });
 
-  test("much sound that waits: no room until it is said, or cut off", async () => {
+  test("much waiting sound: no room until it is said or dropped", async () => {
     const { out, queue, open } = start();
     const segment = open();
     const piece = segment.add("Long.");
@@ -152,7 +152,7 @@ describe("a segment of speech", () => {
   });
 });
 
-/** A generator of numbers, the same for the same seed (mulberry32). */
+/** A generator of random numbers: the same seed gives the same numbers (mulberry32). */
 const createRandom = (seed: number) => {
   let state = seed;
   return (below: number): number => {
@@ -164,7 +164,7 @@ const createRandom = (seed: number) => {
 };
 
 describe("interruptions", () => {
-  test("10,000 at random moments: each segment is finished exactly once, with words that were said, and no sound is lost or repeated", () => {
+  test("10,000 operations at random moments: each segment is finished exactly once, with spoken words, and no sound is lost or repeated", () => {
     const random = createRandom(7);
     const out = createOutput();
     const queue = createSpeechQueue(out.output);

@@ -1,40 +1,43 @@
 /**
- * The queue of the avatar's speech, sent as fast as it is heard: pieces of text with their sound. It can pause, go on and be cut off, and tells which
- * words were heard. Knows no clock: `step` is to be called often.
+ * The queue of the avatar's speech: pieces of text with their sound, sent in real time. It can be paused, resumed and
+ * interrupted, and reports the heard words. It has no clock: `step` must be called often.
  */
 import { FRAME_MS, SAMPLE_RATE } from "../../renderer/renderer.ts";
 
 const FRAME_SAMPLES = (SAMPLE_RATE * FRAME_MS) / 1000;
-/** How much sound is handed on before it is heard: enough for a timer that is late. */
+/** Sound that is passed to the output ahead of time, so that a late timer leaves no gap. */
 const LEAD_MS = 100;
-/** How much more sound the renderer knows. Lips move before their sound, and move smoothly where 230 ms of it are known. */
+/**
+ * Further sound that the renderer knows. Lips move before their sound, and they move smoothly when 230 ms of it are
+ * known.
+ */
 const LIPS_MS = 140;
-/** No more sound is asked for while this much waits. */
+/** No more sound is requested while this much waits. */
 const ROOM_SECONDS = 15;
-/** More than is handed on at once. */
+/** More frames than are passed to the output ahead. */
 const MAX_RECENT_FRAMES = 16;
-/** How fast voices speak, to guess the length of a piece whose sound is not complete. */
+/** How fast voices speak, for an estimate of the length of an incomplete piece. */
 const CHARACTERS_PER_SECOND = 15;
 
-/** Where the sound goes: 16-bit PCM, mono, 48 kHz. */
+/** The destination of the sound: 16-bit PCM, mono, 48 kHz. */
 export type SpeechOutput = {
   play(pcm: Int16Array): void;
-  /** How much of the sound that was handed on is not sent. */
+  /** Length of the sound that was played but is not sent yet. */
   queuedMs(): number;
-  /** The renderer is told of sound that is played `delayMs` from now. */
+  /** Announces sound to the renderer that is played `delayMs` from now. */
   preview(pcm: Int16Array, delayMs: number): void;
-  /** Drops what is not sent, and what the renderer was told of it. */
+  /** Drops the unsent sound, also at the renderer. */
   clear(): void;
 };
 
 export type Outcome = {
-  /** The words that were heard. */
+  /** The heard words. */
   heard: string;
   isInterrupted: boolean;
 };
 
 export type SegmentEvents = {
-  /** The first sound of a piece is handed on. `said`: all texts so far. */
+  /** The first sound of a piece is queued for output. `said`: all texts so far. */
   onPiece(said: string): void;
   /** Called exactly once. */
   onFinished(outcome: Outcome): void;
@@ -42,16 +45,16 @@ export type SegmentEvents = {
 
 export type SpeechPiece = {
   push(pcm: Int16Array): void;
-  /** No more sound comes. `isCut`: it is not the sound of all of the text. */
+  /** Marks the end of the sound. `isCut`: the sound does not cover the whole text. */
   end(isCut?: boolean): void;
 };
 
-/** Something that the avatar says, in pieces. After it is finished, what is added is dropped. */
+/** Speech in pieces. After the segment is finished, added pieces are dropped. */
 export type SpeechSegment = {
   add(text: string): SpeechPiece;
-  /** Nothing more is added. It is finished when all of it was heard. */
+  /** Accepts no more pieces. The segment is finished when all of it was heard. */
   close(): void;
-  /** Resolves when little of the sound waits, or when the segment is finished. */
+  /** Resolves when little sound waits, or when the segment is finished. */
   room(): Promise<void>;
 };
 
@@ -59,7 +62,7 @@ type Piece = { text: string; received: number; played: number; isComplete: boole
 type Frame = { pcm: Int16Array; piece: Piece };
 type Segment = { events: SegmentEvents; pieces: Piece[]; isClosed: boolean };
 
-/** The first words of `text`, as many as end within this share of its characters. */
+/** The first words of `text` that end within this share of its characters. */
 const firstWords = (text: string, share: number): string => {
   if (share >= 1) return text;
   const length = text.length * share;
@@ -70,7 +73,7 @@ const firstWords = (text: string, share: number): string => {
 const pieceLength = ({ text, received, isComplete, isCut }: Piece): number =>
   isComplete && !isCut ? received : Math.max(received, (text.length / CHARACTERS_PER_SECOND) * SAMPLE_RATE);
 
-/** The words of the pieces that were heard, when the last `unsent` samples were not. */
+/** The heard words of the pieces. `unsent`: the number of samples at the end that were not heard. */
 const heardWords = (pieces: readonly Piece[], unsent: number): string => {
   let left = Math.max(0, pieces.reduce((sum, { played }) => sum + played, 0) - unsent);
   const heard = pieces.map((piece) => {
@@ -83,7 +86,7 @@ const heardWords = (pieces: readonly Piece[], unsent: number): string => {
 
 const joinTexts = (pieces: readonly Piece[]): string => pieces.map(({ text }) => text).join(" ");
 
-/** Sound that comes in parts of any length, as frames. The last one is filled up with silence. */
+/** Converts sound in parts of any length to frames. The last frame is padded with silence. */
 const createFramer = (onFrame: (pcm: Int16Array) => void) => {
   let rest = new Int16Array(0);
   return {
@@ -108,27 +111,27 @@ const createFramer = (onFrame: (pcm: Int16Array) => void) => {
 };
 
 export type SpeechQueue = {
-  /** Begins a segment. One that is not finished is cut off. */
+  /** Begins a segment. An unfinished segment is cut off. */
   open(events: SegmentEvents): SpeechSegment;
-  /** Hands on what is due. To be called at least as often as frames are heard. */
+  /** Plays the due frames. Must be called at least once per frame. */
   step(): void;
-  /** Stops the sound. What was handed on and is not sent comes again after `resume`. */
+  /** Pauses the sound. Unsent sound is played again after `resume`. */
   pause(): void;
   resume(): void;
   isPaused(): boolean;
-  /** Drops all that is not sent. */
+  /** Drops all unsent sound. */
   cutOff(): void;
-  /** Whether a segment is not finished. */
+  /** Whether a segment is unfinished. */
   isActive(): boolean;
-  /** The words of the segment that were heard until now; null without one. */
+  /** The heard words of the segment so far; null without a segment. */
   heard(): string | null;
 };
 
-/** The frames that wait, and those that were handed on and may not be sent. */
+/** The waiting frames, and the played frames that may be unsent. */
 const createPlayout = (output: SpeechOutput) => {
   let waiting: Frame[] = [];
   let recent: Frame[] = [];
-  /** How many of the frames that wait the renderer knows. */
+  /** Number of waiting frames that the renderer knows. */
   let previewed = 0;
   const show = (): void => {
     for (;;) {
@@ -143,7 +146,7 @@ const createPlayout = (output: SpeechOutput) => {
     add: (frame: Frame): void => void waiting.push(frame),
     isEmpty: () => waiting.length === 0,
     hasRoom: () => waiting.length * FRAME_MS < 1000 * ROOM_SECONDS,
-    /** The next frame that is to be handed on now. */
+    /** The next due frame. */
     next: (): Frame | undefined => {
       show();
       if (output.queuedMs() >= LEAD_MS) return undefined;
@@ -154,7 +157,7 @@ const createPlayout = (output: SpeechOutput) => {
       if (recent.length > MAX_RECENT_FRAMES) recent.shift();
       return frame;
     },
-    /** Stops the sound. What is not sent waits again. */
+    /** Pauses the sound. Unsent frames wait again. */
     takeBack: (): void => {
       const count = Math.min(recent.length, Math.ceil(output.queuedMs() / FRAME_MS));
       output.clear();

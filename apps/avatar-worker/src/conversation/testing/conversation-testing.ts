@@ -13,7 +13,7 @@ const SAMPLES_PER_MS = 48;
 const MS_PER_CHARACTER = 1000 / 15;
 const SOUND = new Int16Array(1600);
 
-/** What the conversation tells. */
+/** Records the events of the conversation. */
 const createRecord = () => {
   const record = {
     states: [] as AgentState[],
@@ -46,7 +46,7 @@ const createRecord = () => {
   return { record, events };
 };
 
-/** A clock that `pass` advances, and the sound that it plays. */
+/** A clock with its sound. `pass` advances the clock and plays the sound. */
 const createClock = () => {
   const clock = { time: 0, queuedMs: 0 };
   return {
@@ -72,7 +72,7 @@ const createClock = () => {
   };
 };
 
-/** Starts a conversation on a simulated clock. Only `pass` advances the clock, and plays the queued sound. */
+/** Starts a conversation on a simulated clock. Only `pass` advances the clock. It plays the queued sound. */
 export const startConversation = (parts: Partial<ConversationParts> = {}) => {
   const { clock, sleep, settle, output } = createClock();
   const { record, events } = createRecord();

@@ -5,14 +5,14 @@ import { ProviderError } from "../providers/errors.ts";
 import { LONG, spoken, startConversation } from "../testing/conversation-testing.ts";
 import { totalOf } from "./turn-timings.ts";
 
-test("a spoken turn: its stages are those of the clock, once, and in the transcript of its answer", async () => {
+test("a spoken turn: its stages equal the clock, are reported once and are in the transcript of its answer", async () => {
   const { hear, timings, final, pass, setHeard, setDelays } = startConversation();
   setHeard("What time is it?");
   setDelays({ llmMs: 200, ttsMs: 100 });
   for (const event of spoken("begin", "pause", "end")) hear(event);
   await pass(3000);
   const [turn = {}] = timings;
-  // On the way for 40 ms, then silent for 362 ms of which 10 belong to the last window of speech; the text was known.
+  // 40 ms on the way, then 362 ms of silence. 10 ms of it belong to the last window of speech. The text was known.
   expect(turn).toMatchObject({ end_of_speech: 40, end_of_turn: 360, text: 2, first_token: 200, heard: 70 });
   expect(turn.first_sound).toBeWithin(100, 121);
   expect(totalOf(turn)).toBe(40 + 362 + 200 + (turn.first_sound ?? 0) + 70);
@@ -23,7 +23,7 @@ test("a spoken turn: its stages are those of the clock, once, and in the transcr
   ]);
 });
 
-test("a recognizer that is slower than the silence: its wait is the stage of the text, not of the end of the turn", async () => {
+test('a recognizer slower than the silence: the wait belongs to the stage "text"', async () => {
   const { hear, timings, pass, setDelays } = startConversation({ recognize: async () => "What time is it?" });
   setDelays({ llmMs: 10, ttsMs: 10 });
   const [end] = spoken("end");
@@ -41,7 +41,7 @@ test("a recognizer that is slower than the silence: its wait is the stage of the
   ]);
 });
 
-test("a text that looks open: the silence that was waited for is the end of the turn", async () => {
+test('a text that looks open: the longer silence belongs to the stage "end_of_turn"', async () => {
   const { hear, timings, pass, setHeard } = startConversation();
   const [end] = spoken("end");
   setHeard("I would like to");
@@ -51,7 +51,7 @@ test("a text that looks open: the silence that was waited for is the end of the 
   expect(timings[0]).toMatchObject({ end_of_turn: 1610, text: 0 });
 });
 
-test("a voice that begins with silence: the answer is heard without it", async () => {
+test("a voice that begins with silence: the silence is cut", async () => {
   const silent = { plain: 0, quiet: 24_000 };
   const played = await Promise.all(
     Object.values(silent).map(async (silence) => {
@@ -69,7 +69,7 @@ test("a voice that begins with silence: the answer is heard without it", async (
   expect(played[1]).toEqual(played[0] ?? []);
 });
 
-test("a typed turn: from the first token on", async () => {
+test("a typed turn: stages from the first token on", async () => {
   const { conversation, timings, pass, setDelays } = startConversation();
   setDelays({ llmMs: 200, ttsMs: 0 });
   conversation.take({ text: "Hi." });
@@ -78,7 +78,7 @@ test("a typed turn: from the first token on", async () => {
   expect(timings[0]?.first_token).toBe(200);
 });
 
-test("turns that are not heard: the stages that they reached, once for each turn", async () => {
+test("unheard turns: the stages that they reached, once for each turn", async () => {
   const { conversation, timings, said, pass, fail, setAnswer, setDelays } = startConversation();
   setAnswer(LONG);
   setDelays({ llmMs: 100, ttsMs: 400 });
@@ -94,7 +94,7 @@ test("turns that are not heard: the stages that they reached, once for each turn
   expect(said.at(-1)).toBe(`assistant: ${APOLOGY}`);
 });
 
-test("a turn that is repeated, and a flood: no stages", async () => {
+test("a repeated turn, and a flood: no stages", async () => {
   const { conversation, timings, pass } = startConversation({ maxTurnsPerMinute: 2 });
   conversation.take({ text: "One.", id: "t1" });
   await pass(2000);

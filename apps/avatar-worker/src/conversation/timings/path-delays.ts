@@ -1,25 +1,25 @@
 /**
- * How long sound is on its way between a person and the avatar. The time of the network is half a round trip to the page. Our buffer
- * against jitter is measured. The page does not report its buffer: the value of Chromium for even packets is assumed.
+ * How long sound travels between a person and the avatar. The time of the network is half a round trip to the page. Our
+ * jitter buffer is measured. The page does not report its own, so Chromium's value for even packets is assumed.
  */
 import type { Room } from "@livekit/rtc-node";
 import { PERSON_IDENTITY } from "@realtime-avatar/domain/calls/room";
 import type { PathDelays } from "../conversation.ts";
 
-/** Sound is sent when a packet of it is full. */
+/** Sound is sent when a packet is full. */
 const PACKET_MS = 20;
 const PAGE_BUFFER_MS = 30;
-/** A page answers a method that it does not know at once. */
+/** A page answers a call of an unknown method at once. */
 const PING_METHOD = "rta.ping";
 const PING_MS = 2000;
 const UNSUPPORTED_METHOD = 1400;
 const MAX_BUFFER_MS = 1000;
-/** Until something was measured. */
+/** Used before the first measurement. */
 const USUAL: PathDelays = { fromPersonMs: 60, toPersonMs: 60 };
 
 type Buffered = { seconds: number; samples: number };
 
-/** The sum of the times for which samples of sound were in the buffer against jitter, since the start. */
+/** The total time that samples of sound have spent in the jitter buffer since the start. */
 const readBuffer = async (room: Room): Promise<Buffered | null> => {
   const { publisherStats, subscriberStats } = await room.getRtcStats();
   for (const { stats } of [...subscriberStats, ...publisherStats]) {
@@ -44,7 +44,9 @@ const ping = async ({ localParticipant }: Room): Promise<number | null> => {
 
 export type PathMeter = {
   delays(): PathDelays;
-  /** Measures again: the buffer since the last time. To be called when a turn begins, and in its pauses. */
+  /**
+   * Measures again. The buffer is measured since the last call. Must be called when a turn begins, and in its pauses.
+   */
   measure(): Promise<void>;
 };
 

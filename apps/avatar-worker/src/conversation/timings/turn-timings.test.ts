@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { isValid } from "@realtime-avatar/domain/schema";
 import { createTurnClock, TURN_STAGES, TurnTimings, totalOf } from "./turn-timings.ts";
 
-test("the stages of a turn: add up to the time from the start to the last one, whatever their fractions", () => {
+test("the stages of a turn, with fractions: they add up to the whole time", () => {
   let now = 100.4;
   const clock = createTurnClock(() => now);
   for (const stage of TURN_STAGES) {
@@ -13,7 +13,7 @@ test("the stages of a turn: add up to the time from the start to the last one, w
   expect(Object.keys(clock.timings())).toEqual([...TURN_STAGES]);
 });
 
-test("a stage that is marked twice, or before the one before it: the first mark counts, and no stage is negative", () => {
+test("a stage marked twice, or before its predecessor: the first mark counts, and no stage is negative", () => {
   const clock = createTurnClock(() => 50, 0);
   clock.mark("end_of_turn");
   clock.mark("end_of_turn", 80);
@@ -21,7 +21,7 @@ test("a stage that is marked twice, or before the one before it: the first mark 
   expect(clock.timings()).toEqual({ end_of_turn: 50, text: 0 });
 });
 
-test("a stage of a day: bounded, so that the message of it is valid", () => {
+test("a stage of a day: cut to the maximum of a message", () => {
   const clock = createTurnClock(() => 86_400_000, 0);
   clock.mark("first_token");
   expect(clock.timings()).toEqual({ first_token: 600_000 });

@@ -1,19 +1,22 @@
-/** The stages of a turn, from the last sound of the person until the answer is heard. Each begins where the one before it ends. */
+/**
+ * The stages of a turn, from the last sound of the person until the answer is heard. Each begins at the end of the
+ * previous one.
+ */
 import { ClosedObject, Count } from "@realtime-avatar/domain/schema";
 import { type Static, Type } from "@sinclair/typebox";
 
 export const TURN_STAGES = [
-  /** The last sound of the person is on its way. */
+  /** The last sound of the person travels to the worker. */
   "end_of_speech",
   /** The person is silent, until the turn is over. */
   "end_of_turn",
-  /** More time until the recognizer has written its text. 0 when the text was known before. */
+  /** The wait for the recognizer after the end of the turn. 0 when the text was known before. */
   "text",
-  /** The language model, until its first token. */
+  /** The wait for the first token of the language model. */
   "first_token",
-  /** The rest of the first sentence and its voice, until the first sound is handed on. */
+  /** The rest of the first sentence and its voice, until the first sound is queued. */
   "first_sound",
-  /** The sound is on its way, until the person hears it. */
+  /** The sound travels to the person. */
   "heard",
 ] as const;
 export type TurnStage = (typeof TURN_STAGES)[number];
@@ -23,7 +26,7 @@ const MAX_STAGE_MS = 600_000;
 const Milliseconds = Type.Optional(Count({ maximum: MAX_STAGE_MS }));
 
 /**
- * How long each stage of a turn took, in whole milliseconds. A typed turn begins with `first_token`. A turn whose answer was not heard
+ * How long each stage of a turn took, in whole milliseconds. A typed turn begins with `first_token`. An unheard turn
  * ends with the last stage that it reached.
  */
 export const TurnTimings = ClosedObject({
@@ -36,12 +39,12 @@ export const TurnTimings = ClosedObject({
 } satisfies Record<TurnStage, typeof Milliseconds>);
 export type TurnTimings = Static<typeof TurnTimings>;
 
-/** The sum of all stages, in milliseconds: for a spoken turn that was heard, what the person waited. */
+/** The sum of all stages, in milliseconds. For a spoken and answered turn, it is the time that the person waited. */
 export const totalOf = (timings: TurnTimings): number =>
   TURN_STAGES.reduce((sum, stage) => sum + (timings[stage] ?? 0), 0);
 
 export type TurnClock = {
-  /** Ends a stage, `at` this time or now. A stage that has ended stays as it is. */
+  /** Ends a stage, at the time `at` or now. A stage that has ended is not changed. */
   mark(stage: TurnStage, at?: number): void;
   timings(): TurnTimings;
 };
@@ -53,7 +56,7 @@ export const createTurnClock = (now: () => number, startedAt = now()): TurnClock
   return {
     mark: (stage, at = now()) => {
       if (timings[stage] !== undefined) return;
-      // Rounded ends: the sum of the stages is exact.
+      // The ends are rounded, so that the sum of the stages is exact.
       const end = Math.max(passed, Math.round(at - startedAt));
       timings[stage] = Math.min(MAX_STAGE_MS, end - passed);
       passed = end;

@@ -1,4 +1,7 @@
-/** What passes through the relay, and when it is closed with all its connections. relay.test.ts has a server with TLS. */
+/**
+ * The data that the relay passes on, and the reasons for closing it with all connections. relay.test.ts uses a server
+ * with TLS.
+ */
 import { afterAll, expect, test } from "bun:test";
 import { connect, createServer, type Socket } from "node:net";
 import { SignalResponse } from "@livekit/protocol";
@@ -11,14 +14,14 @@ const PONG = frameOf({
   payload: new SignalResponse({ message: { case: "pong", value: 1n } }).toBinary(),
 });
 const ping = (bytes: number): Buffer => frameOf({ kind: "ping", payload: new Uint8Array(bytes) });
-/** A message of 300,000 bytes that the library does not need: field 100 of the protocol. */
+/** A message of 300,000 bytes in an unknown field (100) of the protocol. */
 const UNKNOWN = frameOf({
   kind: "binary",
   payload: Buffer.concat([Buffer.from([0xa2, 0x06, 0xe0, 0xa7, 0x12]), Buffer.alloc(300_000)]),
 });
 const OPEN = `HTTP/1.1 101 Switching Protocols\r\nServer: x\r\nSec-WebSocket-Accept: ${"a".repeat(27)}=\r\n\r\n`;
 
-/** What the server sends for each path, once it has the request. */
+/** The response of the server for each path. */
 const RESPONSES: Record<string, (socket: Socket) => unknown> = {
   "/open": (socket) => socket.write(OPEN),
   "/message": (socket) => socket.write(Buffer.concat([Buffer.from(OPEN), ping(3), PONG])),
@@ -47,7 +50,7 @@ afterAll(() => void server.close());
 const open = async () => {
   let refusals = 0;
   const relay = await startRelay(`ws://127.0.0.1:${port}`, () => refusals++);
-  /** Sends a request. `received`: the response so far; `isClosed`: whether the connection has ended. */
+  /** Sends a request. `received`: the response so far. `isClosed`: whether the connection has ended. */
   const ask = (path: string, fields = "Upgrade: websocket\r\n") => {
     let received = "";
     let isClosed = false;
@@ -66,7 +69,7 @@ const open = async () => {
   return { relay, ask, refusals: () => refusals };
 };
 
-test("a connection: its header without extensions goes to the server, and of the response what the library needs", async () => {
+test("a connection: the request passes without extensions, the response with the fields that the library needs", async () => {
   const { relay, ask } = await open();
   const { received } = ask("/message", "Upgrade: websocket\r\nSec-WebSocket-Extensions: permessage-deflate\r\n");
   await until(() => received().endsWith(PONG.toString("latin1")));
@@ -86,7 +89,7 @@ test("a connection: its header without extensions goes to the server, and of the
   relay.close();
 });
 
-test("a redirect: its status alone passes, and no address", async () => {
+test("a redirect: only its status passes, without the address", async () => {
   const { relay, ask, refusals } = await open();
   const { received } = ask("/redirect");
   await until(() => received() !== "");
@@ -98,7 +101,7 @@ test("a redirect: its status alone passes, and no address", async () => {
 });
 
 test.each(["the relay is closed", "the server ends its connection", "the library ends its connection"])(
-  "when %s: no connection is left on either side",
+  "when %s: all connections are closed on both sides",
   async (end) => {
     const { relay, ask, refusals } = await open();
     const asked = [ask("/open"), ask(end.includes("server") ? "/end" : "/open")];
@@ -109,7 +112,7 @@ test.each(["the relay is closed", "the server ends its connection", "the library
     expect([refusals(), asked[0]?.isClosed()]).toEqual([0, end.includes("relay")]);
     relay.close();
     await until(() => sockets.size === 0);
-    // Nothing listens any more.
+    // The relay no longer listens.
     const { isClosed, received } = ask("/open");
     await until(isClosed);
     expect(received()).toBe("");
@@ -117,7 +120,7 @@ test.each(["the relay is closed", "the server ends its connection", "the library
 );
 
 test.each(["/not-http", "/header", "/bytes", "/messages", "/text"])(
-  "a server that sends too much, or what is out of bounds (%s): told once, and all connections end",
+  "a server that sends too much, or invalid data (%s): one report, and all connections end",
   async (path) => {
     const { ask, refusals } = await open();
     const asked = [ask("/open"), ask(path)];
@@ -126,7 +129,7 @@ test.each(["/not-http", "/header", "/bytes", "/messages", "/text"])(
   },
 );
 
-test("a library that connects again and again: told once, and all connections end", async () => {
+test("a library that connects again and again: one report, and all connections end", async () => {
   const { ask, refusals } = await open();
   const before = requests.length;
   const asked = Array.from({ length: 30 }, () => ask("/open"));
@@ -135,11 +138,14 @@ test("a library that connects again and again: told once, and all connections en
   expect(requests.length - before).toBeLessThanOrEqual(21);
 });
 
-test.each(["", "Upgrade: h2c\r\n"])("a request for no WebSocket ('%s'): nothing reaches the server", async (fields) => {
-  const { relay, ask } = await open();
-  const before = requests.length;
-  const { isClosed, received } = ask("/open", fields);
-  await until(isClosed);
-  expect([received(), requests.length]).toEqual(["", before]);
-  relay.close();
-});
+test.each(["", "Upgrade: h2c\r\n"])(
+  "a request that is not for a WebSocket ('%s'): the server gets nothing",
+  async (fields) => {
+    const { relay, ask } = await open();
+    const before = requests.length;
+    const { isClosed, received } = ask("/open", fields);
+    await until(isClosed);
+    expect([received(), requests.length]).toEqual(["", before]);
+    relay.close();
+  },
+);

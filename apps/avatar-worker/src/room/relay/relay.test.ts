@@ -1,4 +1,7 @@
-/** The relay to the LiveKit server of a stranger. test/hostile-server.system.test.ts has it with the library and a real server. */
+/**
+ * The relay to an untrusted LiveKit server. test/hostile-server.system.test.ts uses it with the library and a real
+ * server.
+ */
 import { afterAll, expect, test } from "bun:test";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -26,7 +29,10 @@ await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
 const { port } = server.address() as { port: number };
 afterAll(() => void server.close());
 
-/** Sends a request through a relay to the server, in a process with these variables. Returns what the server has got, and the response. */
+/**
+ * Sends a request through a relay to the server, in a process with these variables. Returns the request that the server
+ * received, and the response.
+ */
 const send = async (request: string, variables: Record<string, string>, host = "localhost") => {
   received = "";
   const program = `
@@ -42,7 +48,7 @@ const send = async (request: string, variables: Record<string, string>, host = "
 const WEBSOCKET = "GET /rtc?access_token=secret HTTP/1.1\r\nHost: 127.0.0.1\r\nUpgrade: websocket\r\n\r\n";
 const VALIDATE = "GET /rtc/validate?access_token=secret HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n";
 
-test("a server with a certificate: the request for a WebSocket reaches it, with its name", async () => {
+test("a server with a valid certificate: it gets the WebSocket request, with its own name as host", async () => {
   const { received, response } = await send(WEBSOCKET, { NODE_EXTRA_CA_CERTS: authority });
   expect(received).toStartWith(
     `GET /rtc?access_token=secret HTTP/1.1\r\nHost: localhost:${port}\r\nUpgrade: websocket\r\n`,
@@ -54,6 +60,6 @@ test.each([
   ["a server whose certificate has no trusted authority", WEBSOCKET, {}, "localhost"],
   ["a server whose certificate is for another host", WEBSOCKET, { NODE_EXTRA_CA_CERTS: authority }, "127.0.0.1"],
   ["a request for anything but a WebSocket", VALIDATE, { NODE_EXTRA_CA_CERTS: authority }, "localhost"],
-] as const)("%s: nothing is sent", async (_, request, variables, host) => {
+] as const)("%s: the server gets no request", async (_, request, variables, host) => {
   expect(await send(request, variables, host)).toEqual({ received: "", response: "" });
 });

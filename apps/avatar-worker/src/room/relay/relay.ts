@@ -1,8 +1,9 @@
 /**
- * The connection to the LiveKit server of an agent's owner, which is a stranger. The library of LiveKit trusts a server: it reads all
- * that one sends, keeps it until it is handled, also after the room was left, follows redirects to any address, and ends the process
- * when a message is not as it expects. So it connects to a relay in this process, which passes WebSocket connections on, to this
- * server alone, until it is closed. It checks each message of the server (signal.ts), within a limit. Media does not go this way.
+ * The connection to the LiveKit server of an agent's owner, which is untrusted. The library of LiveKit trusts a server.
+ * It reads all data and keeps it until it is handled, even after the room was left. It follows redirects to any
+ * address, and it ends the process when a message is invalid. So the library connects to a relay in this process. The
+ * relay passes WebSocket connections on to this server alone, until it is closed. It checks each message of the server
+ * (signal.ts) and limits the rate. Media does not pass through the relay.
  */
 import { connect as connectPlain, createServer, isIP, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
@@ -10,33 +11,36 @@ import { createMeter, type Limit } from "../../meter.ts";
 import { createSignalFilter } from "./signal.ts";
 import { createMessageReader, frameOf, type Message } from "./websocket.ts";
 
-/** What a server may send at once, and each second. A room with a thousand participants is half of that. */
+/** Limit of bytes from a server. A room with a thousand participants sends half of the burst. */
 const MAX_BYTES: Limit = { burst: 1024 * 1024, perSecond: 64 * 1024 };
-/** A change of each of a thousand participants, several times. */
+/** Limit of messages. The burst covers several changes of each of a thousand participants. */
 const MAX_MESSAGES: Limit = { burst: 5000, perSecond: 500 };
-/** How often the library may connect again, as it does when a connection ends. */
+/** Limit of connections. The library connects again when a connection ends. */
 const MAX_CONNECTIONS: Limit = { burst: 20, perSecond: 1 / 15 };
-/** The library sends its header in one piece; a token is in it. */
+/** Limit of the request header, which contains the token. The library sends it in one piece. */
 const MAX_HEADER_BYTES = 64 * 1024;
 const END_OF_HEADER = "\r\n\r\n";
 
 export type Relay = {
-  /** Where the library finds the server. */
+  /** The address of the relay, for the library. */
   url: string;
   /** Ends all connections. */
   close(): void;
 };
 
-/** The header of a request for a WebSocket, for the server `host`; null for any other request, which the server could redirect. */
+/**
+ * The header of a WebSocket request for the server `host`. null for any other request, because the server could
+ * redirect it.
+ */
 const requestFor = (header: string, host: string): string | null => {
   const [request = "", ...fields] = header.split("\r\n");
   if (!request.startsWith("GET ") || !fields.some((field) => /^upgrade: *websocket$/i.test(field))) return null;
-  // Without extensions, a frame has no other form than that of the standard.
+  // Without extensions, all frames have the standard form.
   const passed = fields.filter((field) => !/^(host|sec-websocket-extensions):/i.test(field));
   return [request, `Host: ${host}`, ...passed].join("\r\n");
 };
 
-/** What the library reads of a response. `isOpen`: messages follow it. */
+/** The part of a response that the library reads. `isOpen`: messages follow it. */
 const responseOf = (header: string): { isOpen: boolean; text: string } => {
   const [start = "", ...fields] = header.split("\r\n");
   const [, status] = /^HTTP\/1\.1 (\d{3})\b/.exec(start) ?? [];
@@ -55,7 +59,10 @@ const connectTo = ({ protocol, hostname, port }: URL): Socket => {
   return connectTls({ host, port: Number(port || 443), ...(isIP(host) === 0 && { servername: host }) });
 };
 
-/** Returns a function for the pieces of a header. It returns the header and what follows it, or null while the header goes on. */
+/**
+ * Returns a function that takes the pieces of a header. It returns the header and the data after it, or null while the
+ * header is incomplete.
+ */
 const createHeaderReader = () => {
   let head = Buffer.alloc(0);
   return (piece: Buffer): { header: string; rest: Buffer } | null => {
@@ -67,7 +74,7 @@ const createHeaderReader = () => {
   };
 };
 
-/** Returns a function for the pieces that a server sends on one connection. It returns what the library may have of them. */
+/** Returns a function that takes the pieces of one connection from a server. It returns the data for the library. */
 const createResponseReader = (countMessages: (count: number) => void): ((piece: Buffer) => Buffer) => {
   const readHeader = createHeaderReader();
   const readMessages = createMessageReader(MAX_BYTES.burst);
@@ -94,7 +101,7 @@ const createResponseReader = (countMessages: (count: number) => void): ((piece: 
   };
 };
 
-/** `onRefusal` is called, once, when the server sends what is out of bounds or more than the limit: the relay is closed then. */
+/** `onRefusal`: called once, when the server sends invalid data or exceeds a limit. The relay is closed then. */
 export const startRelay = async (serverUrl: string, onRefusal: () => void): Promise<Relay> => {
   const target = new URL(serverUrl);
   const sockets = new Set<Socket>();
@@ -107,7 +114,7 @@ export const startRelay = async (serverUrl: string, onRefusal: () => void): Prom
     server.close();
     for (const socket of sockets) socket.destroy();
   };
-  /** Does what the server or the library has caused, unless it is out of bounds. */
+  /** Runs `work`. Closes the relay if it throws because of invalid data or a limit. */
   const attempt = (work: () => void): void => {
     if (isClosed) return;
     try {
@@ -129,7 +136,7 @@ export const startRelay = async (serverUrl: string, onRefusal: () => void): Prom
     countConnections(1);
     const upstream = connectTo(target);
     const read = createResponseReader(countMessages);
-    // What the server has sent until then arrives.
+    // Data that the server sent before still arrives.
     track(upstream, () => client.end());
     upstream.on("data", (piece: Buffer) =>
       attempt(() => {

@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { checkCandidate, cleanDescription } from "./sdp.ts";
 
 const FINGERPRINT = `a=fingerprint:sha-256 ${Array(32).fill("7F").join(":")}`;
-/** As LiveKit 1.13.5 has it, with fewer codecs. */
+/** A description of LiveKit 1.13.5, with fewer codecs. */
 const ANSWER = [
   ...["v=0", "o=- 7382101701215704489 1795894155 IN IP4 0.0.0.0", "s=-", "t=0 0", "a=msid-semantic:WMS *"],
   ...[FINGERPRINT, "a=extmap-allow-mixed", "a=group:BUNDLE 0 1"],
@@ -21,14 +21,14 @@ const ANSWER = [
   ],
   ...["a=sctp-port:5000", "a=max-message-size:65535", ""],
 ];
-/** What becomes of a description, and the candidates in it. */
+/** The cleaned description, and its candidates. */
 const clean = (lines: string[], type: "offer" | "answer" = "answer") => {
   const candidates: string[] = [];
   const sdp = cleanDescription(type, lines.join("\r\n"), (candidate) => candidates.push(candidate));
   return { lines: sdp.split("\r\n"), candidates };
 };
 describe("a session description", () => {
-  test("of a real server: all that the avatar needs, without the rest", () => {
+  test("of a real server: only the lines that the avatar needs", () => {
     const { lines, candidates } = clean(ANSWER);
     const unneeded = ["a=msid-semantic:WMS *", "a=end-of-candidates", "a=sendrecv", "a=recvonly"];
     const kept = ANSWER.filter((line) => !unneeded.includes(line) && !line.startsWith("o="));
@@ -44,7 +44,7 @@ describe("a session description", () => {
     ["a=x", "a=recvonly"],
     ["a=sendonly", "a=inactive"],
     ["a=inactive", "a=inactive"],
-  ])("with '%s' for a picture: '%s', so that the server sends none", (direction, expected) => {
+  ])("with '%s' for a picture: '%s', so that the server sends no picture", (direction, expected) => {
     const { lines } = clean(ANSWER.map((line) => (line === "a=recvonly" ? direction : line)));
     expect(lines.filter((line) => /^a=(send|recv|inactive)/.test(line))).toEqual([expected]);
   });
@@ -76,7 +76,7 @@ describe("a session description", () => {
     ],
     ...["a=rtpmap:127 VP9/90000", "a=fmtp:127 x=1", "a=rtcp-fb:127 nack", "a=rtcp-fb:* nack", "a=fmtp:0 x=1"],
     ...["a=rtpmap:96 H264/90000", "a=rtpmap:0 PCMA/8000", "a=extmap:1 urn:ietf:params:rtp-hdrext:encrypt"],
-  ])("with the line '%s': without it", (line) => {
+  ])("with the line '%s': the line is left out", (line) => {
     const lines = ANSWER.flatMap((own) => (own === "a=rtpmap:103 H264/90000" ? [own, line] : [own]));
     expect(clean(lines)).toEqual(clean(ANSWER));
   });
@@ -102,7 +102,7 @@ describe("a session description", () => {
     expect(clean([...ANSWER.slice(0, 8), ...lines, ...ANSWER.slice(8)])).toEqual(clean(ANSWER));
   });
 
-  test("an offer: of data passes; of media is refused", () => {
+  test("an offer: with data passes; with media is refused", () => {
     const data = ANSWER.indexOf("m=application 9 UDP/DTLS/SCTP webrtc-datachannel");
     expect(clean([...ANSWER.slice(0, 8), ...ANSWER.slice(data)], "offer").lines).toContain("a=sctp-port:5000");
     expect(() => clean(ANSWER, "offer")).toThrow("a track for the avatar");

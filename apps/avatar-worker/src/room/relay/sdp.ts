@@ -1,18 +1,18 @@
 /**
- * What a LiveKit server says about its media: session descriptions and ICE candidates. The library of LiveKit ends the process when
- * it cannot parse one. So each line that the avatar needs is checked against its form, and every other line is left out.
+ * Checks session descriptions and ICE candidates of a LiveKit server. The library of LiveKit ends the process when it
+ * cannot parse one. So each line that the avatar needs is checked against its form, and every other line is left out.
  */
 import { isIP } from "node:net";
 
 const MAX_BYTES = 64 * 1024;
-/** The library has at most one for data, and one for each track. */
+/** The library needs at most one section for data, and one for each track. */
 const MAX_SECTIONS = 32;
 
-/** What a server says that is out of bounds. */
+/** Data of a server that is outside of the allowed bounds. */
 export class OutOfBounds extends Error {}
 
 const PAYLOAD_TYPE = "(?:12[0-7]|1[01]\\d|[1-9]?\\d)";
-/** The codecs of these numbers are known without a line. */
+/** Up to this number, codecs are known without a line. */
 const MAX_ASSIGNED_TYPE = 34;
 const EXTENSION_ID = "(?:25[0-5]|2[0-4]\\d|1\\d\\d|[1-9]\\d?)";
 const PORT = "(?:6553[0-5]|655[0-2]\\d|65[0-4]\\d\\d|6[0-4]\\d{3}|[1-5]\\d{4}|[1-9]\\d{0,3}|0)";
@@ -32,16 +32,16 @@ const SESSION_ATTRIBUTES = [
   ...["ice-lite", "ice-ufrag:[\\w+/=-]{4,256}", "ice-pwd:[\\w+/=-]{22,256}"],
   `fingerprint:(?:${HASH("sha-256", 32)}|${HASH("sha-384", 48)}|${HASH("sha-512", 64)})`,
 ].map((form) => lineOf(`a=${form}`));
-/** Beside those of a session. */
+/** Attributes of a media section, in addition to those of a session. */
 const MEDIA_ATTRIBUTES = [
   ...["mid:[\\w-]{1,16}", "rtcp-mux", "rtcp-rsize", `sctp-port:${PORT}`, "max-message-size:\\d{1,9}"],
   `extmap:${EXTENSION_ID}(?:/(?:sendrecv|sendonly|recvonly|inactive))? (?!urn:ietf:params:rtp-hdrext:encrypt)[\\w:/.#-]{1,256}`,
 ].map((form) => lineOf(`a=${form}`));
 
-/** The library expects these, and uses nothing of them. */
+/** The library expects these lines, but does not use them. */
 const START = ["v=0", "o=- 1 1 IN IP4 127.0.0.1", "s=-", "t=0 0"];
 
-/** The library reads a candidate in this order, and the words in this case. */
+/** The library parses the parts of a candidate in this order, and words in this case. */
 const CANDIDATE = lineOf(
   "candidate:[\\w+/-]{1,32} [12] (?:udp|UDP|(tcp|TCP)) (\\d{1,10}) ([\\w.:]{1,45}) " +
     `${PORT} typ (?:host|srflx|prflx|relay)(?: raddr ([\\w.:]{1,45}) rport ${PORT})?` +
@@ -51,8 +51,8 @@ const CANDIDATE = lineOf(
 const MAX_PRIORITY = 2 ** 32 - 1;
 
 /**
- * Checks a candidate, as in a description or in a message. Its address must be one and no name: the library starts a thread for each
- * name.
+ * Checks a candidate from a description or a message. Its address must be an IP address instead of a name, because the
+ * library starts a thread for each name.
  */
 export const checkCandidate = (candidate: string): string => {
   const [, tcp, priority, address = "", related, tcpType] = CANDIDATE.exec(candidate) ?? [];
@@ -61,7 +61,7 @@ export const checkCandidate = (candidate: string): string => {
   return candidate;
 };
 
-/** What a line says about a codec: its number, and whether it names the codec. */
+/** The codec of a line: its number, and whether the line names the codec. */
 const readCodec = (line: string): { type: string; isName: boolean } | null => {
   const [, type] = RTPMAP.exec(line) ?? CODEC_DETAILS.exec(line) ?? [];
   return type === undefined ? null : { type, isName: RTPMAP.test(line) };
@@ -70,11 +70,11 @@ const readCodec = (line: string): { type: string; isName: boolean } | null => {
 const isSessionLine = (line: string): boolean => SESSION_ATTRIBUTES.some((form) => form.test(line));
 
 /**
- * The lines of a section of media that the avatar needs. `types`: the numbers of its codecs. `onCandidate` is called with
+ * The lines of a media section that the avatar needs. `types`: the numbers of its codecs. `onCandidate`: called with
  * each candidate.
  */
 const cleanSection = (lines: string[], types: string[], onCandidate: (candidate: string) => void): string[] => {
-  // A number that is assigned (RFC 3551) has its codec, and the library parses no other one.
+  // An assigned number (RFC 3551) has a fixed codec. The library rejects a different one.
   const unnamed = new Set(types.filter((type) => Number(type) > MAX_ASSIGNED_TYPE));
   const named = new Set<string>();
   const nameLines = lines.filter((line) => {
@@ -88,14 +88,14 @@ const cleanSection = (lines: string[], types: string[], onCandidate: (candidate:
     if (candidate !== undefined) onCandidate(checkCandidate(candidate));
     if (candidate !== undefined) return true;
     const codec = readCodec(line);
-    // Details of a codec without a name cannot be parsed.
+    // The library cannot parse details of an unnamed codec.
     if (codec) return !codec.isName && named.has(codec.type);
     return isSessionLine(line) || MEDIA_ATTRIBUTES.some((form) => form.test(line));
   };
   return [...nameLines, ...lines.filter(isNeeded)];
 };
 
-/** A section of media in which the server sends nothing: the avatar hears and sees nobody. */
+/** A media section in which the server sends nothing, because the avatar receives no media. */
 const cleanMedia = ([media = "", ...lines]: string[], onCandidate: (candidate: string) => void): string[] => {
   const isData = DATA.test(media);
   if (!isData && !MEDIA.test(media)) throw new OutOfBounds("a section of media");
@@ -107,8 +107,8 @@ const cleanMedia = ([media = "", ...lines]: string[], onCandidate: (candidate: s
 };
 
 /**
- * The session description in a form that the library can parse, without media that the server would send. Throws `OutOfBounds` when
- * it is none, or too large. `onCandidate` is called with each candidate in it.
+ * The session description in a form that the library can parse, without media from the server. Throws `OutOfBounds`
+ * when it is invalid or too large. `onCandidate`: called with each candidate in it.
  */
 export const cleanDescription = (
   type: "offer" | "answer",
@@ -121,7 +121,7 @@ export const cleanDescription = (
   if (lines[0] !== "v=0" || first === undefined || starts.length > MAX_SECTIONS) {
     throw new OutOfBounds("a session description");
   }
-  // An old server offers the tracks that it sends. A new one answers with more sections than it uses.
+  // An old server offers its tracks in an offer. A new server answers with more sections than it uses.
   if (type === "offer" && lines.some((line) => MEDIA.test(line))) throw new OutOfBounds("a track for the avatar");
   const sections = starts.map((start, index) => lines.slice(start, starts[index + 1]));
   const session = lines.slice(1, first).filter(isSessionLine);

@@ -29,7 +29,7 @@ import { createSignalFilter } from "./signal.ts";
 
 type Message = SignalResponse["message"];
 const encode = (message: Message): Uint8Array => new SignalResponse({ message }).toBinary();
-/** What the library may have of each message, on one connection. */
+/** The filtered form of each message of one connection. */
 const filtered = (...messages: Message[]): (Message | null)[] => {
   const filter = createSignalFilter();
   return messages.map((message) => {
@@ -79,7 +79,7 @@ describe("a message that the library needs", () => {
     ["a pong", { case: "pongResp", value: new Pong({ timestamp: 5n }) }],
     ["a candidate", trickled(1)],
   ];
-  test.each(messages)("%s: passes as it is", (_, message) => {
+  test.each(messages)("%s: passes unchanged", (_, message) => {
     expect(filtered(message)).toEqual([message]);
   });
 
@@ -93,7 +93,7 @@ describe("a message that the library needs", () => {
         { case: "leave", value: new LeaveRequest({ action, regions }) },
         update(participant({ dataTracks })),
         trickle(init),
-        // A second member of the same name ends the library.
+        // The library ends the process for a second member with the same name.
         trickle(`${JSON.stringify(init).slice(0, -1)},"sdpMid":"0"}`),
       ),
     ).toEqual([
@@ -109,7 +109,7 @@ describe("a message that the library needs", () => {
     expect(createSignalFilter()(Buffer.concat([bytes, unknown]))).toEqual(bytes);
   });
 
-  test("of one that the avatar does not need, and of an unknown kind: nothing passes", () => {
+  test("messages that the avatar does not need, and of unknown kinds: dropped", () => {
     const speakers = [{ sid: "x", level: Number.NaN }];
     expect(filtered({ case: "speakersChanged", value: new SpeakersChanged({ speakers }) })).toEqual([null]);
     expect(createSignalFilter()(Uint8Array.of(0xfa, 0xff, 0x03, 1, 65))).toBeNull();
@@ -196,7 +196,7 @@ describe("a message that is out of bounds", () => {
     expect(() => filtered(update(...some(1001)))).toThrow("the participants");
   });
 
-  test("any change of a message: passes what the filter accepts again, or is refused", () => {
+  test("a message with a random change: passes in a form that the filter accepts, or is refused", () => {
     const originals = [join(), tracks({ sid: "TR_a" }), trickled(1), version("1.2.3"), ice("turn:x")].map(encode);
     const change = fc.record({ at: fc.nat(400), byte: fc.nat(255), isInserted: fc.boolean() });
     fc.assert(

@@ -1,8 +1,8 @@
 /**
- * What a LiveKit server says to the avatar, message by message. The library of LiveKit expects a server that it can trust: it ends
- * the process for an id without its prefix, for a missing room or for a description that it cannot parse. So each message is decoded
- * and checked, and encoded again. Kinds and fields that the avatar does not need are left out, unknown ones too: the library does not
- * know them either (`@livekit/protocol` 1.52.1 has the fields of the library's own protocol).
+ * Filters the signalling messages of a LiveKit server to the avatar. The library of LiveKit trusts the server: it ends
+ * the process for an id without its prefix, for a missing room or for an invalid description. So each message is
+ * decoded, checked and encoded again. Kinds and fields that the avatar does not need are left out. So are unknown ones,
+ * which the library does not know either (`@livekit/protocol` 1.52.1 has the fields of the library's own protocol).
  */
 import {
   type ICEServer,
@@ -25,7 +25,7 @@ type Message = SignalResponse["message"];
 const PARTICIPANT_ID = /^PA_[\w-]{1,64}$/;
 const TRACK_ID = /^TR_[\w-]{1,64}$/;
 const TOKEN = /^[\w.-]{1,16384}$/;
-/** As https://semver.org has it. The library parses it before it calls a method of the agent. */
+/** The version format of https://semver.org. The library parses the version before it calls a method of the agent. */
 const NUMBER = "(?:0|[1-9]\\d{0,8})";
 const LABEL = "(?:0|[1-9]\\d{0,8}|\\d*[A-Za-z-][\\dA-Za-z-]*)";
 const VERSION = new RegExp(
@@ -35,13 +35,13 @@ const ICE_URL =
   /^(?:stun|stuns|turn|turns):(?:[\w.-]{1,253}|\[[\da-f:.]{2,45}\])(?::\d{1,5})?(?:\?transport=(?:udp|tcp))?$/i;
 const MID = /^[\w-]{0,16}$/;
 
-/** In seconds. A ping is sent every five seconds by LiveKit 1.13. */
+/** Limit in seconds. LiveKit 1.13 sends a ping every five seconds. */
 const MAX_PING_SECONDS = 120;
 const MAX_PARTICIPANTS = 1000;
 const MAX_TRACKS = 64;
-/** Of a connection. A server has some for each of its addresses. */
+/** Limit for a connection. A server has a few candidates for each of its addresses. */
 const MAX_CANDIDATES = 64;
-/** Of a connection. A server answers an offer of the avatar, of which there are a few. */
+/** Limit for a connection. A server answers each of the avatar's few offers. */
 const MAX_DESCRIPTIONS = 100;
 const MAX_ICE_URLS = 16;
 const MAX_TEXT = 512;
@@ -49,7 +49,7 @@ const MAX_TEXT = 512;
 const check = (isWithin: boolean, what: string): void => {
   if (!isWithin) throw new OutOfBounds(what);
 };
-/** A field that must be there. */
+/** Returns a required field; throws when it is missing. */
 const present = <Value>(value: Value | undefined, what: string): Value => {
   if (value === undefined) throw new OutOfBounds(what);
   return value;
@@ -75,7 +75,7 @@ const createParticipants = () => {
     const { sid, identity, state, tracks } = info;
     check(PARTICIPANT_ID.test(sid), "the id of a participant");
     check(identity.length <= MAX_TEXT, "the identity of a participant");
-    // The library would have the participant under two identities.
+    // The library would store the participant under two identities.
     check((identities.get(sid) ?? identity) === identity, "the identity of a participant");
     check(tracks.length <= MAX_TRACKS, "the tracks of a participant");
     for (const track of tracks) checkTrack(track);
@@ -86,7 +86,7 @@ const createParticipants = () => {
   };
 };
 
-/** Counts the different candidates of a connection. */
+/** Counts the distinct candidates of a connection. */
 const createCandidates = (): ((candidate: string) => void) => {
   const candidates = new Set<string>();
   return (candidate) => {
@@ -95,7 +95,7 @@ const createCandidates = (): ((candidate: string) => void) => {
   };
 };
 
-/** The JSON of a candidate with the members that the library reads. */
+/** The JSON of a candidate with only the members that the library reads. */
 const cleanCandidate = (json: string, onCandidate: (candidate: string) => void): string => {
   let parsed: unknown;
   try {
@@ -140,8 +140,8 @@ const cleanSession = (
 };
 
 /**
- * Returns a function for the messages of one connection. It returns the message that the library may have, or null when it needs none,
- * and throws when the message is out of bounds.
+ * Returns a function that filters the messages of one connection. It returns the message for the library, or null when
+ * the library needs none. It throws when the message is out of bounds.
  */
 export const createSignalFilter = (): ((bytes: Uint8Array) => Uint8Array | null) => {
   const checkParticipant = createParticipants();
@@ -189,7 +189,7 @@ export const createSignalFilter = (): ((bytes: Uint8Array) => Uint8Array | null)
         const { requestId, reason, message: text } = message.value;
         return { case: "requestResponse", value: new RequestResponse({ requestId, reason, message: text }) };
       }
-      // A server asks for them before it sends a track, and the avatar has asked for none.
+      // A server requests these sections before it sends a track. The avatar has requested no track.
       case "mediaSectionsRequirement":
         throw new OutOfBounds("a track for the avatar");
       case "mute":

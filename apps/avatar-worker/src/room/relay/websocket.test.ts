@@ -61,7 +61,7 @@ describe("the messages of a WebSocket server", () => {
     expect(() => read(frameOf(binary(MAX_BYTES + 1)).subarray(0, 10))).toThrow("too long");
   });
 
-  test("any bytes, in any pieces: the same messages, or refused", () => {
+  test("random bytes, in random pieces: the same messages, or an error", () => {
     const outcome = (bytes: Buffer, pieceBytes: number): unknown => {
       try {
         return read(bytes, pieceBytes);

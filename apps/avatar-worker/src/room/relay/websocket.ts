@@ -1,20 +1,26 @@
-/** Messages of a WebSocket server, from the bytes of its connection (RFC 6455, section 5). For `ws` Bun has another implementation. */
+/**
+ * Parses the messages of a WebSocket server from the bytes of its connection (RFC 6455, section 5). The package `ws` is
+ * not used, because Bun replaces its implementation.
+ */
 
 const OPCODES = { continuation: 0, binary: 2, close: 8, ping: 9, pong: 10 } as const;
 type Opcode = (typeof OPCODES)[keyof typeof OPCODES];
 const MAX_CONTROL_BYTES = 125;
-/** The longest header of a frame without a mask. */
+/** The longest header of an unmasked frame. */
 const MAX_HEADER_BYTES = 10;
 
 export type Message = { kind: "binary" | "close" | "ping" | "pong"; payload: Buffer };
 type Header = { opcode: Opcode; isFinal: boolean; headerBytes: number; payloadBytes: number };
 
-/** The header of a frame; null until all of it is there. Throws for frames that a server must not send, or that are too long. */
+/**
+ * The header of a frame; null until it is complete. Throws for frames that a server must not send, or that are too
+ * long.
+ */
 const readHeader = (bytes: Buffer, maxBytes: number): Header | null => {
   const [first, second] = bytes;
   if (first === undefined || second === undefined) return null;
   const opcode = Object.values(OPCODES).find((known) => known === (first & 0x0f));
-  // The connection has no extensions, so the reserved bits are not set. A text is no message of LiveKit's.
+  // The connection has no extensions, so the reserved bits must be 0. LiveKit sends no text messages.
   if (opcode === undefined || first & 0x70 || second & 0x80) throw new Error("an invalid frame");
   const lengthBytes = second < 126 ? 0 : second === 126 ? 2 : 8;
   if (bytes.length < 2 + lengthBytes) return null;
@@ -27,7 +33,10 @@ const readHeader = (bytes: Buffer, maxBytes: number): Header | null => {
   return { opcode, isFinal, headerBytes: 2 + lengthBytes, payloadBytes };
 };
 
-/** Bytes that come in pieces. They are joined once, so that many small pieces cost no more than a large one. */
+/**
+ * A buffer of bytes that come in pieces. The pieces are joined once, so that many small ones cost no more than a large
+ * one.
+ */
 const createBuffer = () => {
   let pieces: Buffer[] = [];
   let size = 0;
@@ -54,7 +63,7 @@ const createBuffer = () => {
 };
 
 /**
- * Returns a function to call with each piece that a server has sent. It returns the messages that are complete, and throws when the
+ * Returns a function that takes each piece of a server's data and returns the completed messages. It throws when the
  * server breaks the protocol or sends a message of more than `maxBytes`.
  */
 export const createMessageReader = (maxBytes: number): ((piece: Buffer) => Message[]) => {
@@ -92,10 +101,10 @@ export const createMessageReader = (maxBytes: number): ((piece: Buffer) => Messa
   };
 };
 
-/** More than a server needs: LiveKit sends each message in one frame. */
+/** More fragments than a server needs: LiveKit sends each message in one frame. */
 const MAX_FRAGMENTS = 1000;
 
-/** The frame of a server with a message. */
+/** A server's frame with a message. */
 export const frameOf = ({ kind, payload }: { kind: Message["kind"]; payload: Uint8Array }): Buffer => {
   const { length } = payload;
   const header = Buffer.alloc(length < 126 ? 2 : length < 65_536 ? 4 : 10);

@@ -1,17 +1,17 @@
-/** The echo of the avatar's voice in a microphone: later, fainter, through a loudspeaker and a room. */
+/** Simulates the echo of the avatar's voice in a microphone: delayed, quieter, through a loudspeaker and a room. */
 import { VAD_RATE } from "../vad.ts";
 import { concat, createRandom, mix, roomNoise, say, silence } from "./sounds-testing.ts";
 
 export type EchoPath = {
   gain: number;
   delayMs: number;
-  /** The time in which the echo of the room fades by 60 dB. 0: no room. */
+  /** Time in which the echo of the room fades by 60 dB. 0: no room. */
   roomMs?: number;
-  /** The loudspeaker distorts: peaks are flattened above this share of the full scale. */
+  /** Distortion of the loudspeaker: peaks above this share of the full scale are flattened. */
   clip?: number;
 };
 
-/** The impulse response of a path: the direct sound, and, in a room, a fading noise after it. */
+/** The impulse response of a path: the direct sound and, in a room, fading noise after it. */
 const impulse = ({ gain, delayMs, roomMs = 0 }: EchoPath): { at: number; value: number }[] => {
   const delay = Math.round((delayMs * VAD_RATE) / 1000);
   const random = createRandom(delayMs + 1);

@@ -1,4 +1,4 @@
-/** Twenty noises of a room, at 16 kHz, between -1 and 1: none of them is speech. */
+/** Twenty noises of a room without speech, at 16 kHz, between -1 and 1. */
 import { VAD_RATE } from "../vad.ts";
 import { createRandom } from "./sounds-testing.ts";
 
@@ -17,7 +17,7 @@ const tones = (milliseconds: number, hertz: readonly number[], shape: Shape = ()
     return (sum / hertz.length) * shape(seconds);
   });
 
-/** A resonance: what a throat or a wooden door does to a noise. */
+/** Adds a resonance to a noise, as a throat or a wooden door does. */
 const resonate = (sound: Float32Array, hertz: number, width: number): Float32Array => {
   const radius = Math.exp((-Math.PI * width) / VAD_RATE);
   const [one, two] = [2 * radius * Math.cos((2 * Math.PI * hertz) / VAD_RATE), -radius * radius];
@@ -38,7 +38,7 @@ const decay =
   (seconds: number): Shape =>
   (at) =>
     Math.exp(-at / seconds);
-/** Strokes that begin at these times. */
+/** Short strokes that begin at `times`. */
 const strokes = (times: readonly number[], seconds: number): Shape => {
   return (at) => times.reduce((sum, time) => sum + (at >= time ? Math.exp((time - at) / seconds) : 0), 0);
 };

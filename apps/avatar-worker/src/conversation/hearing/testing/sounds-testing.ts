@@ -1,6 +1,7 @@
 /**
- * Voices and noises of tests, at 16 kHz, between -1 and 1. `voices.wav` has ten pieces of speech, made by flite 2.2 (Carnegie Mellon
- * University, a licence like that of BSD) in the voices rms, slt and awb, with one peak of 0.37, as mu-law.
+ * Voices and noises for tests, at 16 kHz, between -1 and 1. `voices.wav` has ten pieces of speech as mu-law, scaled to
+ * a peak of 0.37. flite 2.2 made them with the voices rms, slt and awb (Carnegie Mellon University, a licence similar
+ * to BSD).
  */
 import { join } from "node:path";
 import { VAD_RATE } from "../vad.ts";
@@ -44,7 +45,7 @@ export const concat = (...parts: readonly Float32Array[]): Float32Array => {
   return whole;
 };
 
-/** Numbers from -1 to 1, the same for the same seed. */
+/** Random numbers from -1 to 1. The same seed gives the same numbers. */
 export const createRandom = (seed: number): (() => number) => {
   let state = seed;
   return () => {
@@ -53,7 +54,7 @@ export const createRandom = (seed: number): (() => number) => {
   };
 };
 
-/** Adds one sound to another, from a sample on. */
+/** Adds `other` to `sound`, from a sample on. */
 export const mix = (sound: Float32Array, other: Float32Array, from = 0, gain = 1): Float32Array =>
   sound.map((value, index) => Math.max(-1, Math.min(1, value + gain * (other[index - from] ?? 0))));
 

@@ -4,12 +4,12 @@ import { type BargeIn, createTurnDetector, type TurnEvent, type Verdict } from "
 import { createVad, VAD_RATE, WINDOW_SAMPLES } from "../vad.ts";
 import { concat, mix, roomNoise, silence } from "./sounds-testing.ts";
 
-/** An event, and how much of the sound was heard when it came. */
+/** An event, with the length of sound that was heard before it. */
 export type TimedEvent = { atMs: number; event: TurnEvent };
 
 export type TurnScript = {
   bargeIn?: BargeIn;
-  /** The verdict on the text of a pause, given `recognizerMs` later. */
+  /** The verdict on the text of a pause. It comes `recognizerMs` later. */
   decide?: (pause: number) => Verdict | null;
   recognizerMs?: number;
   /** Silence before and after the sound. */

@@ -1,10 +1,10 @@
-/** What the application responds at paths without an operation, and with the OpenAPI document. */
+/** The responses for paths without an operation, and the OpenAPI document. */
 import { expect, test } from "bun:test";
 import { startApi } from "../test/support/api.ts";
 
 const api = await startApi();
 
-test("a path without an operation: 404 that says so, and where the operations are listed", async () => {
+test("a path without an operation: 404 with that reason, and the place of the list of operations", async () => {
   const { status, body } = await api.call("GET", "/api/v1/avatar");
   expect([status, body.code]).toEqual([404, "not_found"]);
   expect(body.detail).toContain("/openapi.json");
@@ -17,7 +17,7 @@ test.each([
   ["/api/v1/api-keys/self", "GET, HEAD"],
   ["/api/v1/api-keys", "GET, HEAD, POST"],
   ["/api/v1/avatars/ava_01h455vb4pex5vsknk084sn02q", "DELETE, GET, HEAD, PATCH"],
-])("PUT %s: 405 with the methods of this path alone", async (path, allowed) => {
+])("PUT %s: 405 with exactly the methods of this path", async (path, allowed) => {
   const { status, headers } = await api.call("PUT", path);
   expect([status, headers.get("allow")]).toEqual([405, allowed]);
 });

@@ -1,4 +1,4 @@
-/** The HTTP application: the handling of every request, its errors and its log line, and the routes. */
+/** The HTTP application: its routes, and the handling, errors and log line of every request. */
 
 import { DatabaseError, describeError } from "@realtime-avatar/db/connection/errors";
 import { newRequestId } from "@realtime-avatar/domain/id";
@@ -58,7 +58,7 @@ import { webhookDeliveryRoutes, webhookTestRoutes } from "./webhooks/deliveries.
 import { webhookEndpointRoutes } from "./webhooks/endpoints.ts";
 import { createTestSlots } from "./webhooks/test-slots.ts";
 
-/** About 2 MB of memory. With more keys in use, the look-ups of those used least recently wait behind other requests. */
+/** About 2 MB of memory. With more keys in use, look-ups of the least recently used keys wait behind other requests. */
 const MAX_RECENT_SECRETS = 20_000;
 
 /** Maximum size, in bytes, of a body that is left unread. */
@@ -72,8 +72,9 @@ const mayBeEndless = (headers: Headers): boolean =>
   headers.has("transfer-encoding") || Number(headers.get("content-length")) > MAX_UNREAD_BYTES;
 
 /**
- * Whether a client waits for a `100 Continue` that Bun does not send: Bun knows the value in lower-case letters alone, though it
- * has any case (RFC 9110 §10.1.1), and lets no handler send the interim response. Java's client sends `100-Continue`.
+ * Whether a client waits for a `100 Continue` that Bun does not send. Bun recognizes the value only in lower-case
+ * letters, although RFC 9110 §10.1.1 allows any case, and a handler cannot send the interim response. Java's client
+ * sends `100-Continue`.
  */
 const waitsInVain = (headers: Headers): boolean => {
   const expectation = headers.get("expect");
@@ -82,8 +83,8 @@ const waitsInVain = (headers: Headers): boolean => {
 };
 
 /**
- * Responds with a problem. That of `waitsInVain` has no body: the client of Java 17 discards the body of a response that is not the
- * 100 that it waits for, and then waits for another one without end.
+ * Responds with a problem. For `waitsInVain`, the response has no body: while Java 17's client waits for the 100, it
+ * discards the body of any other response and then waits for another one forever.
  */
 const respondWithProblem = (problem: Problem, requestId: string, set: ResponseHead): string | Response => {
   const body = writeProblem(problem, requestId, set);
@@ -92,7 +93,10 @@ const respondWithProblem = (problem: Problem, requestId: string, set: ResponseHe
   return new Response(null, { status: problem.status });
 };
 
-/** The methods that `routes` support at `path`. A route without parameters at this path hides those with parameters. */
+/**
+ * The methods that `routes` support at `path`. A route without parameters at this path takes precedence over routes
+ * with parameters.
+ */
 const methodsAt = (routes: readonly { method: string; path: string }[], path: string): string[] => {
   const segments = path.split("/");
   const matches = (pattern: readonly string[]): boolean =>
@@ -114,7 +118,7 @@ export const failureHandler =
     return problemResponse(toProblem(error), requestId);
   };
 
-/** The start of a request: its context, and the headers that every response has. */
+/** Begins a request: creates its context, and sets the headers of every response. */
 const beginRequest = (
   { databases, clock, random, isEnding, metrics, tracing }: AppOptions,
   request: Request,
@@ -141,7 +145,7 @@ const beginRequest = (
   headers["x-request-id"] = requestId;
   headers["cache-control"] = "no-store";
   headers["x-content-type-options"] = "nosniff";
-  // The client sends its next request to another process before this one closes the connection.
+  // The header makes the client send its next request to another process before this one closes the connection.
   if (isEnding()) headers["connection"] = "close";
   else if (mayBeEndless(request.headers)) {
     headers["connection"] = "close";
@@ -150,7 +154,10 @@ const beginRequest = (
   return context;
 };
 
-/** The end of a request: its metrics, span and log line. They name the pattern `route`, as a path may contain anything. */
+/**
+ * Ends a request: writes its metrics, span and log line. They name the pattern `route`, because a path can contain
+ * anything.
+ */
 const endRequest = (
   { metrics, log }: AppOptions,
   { method }: Request,
@@ -164,13 +171,13 @@ const endRequest = (
   metrics?.requestEnds({ method, route, status, durationMs, problem });
   span?.end({ method, route, status, requestId, problem });
   const line = { requestId, traceId, method, route, status, durationMs, tenantId, keyId, userId, problem };
-  // Overload refuses many requests at once: their lines have no stack.
+  // Overload refuses many requests at once, so their log lines have no stack.
   if (isShed) log.warn({ ...line, reason: error instanceof DatabaseError ? error.code : undefined }, "request");
   else if (error === undefined) log[isRoutine && status < 400 ? "debug" : "info"](line, "request");
   else log.error({ ...line, error: describeError(error) }, "request");
 };
 
-/** The problem for an error that Elysia reports with `code`; `allowed` are the methods that the path supports. */
+/** The problem for an error that Elysia reports with `code`. `allowed`: the methods that the path supports. */
 const problemOf = (
   error: unknown,
   code: string | number,
@@ -186,7 +193,7 @@ const problemOf = (
     : new Problem("method_not_allowed", "The resource does not support this method.");
 };
 
-/** What the log line says of an error that the client got as `problem`. */
+/** Adds an error, which the client received as `problem`, to the log line. */
 const noteError = (error: unknown, code: string | number, problem: Problem, context: RequestContext): void => {
   context.problem = problem.code;
   context.isShed = isOverload(error, problem);
@@ -201,7 +208,7 @@ const noteError = (error: unknown, code: string | number, problem: Problem, cont
 const readiness = async ({ databases, isEnding }: AppOptions, set: ResponseHead): Promise<Health> => {
   const health = await ready(databases, isEnding);
   set.status = healthStatus(health);
-  // The shutdown may have begun during the check.
+  // The shutdown can have begun during the check.
   if (isEnding()) (set.headers as Record<string, string>)["connection"] = "close";
   return health;
 };
@@ -214,7 +221,7 @@ const pageRoutes = (dependencies: Dependencies, describe: () => object) =>
     .use(guideRoutes(describe))
     .use(dashboardRoutes(dependencies));
 
-/** The OpenAPI document, as `describe` returns it at the first request: as JSON, and compressed. */
+/** Serves the OpenAPI document as JSON, compressed on request. `describe` is called for the first request. */
 const documentRoutes = (describe: () => object) => {
   let document: { text: string; gzip: Uint8Array<ArrayBuffer> } | null = null;
   return new Elysia({ name: "document" }).get("/openapi.json", ({ request, set }): string | Uint8Array<ArrayBuffer> => {
@@ -236,14 +243,14 @@ const webhookRoutes = (dependencies: Dependencies) =>
     .use(webhookTestRoutes(dependencies))
     .use(webhookDeliveryRoutes(dependencies));
 
-/** Credits, and what is charged to them. */
+/** The routes of credits and usage. */
 const usageRoutes = (dependencies: Dependencies) =>
   new Elysia({ name: "usage" })
     .use(creditRoutes(dependencies))
     .use(usageSessionRoutes(dependencies))
     .use(usageSummaryRoutes(dependencies));
 
-/** Calls, and what prepares them. */
+/** The routes of calls, and of the preparation for them. */
 const realtimeRoutes = (dependencies: Dependencies) =>
   new Elysia({ name: "realtime" })
     .use(callRoutes(dependencies))
@@ -251,11 +258,11 @@ const realtimeRoutes = (dependencies: Dependencies) =>
     .use(turnRoutes(dependencies))
     .use(transcriptRoutes(dependencies));
 
-/** Speech outside of calls: voices and videos. */
+/** The routes of speech outside of calls: voices and videos. */
 const speechRoutes = (dependencies: Dependencies) =>
   new Elysia({ name: "speech" }).use(voiceRoutes(dependencies)).use(videoRoutes(dependencies));
 
-/** The routes of people, and those with which they sign in. */
+/** The routes of people and of sign-in. */
 const peopleRoutes = (dependencies: Dependencies) =>
   new Elysia({ name: "people" })
     .use(invitationAcceptanceRoutes(dependencies))
@@ -305,7 +312,7 @@ export const createApp = (options: AppOptions) => {
         throw new Problem("malformed_request", "The Host header is empty or malformed, or there are several.");
       }
       if (waitsInVain(context.request.headers)) {
-        // The client may send the body or not, so the connection cannot be used again.
+        // The client may or may not send the body, so the connection cannot be used again.
         const detail = "Send the request again without `Expect`, or with `Expect: 100-continue` in lower-case letters.";
         throw new Problem("expectation_failed", detail, { hangUp: true });
       }

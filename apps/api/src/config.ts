@@ -38,9 +38,12 @@ import { type OidcConfig, readOidcConfig } from "./people/oidc-config.ts";
 export type ApiConfig = CommonConfig & {
   /** The LiveKit server of calls; null without one. */
   livekit: LivekitConfig | null;
-  /** With what avatar workers authenticate; null: there are no calls. */
+  /** Authenticates avatar workers; null: calls are disabled. */
   avatarWorkerSecret: Secret | null;
-  /** Agents of calls: whose LiveKit servers avatars may join, and the name of the one that is dispatched into our own rooms. */
+  /**
+   * Agents of calls: the hosts of LiveKit servers that avatars may join, and the name of the agent that is dispatched
+   * into rooms of the service.
+   */
   agents: { livekitHosts: readonly string[]; name: string | null };
   /** The addresses at which the service listens. */
   hosts: readonly string[];
@@ -59,16 +62,19 @@ export type ApiConfig = CommonConfig & {
   maxAssetBytesPerTenant: number;
   /** Scheme, host and port at which browsers reach the service; null: localhost, and the port on which it listens. */
   publicUrl: string | null;
-  /** The provider with which people sign in; null: passkeys alone. */
+  /** The OpenID Connect provider for sign-in; null: passkeys only. */
   oidc: OidcConfig | null;
-  /** Signs the challenges of passkeys, and seals attempts of OIDC; null: a random secret in the data directory. */
+  /** Signs the challenges of passkeys, and seals OIDC attempts; null: a random secret in the data directory. */
   sessionSecret: Secret | null;
-  /** Scheme, host and port of the public URLs of assets and previews, and of signed URLs on disk; null: where the service listens. */
+  /**
+   * Scheme, host and port of the public URLs of assets and previews, and of signed URLs on disk; null: the address of
+   * the service.
+   */
   publicAssetOrigin: string | null;
   /** The origins of the pages that may send files to signed URLs on disk. */
   uploadOrigins: UploadOrigins;
   storage: StorageConfig;
-  /** How many videos of a tenant, in each environment, may be queued or rendered. */
+  /** Maximum number of queued and rendering videos of a tenant, in each environment. */
   maxRunningVideosPerTenant: number;
   /** The number of days after which the stored data of a call is deleted. */
   callRetentionDays: number;
@@ -77,22 +83,22 @@ export type ApiConfig = CommonConfig & {
   speech: SpeechSettings;
   /** Price of a second of a usage session, in credit micros. */
   creditPriceMicrosPerSecond: number;
-  /** That of a call which is a conversation. */
+  /** Price of a second of a call that is a conversation, in credit micros. */
   conversationPriceMicrosPerSecond: number;
-  /** How many tokens the conversations of a tenant may use on a day, in UTC; null: as many as they want. */
+  /** Tokens that the conversations of a tenant may use on a day, in UTC; null: unlimited. */
   dailyTokens: number | null;
   /** The longest call of a tenant for which the operator has set no limit, in seconds. */
   maxCallSeconds: number;
-  /** How long a session may wait for its start, and how long it lasts after each report, in seconds. */
+  /** How long a session may wait for its start, and how long it stays open after each report, in seconds. */
   sessionStartSeconds: number;
   sessionLeaseSeconds: number;
   /** Port of the metrics server; null when metrics are disabled. */
   metricsPort: number | null;
-  /** Whether the API closes overdue sessions; null: on the embedded database, where no worker need run. */
+  /** Whether the API closes overdue sessions; null: only on the embedded database, where no worker is required. */
   sweepInApi: boolean | null;
-  /** Whether the API runs a worker as a child process; null: on the embedded database. */
+  /** Whether the API runs a worker as a child process; null: only on the embedded database. */
   worker: boolean | null;
-  /** null when traces are not sent. */
+  /** null when traces are disabled. */
   tracing: TracingConfig | null;
 };
 
@@ -115,7 +121,7 @@ const readRateLimit = (variables: Variables, prefix: string): RateLimit | null =
 const LIVEKIT_CLOUD = "*.livekit.cloud";
 
 const readAgents = (variables: Variables): ApiConfig["agents"] => {
-  const form = "host names, such as *.livekit.cloud or livekit.example.com:7443, with commas between them";
+  const form = "host names, such as *.livekit.cloud or livekit.example.com:7443, separated by commas";
   const livekitHosts = readVariable<string[]>(
     variables,
     "BYO_LIVEKIT_HOSTS",
@@ -123,7 +129,7 @@ const readAgents = (variables: Variables): ApiConfig["agents"] => {
     form,
     (text) => readHosts(text) ?? undefined,
   );
-  // As for webhooks: the callers of a service with a database of its own are strangers.
+  // Like for webhooks: with an external database, callers are untrusted.
   if (hasLoopback(livekitHosts) && variables["DATABASE_URL"]) {
     refuse(variables, "BYO_LIVEKIT_HOSTS", "without a host of this machine when DATABASE_URL is set");
   }
@@ -168,7 +174,7 @@ const readSettings = (variables: Variables): ApiConfig => {
       variables,
       "UPLOAD_ORIGINS",
       null,
-      "* or origins such as https://app.example.com, with commas between them",
+      "* or origins such as https://app.example.com, separated by commas",
       readUploadOrigins,
     ),
     storage: readStorageConfig(variables, common.database.dataDirectory),

@@ -58,14 +58,14 @@ export type AppOptions = {
   noteSeen: (seen: { tenantId: TenantId; id: UserId | UserSessionId; checkedAt: Date }) => void;
   /** Scheme, host and port at which browsers reach the service. */
   publicUrl: () => string;
-  /** Signs the challenges of passkeys, and seals attempts of OIDC; the same in every replica. */
+  /** Signs the challenges of passkeys, and seals OIDC attempts; the same in every replica. */
   sessionSecret: Secret;
   /** The address of the peer of a request's connection; null when it is unknown. */
   peerAddress: (request: Request) => string | null;
   webhooks: {
     /** Seals the secrets of endpoints; the same in every replica and worker. */
     sealingKey: Uint8Array;
-    /** Whether http URLs of this machine are allowed, for development. */
+    /** Whether http URLs of this machine are allowed. For development. */
     allowHttpLocalhost: boolean;
     /** How long a test of an endpoint waits for its first attempt, in milliseconds. */
     testWaitMs: number;
@@ -74,7 +74,7 @@ export type AppOptions = {
   redis: RedisStore | null;
   /** The responses that clients have not yet read. */
   responseBytes: ResponseBytes;
-  /** Where the files of assets are kept. */
+  /** The store of the files of assets. */
   storage: Storage;
   /** The folder of the files that are being uploaded. */
   spool: Spool;
@@ -82,20 +82,20 @@ export type AppOptions = {
   assetOrigin: () => string;
   /** Whether the process is shutting down. */
   isEnding: () => boolean;
-  /** Metrics and tracing of requests; null when they are disabled. */
+  /** Metrics of requests; null when disabled. */
   metrics: Metrics | null;
   tracing: Tracing | null;
 };
 
 /** The dependencies of the routes: those of the application, and the state that all routes share. */
 export type Dependencies = AppOptions & {
-  /** Counts the requests of a caller over all routes; null when there is no limit. */
+  /** Counts the requests of a caller over all routes; null without a limit. */
   limitRequests: RequestLimit | null;
-  /** The operation id of a route; undefined when there is none. */
+  /** The operation id of a route; undefined for a route without an operation. */
   operationAt: (method: string, route: string) => string | undefined;
   /** Registration of passkeys and authentication with them. */
   passkeys: PasskeyCeremonies;
-  /** The provider with which people sign in; null: passkeys alone. */
+  /** The OpenID Connect provider for sign-in; null: passkeys only. */
   oidc: OidcProvider | null;
   /** The secrets that have authenticated recently: their look-ups have priority. */
   recentSecrets: RecentSecrets;
@@ -105,7 +105,7 @@ export type Dependencies = AppOptions & {
   fileSender: FileSender;
   /** The lists that are being sent as files. */
   exportSender: FileSender;
-  /** What realtime calls need; null: they are not configured. */
+  /** LiveKit and avatar workers; null when they are not configured. */
   realtime: Realtime | null;
   /** The tests of webhook endpoints in progress. */
   testSlots: TestSlots;

@@ -12,7 +12,7 @@ import { initialGrants } from "@realtime-avatar/domain/credits/grants";
 import { newId, newRequestId, type RandomBytes } from "@realtime-avatar/domain/id";
 import { invitationUrl, newInvitation } from "@realtime-avatar/domain/people/people";
 
-/** Creates a tenant and a live key with `*` and `usage:write` if there is no tenant yet; otherwise returns `null`. */
+/** Creates a tenant and a live key with `*` and `usage:write` if no tenant exists; otherwise returns `null`. */
 export const createFirstKey = async (db: Db, now: Date, random: RandomBytes): Promise<ApiKeySecret | null> => {
   const tenant = { tenantId: newId("ten", now, random), name: "First tenant", createdAt: now };
   const request = { name: "First key", environment: "live" as const, scopes: ["*" as const, "usage:write" as const] };
@@ -22,11 +22,14 @@ export const createFirstKey = async (db: Db, now: Date, random: RandomBytes): Pr
   return (await insertFirstApiKey(db, tenant, grants, record, secret, origin)) ? secret : null;
 };
 
-/** The address in the first invitation. No mail is sent to it; the person can be told apart by the name. */
+/**
+ * The address in the first invitation. No mail is sent to it. People with this address are distinguished by their
+ * names.
+ */
 const FIRST_EMAIL = "owner@localhost";
 
 /**
- * A link with which the first person becomes an owner of the first tenant; null when there is a user already. Earlier links
+ * A link with which the first person becomes an owner of the first tenant; null when a user exists. Earlier links
  * become invalid.
  */
 export const createFirstLink = async (
@@ -48,22 +51,22 @@ export const createFirstLink = async (
 
 const RESTARTED = "Your API keys stay valid. Earlier links to the dashboard no longer work.\n\n";
 
-/** The message that shows the link. `isFirst`: after the message with the key. */
+/** The message that shows the link. `isFirst`: it follows the message with the key. */
 export const firstLinkMessage = (link: string, isFirst: boolean): string => `
 ${isFirst ? "" : RESTARTED}Open the dashboard and register a passkey. The link works once, within 30 minutes:
 
   ${link}
 `;
 
-/** The message of each later start: where people open pages. */
+/** The message of each later start: the URLs for people. */
 export const pagesMessage = (publicUrl: string): string => `
 The dashboard: ${publicUrl}/dashboard
 Every operation, to try in a browser: ${publicUrl}/docs
 `;
 
 /**
- * The message that shows the secret, which cannot be shown again, and the commands that make an avatar and a video with it. `publicUrl`:
- * where people open pages.
+ * The message that shows the secret, which cannot be shown again, and the commands that create an avatar and a video
+ * with it. `publicUrl`: the URL for browsers.
  */
 export const firstKeyMessage = (secret: ApiKeySecret, baseUrl: string, publicUrl: string): string => `
 The first API key was created. It is live and has every scope, \`usage:write\` included. It is shown only once. Paste

@@ -1,4 +1,4 @@
-/** What `--help` prints. */
+/** The output of `--help`. */
 export const HELP = `Starts the API of the Realtime Avatar Service. It takes no arguments: environment variables configure it.
 
 Usage: bun start [--help | --version]

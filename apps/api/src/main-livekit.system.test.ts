@@ -1,4 +1,4 @@
-/** LiveKit and an avatar worker as children of the API, with the real server: how they start, and that none is left behind. */
+/** LiveKit and an avatar worker as children of the API, with the real server: their start and their end. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { existsSync, statSync } from "node:fs";
 import { readdir, readFile, readlink, rm } from "node:fs/promises";
@@ -15,7 +15,7 @@ import { API, call, start, stop } from "../test/support/process.ts";
 import { readLivekitProgram } from "./children/livekit.ts";
 import { readConfig } from "./config.ts";
 
-// No test asserts a time: a slow disk must not fail one.
+// Tests do not assert times, so that a slow disk does not fail one.
 setDefaultTimeout(60_000);
 
 const binary = await livekitBinary();
@@ -36,7 +36,7 @@ const listProcesses = async (): Promise<Process[]> => {
       : [{ pid: Number(pid), parent: Number(parent), command }];
   });
 };
-/** The processes that a process has started, except PostgreSQL. */
+/** The child processes of a process, except PostgreSQL. */
 const childrenOf = async ({ pid }: { pid: number }): Promise<Process[]> => {
   const all = await listProcesses();
   const below = (parent: number): Process[] =>
@@ -53,9 +53,9 @@ const addressOf = (text: string): string => {
   const bytes = (hex.match(/.{8}/g) ?? []).flatMap((group) => [...Buffer.from(group, "hex").reverse()]);
   return `${ipaddr.fromByteArray(bytes)} ${Number.parseInt(port, 16)}`;
 };
-/** LISTEN of TCP, and UDP sockets without a peer (Linux, `net/tcp_states.h`). */
+/** The states of listening TCP sockets, and of UDP sockets without a peer (Linux, `net/tcp_states.h`). */
 const OPEN_STATES = { tcp: "0A", tcp6: "0A", udp: "07", udp6: "07" };
-/** Where a process can be reached: `tcp 127.0.0.1 7880`. */
+/** The addresses at which a process listens: `tcp 127.0.0.1 7880`. */
 const listenersOf = async ({ pid }: { pid: number }): Promise<string[]> => {
   const folder = `/proc/${pid}/fd`;
   const links = await Promise.all((await readdir(folder)).map((name) => readlink(join(folder, name)).catch(() => "")));
@@ -71,14 +71,14 @@ const listenersOf = async ({ pid }: { pid: number }): Promise<string[]> => {
   );
   return found.flat().sort();
 };
-/** What LiveKit was configured with. */
+/** The configuration that LiveKit was started with. */
 const configurationIn = async (data: string) => {
   const { port, keys, rtc, webhook } = JSON.parse(await readFile(join(data, "livekit.yaml"), "utf8"));
   const [[apiKey, apiSecret]] = Object.entries(keys) as [[string, string]];
   const config = { url: `ws://127.0.0.1:${port}`, apiKey, apiSecret: new Secret(apiSecret) };
   return { port, rtc, webhook, apiSecret, rooms: createRooms(config) };
 };
-/** Starts the API from its source: a bundle has no avatar worker beside it. */
+/** Starts the API from its source, because a bundle has no avatar worker beside it. */
 const startWithLivekit = async (name: string, variables: Record<string, string> = {}) => {
   const data = await preparedDataDirectory(join(folder, name));
   const running = await start({ DATA_DIR: data, LIVEKIT_SERVER_BIN, WORKER: "false", ...variables }, source(API));
@@ -89,14 +89,14 @@ const startWithLivekit = async (name: string, variables: Record<string, string> 
 };
 
 describe.skipIf(binary.kind === "missing")(`LiveKit on the embedded database${skipped}`, () => {
-  // Most tests share the first service; the second one is killed.
+  // Most tests share the first service. A test kills the second one.
   let first: Awaited<ReturnType<typeof startWithLivekit>>;
   let second: typeof first;
   beforeAll(async () => {
     first = await startWithLivekit("first", { WORKER: "true" });
   });
 
-  test("a service, started: LiveKit and an avatar worker run, with files that only its user reads", async () => {
+  test("a started service: LiveKit and an avatar worker run, with files that only its user can read", async () => {
     expect(await first.rooms.autoCreates()).toBe(false);
     expect(first.webhook.urls).toEqual([`${first.url}/internal/livekit-events`]);
     expect(statSync(join(first.data, "livekit.yaml")).mode & 0o777).toBe(0o600);
@@ -105,11 +105,11 @@ describe.skipIf(binary.kind === "missing")(`LiveKit on the embedded database${sk
     expect(children.filter(({ command }) => command.startsWith(LIVEKIT_SERVER_BIN))).toHaveLength(1);
     const workers = children.filter(({ command }) => command.includes("avatar-worker"));
     expect(workers.filter(({ command }) => command.includes("--child"))).toHaveLength(1);
-    // The one that is ready for a call may not have been started yet.
+    // The process for the next call may not have been started yet.
     expect(workers.length).toBeWithin(1, 3);
   });
 
-  test("a LiveKit that is killed: is started again at the same address, with the same keys", async () => {
+  test("a killed LiveKit: started again at the same address, with the same keys", async () => {
     await first.rooms.create("rta-lost");
     const killed = (await childrenOf(first)).find(({ command }) => command.startsWith(LIVEKIT_SERVER_BIN));
     if (!killed) throw new Error("LiveKit does not run");
@@ -122,20 +122,20 @@ describe.skipIf(binary.kind === "missing")(`LiveKit on the embedded database${sk
 
   test("two services with one data directory: the first serves calls, and the second refuses them", async () => {
     const other = await start({ DATA_DIR: first.data, LIVEKIT_SERVER_BIN, WORKER: "false" }, source(API));
-    await other.waitFor(/calls are off, because another process with this data directory serves them/);
+    await other.waitFor(/calls are disabled, because another process with this data directory serves them/);
     expect(await childrenOf(other)).toEqual([]);
     await stop(other);
     expect((await configurationIn(first.data)).port).toBe(first.port);
     expect(await first.rooms.list("")).toEqual([]);
   });
 
-  test("two services with ports that others use: take the next free ones", async () => {
+  test("two services, their ports in use: the next free ports", async () => {
     second = await startWithLivekit("second");
     expect(second.port).not.toBe(first.port);
     expect(second.rtc.udp_port).not.toBe(first.rtc.udp_port);
   });
 
-  test("a service, killed and started again at once: its children end, and it has others", async () => {
+  test("a service, killed and started again at once: its children end, and new ones start", async () => {
     const children = await childrenOf(second);
     expect(children.length).toBeGreaterThanOrEqual(2);
     second.kill("SIGKILL");
@@ -146,7 +146,7 @@ describe.skipIf(binary.kind === "missing")(`LiveKit on the embedded database${sk
     await stop(next);
   });
 
-  test("a first start, by a stranger: a call can be started at once, and its person and avatar can join", async () => {
+  test("a first start without configuration: a call can be started at once, and its person and avatar can join", async () => {
     const [, key = ""] = await first.waitFor(/export API_KEY=(\S+)/);
     const post = (path: string, by: string, body: unknown) => call(`${first.url}/api/v1${path}`, by, body);
     const { body: own } = await post("/api-keys", key, { name: "Tests", environment: "test", scopes: ["*"] });
@@ -155,7 +155,7 @@ describe.skipIf(binary.kind === "missing")(`LiveKit on the embedded database${sk
     const { status, body: grant } = await until(
       async () => {
         const answer = await post("/realtime/livekit/session", own.apiKey, { avatar_id: created.id });
-        // Until it is prepared, and while LiveKit starts.
+        // Retries until the avatar is prepared and LiveKit has started.
         return ![409, 503].includes(answer.status) && answer;
       },
       { pollMs: 100 },
@@ -167,7 +167,7 @@ describe.skipIf(binary.kind === "missing")(`LiveKit on the embedded database${sk
   });
 
   test.skipIf(process.platform !== "linux")(
-    "LiveKit, with a call: can be reached at two sockets, one for signals and one for media, both on loopback",
+    "LiveKit, with a call: two reachable sockets, for signalling and media, both on loopback",
     async () => {
       const server = (await childrenOf(first)).find(({ command }) => command.startsWith(LIVEKIT_SERVER_BIN));
       if (!server) throw new Error("LiveKit does not run");
@@ -176,7 +176,7 @@ describe.skipIf(binary.kind === "missing")(`LiveKit on the embedded database${sk
   );
 
   test.skipIf(process.platform !== "linux")(
-    "a service, with LiveKit: no child of it listens beyond loopback, the WebRTC client of a call apart",
+    "a service with LiveKit: its children listen only on loopback, except the WebRTC client of a call",
     async () => {
       const children = (await childrenOf(first)).filter(({ command }) => !command.includes("--call"));
       const listeners = (await Promise.all(children.map(listenersOf))).flat();
@@ -184,7 +184,7 @@ describe.skipIf(binary.kind === "missing")(`LiveKit on the embedded database${sk
     },
   );
 
-  test("a service, stopped: LiveKit and the avatar worker end, and the worker said goodbye", async () => {
+  test("a stopped service: LiveKit and the avatar worker end, and the worker has sent its last sync", async () => {
     const children = await childrenOf(first);
     expect(await stop(first)).toBe(0);
     await untilGone(children);
@@ -193,7 +193,7 @@ describe.skipIf(binary.kind === "missing")(`LiveKit on the embedded database${sk
     expect(first.stdout() + first.stderr()).not.toContain(first.apiSecret);
   });
 
-  test("LIVEKIT_EMBEDDED=off: no LiveKit, and no word of it", async () => {
+  test("LIVEKIT_EMBEDDED=off: no LiveKit, and no log line about it", async () => {
     const data = await preparedDataDirectory(join(folder, "off"));
     const variables = { DATA_DIR: data, LIVEKIT_SERVER_BIN, LIVEKIT_EMBEDDED: "off", WORKER: "false" };
     const running = await start(variables);
@@ -202,7 +202,7 @@ describe.skipIf(binary.kind === "missing")(`LiveKit on the embedded database${sk
   });
 });
 
-test("a service without livekit-server: starts, the log says how to install it, and so does the 501 of a call", async () => {
+test("a service without livekit-server: starts; the log and the 501 of a call say how to install it", async () => {
   const data = await preparedDataDirectory(join(folder, "missing"));
   const running = await start({ DATA_DIR: data, PATH: "/usr/bin:/bin", WORKER: "false" });
   await running.waitFor(/livekit-server is not on the PATH: https:\/\/docs\.livekit\.io/);
@@ -221,8 +221,8 @@ test.each([
   ],
   ["LIVEKIT_EMBEDDED", "with another word than off", { LIVEKIT_EMBEDDED: "yes" }],
   ["LIVEKIT_API_KEY", "missing beside LIVEKIT_URL", { LIVEKIT_URL: "wss://livekit.example.com" }],
-])("%s %s: refuses to start, and names it", (name, _, variables) => {
-  // The first steps of a start; how it ends then: main.system.test.ts.
+])("%s %s: refuses to start, with an error that names it", (name, _, variables) => {
+  // The first steps of a start. For its end: main.system.test.ts.
   const read = () => [readConfig(variables), readLivekitProgram(variables)];
   expect(read).toThrow(`${name} must be`);
 });

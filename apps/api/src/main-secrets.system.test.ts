@@ -1,4 +1,7 @@
-/** What another process of the user sees of the service. The children of the worker, which open files of strangers, are such. */
+/**
+ * The service as another process of its user sees it. Children of the worker are such processes, and open untrusted
+ * files.
+ */
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { chown, mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
@@ -7,7 +10,7 @@ import { bun, runToEnd, startProcess } from "@realtime-avatar/testing/processes"
 import { temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
 import { API } from "../test/support/process.ts";
 
-// No test asserts a time: a slow disk must not fail one.
+// Tests do not assert times, so that a slow disk does not fail one.
 setDefaultTimeout(60_000);
 
 /** `nobody`. */
@@ -20,7 +23,7 @@ const SECRET = "hunter2".repeat(5);
 const { variables } = await fileDatabase({ isServed: true });
 
 test.skipIf(process.platform !== "linux" || Bun.which("setpriv") === null)(
-  "the service, read by another process of its user: no secret",
+  "the service, read by another process of its user: no readable secret",
   async () => {
     const folder = await temporaryFolder();
     const home = join(folder, "home");

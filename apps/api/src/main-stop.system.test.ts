@@ -1,4 +1,4 @@
-/** How the service ends as a process: on signals, with requests in flight, and with a database that is frozen. */
+/** The end of the service as a process: on signals, with requests in flight, and with a frozen database. */
 import { describe, expect, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
@@ -18,7 +18,7 @@ const folder = await fileFolder();
 const database = await fileDatabase({ isServed: true });
 
 describe("SIGTERM", () => {
-  // SIGINT: see main-worker.system.test.ts. SIGTERM ends every other service of the tests; with requests in flight: replicas.system.test.ts.
+  // For SIGINT: main-worker.system.test.ts. For SIGTERM with requests in flight: replicas.system.test.ts.
   test.each((["SIGHUP", "SIGTERM"] as const).slice(0, isLong ? 2 : 1))(
     "the service, on %s, idle connections kept alive: no new work, current requests finish, exit 0",
     async (signal) => {
@@ -37,7 +37,7 @@ describe("SIGTERM", () => {
       });
       const untilLookedUp = await watchLookUps(database);
       const inFlight = call(`${running.url}/api/v1/avatars`, secret.reveal(), body);
-      // It is in flight once its credential has been looked up.
+      // The request is in flight when its credential has been looked up.
       await untilLookedUp();
       running.kill(signal);
       await until(
@@ -56,7 +56,7 @@ describe("SIGTERM", () => {
     },
   );
 
-  test.skipIf(process.platform !== "linux")("SIGHUP, under nohup: the service goes on", async () => {
+  test.skipIf(process.platform !== "linux")("SIGHUP, under nohup: the service continues", async () => {
     const running = await start(database.variables, ["sh", "-c", `trap "" HUP; exec ${bun(API).join(" ")}`]);
     running.kill("SIGHUP");
     await Bun.sleep(200);
@@ -64,13 +64,13 @@ describe("SIGTERM", () => {
     expect(await stop(running)).toBe(0);
   });
 
-  // By SIGKILL, npm has no chance to pass anything on. With LONG=1, by the others as well.
+  // On SIGKILL, npm cannot forward a signal. With LONG=1, also with the other signals.
   const ends = (["SIGKILL", "SIGTERM", "SIGHUP"] as const).slice(0, isLong ? 3 : 1);
   test.each(ends)("the npm that started the service, ended by %s: service and database end", async (signal) => {
     const data = await preparedDataDirectory(join(folder, `npm-${signal}`));
-    // As npx does: npm, a shell, the script runner, the service.
+    // The processes of npx: npm, a shell, the script runner, the service.
     const script = [process.execPath, "--no-env-file", "start"].join(" ");
-    // How its worker ends with it: see main-worker.system.test.ts.
+    // For the end of its worker: main-worker.system.test.ts.
     const variables = { PORT: "0", DATA_DIR: data, WORKER: "false" };
     const running = startProcess(["npm", "exec", "--offline", "--call", script], variables);
     const [, url = ""] = await running.waitFor(/"url":"(http:[^"]+)"/);
@@ -92,7 +92,7 @@ describe("a frozen database", () => {
     const running = await start({ DATA_DIR: data, REQUEST_TIMEOUT_MS: "2000" });
     const [, key = ""] = await running.waitFor(/export API_KEY=(\S+)/);
     const create = () => call(`${running.url}/api/v1/avatars`, key, { displayName: "x", sourceKind: "image" });
-    // On a slow machine, the first requests may exceed the time limit.
+    // On a slow machine, the first requests can exceed the time limit.
     while ((await create()).status !== 201);
     const config = { databaseUrl: null, dataDirectory: data, deadlineMs: 5000, connections: 1, prepare: true };
     const joined = await openDatabase(config);
@@ -108,7 +108,7 @@ describe("a frozen database", () => {
         try {
           process.kill(pid, name);
         } catch {
-          // The connection that asked for the list has gone.
+          // The connection of the request for the list is closed.
         }
       }
     };
@@ -118,7 +118,7 @@ describe("a frozen database", () => {
     expect((await fetch(`${running.url}/healthz`)).status).toBe(200);
     expect(await stop(running)).toBe(0);
     signal("SIGCONT");
-    // Its supervisor stops it once it is thawed.
+    // Its supervisor stops it after it is thawed.
     await until(() => !existsSync(join(data, "postgres/postmaster.pid")));
   });
 });

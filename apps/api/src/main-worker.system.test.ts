@@ -1,4 +1,4 @@
-/** The worker that the API runs as a child process, with real processes: how it starts, ends, and comes back. */
+/** The worker that the API runs as a child process, with real processes: start, end and restart. */
 import { describe, expect, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { join } from "node:path";
@@ -19,20 +19,20 @@ const untilGone = async (...pids: number[]): Promise<void> => {
 };
 const STARTED = /"process":"worker","pid":(\d+)/;
 const workerOf = async (running: RunningProcess): Promise<number> => Number((await running.waitFor(STARTED))[1]);
-/** Starts the API with the worker beside it, and waits for its worker. */
+/** Starts the API together with the worker, and waits for the worker. */
 const startBoth = async (variables: Record<string, string>) => {
   const running = await start(variables, release());
   return { ...running, worker: await workerOf(running) };
 };
 
-// What it prepares: docs-examples.system.test.ts.
+// For its preparations: docs-examples.system.test.ts.
 describe("the worker on the embedded database", () => {
   test("the worker, started by the API: no port, ends between API and PostgreSQL", async () => {
     const data = await preparedDataDirectory(join(folder, "embedded"));
     const taken = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Response() });
     const port = String(taken.port);
     const running = await startBoth({ DATA_DIR: data, WORKER_PORT: port, WORKER_METRICS_PORT: port });
-    // Only root can see the files of a process that protects its memory.
+    // Only root can see the open files of a process that protects its memory.
     if (process.platform === "linux" && process.getuid?.() === 0) {
       const sockets = new Set(
         readdirSync(`/proc/${running.worker}/fd`).flatMap((name) => {
@@ -64,7 +64,7 @@ describe("the worker on the embedded database", () => {
     for (const line of running.stdout().trim().split("\n")) expect(() => JSON.parse(line)).not.toThrow();
   });
 
-  test("the worker, the API killed: it ends, and PostgreSQL with it", async () => {
+  test("the worker, the API killed: worker and PostgreSQL end", async () => {
     const data = await preparedDataDirectory(join(folder, "killed"));
     const running = await startBoth({ DATA_DIR: data });
     const postmaster = Number((await Bun.file(join(data, "postgres/postmaster.pid")).text()).split("\n")[0]);
@@ -74,8 +74,8 @@ describe("the worker on the embedded database", () => {
   });
 });
 
-describe("the worker, wanted or not", () => {
-  // main.system.test.ts has the case of WORKER unset on a DATABASE_URL.
+describe("the worker, enabled or disabled", () => {
+  // For WORKER unset with a DATABASE_URL: main.system.test.ts.
   test("the worker, WORKER=false, on the embedded database: not started", async () => {
     const data = await preparedDataDirectory(join(folder, "none"));
     const running = await start({ DATA_DIR: data, WORKER: "false" }, release());
@@ -85,7 +85,7 @@ describe("the worker, wanted or not", () => {
     expect(running.stdout()).not.toContain("worker");
   });
 
-  test("the worker, killed, then the API told to end: started again; works on while requests finish", async () => {
+  test("the worker, killed, then the API stopped: started again; works while requests finish", async () => {
     const { secret } = await seedKey(database.db, await seedTenant(database.db), { scopes: ["*"] });
     const running = await startBoth({ ...database.variables, WORKER: "true", DATA_DIR: folder });
     process.kill(running.worker, "SIGKILL");
@@ -108,7 +108,7 @@ describe("the worker, wanted or not", () => {
     const untilLookedUp = await watchLookUps(database);
     const inFlight = call(`${running.url}/api/v1/avatars`, secret.reveal(), body);
     await untilLookedUp();
-    // Ctrl-C, for both.
+    // Ctrl-C reaches both processes.
     process.kill(worker, "SIGINT");
     running.kill("SIGINT");
     for (let isServing = true; isServing; ) {

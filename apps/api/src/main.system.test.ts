@@ -1,4 +1,4 @@
-/** The service as a process: how it starts, and what it serves then. */
+/** The service as a process: its start, and its first responses. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { cp } from "node:fs/promises";
@@ -31,12 +31,12 @@ const CLI = "apps/cli/src/main.ts";
 
 const folder = await fileFolder();
 const database = await fileDatabase({ isServed: true });
-/** Of the service that sweeps: only its look-ups are waited for. */
+/** The database of the service that sweeps, so that only its look-ups are waited for. */
 const own = await fileDatabase({ isServed: true });
 
 const seedKeyIn = async ({ db }: TestDatabase) => seedKey(db, await seedTenant(db), { scopes: ["*"] });
 
-/** Whether the service closes overdue sessions: then it has a metric for it. It runs with a METRICS_PORT. */
+/** Whether the service closes overdue sessions, and so has a metric for it. It runs with a METRICS_PORT. */
 const isSweepingNow = async (running: RunningProcess): Promise<boolean> => {
   const [, metrics = ""] = await running.waitFor(/"metrics":"(http:[^"]+)"/);
   return (await (await fetch(metrics)).text()).includes("realtime_avatar_sessions_swept_total");
@@ -47,7 +47,7 @@ test("SWEEP_IN_API, neither true nor false: refused", () => {
 });
 
 describe("an empty embedded database", () => {
-  test("a first start, repeated: the key is shown once, its calls work, and data survives", async () => {
+  test("a first start, repeated: the key is shown once, its commands work, and data survives", async () => {
     const variables = { DATA_DIR: join(folder, "first-run"), METRICS_PORT: "0" };
     const first = await start(variables);
     expect(await isSweepingNow(first)).toBe(true);
@@ -59,7 +59,7 @@ describe("an empty embedded database", () => {
       /npx .*/,
       `cd ${folder} && ${bun(join(REPOSITORY, "scripts/sample-photo.ts")).join(" ")} >&2`,
     );
-    // A program that is run afterwards, as the README's, finds the ids in its environment.
+    // A later program, as in the README, finds the ids in its environment.
     const read = `curl -sS ${first.url}/api/v1/avatars/$AVATAR_ID -H "Authorization: Bearer $API_KEY"`;
     const pasted = `${script}\n${read}\necho; printenv ASSET_ID AVATAR_ID`;
     const shown = (await runToEnd(["sh", "-c", pasted], { API_KEY: key })).stdout.split("\n");
@@ -69,7 +69,7 @@ describe("an empty embedded database", () => {
     expect(first.stdout()).not.toContain(key);
     expect(first.stderr().split(key)).toHaveLength(2);
 
-    // Another process joins while it runs: the command line sees what the service has written.
+    // Another process joins while the service runs: the command line sees the service's writes.
     const tenants = await runToEnd(bun(CLI, "tenants", "list", "--json"), variables);
     expect(JSON.parse(tenants.stdout)).toMatchObject([{ id: avatar["tenantId"], name: "First tenant" }]);
     expect(existsSync(join(variables.DATA_DIR, "postgres/postmaster.pid"))).toBe(true);
@@ -81,7 +81,7 @@ describe("an empty embedded database", () => {
     const again = await call(`${second.url}/api/v1/avatars`, key, { displayName: "x", sourceKind: "image" });
     expect([again.status, again.body.modelId, again.body.tenantId]).toEqual([201, "another-model", avatar["tenantId"]]);
     expect(await stop(second)).toBe(0);
-    // The key is not shown again. A link for the first person is, another one each time, while there is no user.
+    // The key is not shown again. While no user exists, each start shows a new link for the first person.
     expect(second.stderr()).not.toContain("rta_live_");
     const restarted = "Your API keys stay valid. Earlier links to the dashboard no longer work.";
     expect([first, second].map(({ stderr }) => stderr().includes(restarted))).toEqual([false, true]);
@@ -96,11 +96,11 @@ describe("an empty embedded database", () => {
 });
 
 describe("a DATABASE_URL", () => {
-  test("a start, on a DATABASE_URL: creates nothing, sweeps nothing, is ready", async () => {
-    // Behind a proxy whose hops are configured: nothing to warn of.
+  test("a start, on a DATABASE_URL: no first key, no sweeps, ready", async () => {
+    // Behind a proxy with configured hops, so no warning.
     const proxy = { PUBLIC_URL: "https://avatars.example.com", TRUSTED_PROXY_HOPS: "1" };
     const variables = { ...database.variables, DATA_DIR: folder, METRICS_PORT: "0", ...proxy };
-    // With the worker's program beside it, which it does not start.
+    // The worker's program is beside it, but is not started.
     const running = await start(variables, release());
     expect(await isSweepingNow(running)).toBe(false);
     expect((await fetch(`${running.url}/readyz`)).status).toBe(200);
@@ -113,7 +113,7 @@ describe("a DATABASE_URL", () => {
     expect(await database.db.client`select 1 from tenants`).toHaveLength(0);
   });
 
-  test("a start, before the migrations: live but not ready; ready after migrate, until it is gone", async () => {
+  test("a start, before the migrations: live but not ready; ready after migrate", async () => {
     const empty = await testDatabase({ migrated: false });
     const OPENAI_API_KEY = "sk-secret-0123456789";
     const running = await start({ DATABASE_URL: empty.url, PUBLIC_URL: "https://avatars.example.com", OPENAI_API_KEY });
@@ -148,7 +148,7 @@ describe("a DATABASE_URL", () => {
       await admin`select pg_reload_conf()`;
     };
     const running = await start({ DATABASE_URL: server.url });
-    /** Waits until each of the service's sessions knows. */
+    /** Waits until each of the service's sessions has noticed. */
     const untilReady = (status: number) =>
       until(async () => {
         const answer = await readAnswer(await fetch(`${running.url}/readyz`));
@@ -158,7 +158,7 @@ describe("a DATABASE_URL", () => {
     await setReadOnly("on");
     expect(await untilReady(503)).toEqual({ status: "unavailable", reason: "database_read_only" });
     expect((await fetch(`${running.url}/healthz`)).status).toBe(200);
-    // A connection that is made now is refused. Until there is one, the database counts as unreachable.
+    // New connections are refused now. Until one succeeds, the database counts as unreachable.
     await admin`select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid() and datname = current_database()`;
     await until(async () => {
       const answer = await readAnswer(await fetch(`${running.url}/readyz`));
@@ -178,7 +178,7 @@ describe("a DATABASE_URL", () => {
 });
 
 describe("a bad start", () => {
-  /** Why it does not start with these variables: the first two steps of `start`. */
+  /** Why a start with these variables fails: runs the first two steps of `start`. */
   const failureOf = async (variables: Record<string, string>): Promise<Error> => {
     try {
       await (await openDatabase(readConfig(variables).database)).close();
@@ -209,7 +209,7 @@ describe("a bad start", () => {
 
   test.each([
     ["by its configuration", "PORT", "http"],
-    ["because its database is not there", "DATABASE_URL", "postgres://user:hunter2@127.0.0.1:1/nothing"],
+    ["because its database does not exist", "DATABASE_URL", "postgres://user:hunter2@127.0.0.1:1/nothing"],
   ])("a start, refused %s: prints that error alone, exit 1", async (_, name, value) => {
     const variables = { PORT: "0", DATA_DIR: folder, [name]: value };
     const { message } = await failureOf(variables);
@@ -232,7 +232,7 @@ describe("a bad start", () => {
     },
   );
 
-  test("a start, with several bad variables: exit 1, and names all of them at once", async () => {
+  test("a start, with several bad variables: exit 1, with an error that names all", async () => {
     const bad = { PORT: "http", LOG_LEVEL: "loud", LIVEKIT_EMBEDDED: "no", OTEL_EXPORTER_OTLP_ENDPOINT: "x" };
     const { code, stdout, stderr } = await runToEnd(bun(API), { DATA_DIR: folder, ...bad });
     expect([code, stdout]).toEqual([1, ""]);
@@ -252,7 +252,7 @@ describe("a bad start", () => {
     expect(existsSync(unused)).toBe(false);
   });
 
-  test("a start, its port taken: exit 1; the next, by the script runner: the first key, and ends by Ctrl-C", async () => {
+  test("a start, its port taken: exit 1; the next start, by the script runner: shows the first key, and ends by Ctrl-C", async () => {
     const holder = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Response() });
     const data = await preparedDataDirectory(join(folder, "taken"));
     const taken = { PORT: String(holder.port), DATA_DIR: data };
@@ -264,7 +264,7 @@ describe("a bad start", () => {
     expect(existsSync(join(taken.DATA_DIR, "postgres/postmaster.pid"))).toBe(false);
     await holder.stop();
 
-    // On another port: that one may be taken again by now.
+    // Uses another port, because this one may be taken again by now.
     const next = await start({ ...taken, PORT: "0" }, [process.execPath, "--no-env-file", "start"]);
     await next.waitFor(/export API_KEY=/);
     next.kill("SIGINT");
@@ -283,7 +283,7 @@ describe("a bad start", () => {
 });
 
 describe("the bundle", () => {
-  test("the bundle, alone in a folder: runs with a database; without one says what is missing", async () => {
+  test("the bundle, alone in a folder: runs with a database; without one, names the missing part", async () => {
     const out = join(folder, "bundle");
     for (const [entry, name] of [
       [API, "api"],
@@ -326,7 +326,7 @@ describe("a service with short timeouts that sweeps", () => {
     await running.waitFor(/"sessions":1,.*"closed overdue sessions"/);
   });
 
-  /** What a connection receives until it is closed. `talk` may go on writing meanwhile. */
+  /** The bytes that a connection receives until it is closed. `talk` can write meanwhile. */
   const conversation = async (
     url: string,
     talk: (write: (text: string) => void, received: () => string) => Promise<void>,
@@ -363,7 +363,7 @@ describe("a service with short timeouts that sweeps", () => {
       conversation(running.url, async (write) => write(`${head}Content-Length: 9999\r\n\r\n{`)),
       conversation(running.url, async (write) => write(`${head}Transfer-Encoding: chunked\r\n\r\n1\r\n{\r\n`)),
     ]);
-    // Their credentials have been looked up by now, or are before that of the next request.
+    // Their credentials are looked up by now, or will be before that of the next request.
     const inTime = async (): Promise<string> => {
       const untilLookedUp = await watchLookUps(own);
       const answer = await conversation(running.url, async (write) => {

@@ -52,15 +52,15 @@ import { openSessionSecret } from "./people/session-secret.ts";
 const USES_FLUSH_MS = 1000;
 /** Maximum request time, in database deadlines: one for reading the body, one for the database, and a margin. */
 const MAX_REQUEST_DEADLINES = 2.1;
-/** Age at which a file of the spool is of a process that was killed. Uploads in progress write every 30 seconds. */
+/** Age at which a file of the spool belongs to a killed process. Uploads in progress write every 30 seconds. */
 const SPOOL_AGE_MS = 3_600_000;
 /** Interval at which obsolete rows are deleted. */
 const SWEEP_INTERVAL_MS = 60_000;
 
-/** How long a test of a webhook endpoint waits for its first attempt, which takes 15 seconds at most. */
+/** How long a test of a webhook endpoint waits for its first attempt, which takes at most 15 seconds. */
 const WEBHOOK_TEST_WAIT_MS = 20_000;
 
-/** The maximum time for the numbers of the queue of jobs, in milliseconds. */
+/** Timeout for counting the job queue, in milliseconds. */
 const QUEUE_STATS_MS = 2000;
 
 const SWEEPS = {
@@ -83,7 +83,7 @@ const startTelemetry = async (config: ApiConfig, log: Logger, logOutput: LogOutp
   return { tracing, metrics };
 };
 
-/** The spool of uploads. Removes, at the start and at intervals, what killed processes have left in it. */
+/** The spool of uploads. Removes the files of killed processes, at the start and at intervals. */
 const startSpool = ({ database }: ApiConfig, log: Logger, atExit: AtExit): Spool => {
   const spool = createSpool(join(database.dataDirectory, "uploads"));
   const sweep = (): Promise<unknown> =>
@@ -124,7 +124,7 @@ const prepareWorker = (log: Logger, logOutput: LogOutput, assetOrigin: () => str
   const command = findProgram("worker");
   if (command === null) {
     log.warn(
-      "the worker's program is not beside this one: uploaded files wait until a worker runs (WORKER=false says so)",
+      "the worker's program is missing beside this one: uploaded files wait until a worker runs. WORKER=false turns this warning off",
     );
     return null;
   }
@@ -133,7 +133,7 @@ const prepareWorker = (log: Logger, logOutput: LogOutput, assetOrigin: () => str
     command,
     variables: {
       ...process.env,
-      // It opens no port. What it reports goes through this process.
+      // The worker opens no port for metrics. This process reports its output.
       WORKER_METRICS_PORT: "",
       // The URLs in the bodies of webhooks are those of this process.
       get PUBLIC_ASSET_ORIGIN() {
@@ -155,7 +155,7 @@ const serveMetrics = ({ host, keepAliveMs, metricsPort }: ApiConfig, metrics: Me
   return server;
 };
 
-/** The address of the peer of a request, which one of the servers knows. */
+/** The peer's address of a request. One of the servers knows it. */
 const peerAddress = (servers: ReturnType<typeof serveAll>, request: Request): string | null => {
   for (const server of servers) {
     const peer = server.requestIP(request);
@@ -164,23 +164,23 @@ const peerAddress = (servers: ReturnType<typeof serveAll>, request: Request): st
   return null;
 };
 
-/** Logs what the operator has to do before the service is safe and ready. */
+/** Logs the actions that the operator must take before the service is safe and ready. */
 const warnAtStart = async (
   { publicUrl, trustedProxyHops, speech }: ApiConfig,
   databases: Databases,
   log: Logger,
 ): Promise<void> => {
-  // The service speaks plain HTTP, so a proxy is in front of an https origin.
+  // The service serves plain HTTP, so an https origin means a proxy in front of it.
   if (publicUrl?.startsWith("https:") && trustedProxyHops === 0) {
     log.warn(
       "PUBLIC_URL is https and TRUSTED_PROXY_HOPS is 0: behind a proxy all clients share one limit, and one of them can keep the others from signing in. Set TRUSTED_PROXY_HOPS to the number of proxies",
     );
   }
-  // The key may have been meant for something else.
+  // The operator may have set the key for another purpose.
   if (speech.provider?.url === OPENAI.url) {
-    log.info("the texts that avatars say are sent to OpenAI; TTS_URL=off keeps the voices of Flite alone");
+    log.info("the texts of avatars' speech are sent to OpenAI; with TTS_URL=off, only the voices of Flite are used");
   }
-  // The API also starts while some of several databases do not respond.
+  // The API starts even while some of several databases do not respond.
   const health = await ready(databases, () => false);
   if (health.status === "unavailable" && health.reason === "migrations_pending") {
     log.warn(
@@ -189,7 +189,10 @@ const warnAtStart = async (
   }
 };
 
-/** Prints the first key on the first start, where the pages are on each later one, and a link to register while there is no user. */
+/**
+ * Prints the first key on the first start, and the URLs of the pages on each later one. Prints a registration link
+ * while no user exists.
+ */
 const printFirstAccess = async (databases: Databases, url: string, publicUrl: string): Promise<void> => {
   const [db] = databases.all();
   if (!db) return;
@@ -218,7 +221,7 @@ const openDatabaseOf = async ({ database }: ApiConfig, log: Logger, metrics: Met
   return { databases, isEmbedded };
 };
 
-/** Whether the database and the files have a place, before anything is written. */
+/** Checks that database and files have a place, before anything is written. */
 const checkPlaces = async (config: ApiConfig): Promise<void> => {
   if (config.database.databaseUrl === null) requireEmbedded();
   await checkDataDirectory(config);
@@ -232,7 +235,7 @@ const sweepSessions = (databases: Databases, log: Logger, metrics: Metrics | nul
 };
 
 const start = async (atExit: AtExit, isStopping: () => boolean): Promise<void> => {
-  // Before anything else: its environment contains secrets, and the children of a worker can have the same user.
+  // Runs first, because the environment contains secrets, and children of a worker can have the same user.
   protectMemory();
   const { config, livekitProgram } = readVariables(process.env, (variables) => ({
     config: readConfig(variables),
@@ -290,10 +293,10 @@ const start = async (atExit: AtExit, isStopping: () => boolean): Promise<void> =
   const firstUrl = (): string => servers[0]?.url.origin ?? "";
   // Stops accepting connections and waits for requests in progress.
   atExit(async () => void (await Promise.all(servers.map((server) => server.stop()))));
-  // Before that: the avatar worker says goodbye to this service.
+  // Runs before that, so that the avatar worker can send its last sync to this service.
   atExit(async () => calls.embedded?.stopAvatarWorker());
   const isEnding = endingGracefully(atExit, config.shutdownGraceMs);
-  // A first key that nobody sees is lost: it is left to the next start.
+  // A first key that is not shown would be lost. It is left to the next start.
   if (isStopping()) return;
   const url = firstUrl();
   const metricsUrl = metricsServer && `${metricsServer.url.href}metrics`;
@@ -301,8 +304,8 @@ const start = async (atExit: AtExit, isStopping: () => boolean): Promise<void> =
   log.info({ url, database: databaseLocation, metrics: metricsUrl ?? undefined }, "listening");
   await warnAtStart(config, databases, log);
 
-  // Last, so that no later failure of the start hides the key. On standard error, so that the key does not get into a log
-  // that is collected from standard output.
+  // Printed last, so that no later failure of the start hides the key. Printed on standard error, so that the key does
+  // not get into a log that is collected from standard output.
   if (isEmbedded) await printFirstAccess(databases, url, publicUrl());
   worker?.start();
   await calls.embedded?.start(url);

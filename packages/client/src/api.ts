@@ -145,7 +145,7 @@ export interface paths {
     put?: never;
     /**
      * Upload an asset
-     * @description Uploads a file in a form. The bytes of the file decide what it is, never its name or a declared type. What only decoding shows is checked later: the asset becomes `ready` or `failed`. With an `Idempotency-Key`, the same file with the same `kind` is the same request.
+     * @description Uploads a file in a form. The bytes of the file decide its type, never its name or a declared type. Properties that only decoding shows are checked later: the asset becomes `ready` or `failed`. With an `Idempotency-Key`, the same file with the same `kind` is the same request.
      *
      *     - `image`: image/jpeg, image/png or image/webp; at most 16 MiB; at most 40 megapixels; 1 frame
      *     - `video`: video/mp4, video/quicktime or video/webm; at most 200 MiB; 1 to 120 s; at most 1920 × 1080 pixels in either orientation; at most 60 frames per second; H.264 or VP9
@@ -221,7 +221,7 @@ export interface paths {
     put?: never;
     /**
      * Complete an upload
-     * @description Tells that the file has been sent to `upload.url`. Checks what it is, and starts to process it. Completing it again has no effect.
+     * @description Reports that the file was sent to `upload.url`. Checks its type, and starts to process it. Completing it again has no effect.
      *
      *     Requires the scope `avatars:write`, or the session of a person with the role `developer` or a greater one.
      */
@@ -249,7 +249,7 @@ export interface paths {
     put?: never;
     /**
      * Create an avatar
-     * @description Creates an avatar in the environment of the calling key. With a `sourceAssetId` it is `preprocessing`, and becomes `ready` or `failed`; without, it is a `draft`.
+     * @description Creates an avatar in the environment of the calling key. With a `sourceAssetId`, its status is `preprocessing`, and becomes `ready` or `failed`. Without, it is `draft`.
      *
      *     Requires the scope `avatars:write`, or the session of a person with the role `developer` or a greater one.
      */
@@ -287,7 +287,7 @@ export interface paths {
     head?: never;
     /**
      * Change an avatar
-     * @description Changes the given fields. `settings` and `metadata` are replaced as a whole, not merged. Another source or model starts a preparation. A `ready` or `disabled` avatar keeps its status and its data until that is done.
+     * @description Changes the given fields. `settings` and `metadata` are replaced as a whole, not merged. Another source or model starts a preparation. A `ready` or `disabled` avatar keeps its status and its data until the preparation is done.
      *
      *     Requires the scope `avatars:write`, or the session of a person with the role `developer` or a greater one.
      */
@@ -347,7 +347,7 @@ export interface paths {
     };
     /**
      * List voices
-     * @description Lists the voices of avatars: those of the operator first. `defaultVoiceId` of an avatar may name another one; the default voice then speaks.
+     * @description Lists the voices of avatars, the operator's first. If `defaultVoiceId` of an avatar names an unlisted voice, the default voice speaks.
      *
      *     Requires the scope `avatars:read`, or the session of a person with the role `viewer` or a greater one.
      */
@@ -399,7 +399,7 @@ export interface paths {
     put?: never;
     /**
      * Create a video
-     * @description Has an avatar say a text, or an audio asset of at most 600 seconds, in a video. The video is `queued`, then `rendering`, and becomes `ready` with its `assetId`, or `failed` with its `error`. Until then it holds credits: a second for every eight characters that are spoken (digits, signs and some scripts count as more), or those of the audio. It is charged the seconds of its file, at most what it holds, and nothing when it fails or is canceled.
+     * @description Has an avatar say a text, or an audio asset of at most 600 seconds, in a video. The video is `queued`, then `rendering`, and becomes `ready` with its `assetId`, or `failed` with its `error`. Until then it holds credits: a second for every eight spoken characters (digits, signs and some scripts count as more), or the seconds of the audio. It is charged for the seconds of its file, at most the held credits. A failed or canceled video costs nothing.
      *
      *     Requires the scope `realtime:write`.
      */
@@ -428,7 +428,7 @@ export interface paths {
     post?: never;
     /**
      * Cancel or delete a video
-     * @description Cancels a video that is `queued` or `rendering`: the worker stops within seconds, and nothing is charged. A video in another status is deleted, with its text and its file. Deleting it again has no effect. A key without `avatars:write` cancels and deletes only videos of its own and of its descendants.
+     * @description Cancels a video that is `queued` or `rendering`: the worker stops within seconds, at no charge. A video in another status is deleted, with its text and its file. Deleting it again has no effect. A key without `avatars:write` cancels and deletes only its own videos and those of its descendants.
      *
      *     Requires the scope `realtime:write`, or the session of a person with the role `developer` or a greater one.
      */
@@ -459,7 +459,7 @@ export interface paths {
     head?: never;
     /**
      * Change the threshold of low credits
-     * @description Changes below how many available credits the event `credits.low` is sent to the webhook endpoints of the tenant, in the environment of the calling key. Null: never. Nothing is granted or spent.
+     * @description Changes the threshold in the environment of the calling key. When fewer credits are available, the event `credits.low` is sent to the tenant's webhook endpoints. Null: never. No credits are granted or spent.
      *
      *     Requires the scope `*`, or the session of a person with the role `developer` or a greater one.
      */
@@ -475,7 +475,7 @@ export interface paths {
     };
     /**
      * List credit entries
-     * @description Lists movements of the tenant's credits in the environment of the calling key, newest first: for a person and a root key all, for any other key those of sessions of its own and of its descendants. A page can have fewer entries than `limit`, or none, and still have a `nextCursor`. Entries are never changed.
+     * @description Lists movements of the tenant's credits in the environment of the calling key, newest first. A person and a root key see all movements. Any other key sees those of its own sessions and of its descendants' sessions. A page can have fewer entries than `limit`, or none, and still have a `nextCursor`. Entries are never changed.
      *
      *     Requires the scope `credits:read`, or the session of a person with the role `viewer` or a greater one.
      */
@@ -527,7 +527,7 @@ export interface paths {
     put?: never;
     /**
      * Open a usage session
-     * @description Holds credits for a call, under the spend caps of the calling key and of its ancestors, and of the balance of the tenant, while fewer sessions are open than the key, each ancestor and the tenant may have: as many whole seconds as fit, at most `maxSessionSeconds` and at least `minSessionSeconds`. A request that does not fit holds nothing. The session ends by itself unless its use is reported before `expiresAt`.
+     * @description Holds credits for a call: as many whole seconds as fit, at most `maxSessionSeconds` and at least `minSessionSeconds`. They must fit the tenant's balance and the spend caps of the calling key and of its ancestors. The number of open sessions is limited for the key, each ancestor and the tenant. A request that does not fit holds nothing. The session ends by itself unless its use is reported before `expiresAt`.
      *
      *     Requires the scope `realtime:write`.
      */
@@ -593,7 +593,7 @@ export interface paths {
     put?: never;
     /**
      * Report the usage of a session
-     * @description Records what the session has used since its start. The first report, which may be 0, starts the session. Each report extends its lease. Usage is cumulative: a report that is lost, repeated or late changes nothing.
+     * @description Records what the session has used since its start. The first report, which may be 0, starts the session. Each report extends its lease. Usage is cumulative: lost, repeated and late reports have no effect on the charge.
      *
      *     Requires the scope `usage:write`.
      */
@@ -615,7 +615,7 @@ export interface paths {
     put?: never;
     /**
      * End a usage session
-     * @description With `usage:write`: ends any session, charges it `usedCreditMicros` or, if that is more, what was reported, once, and frees the rest. With `realtime:write` alone: ends a session of the calling key or of a descendant that was never started, which is charged nothing. One that was started stays open with `mustEnd`, until its engine ends it, or until the end of its lease, when it is charged what was reported. A call of this service is ended at once, started or not. The same request again has no effect.
+     * @description With `usage:write`: ends any session, charges it once, and frees the rest. The charge is `usedCreditMicros` or, if higher, the reported usage. With `realtime:write` alone: ends a session of the calling key or of a descendant that was never started, at no charge. A started session stays open with `mustEnd` until its engine ends it, or until the end of its lease, and is then charged for the reported usage. A call of this service ends at once, started or not. Repeating the request has no effect.
      *
      *     Requires the scope `realtime:write` or `usage:write`.
      */
@@ -635,7 +635,7 @@ export interface paths {
     };
     /**
      * Sum up usage
-     * @description Returns sums over usage sessions by day and by key or avatar, for charts, newest day first. A session counts for the day of its creation, in UTC. A page adds up at most 5000 sessions: the next page may go on with the day, and its sums are to be added. `conversations` has what conversations have used on each day, on the first page alone.
+     * @description Returns sums over usage sessions by day and by key or avatar, for charts, newest day first. A session counts for the day of its creation, in UTC. A page adds up at most 5000 sessions: the next page can continue the same day, and its sums must be added. Only the first page has `conversations`, the usage of conversations on each day.
      *
      *     Requires the scope `usage:read`, or the session of a person with the role `viewer` or a greater one.
      */
@@ -669,7 +669,7 @@ export interface paths {
     head?: never;
     /**
      * Change the settings
-     * @description Changes the settings of the tenant in the environment of the calling key. Open calls, and transcripts that are already kept, do not change.
+     * @description Changes the settings of the tenant in the environment of the calling key. Open calls and stored transcripts stay unchanged.
      *
      *     Requires the scope `*`, or the session of a person with the role `owner` or a greater one.
      */
@@ -687,7 +687,7 @@ export interface paths {
     put?: never;
     /**
      * Start a call
-     * @description Holds credits for a call with an avatar, as `POST /api/v1/usage/sessions` does, takes a slot of an avatar worker and creates a LiveKit room. The grant says where and how the person joins: within two minutes, or the call ends at no charge. Credits are held for as many seconds as fit, at most `max_session_seconds` and at least 60, or `max_session_seconds` if that is less; the call ends when they are over. When all slots are in use, the response is 429 without a `code`: the call waits, and keeps its place while the same request is sent again within six seconds.
+     * @description Holds credits for a call with an avatar, like `POST /api/v1/usage/sessions`, takes a slot of an avatar worker and creates a LiveKit room. The grant contains the URL and the token with which the person joins. If nobody joins within two minutes, the call ends at no charge. Credits are held for as many seconds as fit: at most `max_session_seconds`, and at least 60, or `max_session_seconds` if that is less. The call ends when the seconds are used. When all slots are in use, the response is 429 without a `code`: the call waits. It keeps its place if the same request is sent again within six seconds.
      *
      *     Requires the scope `realtime:write`.
      */
@@ -709,7 +709,7 @@ export interface paths {
     put?: never;
     /**
      * Resume a call
-     * @description The person of a call comes back to it after a reload, or over another network: the call goes on in a new room, with its conversation as it was. The grant says where and how the person joins, within 60 seconds. The room before is deleted, and its tokens are worth nothing. A call of the calling key or of a descendant that has started can be resumed until it ends: 60 seconds after the person has left, or by a release.
+     * @description The person of a call comes back after a reload, or over another network. The call continues in a new room, with its conversation. The grant contains the URL and the token with which the person joins, within 60 seconds. The previous room is deleted, and its tokens are worthless. A call of the calling key or of a descendant that has started can be resumed until it ends: 60 seconds after the person has left, or by a release.
      *
      *     Requires the scope `realtime:write`.
      */
@@ -731,7 +731,7 @@ export interface paths {
     put?: never;
     /**
      * End a call
-     * @description Ends a call of the calling key or of a descendant, or gives up its place in the queue. With the reason `page_hide`, `unmount` or `disconnected`, a call that can be resumed goes on: it ends a minute after the person has left its room. The call is charged once: what was reported or, if that is more, the time for which the avatar and the person were both there; nothing if it was never started. The response is the same for an id that is unknown, ended, or of another key.
+     * @description Ends a call of the calling key or of a descendant, or gives up its place in the queue. With the reason `page_hide`, `unmount` or `disconnected`, a call that can be resumed continues, and ends a minute after the person has left its room. The call is charged once, for the reported seconds or, if longer, for the time in which both the avatar and the person were present. A call that was never started costs nothing. The response is the same for an id that is unknown, ended, or of another key.
      *
      *     Requires the scope `realtime:write`.
      */
@@ -753,7 +753,7 @@ export interface paths {
     put?: never;
     /**
      * Prepare a call
-     * @description An avatar worker loads the avatar, so that the next call with it shows its first picture sooner. Free: it holds no credits and takes no slot. A tenant has one prepared avatar in each environment, the latest, for 60 seconds. A call works the same without it, and when another call takes the slot meanwhile.
+     * @description An avatar worker loads the avatar, so that the next call with it shows its first picture sooner. Free: it holds no credits and takes no slot. A tenant has one prepared avatar in each environment, the latest, for 60 seconds. A call also works without it, and if another call takes the slot meanwhile.
      *
      *     Requires the scope `realtime:write`.
      */
@@ -775,7 +775,7 @@ export interface paths {
     put?: never;
     /**
      * Have the avatar say a text
-     * @description The call belongs to the calling key or to a descendant, and is running. With `say`, its avatar says the text. With `answer`, it answers the text as if the person had said it. Before the person joins, turns wait. At most 8 turns of a call wait. A turn is said at most once: when its avatar worker is lost, it has failed.
+     * @description The call belongs to the calling key or to a descendant, and is running. With `say`, its avatar says the text. With `answer`, it answers the text as if the person had said it. Before the person joins, turns wait. At most 8 turns of a call wait. A turn is said at most once: when its avatar worker is lost, the turn fails.
      *
      *     Requires the scope `realtime:write`.
      */
@@ -795,7 +795,7 @@ export interface paths {
     };
     /**
      * Read a turn
-     * @description Returns a turn of a call of the calling key or of a descendant, until an hour after it is over. `heard` has the words that were heard.
+     * @description Returns a turn of a call of the calling key or of a descendant, until an hour after it is over. `heard` contains the heard words.
      *
      *     Requires the scope `realtime:write`.
      */
@@ -819,7 +819,7 @@ export interface paths {
     put?: never;
     /**
      * Interrupt a call
-     * @description Ends what the avatar is saying, and drops the turns that wait. A turn after it is said.
+     * @description Interrupts the avatar, and drops waiting turns. Later turns are said.
      *
      *     Requires the scope `realtime:write`.
      */
@@ -839,7 +839,7 @@ export interface paths {
     };
     /**
      * Read the transcript of a call
-     * @description Returns what both sides have said, if the tenant kept transcripts when the call began (`PATCH /settings`). While the call is open, what was said so far.
+     * @description Returns the words of both sides, if the tenant kept transcripts when the call began (`PATCH /settings`). While the call is open, returns the words so far.
      *
      *     Requires the scope `usage:read`, or the session of a person with the role `viewer` or a greater one.
      */
@@ -848,7 +848,7 @@ export interface paths {
     post?: never;
     /**
      * Delete the transcript of a call
-     * @description Deletes the kept transcript, also of a call that is open: what is said later is not kept either. The delivery to a `transcript_webhook` goes on.
+     * @description Deletes the kept transcript, also of an open call, whose later words are not kept either. The delivery to a `transcript_webhook` continues.
      *
      *     Requires the scope `usage:write`, or the session of a person with the role `owner` or a greater one.
      */
@@ -904,7 +904,7 @@ export interface paths {
     post?: never;
     /**
      * Delete a webhook endpoint
-     * @description Deletes the endpoint and its secrets. What it still had to get is canceled. Its deliveries can still be read.
+     * @description Deletes the endpoint and its secrets. Pending deliveries are canceled. Its deliveries can still be read.
      *
      *     Requires the scope `*`, or the session of a person with the role `developer` or a greater one.
      */
@@ -913,7 +913,7 @@ export interface paths {
     head?: never;
     /**
      * Change a webhook endpoint
-     * @description Changes the given fields; `events` is replaced as a whole. The next attempt of each delivery sees the change: what a disabled endpoint, or one that no longer selects the event, still had to get is canceled. With `status: enabled` a disabled endpoint gets the events from then on. A person who changes the `url` in the live environment uses the passkey.
+     * @description Changes the given fields; `events` is replaced as a whole. The change applies to the next attempt of each delivery. Pending deliveries are canceled if the endpoint is disabled or no longer selects the event. With `status: enabled`, a disabled endpoint gets the events from then on. A person who changes the `url` in the live environment uses the passkey.
      *
      *     Requires the scope `*`, or the session of a person with the role `developer` or a greater one.
      */
@@ -931,7 +931,7 @@ export interface paths {
     put?: never;
     /**
      * Rotate the secret of a webhook endpoint
-     * @description Gives the endpoint a new secret. Only this response contains it. For 24 hours each delivery is signed with both, so that a receiver can change its secret at any time. Until then the secret cannot be rotated again.
+     * @description Gives the endpoint a new secret. Only this response contains it. For 24 hours, each delivery is signed with both secrets, so that a receiver can change its secret at any time. During that time, the secret cannot be rotated again.
      *
      *     Requires the scope `*`, or the session of a person with the role `developer` or a greater one.
      */
@@ -953,7 +953,7 @@ export interface paths {
     put?: never;
     /**
      * Send a test event
-     * @description Sends the event `webhook_endpoint.test` to the endpoint, and waits for at most 20 seconds until it was attempted. The response is the delivery, which says what the receiver responded. It is still `pending` when no worker has sent it in time. The endpoints of an environment that have one host get 60 tests and resends at once together, and then one each two seconds; more are 429 `rate_limited`.
+     * @description Sends the event `webhook_endpoint.test` to the endpoint, and waits at most 20 seconds for the attempt. The response is the delivery, with the response of the receiver. The delivery is still `pending` if no worker has sent it in time. All endpoints of an environment with the same host together get 60 tests and resends at once, and then one every two seconds. Further ones get 429 `rate_limited`.
      *
      *     Requires the scope `*`, or the session of a person with the role `developer` or a greater one.
      */
@@ -975,7 +975,7 @@ export interface paths {
     put?: never;
     /**
      * Send failed deliveries again
-     * @description Sends again the deliveries of the endpoint that were created since then, and have failed, were canceled or wait for another attempt, the oldest first. Each begins with its first attempt again. The endpoints of an environment that have one host get up to 20 of them a second together. After 5 that have failed in a row, or of a host that is new, one is tried, and the next one after 1, 2, 4 … minutes, at most an hour, until one succeeds. An endpoint is recovered once a minute; a request before that is 429 `rate_limited`.
+     * @description Sends deliveries of the endpoint again, the oldest first: those that were created since then and have failed, were canceled or wait for another attempt. Each starts again with its first attempt. All endpoints of an environment with the same host together get up to 20 of them a second. After 5 failures in a row, or for a new host, a single delivery is tried, and the next one after 1, 2, 4 … minutes, at most an hour, until one succeeds. An endpoint can be recovered once a minute; earlier requests get 429 `rate_limited`.
      *
      *     Requires the scope `*`, or the session of a person with the role `developer` or a greater one.
      */
@@ -1041,7 +1041,7 @@ export interface paths {
     put?: never;
     /**
      * Send a delivery again
-     * @description Queues the delivery, whatever its status. It keeps its event and its body, and begins with its first attempt again. Tests and resends share a limit: see the test of an endpoint.
+     * @description Queues the delivery in any status. It keeps its event and its body, and starts again with its first attempt. Tests and resends share a limit: see the test of an endpoint.
      *
      *     Requires the scope `*`, or the session of a person with the role `developer` or a greater one.
      */
@@ -1061,7 +1061,7 @@ export interface paths {
     };
     /**
      * Read the audit trail
-     * @description Lists the changes to keys, avatars and what else the calling key may see, newest first. Names are those of today.
+     * @description Lists changes to keys, avatars and other resources that the calling key may see, newest first. Names are the current ones.
      *
      *     Requires the scope `api_keys:write`, or the session of a person with the role `viewer` or a greater one.
      */
@@ -1083,7 +1083,7 @@ export interface paths {
     };
     /**
      * Export the audit trail
-     * @description The events of the list, as a file. CSV (RFC 4180) in UTF-8, newest first: a row for each item, and a column for each of its fields. Numbers are numbers, null is empty, lists and objects are JSON. A text that a spreadsheet would take for a formula begins with an apostrophe. A file ends after `limit` rows, 64 MiB or five minutes. If more rows follow, its last row says so: its first cell begins with `# NOT COMPLETE` and ends with the `cursor` of the next file. A connection that ends early is reset.
+     * @description The events of the list as a file. CSV (RFC 4180) in UTF-8, newest first: a row for each item, and a column for each of its fields. Numbers are numbers, null is empty, lists and objects are JSON. A text that a spreadsheet would take for a formula begins with an apostrophe. A file ends after `limit` rows, 64 MiB or five minutes. If more rows follow, its last row says so: its first cell begins with `# NOT COMPLETE` and ends with the `cursor` of the next file. A connection that ends early is reset.
      *
      *     Requires the scope `api_keys:write`, or the session of a person with the role `viewer` or a greater one.
      */
@@ -1127,7 +1127,7 @@ export interface paths {
     put?: never;
     /**
      * Get options to accept an invitation
-     * @description Returns what the link of an invitation is for, and the options to create a passkey with. Requires no credentials. The link stays valid.
+     * @description Returns the purpose of an invitation's link, and the options to create a passkey. Requires no credentials. The link stays valid.
      */
     post: operations["beginInvitation"];
     delete?: never;
@@ -1147,7 +1147,7 @@ export interface paths {
     put?: never;
     /**
      * Accept an invitation
-     * @description Registers the passkey that the browser has created, and signs in. The link is spent. A link for a new user creates the user with this name; a link for a further passkey of a user gives the passkey this name.
+     * @description Registers the passkey that the browser has created, and signs in. The link is spent. A link for a new user creates the user with this name. A link for a further passkey of a user gives the passkey this name.
      */
     post: operations["acceptInvitation"];
     delete?: never;
@@ -1217,7 +1217,7 @@ export interface paths {
     put?: never;
     /**
      * Get options to sign in
-     * @description Returns the options to sign in with any passkey of this service, and whether there is a sign-in by OpenID Connect. Requires no credentials.
+     * @description Returns the options to sign in with any passkey of this service, and whether sign-in by OpenID Connect is available. Requires no credentials.
      */
     post: operations["beginSignIn"];
     delete?: never;
@@ -1243,7 +1243,7 @@ export interface paths {
     put?: never;
     /**
      * Sign in
-     * @description Signs in with the response of a passkey. Requires no credentials. Each response counts once.
+     * @description Signs in with the response of a passkey. Requires no credentials. Each response is accepted once.
      */
     post: operations["signIn"];
     delete?: never;
@@ -1291,7 +1291,7 @@ export interface paths {
     put?: never;
     /**
      * Get options to use the passkey again
-     * @description Returns the options to verify the session with a passkey of the caller, and the other ways to do that.
+     * @description Returns the options to verify the session with a passkey of the caller, and the other ways to verify it.
      *
      *     Requires the session of a person with the role `viewer` or a greater one.
      */
@@ -1313,7 +1313,7 @@ export interface paths {
     put?: never;
     /**
      * Use the passkey again
-     * @description For five minutes, the session may do what asks for the passkey again.
+     * @description For five minutes, the session may call operations that need the passkey.
      *
      *     Requires the session of a person with the role `viewer` or a greater one.
      */
@@ -1386,7 +1386,7 @@ export interface paths {
     post?: never;
     /**
      * Remove a user
-     * @description Removes a person with the passkeys, the sessions and the open invitations, on every replica before the response is sent. The keys that the person created stay.
+     * @description Removes a person with the passkeys, the sessions and the open invitations. Takes effect on every replica before the response is sent. The keys that the person created stay.
      *
      *     Requires the session of a person with the role `owner` or a greater one.
      */
@@ -1395,7 +1395,7 @@ export interface paths {
     head?: never;
     /**
      * Change a user
-     * @description Changes the own name; an owner changes the name and the role of every user. A change of role takes effect on every replica before the response is sent.
+     * @description Changes the caller's name. An owner changes the name and the role of any user. A change of role takes effect on every replica before the response is sent.
      *
      *     Requires the session of a person with the role `viewer` or a greater one.
      */
@@ -1486,7 +1486,7 @@ export interface paths {
     post?: never;
     /**
      * Delete a passkey
-     * @description Deletes a passkey of the caller, and ends the other sessions that it has opened. What is the last way to sign in cannot be deleted.
+     * @description Deletes a passkey of the caller, and ends the other sessions that it has opened. A passkey that is the last way to sign in cannot be deleted.
      *
      *     Requires the session of a person with the role `viewer` or a greater one.
      */
@@ -1513,7 +1513,7 @@ export interface paths {
     put?: never;
     /**
      * Begin to sign in by OpenID Connect
-     * @description Begins a sign-in to a tenant. Requires no credentials. The response has the address of the provider, to which the page leads the browser; its cookie binds the attempt to the browser, for ten minutes. Without a provider, the response is 404.
+     * @description Begins a sign-in to a tenant. Requires no credentials. The response contains the address of the provider, to which the page redirects the browser. Its cookie binds the attempt to the browser for ten minutes. Without a provider, the response is 404.
      */
     post: operations["beginOidcSignIn"];
     delete?: never;
@@ -1533,7 +1533,7 @@ export interface paths {
     put?: never;
     /**
      * Begin to accept an invitation by OpenID Connect
-     * @description Begins the acceptance of an invitation with an account at the provider, in place of a passkey. The link stays valid until the provider leads back. `name` is the name of a new user. Requires no credentials. The response has the address of the provider, to which the page leads the browser; its cookie binds the attempt to the browser, for ten minutes. Without a provider, the response is 404.
+     * @description Begins the acceptance of an invitation with an account at the provider, in place of a passkey. The link stays valid until the provider redirects back. `name` is the name of a new user. Requires no credentials. The response contains the address of the provider, to which the page redirects the browser. Its cookie binds the attempt to the browser for ten minutes. Without a provider, the response is 404.
      */
     post: operations["beginOidcAcceptance"];
     delete?: never;
@@ -1551,7 +1551,7 @@ export interface paths {
     };
     /**
      * Come back from the provider
-     * @description Where the provider leads the browser. Ends the attempt of the cookie, once, and leads to a page of the dashboard: with a session of its own after a sign-in, to the sign-in page with the code of a failure otherwise. Ignores parameters that it does not know; a repeated one is a failure.
+     * @description The provider redirects the browser here. Ends the attempt of the cookie, once, and redirects to a page of the dashboard: with a new session after a sign-in, or to the sign-in page with the code of a failure. Unknown parameters are ignored. A repeated parameter is a failure.
      */
     get: operations["endOidcAttempt"];
     put?: never;
@@ -1573,7 +1573,7 @@ export interface paths {
     put?: never;
     /**
      * Begin to link an identity
-     * @description Begins to link an account at the provider to the caller. The response has the address of the provider, to which the page leads the browser; its cookie binds the attempt to the browser, for ten minutes. Without a provider, the response is 404.
+     * @description Begins to link an account at the provider to the caller. The response contains the address of the provider, to which the page redirects the browser. Its cookie binds the attempt to the browser for ten minutes. Without a provider, the response is 404.
      *
      *     Requires the session of a person with the role `viewer` or a greater one.
      */
@@ -1595,7 +1595,7 @@ export interface paths {
     put?: never;
     /**
      * Begin to verify the session by OpenID Connect
-     * @description Begins a verification of the session: the provider asks the person again. For five minutes after it, the session may do what asks for the passkey again. The response has the address of the provider, to which the page leads the browser; its cookie binds the attempt to the browser, for ten minutes. Without a provider, the response is 404.
+     * @description Begins a verification of the session: the provider prompts the person again. For five minutes after it, the session may call operations that need the passkey. The response contains the address of the provider, to which the page redirects the browser. Its cookie binds the attempt to the browser for ten minutes. Without a provider, the response is 404.
      *
      *     Requires the session of a person with the role `viewer` or a greater one.
      */
@@ -1615,7 +1615,7 @@ export interface paths {
     };
     /**
      * List the own identities
-     * @description Lists the accounts at a provider with which the caller signs in, newest first.
+     * @description Lists the caller's accounts at an OpenID Connect provider, newest first.
      *
      *     Requires the session of a person with the role `viewer` or a greater one.
      */
@@ -1640,7 +1640,7 @@ export interface paths {
     post?: never;
     /**
      * Unlink an identity
-     * @description Unlinks an identity of the caller, and ends the other sessions that it has opened. What is the last way to sign in cannot be unlinked.
+     * @description Unlinks an identity of the caller, and ends the other sessions that it has opened. An identity that is the last way to sign in cannot be unlinked.
      *
      *     Requires the session of a person with the role `viewer` or a greater one.
      */
@@ -1659,7 +1659,7 @@ export interface paths {
     };
     /**
      * Explain a problem
-     * @description Explains a problem: when it occurs and what the caller can do. Its address is the `type` of the problem. Browsers get HTML.
+     * @description Explains a problem: when it occurs, and what the caller can do. The address of this operation is the `type` of the problem. Browsers get HTML.
      */
     get: operations["getProblemType"];
     put?: never;
@@ -4325,7 +4325,7 @@ export interface components {
       title: "A user has this address";
       /** @constant */
       status: 409;
-      /** @description What is wrong, for people. */
+      /** @description The error, as text for people. */
       detail: string;
       /**
        * @description discriminator enum property added by openapi-typescript
@@ -4345,7 +4345,7 @@ export interface components {
       title: "The asset is in use";
       /** @constant */
       status: 409;
-      /** @description What is wrong, for people. */
+      /** @description The error, as text for people. */
       detail: string;
       /** @constant */
       code: "asset_in_use";
@@ -4362,7 +4362,7 @@ export interface components {
       title: "The avatar is not ready";
       /** @constant */
       status: 409;
-      /** @description What is wrong, for people. */
+      /** @description The error, as text for people. */
       detail: string;
       /**
        * @description discriminator enum property added by openapi-typescript
@@ -4382,7 +4382,7 @@ export interface components {
       title: "The body is too large";
       /** @constant */
       status: 413;
-      /** @description What is wrong, for people. */
+      /** @description The error, as text for people. */
       detail: string;
       /** @constant */
       code: "body_too_large";
@@ -4399,7 +4399,7 @@ export interface components {
       title: "The call cannot be resumed";
       /** @constant */
       status: 409;
-      /** @description What is wrong, for people. */
+      /** @description The error, as text for people. */
       detail: string;
       /**
        * @description discriminator enum property added by openapi-typescript
@@ -4419,7 +4419,7 @@ export interface components {
       title: "The call has ended";
       /** @constant */
       status: 409;
-      /** @description What is wrong, for people. */
+      /** @description The error, as text for people. */
       detail: string;
       /**
        * @description discriminator enum property added by openapi-typescript
@@ -4439,7 +4439,7 @@ export interface components {
       title: "Too many sessions are open";
       /** @constant */
       status: 429;
-      /** @description What is wrong, for people. */
+      /** @description The error, as text for people. */
       detail: string;
       /**
        * @description discriminator enum property added by openapi-typescript
@@ -4451,19 +4451,19 @@ export interface components {
       /** @description Whether the same request may be sent again without being executed twice. */
       retryable: boolean;
       /**
-       * @description Whose limit it is: the limit of the calling key, of one of its ancestors, or of the tenant.
+       * @description The owner of the limit: the calling key, one of its ancestors, or the tenant.
        * @enum {string}
        */
       limitedBy: "self" | "ancestor" | "tenant";
       /** @description The limit. */
       maxConcurrentSessions: number;
-      /** @description Open sessions that count against the limit; only of the calling key's own limit. */
+      /** @description Open sessions that count against the limit. Only for the calling key's own limit. */
       liveSessions?: number;
-      /** @description Those of them that were started. */
+      /** @description Started sessions among them. */
       activeSessions?: number;
-      /** @description Those of them that were not started yet. */
+      /** @description Sessions among them that were not started yet. */
       connectingSessions?: number;
-      /** @description Starts of calls that wait for a slot. */
+      /** @description Starts of calls that are waiting for a slot. */
       pendingSessions?: number;
     };
     /** @description The avatar worker of the call has no language model to answer a turn, or is of a release that takes no turns. */
@@ -4474,7 +4474,7 @@ export interface components {
       title: "The call cannot take this turn";
       /** @constant */
       status: 501;
-      /** @description What is wrong, for people. */
+      /** @description The error, as text for people. */
       detail: string;
       /**
        * @description discriminator enum property added by openapi-typescript
@@ -4494,7 +4494,7 @@ export interface components {
       title: "The API key has expired";
       /** @constant */
       status: 401;
-      /** @description What is wrong, for people. */
+      /** @description The error, as text for people. */
       detail: string;
       /**
        * @description discriminator enum property added by openapi-typescript
@@ -4514,7 +4514,7 @@ export interface components {
       title: "The request comes from a page of another origin";
       /** @constant */
       status: 403;
-      /** @description What is wrong, for people. */
+      /** @description The error, as text for people. */
       detail: string;
       /** @constant */
       code: "foreign_origin";
@@ -4531,7 +4531,7 @@ export interface components {
       title: "An API key cannot grant more than it has";
       /** @constant */
       status: 403;
-      /** @description What is wrong, for people. */
+      /** @description The error, as text for people. */
       detail: string;
       /**
        * @description discriminator enum property added by openapi-typescript
@@ -4551,11 +4551,11 @@ export interface components {
         header?: string;
         detail: string;
         /**
-         * @description What is wrong.
+         * @description The error, as text.
          * @enum {string}
          */
         code: "exceeds_caller" | "lineage_too_deep" | "is_ancestor" | "not_descendant";
-        /** @description What the calling key may grant; null when it may grant nothing. */
+        /** @description The values that the calling key may grant; null when it may grant none. */
         allowed: unknown;
       }[];
     };
@@ -4567,7 +4567,7 @@ export interface components {
       title: "The Idempotency-Key was used with another body";
       /** @constant */
       status: 422;
-      /** @description What is wrong, for people. */
+      /** @description The error, as text for people. */
       detail: string;
       /**
        * @description discriminator enum property added by openapi-typescript
@@ -4587,7 +4587,7 @@ export interface components {
       title: "The tenant has too few credits";
       /** @constant */
       status: 402;
-      /** @description What is wrong, for people. */
+      /** @description The error, as text for people. */
       detail: string;
       /**
        * @description discriminator enum property added by openapi-typescript
@@ -4609,7 +4609,7 @@ export interface components {
       title: "The role does not allow this operation";
       /** @constant */
       status: 403;
-      /** @description What is wrong, for people. */
+      /** @description The error, as text for people. */
       detail: string;
       /**
        * @description discriminator enum property added by openapi-typescript
@@ -4620,7 +4620,7 @@ export interface components {
       requestId: string;
       /** @description Whether the same request may be sent again without being executed twice. */
       retryable: boolean;
-      /** @description The least role; null: the operation is only for API keys. */
+      /** @description The required role; null: the operation is only for API keys. */
       requiredRole: ("viewer" | "developer" | "owner") | null;
       /** @description The role of the caller; null: the caller is an API key. */
       role: ("viewer" | "developer" | "owner") | null;
@@ -4633,7 +4633,7 @@ export interface components {
       title: "The API key lacks the scope for this operation";
       /** @constant */
       status: 403;
-      /** @description What is wrong, for people. */
+      /** @description The error, as text for people. */
       detail: string;
       /**
        * @description discriminator enum property added by openapi-typescript
@@ -4672,7 +4672,7 @@ export interface components {
       title: "Internal error";
       /** @constant */
       status: 500;
-      /** @description What is wrong, for people. */
+      /** @description The error, as text for people. */
       detail: string;
       /** @constant */
       code: "internal_error";
@@ -4689,7 +4689,7 @@ export interface components {
       title: "The API key is not valid";
       /** @constant */
       status: 401;
-      /** @description What is wrong, for people. */
+      /** @description The error, as text for people. */
       detail: string;
       /**
        * @description discriminator enum property added by openapi-typescript
@@ -4709,7 +4709,7 @@ export interface components {
       title: "The link is not valid";
       /** @constant */
       status: 404;
-      /** @description What is wrong, for people. */
+      /** @description The error, as text for people. */
       detail: string;
       /**
        * @description discriminator enum property added by openapi-typescript
@@ -4729,7 +4729,7 @@ export interface components {
       title: "The passkey was not accepted";
       /** @constant */
       status: 422;
-      /** @description What is wrong, for people. */
+      /** @description The error, as text for people. */
       detail: string;
       /**
        * @description discriminator enum property added by openapi-typescript
@@ -4749,7 +4749,7 @@ export interface components {
       title: "The session has ended";
       /** @constant */
       status: 401;
-      /** @description What is wrong, for people. */
+      /** @description The error, as text for people. */
       detail: string;
       /**
        * @description discriminator enum property added by openapi-typescript
@@ -4769,7 +4769,7 @@ export interface components {
       title: "The resource cannot make this move from its present state";
       /** @constant */
       status: 409;
-      /** @description What is wrong, for people. */
+      /** @description The error, as text for people. */
       detail: string;
       /**
        * @description discriminator enum property added by openapi-typescript
@@ -4791,7 +4791,7 @@ export interface components {
       title: "A tenant keeps an owner";
       /** @constant */
       status: 409;
-      /** @description What is wrong, for people. */
+      /** @description The error, as text for people. */
       detail: string;
       /** @constant */
       code: "last_owner";
@@ -4808,7 +4808,7 @@ export interface components {
       title: "A person keeps a passkey";
       /** @constant */
       status: 409;
-      /** @description What is wrong, for people. */
+      /** @description The error, as text for people. */
       detail: string;
       /** @constant */
       code: "last_passkey";
@@ -4825,7 +4825,7 @@ export interface components {
       title: "The body is not well-formed JSON";
       /** @constant */
       status: 400;
-      /** @description What is wrong, for people. */
+      /** @description The error, as text for people. */
       detail: string;
       /**
        * @description discriminator enum property added by openapi-typescript
@@ -4845,7 +4845,7 @@ export interface components {
       title: "The request is malformed";
       /** @constant */
       status: 400;
-      /** @description What is wrong, for people. */
+      /** @description The error, as text for people. */
       detail: string;
       /**
        * @description discriminator enum property added by openapi-typescript
@@ -4865,7 +4865,7 @@ export interface components {
       title: "No API key was sent";
       /** @constant */
       status: 401;
-      /** @description What is wrong, for people. */
+      /** @description The error, as text for people. */
       detail: string;
       /**
        * @description discriminator enum property added by openapi-typescript
@@ -4885,7 +4885,7 @@ export interface components {
       title: "Not found";
       /** @constant */
       status: 404;
-      /** @description What is wrong, for people. */
+      /** @description The error, as text for people. */
       detail: string;
       /**
        * @description discriminator enum property added by openapi-typescript
@@ -4905,7 +4905,7 @@ export interface components {
       title: "The request may or may not have been executed";
       /** @constant */
       status: 503;
-      /** @description What is wrong, for people. */
+      /** @description The error, as text for people. */
       detail: string;
       /**
        * @description discriminator enum property added by openapi-typescript
@@ -4925,7 +4925,7 @@ export interface components {
       title: "The passkey must be used again";
       /** @constant */
       status: 403;
-      /** @description What is wrong, for people. */
+      /** @description The error, as text for people. */
       detail: string;
       /**
        * @description discriminator enum property added by openapi-typescript
@@ -4945,7 +4945,7 @@ export interface components {
       title: "The resource has changed";
       /** @constant */
       status: 412;
-      /** @description What is wrong, for people. */
+      /** @description The error, as text for people. */
       detail: string;
       /** @constant */
       code: "precondition_failed";
@@ -4962,7 +4962,7 @@ export interface components {
       title: "The provider of the sign-in is unavailable";
       /** @constant */
       status: 503;
-      /** @description What is wrong, for people. */
+      /** @description The error, as text for people. */
       detail: string;
       /**
        * @description discriminator enum property added by openapi-typescript
@@ -4982,7 +4982,7 @@ export interface components {
       title: "The tenant has reached a quota";
       /** @constant */
       status: 409;
-      /** @description What is wrong, for people. */
+      /** @description The error, as text for people. */
       detail: string;
       /**
        * @description discriminator enum property added by openapi-typescript
@@ -5002,7 +5002,7 @@ export interface components {
       title: "Too many requests";
       /** @constant */
       status: 429;
-      /** @description What is wrong, for people. */
+      /** @description The error, as text for people. */
       detail: string;
       /**
        * @description discriminator enum property added by openapi-typescript
@@ -5022,7 +5022,7 @@ export interface components {
       title: "Realtime calls are not configured";
       /** @constant */
       status: 501;
-      /** @description What is wrong, for people. */
+      /** @description The error, as text for people. */
       detail: string;
       /**
        * @description discriminator enum property added by openapi-typescript
@@ -5042,7 +5042,7 @@ export interface components {
       title: "No avatar worker can record";
       /** @constant */
       status: 503;
-      /** @description What is wrong, for people. */
+      /** @description The error, as text for people. */
       detail: string;
       /**
        * @description discriminator enum property added by openapi-typescript
@@ -5062,7 +5062,7 @@ export interface components {
       title: "The first answer can no longer be replayed";
       /** @constant */
       status: 409;
-      /** @description What is wrong, for people. */
+      /** @description The error, as text for people. */
       detail: string;
       /**
        * @description discriminator enum property added by openapi-typescript
@@ -5082,7 +5082,7 @@ export interface components {
       title: "The API key has been revoked";
       /** @constant */
       status: 401;
-      /** @description What is wrong, for people. */
+      /** @description The error, as text for people. */
       detail: string;
       /**
        * @description discriminator enum property added by openapi-typescript
@@ -5102,7 +5102,7 @@ export interface components {
       title: "A rotation is in progress";
       /** @constant */
       status: 409;
-      /** @description What is wrong, for people. */
+      /** @description The error, as text for people. */
       detail: string;
       /**
        * @description discriminator enum property added by openapi-typescript
@@ -5122,7 +5122,7 @@ export interface components {
       title: "The session has ended";
       /** @constant */
       status: 409;
-      /** @description What is wrong, for people. */
+      /** @description The error, as text for people. */
       detail: string;
       /**
        * @description discriminator enum property added by openapi-typescript
@@ -5142,7 +5142,7 @@ export interface components {
       title: "The session does not fit under a spend cap";
       /** @constant */
       status: 402;
-      /** @description What is wrong, for people. */
+      /** @description The error, as text for people. */
       detail: string;
       /**
        * @description discriminator enum property added by openapi-typescript
@@ -5155,7 +5155,7 @@ export interface components {
       retryable: boolean;
       /** @description The minimal hold of the request, in credit micros. */
       requiredCreditMicros: number;
-      /** @description Whose spend cap it is: that of the calling key, or of an ancestor of it. */
+      /** @description The owner of the spend cap: the calling key or one of its ancestors. */
       limitedBy: "self" | "ancestor";
     };
     /** @description Eight turns of the call are `queued`. Nothing was added. */
@@ -5166,7 +5166,7 @@ export interface components {
       title: "Too many turns wait in the call";
       /** @constant */
       status: 409;
-      /** @description What is wrong, for people. */
+      /** @description The error, as text for people. */
       detail: string;
       /**
        * @description discriminator enum property added by openapi-typescript
@@ -5186,7 +5186,7 @@ export interface components {
       title: "No transcript of the call is kept";
       /** @constant */
       status: 404;
-      /** @description What is wrong, for people. */
+      /** @description The error, as text for people. */
       detail: string;
       /**
        * @description discriminator enum property added by openapi-typescript
@@ -5206,7 +5206,7 @@ export interface components {
       title: "The service is unavailable; the request was not executed";
       /** @constant */
       status: 503;
-      /** @description What is wrong, for people. */
+      /** @description The error, as text for people. */
       detail: string;
       /**
        * @description discriminator enum property added by openapi-typescript
@@ -5226,7 +5226,7 @@ export interface components {
       title: "The media type of the body is not supported";
       /** @constant */
       status: 415;
-      /** @description What is wrong, for people. */
+      /** @description The error, as text for people. */
       detail: string;
       /** @constant */
       code: "unsupported_media_type";
@@ -5243,7 +5243,7 @@ export interface components {
       title: "The request does not meet its constraints";
       /** @constant */
       status: 422;
-      /** @description What is wrong, for people. */
+      /** @description The error, as text for people. */
       detail: string;
       /**
        * @description discriminator enum property added by openapi-typescript
@@ -5263,7 +5263,7 @@ export interface components {
         header?: string;
         detail: string;
         /**
-         * @description What is wrong.
+         * @description The error, as text.
          * @enum {string}
          */
         code:
@@ -6451,7 +6451,7 @@ export interface components {
       };
       content?: never;
     };
-    /** @description The event was received. Of the body only the first 512 bytes are kept. */
+    /** @description The event was received. Only the first 512 bytes of the body are stored. */
     WebhookReceived: {
       headers: {
         [name: string]: unknown;
@@ -6475,7 +6475,7 @@ export interface components {
     IdempotencyKey: string;
     /** @description Has no effect: the operation creates nothing, and each response has a new challenge. A malformed key is rejected. */
     IdempotencyKeyWithoutEffect: string;
-    /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+    /** @description With a session: the environment of the request. Required with the cookie; ignored with a key. */
     Environment: string;
     /** @description The request is executed only if the version of the resource is listed here, such as `"1"`, or if the value is `*`. A malformed value is rejected. */
     IfMatch: string;
@@ -6558,7 +6558,7 @@ export interface operations {
         total?: "true";
       };
       header?: {
-        /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+        /** @description With a session: the environment of the request. Required with the cookie; ignored with a key. */
         "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
         /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
         "X-Request-Id"?: components["parameters"]["RequestId"];
@@ -6600,7 +6600,7 @@ export interface operations {
       header?: {
         /** @description A key of your choice, such as `order-1734`. For 24 hours, a repeated request with the same key is not executed again but gets the first response. It must not contain an API key. */
         "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-        /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+        /** @description With a session: the environment of the request. Required with the cookie; ignored with a key. */
         "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
         /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
         "X-Request-Id"?: components["parameters"]["RequestId"];
@@ -6689,7 +6689,7 @@ export interface operations {
     parameters: {
       query?: never;
       header?: {
-        /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+        /** @description With a session: the environment of the request. Required with the cookie; ignored with a key. */
         "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
         /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
         "X-Request-Id"?: components["parameters"]["RequestId"];
@@ -6736,7 +6736,7 @@ export interface operations {
       header?: {
         /** @description The request is executed only if the version of the resource is listed here, such as `"1"`, or if the value is `*`. A malformed value is rejected. */
         "If-Match"?: components["parameters"]["IfMatch"];
-        /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+        /** @description With a session: the environment of the request. Required with the cookie; ignored with a key. */
         "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
         /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
         "X-Request-Id"?: components["parameters"]["RequestId"];
@@ -6784,7 +6784,7 @@ export interface operations {
       header?: {
         /** @description The request is executed only if the version of the resource is listed here, such as `"1"`, or if the value is `*`. A malformed value is rejected. */
         "If-Match"?: components["parameters"]["IfMatch"];
-        /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+        /** @description With a session: the environment of the request. Required with the cookie; ignored with a key. */
         "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
         /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
         "X-Request-Id"?: components["parameters"]["RequestId"];
@@ -6839,7 +6839,7 @@ export interface operations {
       header?: {
         /** @description A key of your choice, such as `order-1734`. For 24 hours, a repeated request with the same key is not executed again but gets the first response. It must not contain an API key. */
         "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-        /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+        /** @description With a session: the environment of the request. Required with the cookie; ignored with a key. */
         "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
         /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
         "X-Request-Id"?: components["parameters"]["RequestId"];
@@ -6894,7 +6894,7 @@ export interface operations {
       header?: {
         /** @description A key of your choice, such as `order-1734`. For 24 hours, a repeated request with the same key is not executed again but gets the first response. It must not contain an API key. */
         "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-        /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+        /** @description With a session: the environment of the request. Required with the cookie; ignored with a key. */
         "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
         /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
         "X-Request-Id"?: components["parameters"]["RequestId"];
@@ -6953,7 +6953,7 @@ export interface operations {
         cursor?: string;
       };
       header?: {
-        /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+        /** @description With a session: the environment of the request. Required with the cookie; ignored with a key. */
         "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
         /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
         "X-Request-Id"?: components["parameters"]["RequestId"];
@@ -6995,7 +6995,7 @@ export interface operations {
       header?: {
         /** @description A key of your choice, such as `order-1734`. For 24 hours, a repeated request with the same key is not executed again but gets the first response. It must not contain an API key. */
         "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-        /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+        /** @description With a session: the environment of the request. Required with the cookie; ignored with a key. */
         "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
         /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
         "X-Request-Id"?: components["parameters"]["RequestId"];
@@ -7045,7 +7045,7 @@ export interface operations {
     parameters: {
       query?: never;
       header?: {
-        /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+        /** @description With a session: the environment of the request. Required with the cookie; ignored with a key. */
         "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
         /** @description The versions that you already have, such as `"1"`. If the resource has one of them, the response is 304. A malformed value is ignored. */
         "If-None-Match"?: components["parameters"]["IfNoneMatch"];
@@ -7108,7 +7108,7 @@ export interface operations {
       header?: {
         /** @description The request is executed only if the version of the resource is listed here, such as `"1"`, or if the value is `*`. A malformed value is rejected. */
         "If-Match"?: components["parameters"]["IfMatch"];
-        /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+        /** @description With a session: the environment of the request. Required with the cookie; ignored with a key. */
         "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
         /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
         "X-Request-Id"?: components["parameters"]["RequestId"];
@@ -7157,7 +7157,7 @@ export interface operations {
       header?: {
         /** @description A key of your choice, such as `order-1734`. For 24 hours, a repeated request with the same key is not executed again but gets the first response. It must not contain an API key. */
         "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-        /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+        /** @description With a session: the environment of the request. Required with the cookie; ignored with a key. */
         "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
         /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
         "X-Request-Id"?: components["parameters"]["RequestId"];
@@ -7209,7 +7209,7 @@ export interface operations {
       header?: {
         /** @description A key of your choice, such as `order-1734`. For 24 hours, a repeated request with the same key is not executed again but gets the first response. It must not contain an API key. */
         "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-        /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+        /** @description With a session: the environment of the request. Required with the cookie; ignored with a key. */
         "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
         /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
         "X-Request-Id"?: components["parameters"]["RequestId"];
@@ -7281,7 +7281,7 @@ export interface operations {
         total?: "true";
       };
       header?: {
-        /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+        /** @description With a session: the environment of the request. Required with the cookie; ignored with a key. */
         "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
         /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
         "X-Request-Id"?: components["parameters"]["RequestId"];
@@ -7323,7 +7323,7 @@ export interface operations {
       header?: {
         /** @description A key of your choice, such as `order-1734`. For 24 hours, a repeated request with the same key is not executed again but gets the first response. It must not contain an API key. */
         "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-        /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+        /** @description With a session: the environment of the request. Required with the cookie; ignored with a key. */
         "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
         /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
         "X-Request-Id"?: components["parameters"]["RequestId"];
@@ -7372,7 +7372,7 @@ export interface operations {
     parameters: {
       query?: never;
       header?: {
-        /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+        /** @description With a session: the environment of the request. Required with the cookie; ignored with a key. */
         "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
         /** @description The versions that you already have, such as `"1"`. If the resource has one of them, the response is 304. A malformed value is ignored. */
         "If-None-Match"?: components["parameters"]["IfNoneMatch"];
@@ -7435,7 +7435,7 @@ export interface operations {
       header?: {
         /** @description The request is executed only if the version of the resource is listed here, such as `"1"`, or if the value is `*`. A malformed value is rejected. */
         "If-Match"?: components["parameters"]["IfMatch"];
-        /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+        /** @description With a session: the environment of the request. Required with the cookie; ignored with a key. */
         "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
         /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
         "X-Request-Id"?: components["parameters"]["RequestId"];
@@ -7483,7 +7483,7 @@ export interface operations {
       header?: {
         /** @description The request is executed only if the version of the resource is listed here, such as `"1"`, or if the value is `*`. A malformed value is rejected. */
         "If-Match"?: components["parameters"]["IfMatch"];
-        /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+        /** @description With a session: the environment of the request. Required with the cookie; ignored with a key. */
         "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
         /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
         "X-Request-Id"?: components["parameters"]["RequestId"];
@@ -7538,7 +7538,7 @@ export interface operations {
       header?: {
         /** @description A key of your choice, such as `order-1734`. For 24 hours, a repeated request with the same key is not executed again but gets the first response. It must not contain an API key. */
         "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-        /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+        /** @description With a session: the environment of the request. Required with the cookie; ignored with a key. */
         "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
         /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
         "X-Request-Id"?: components["parameters"]["RequestId"];
@@ -7591,7 +7591,7 @@ export interface operations {
     parameters: {
       query?: never;
       header?: {
-        /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+        /** @description With a session: the environment of the request. Required with the cookie; ignored with a key. */
         "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
         /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
         "X-Request-Id"?: components["parameters"]["RequestId"];
@@ -7631,7 +7631,7 @@ export interface operations {
     parameters: {
       query?: never;
       header?: {
-        /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+        /** @description With a session: the environment of the request. Required with the cookie; ignored with a key. */
         "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
         /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
         "X-Request-Id"?: components["parameters"]["RequestId"];
@@ -7671,7 +7671,7 @@ export interface operations {
     parameters: {
       query?: never;
       header?: {
-        /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+        /** @description With a session: the environment of the request. Required with the cookie; ignored with a key. */
         "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
         /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
         "X-Request-Id"?: components["parameters"]["RequestId"];
@@ -7724,7 +7724,7 @@ export interface operations {
         cursor?: string;
       };
       header?: {
-        /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+        /** @description With a session: the environment of the request. Required with the cookie; ignored with a key. */
         "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
         /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
         "X-Request-Id"?: components["parameters"]["RequestId"];
@@ -7816,7 +7816,7 @@ export interface operations {
     parameters: {
       query?: never;
       header?: {
-        /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+        /** @description With a session: the environment of the request. Required with the cookie; ignored with a key. */
         "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
         /** @description The versions that you already have, such as `"1"`. If the resource has one of them, the response is 304. A malformed value is ignored. */
         "If-None-Match"?: components["parameters"]["IfNoneMatch"];
@@ -7879,7 +7879,7 @@ export interface operations {
       header?: {
         /** @description The request is executed only if the version of the resource is listed here, such as `"1"`, or if the value is `*`. A malformed value is rejected. */
         "If-Match"?: components["parameters"]["IfMatch"];
-        /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+        /** @description With a session: the environment of the request. Required with the cookie; ignored with a key. */
         "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
         /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
         "X-Request-Id"?: components["parameters"]["RequestId"];
@@ -7926,7 +7926,7 @@ export interface operations {
     parameters: {
       query?: never;
       header?: {
-        /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+        /** @description With a session: the environment of the request. Required with the cookie; ignored with a key. */
         "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
         /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
         "X-Request-Id"?: components["parameters"]["RequestId"];
@@ -7966,7 +7966,7 @@ export interface operations {
     parameters: {
       query?: never;
       header?: {
-        /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+        /** @description With a session: the environment of the request. Required with the cookie; ignored with a key. */
         "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
         /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
         "X-Request-Id"?: components["parameters"]["RequestId"];
@@ -8026,7 +8026,7 @@ export interface operations {
         total?: "true";
       };
       header?: {
-        /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+        /** @description With a session: the environment of the request. Required with the cookie; ignored with a key. */
         "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
         /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
         "X-Request-Id"?: components["parameters"]["RequestId"];
@@ -8077,7 +8077,7 @@ export interface operations {
         cursor?: string;
       };
       header?: {
-        /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+        /** @description With a session: the environment of the request. Required with the cookie; ignored with a key. */
         "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
         /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
         "X-Request-Id"?: components["parameters"]["RequestId"];
@@ -8140,7 +8140,7 @@ export interface operations {
         total?: "true";
       };
       header?: {
-        /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+        /** @description With a session: the environment of the request. Required with the cookie; ignored with a key. */
         "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
         /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
         "X-Request-Id"?: components["parameters"]["RequestId"];
@@ -8251,7 +8251,7 @@ export interface operations {
         cursor?: string;
       };
       header?: {
-        /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+        /** @description With a session: the environment of the request. Required with the cookie; ignored with a key. */
         "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
         /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
         "X-Request-Id"?: components["parameters"]["RequestId"];
@@ -8293,7 +8293,7 @@ export interface operations {
     parameters: {
       query?: never;
       header?: {
-        /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+        /** @description With a session: the environment of the request. Required with the cookie; ignored with a key. */
         "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
         /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
         "X-Request-Id"?: components["parameters"]["RequestId"];
@@ -8453,7 +8453,7 @@ export interface operations {
         cursor?: string;
       };
       header?: {
-        /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+        /** @description With a session: the environment of the request. Required with the cookie; ignored with a key. */
         "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
         /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
         "X-Request-Id"?: components["parameters"]["RequestId"];
@@ -8493,7 +8493,7 @@ export interface operations {
     parameters: {
       query?: never;
       header?: {
-        /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+        /** @description With a session: the environment of the request. Required with the cookie; ignored with a key. */
         "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
         /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
         "X-Request-Id"?: components["parameters"]["RequestId"];
@@ -8533,7 +8533,7 @@ export interface operations {
     parameters: {
       query?: never;
       header?: {
-        /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+        /** @description With a session: the environment of the request. Required with the cookie; ignored with a key. */
         "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
         /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
         "X-Request-Id"?: components["parameters"]["RequestId"];
@@ -8793,7 +8793,7 @@ export interface operations {
       };
     };
     responses: {
-      /** @description The turn waits. */
+      /** @description The turn is waiting. */
       202: {
         headers: {
           "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -8887,7 +8887,7 @@ export interface operations {
       };
     };
     responses: {
-      /** @description The avatar stops in a moment. */
+      /** @description The interruption was accepted. */
       202: {
         headers: {
           "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -8921,7 +8921,7 @@ export interface operations {
     parameters: {
       query?: never;
       header?: {
-        /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+        /** @description With a session: the environment of the request. Required with the cookie; ignored with a key. */
         "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
         /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
         "X-Request-Id"?: components["parameters"]["RequestId"];
@@ -8965,7 +8965,7 @@ export interface operations {
     parameters: {
       query?: never;
       header?: {
-        /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+        /** @description With a session: the environment of the request. Required with the cookie; ignored with a key. */
         "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
         /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
         "X-Request-Id"?: components["parameters"]["RequestId"];
@@ -8980,7 +8980,7 @@ export interface operations {
     };
     requestBody?: never;
     responses: {
-      /** @description The transcript, without what was said. */
+      /** @description The transcript, without its segments. */
       200: {
         headers: {
           "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -9014,7 +9014,7 @@ export interface operations {
         cursor?: string;
       };
       header?: {
-        /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+        /** @description With a session: the environment of the request. Required with the cookie; ignored with a key. */
         "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
         /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
         "X-Request-Id"?: components["parameters"]["RequestId"];
@@ -9056,7 +9056,7 @@ export interface operations {
       header?: {
         /** @description A key of your choice, such as `order-1734`. For 24 hours, a repeated request with the same key is not executed again but gets the first response. It must not contain an API key. */
         "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-        /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+        /** @description With a session: the environment of the request. Required with the cookie; ignored with a key. */
         "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
         /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
         "X-Request-Id"?: components["parameters"]["RequestId"];
@@ -9106,7 +9106,7 @@ export interface operations {
     parameters: {
       query?: never;
       header?: {
-        /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+        /** @description With a session: the environment of the request. Required with the cookie; ignored with a key. */
         "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
         /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
         "X-Request-Id"?: components["parameters"]["RequestId"];
@@ -9153,7 +9153,7 @@ export interface operations {
       header?: {
         /** @description The request is executed only if the version of the resource is listed here, such as `"1"`, or if the value is `*`. A malformed value is rejected. */
         "If-Match"?: components["parameters"]["IfMatch"];
-        /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+        /** @description With a session: the environment of the request. Required with the cookie; ignored with a key. */
         "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
         /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
         "X-Request-Id"?: components["parameters"]["RequestId"];
@@ -9201,7 +9201,7 @@ export interface operations {
       header?: {
         /** @description The request is executed only if the version of the resource is listed here, such as `"1"`, or if the value is `*`. A malformed value is rejected. */
         "If-Match"?: components["parameters"]["IfMatch"];
-        /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+        /** @description With a session: the environment of the request. Required with the cookie; ignored with a key. */
         "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
         /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
         "X-Request-Id"?: components["parameters"]["RequestId"];
@@ -9255,7 +9255,7 @@ export interface operations {
       header?: {
         /** @description A key of your choice, such as `order-1734`. For 24 hours, a repeated request with the same key is not executed again but gets the first response. It must not contain an API key. */
         "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-        /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+        /** @description With a session: the environment of the request. Required with the cookie; ignored with a key. */
         "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
         /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
         "X-Request-Id"?: components["parameters"]["RequestId"];
@@ -9310,7 +9310,7 @@ export interface operations {
       header?: {
         /** @description A key of your choice, such as `order-1734`. For 24 hours, a repeated request with the same key is not executed again but gets the first response. It must not contain an API key. */
         "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-        /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+        /** @description With a session: the environment of the request. Required with the cookie; ignored with a key. */
         "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
         /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
         "X-Request-Id"?: components["parameters"]["RequestId"];
@@ -9364,7 +9364,7 @@ export interface operations {
       header?: {
         /** @description A key of your choice, such as `order-1734`. For 24 hours, a repeated request with the same key is not executed again but gets the first response. It must not contain an API key. */
         "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-        /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+        /** @description With a session: the environment of the request. Required with the cookie; ignored with a key. */
         "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
         /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
         "X-Request-Id"?: components["parameters"]["RequestId"];
@@ -9383,7 +9383,7 @@ export interface operations {
       };
     };
     responses: {
-      /** @description How many deliveries are sent again, and when. */
+      /** @description The number of deliveries that are sent again, and the time of the recovery. */
       200: {
         headers: {
           "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -9463,7 +9463,7 @@ export interface operations {
         total?: "true";
       };
       header?: {
-        /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+        /** @description With a session: the environment of the request. Required with the cookie; ignored with a key. */
         "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
         /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
         "X-Request-Id"?: components["parameters"]["RequestId"];
@@ -9503,7 +9503,7 @@ export interface operations {
     parameters: {
       query?: never;
       header?: {
-        /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+        /** @description With a session: the environment of the request. Required with the cookie; ignored with a key. */
         "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
         /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
         "X-Request-Id"?: components["parameters"]["RequestId"];
@@ -9549,7 +9549,7 @@ export interface operations {
       header?: {
         /** @description A key of your choice, such as `order-1734`. For 24 hours, a repeated request with the same key is not executed again but gets the first response. It must not contain an API key. */
         "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-        /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+        /** @description With a session: the environment of the request. Required with the cookie; ignored with a key. */
         "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
         /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
         "X-Request-Id"?: components["parameters"]["RequestId"];
@@ -9660,7 +9660,7 @@ export interface operations {
         total?: "true";
       };
       header?: {
-        /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+        /** @description With a session: the environment of the request. Required with the cookie; ignored with a key. */
         "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
         /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
         "X-Request-Id"?: components["parameters"]["RequestId"];
@@ -9758,7 +9758,7 @@ export interface operations {
         cursor?: string;
       };
       header?: {
-        /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+        /** @description With a session: the environment of the request. Required with the cookie; ignored with a key. */
         "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
         /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
         "X-Request-Id"?: components["parameters"]["RequestId"];
@@ -9896,7 +9896,7 @@ export interface operations {
       };
     };
     responses: {
-      /** @description The session. `Set-Cookie` has its cookie. */
+      /** @description The session. `Set-Cookie` contains its cookie. */
       201: {
         headers: {
           "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -9933,7 +9933,7 @@ export interface operations {
         cursor?: string;
       };
       header?: {
-        /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+        /** @description With a session: the environment of the request. Required with the cookie; ignored with a key. */
         "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
         /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
         "X-Request-Id"?: components["parameters"]["RequestId"];
@@ -9975,7 +9975,7 @@ export interface operations {
       header?: {
         /** @description A key of your choice, such as `order-1734`. For 24 hours, a repeated request with the same key is not executed again but gets the first response. It must not contain an API key. */
         "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-        /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+        /** @description With a session: the environment of the request. Required with the cookie; ignored with a key. */
         "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
         /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
         "X-Request-Id"?: components["parameters"]["RequestId"];
@@ -10027,7 +10027,7 @@ export interface operations {
       header?: {
         /** @description The request is executed only if the version of the resource is listed here, such as `"1"`, or if the value is `*`. A malformed value is rejected. */
         "If-Match"?: components["parameters"]["IfMatch"];
-        /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+        /** @description With a session: the environment of the request. Required with the cookie; ignored with a key. */
         "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
         /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
         "X-Request-Id"?: components["parameters"]["RequestId"];
@@ -10042,7 +10042,7 @@ export interface operations {
     };
     requestBody?: never;
     responses: {
-      /** @description The invitation as it was. */
+      /** @description The invitation before it was withdrawn. */
       200: {
         headers: {
           "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -10119,7 +10119,7 @@ export interface operations {
         cursor?: string;
       };
       header?: {
-        /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+        /** @description With a session: the environment of the request. Required with the cookie; ignored with a key. */
         "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
         /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
         "X-Request-Id"?: components["parameters"]["RequestId"];
@@ -10173,7 +10173,7 @@ export interface operations {
       };
     };
     responses: {
-      /** @description The session. `Set-Cookie` has its cookie. */
+      /** @description The session. `Set-Cookie` contains its cookie. */
       201: {
         headers: {
           "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -10204,7 +10204,7 @@ export interface operations {
     parameters: {
       query?: never;
       header?: {
-        /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+        /** @description With a session: the environment of the request. Required with the cookie; ignored with a key. */
         "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
         /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
         "X-Request-Id"?: components["parameters"]["RequestId"];
@@ -10247,7 +10247,7 @@ export interface operations {
       header?: {
         /** @description The request is executed only if the version of the resource is listed here, such as `"1"`, or if the value is `*`. A malformed value is rejected. */
         "If-Match"?: components["parameters"]["IfMatch"];
-        /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+        /** @description With a session: the environment of the request. Required with the cookie; ignored with a key. */
         "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
         /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
         "X-Request-Id"?: components["parameters"]["RequestId"];
@@ -10259,7 +10259,7 @@ export interface operations {
     };
     requestBody?: never;
     responses: {
-      /** @description The session as it was. `Set-Cookie` deletes its cookie. */
+      /** @description The session before its end. `Set-Cookie` deletes its cookie. */
       200: {
         headers: {
           "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -10292,7 +10292,7 @@ export interface operations {
       header?: {
         /** @description Has no effect: the operation creates nothing, and each response has a new challenge. A malformed key is rejected. */
         "Idempotency-Key"?: components["parameters"]["IdempotencyKeyWithoutEffect"];
-        /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+        /** @description With a session: the environment of the request. Required with the cookie; ignored with a key. */
         "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
         /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
         "X-Request-Id"?: components["parameters"]["RequestId"];
@@ -10340,7 +10340,7 @@ export interface operations {
       header?: {
         /** @description A key of your choice, such as `order-1734`. For 24 hours, a repeated request with the same key is not executed again but gets the first response. It must not contain an API key. */
         "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-        /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+        /** @description With a session: the environment of the request. Required with the cookie; ignored with a key. */
         "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
         /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
         "X-Request-Id"?: components["parameters"]["RequestId"];
@@ -10390,7 +10390,7 @@ export interface operations {
       header?: {
         /** @description The request is executed only if the version of the resource is listed here, such as `"1"`, or if the value is `*`. A malformed value is rejected. */
         "If-Match"?: components["parameters"]["IfMatch"];
-        /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+        /** @description With a session: the environment of the request. Required with the cookie; ignored with a key. */
         "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
         /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
         "X-Request-Id"?: components["parameters"]["RequestId"];
@@ -10405,7 +10405,7 @@ export interface operations {
     };
     requestBody?: never;
     responses: {
-      /** @description The session as it was. */
+      /** @description The session before its end. */
       200: {
         headers: {
           "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -10442,7 +10442,7 @@ export interface operations {
         cursor?: string;
       };
       header?: {
-        /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+        /** @description With a session: the environment of the request. Required with the cookie; ignored with a key. */
         "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
         /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
         "X-Request-Id"?: components["parameters"]["RequestId"];
@@ -10482,7 +10482,7 @@ export interface operations {
     parameters: {
       query?: never;
       header?: {
-        /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+        /** @description With a session: the environment of the request. Required with the cookie; ignored with a key. */
         "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
         /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
         "X-Request-Id"?: components["parameters"]["RequestId"];
@@ -10529,7 +10529,7 @@ export interface operations {
       header?: {
         /** @description The request is executed only if the version of the resource is listed here, such as `"1"`, or if the value is `*`. A malformed value is rejected. */
         "If-Match"?: components["parameters"]["IfMatch"];
-        /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+        /** @description With a session: the environment of the request. Required with the cookie; ignored with a key. */
         "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
         /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
         "X-Request-Id"?: components["parameters"]["RequestId"];
@@ -10544,7 +10544,7 @@ export interface operations {
     };
     requestBody?: never;
     responses: {
-      /** @description The user as it was. */
+      /** @description The user before the removal. */
       200: {
         headers: {
           "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -10578,7 +10578,7 @@ export interface operations {
       header?: {
         /** @description The request is executed only if the version of the resource is listed here, such as `"1"`, or if the value is `*`. A malformed value is rejected. */
         "If-Match"?: components["parameters"]["IfMatch"];
-        /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+        /** @description With a session: the environment of the request. Required with the cookie; ignored with a key. */
         "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
         /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
         "X-Request-Id"?: components["parameters"]["RequestId"];
@@ -10633,7 +10633,7 @@ export interface operations {
       header?: {
         /** @description A key of your choice, such as `order-1734`. For 24 hours, a repeated request with the same key is not executed again but gets the first response. It must not contain an API key. */
         "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-        /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+        /** @description With a session: the environment of the request. Required with the cookie; ignored with a key. */
         "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
         /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
         "X-Request-Id"?: components["parameters"]["RequestId"];
@@ -10687,7 +10687,7 @@ export interface operations {
         cursor?: string;
       };
       header?: {
-        /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+        /** @description With a session: the environment of the request. Required with the cookie; ignored with a key. */
         "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
         /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
         "X-Request-Id"?: components["parameters"]["RequestId"];
@@ -10729,7 +10729,7 @@ export interface operations {
       header?: {
         /** @description A key of your choice, such as `order-1734`. For 24 hours, a repeated request with the same key is not executed again but gets the first response. It must not contain an API key. */
         "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-        /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+        /** @description With a session: the environment of the request. Required with the cookie; ignored with a key. */
         "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
         /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
         "X-Request-Id"?: components["parameters"]["RequestId"];
@@ -10781,7 +10781,7 @@ export interface operations {
       header?: {
         /** @description Has no effect: the operation creates nothing, and each response has a new challenge. A malformed key is rejected. */
         "Idempotency-Key"?: components["parameters"]["IdempotencyKeyWithoutEffect"];
-        /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+        /** @description With a session: the environment of the request. Required with the cookie; ignored with a key. */
         "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
         /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
         "X-Request-Id"?: components["parameters"]["RequestId"];
@@ -10829,7 +10829,7 @@ export interface operations {
       header?: {
         /** @description The request is executed only if the version of the resource is listed here, such as `"1"`, or if the value is `*`. A malformed value is rejected. */
         "If-Match"?: components["parameters"]["IfMatch"];
-        /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+        /** @description With a session: the environment of the request. Required with the cookie; ignored with a key. */
         "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
         /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
         "X-Request-Id"?: components["parameters"]["RequestId"];
@@ -10844,7 +10844,7 @@ export interface operations {
     };
     requestBody?: never;
     responses: {
-      /** @description The passkey as it was. */
+      /** @description The passkey before its deletion. */
       200: {
         headers: {
           "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -10878,7 +10878,7 @@ export interface operations {
       header?: {
         /** @description The request is executed only if the version of the resource is listed here, such as `"1"`, or if the value is `*`. A malformed value is rejected. */
         "If-Match"?: components["parameters"]["IfMatch"];
-        /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+        /** @description With a session: the environment of the request. Required with the cookie; ignored with a key. */
         "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
         /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
         "X-Request-Id"?: components["parameters"]["RequestId"];
@@ -10944,7 +10944,7 @@ export interface operations {
       };
     };
     responses: {
-      /** @description The address. `Set-Cookie` has the sealed attempt. */
+      /** @description The address. `Set-Cookie` contains the sealed attempt. */
       200: {
         headers: {
           "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -10987,7 +10987,7 @@ export interface operations {
       };
     };
     responses: {
-      /** @description The address. `Set-Cookie` has the sealed attempt. */
+      /** @description The address. `Set-Cookie` contains the sealed attempt. */
       200: {
         headers: {
           "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -11035,7 +11035,7 @@ export interface operations {
     };
     requestBody?: never;
     responses: {
-      /** @description The page. `Set-Cookie` deletes the attempt, and may have a session. */
+      /** @description The page. `Set-Cookie` deletes the attempt, and may contain a session. */
       303: {
         headers: {
           "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -11068,7 +11068,7 @@ export interface operations {
       header?: {
         /** @description Has no effect: the operation creates nothing, and each response has a new challenge. A malformed key is rejected. */
         "Idempotency-Key"?: components["parameters"]["IdempotencyKeyWithoutEffect"];
-        /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+        /** @description With a session: the environment of the request. Required with the cookie; ignored with a key. */
         "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
         /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
         "X-Request-Id"?: components["parameters"]["RequestId"];
@@ -11084,7 +11084,7 @@ export interface operations {
       };
     };
     responses: {
-      /** @description The address. `Set-Cookie` has the sealed attempt. */
+      /** @description The address. `Set-Cookie` contains the sealed attempt. */
       200: {
         headers: {
           "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -11118,7 +11118,7 @@ export interface operations {
       header?: {
         /** @description Has no effect: the operation creates nothing, and each response has a new challenge. A malformed key is rejected. */
         "Idempotency-Key"?: components["parameters"]["IdempotencyKeyWithoutEffect"];
-        /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+        /** @description With a session: the environment of the request. Required with the cookie; ignored with a key. */
         "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
         /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
         "X-Request-Id"?: components["parameters"]["RequestId"];
@@ -11134,7 +11134,7 @@ export interface operations {
       };
     };
     responses: {
-      /** @description The address. `Set-Cookie` has the sealed attempt. */
+      /** @description The address. `Set-Cookie` contains the sealed attempt. */
       200: {
         headers: {
           "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -11171,7 +11171,7 @@ export interface operations {
         cursor?: string;
       };
       header?: {
-        /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+        /** @description With a session: the environment of the request. Required with the cookie; ignored with a key. */
         "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
         /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
         "X-Request-Id"?: components["parameters"]["RequestId"];
@@ -11213,7 +11213,7 @@ export interface operations {
       header?: {
         /** @description The request is executed only if the version of the resource is listed here, such as `"1"`, or if the value is `*`. A malformed value is rejected. */
         "If-Match"?: components["parameters"]["IfMatch"];
-        /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+        /** @description With a session: the environment of the request. Required with the cookie; ignored with a key. */
         "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
         /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
         "X-Request-Id"?: components["parameters"]["RequestId"];
@@ -11228,7 +11228,7 @@ export interface operations {
     };
     requestBody?: never;
     responses: {
-      /** @description The identity as it was. */
+      /** @description The identity before it was unlinked. */
       200: {
         headers: {
           "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -11349,7 +11349,7 @@ export interface operations {
     parameters: {
       query?: never;
       header: {
-        /** @description Id of the event: the same for each attempt. A receiver ignores one that it has handled. */
+        /** @description Id of the event, the same for each attempt. A receiver must ignore events that it has already handled. */
         "webhook-id": string;
         /** @description When the attempt was signed, in seconds since 1970. A receiver refuses one that is more than five minutes off. */
         "webhook-timestamp": string;
@@ -11401,7 +11401,7 @@ export interface operations {
     parameters: {
       query?: never;
       header: {
-        /** @description Id of the event: the same for each attempt. A receiver ignores one that it has handled. */
+        /** @description Id of the event, the same for each attempt. A receiver must ignore events that it has already handled. */
         "webhook-id": string;
         /** @description When the attempt was signed, in seconds since 1970. A receiver refuses one that is more than five minutes off. */
         "webhook-timestamp": string;
@@ -11453,7 +11453,7 @@ export interface operations {
     parameters: {
       query?: never;
       header: {
-        /** @description Id of the event: the same for each attempt. A receiver ignores one that it has handled. */
+        /** @description Id of the event, the same for each attempt. A receiver must ignore events that it has already handled. */
         "webhook-id": string;
         /** @description When the attempt was signed, in seconds since 1970. A receiver refuses one that is more than five minutes off. */
         "webhook-timestamp": string;
@@ -11505,7 +11505,7 @@ export interface operations {
     parameters: {
       query?: never;
       header: {
-        /** @description Id of the event: the same for each attempt. A receiver ignores one that it has handled. */
+        /** @description Id of the event, the same for each attempt. A receiver must ignore events that it has already handled. */
         "webhook-id": string;
         /** @description When the attempt was signed, in seconds since 1970. A receiver refuses one that is more than five minutes off. */
         "webhook-timestamp": string;
@@ -11557,7 +11557,7 @@ export interface operations {
     parameters: {
       query?: never;
       header: {
-        /** @description Id of the event: the same for each attempt. A receiver ignores one that it has handled. */
+        /** @description Id of the event, the same for each attempt. A receiver must ignore events that it has already handled. */
         "webhook-id": string;
         /** @description When the attempt was signed, in seconds since 1970. A receiver refuses one that is more than five minutes off. */
         "webhook-timestamp": string;
@@ -11609,7 +11609,7 @@ export interface operations {
     parameters: {
       query?: never;
       header: {
-        /** @description Id of the event: the same for each attempt. A receiver ignores one that it has handled. */
+        /** @description Id of the event, the same for each attempt. A receiver must ignore events that it has already handled. */
         "webhook-id": string;
         /** @description When the attempt was signed, in seconds since 1970. A receiver refuses one that is more than five minutes off. */
         "webhook-timestamp": string;
@@ -11661,7 +11661,7 @@ export interface operations {
     parameters: {
       query?: never;
       header: {
-        /** @description Id of the event: the same for each attempt. A receiver ignores one that it has handled. */
+        /** @description Id of the event, the same for each attempt. A receiver must ignore events that it has already handled. */
         "webhook-id": string;
         /** @description When the attempt was signed, in seconds since 1970. A receiver refuses one that is more than five minutes off. */
         "webhook-timestamp": string;
@@ -11713,7 +11713,7 @@ export interface operations {
     parameters: {
       query?: never;
       header: {
-        /** @description Id of the event: the same for each attempt. A receiver ignores one that it has handled. */
+        /** @description Id of the event, the same for each attempt. A receiver must ignore events that it has already handled. */
         "webhook-id": string;
         /** @description When the attempt was signed, in seconds since 1970. A receiver refuses one that is more than five minutes off. */
         "webhook-timestamp": string;
@@ -11763,7 +11763,7 @@ export interface operations {
     parameters: {
       query?: never;
       header: {
-        /** @description Id of the event: the same for each attempt. A receiver ignores one that it has handled. */
+        /** @description Id of the event, the same for each attempt. A receiver must ignore events that it has already handled. */
         "webhook-id": string;
         /** @description When the attempt was signed, in seconds since 1970. A receiver refuses one that is more than five minutes off. */
         "webhook-timestamp": string;
@@ -11813,7 +11813,7 @@ export interface operations {
     parameters: {
       query?: never;
       header: {
-        /** @description Id of the event: the same for each attempt. A receiver ignores one that it has handled. */
+        /** @description Id of the event, the same for each attempt. A receiver must ignore events that it has already handled. */
         "webhook-id": string;
         /** @description When the attempt was signed, in seconds since 1970. A receiver refuses one that is more than five minutes off. */
         "webhook-timestamp": string;
@@ -11863,7 +11863,7 @@ export interface operations {
     parameters: {
       query?: never;
       header: {
-        /** @description Id of the event: the same for each attempt. A receiver ignores one that it has handled. */
+        /** @description Id of the event, the same for each attempt. A receiver must ignore events that it has already handled. */
         "webhook-id": string;
         /** @description When the attempt was signed, in seconds since 1970. A receiver refuses one that is more than five minutes off. */
         "webhook-timestamp": string;
@@ -11913,7 +11913,7 @@ export interface operations {
     parameters: {
       query?: never;
       header: {
-        /** @description Id of the event: the same for each attempt. A receiver ignores one that it has handled. */
+        /** @description Id of the event, the same for each attempt. A receiver must ignore events that it has already handled. */
         "webhook-id": string;
         /** @description When the attempt was signed, in seconds since 1970. A receiver refuses one that is more than five minutes off. */
         "webhook-timestamp": string;
@@ -11963,7 +11963,7 @@ export interface operations {
     parameters: {
       query?: never;
       header: {
-        /** @description Id of the event: the same for each attempt. A receiver ignores one that it has handled. */
+        /** @description Id of the event, the same for each attempt. A receiver must ignore events that it has already handled. */
         "webhook-id": string;
         /** @description When the attempt was signed, in seconds since 1970. A receiver refuses one that is more than five minutes off. */
         "webhook-timestamp": string;
@@ -12008,7 +12008,7 @@ export interface operations {
     parameters: {
       query?: never;
       header: {
-        /** @description Id of the event: the same for each attempt. A receiver ignores one that it has handled. */
+        /** @description Id of the event, the same for each attempt. A receiver must ignore events that it has already handled. */
         "webhook-id": string;
         /** @description When the attempt was signed, in seconds since 1970. A receiver refuses one that is more than five minutes off. */
         "webhook-timestamp": string;
@@ -12053,7 +12053,7 @@ export interface operations {
     parameters: {
       query?: never;
       header: {
-        /** @description Id of the event: the same for each attempt. A receiver ignores one that it has handled. */
+        /** @description Id of the event, the same for each attempt. A receiver must ignore events that it has already handled. */
         "webhook-id": string;
         /** @description When the attempt was signed, in seconds since 1970. A receiver refuses one that is more than five minutes off. */
         "webhook-timestamp": string;
@@ -12098,7 +12098,7 @@ export interface operations {
     parameters: {
       query?: never;
       header: {
-        /** @description Id of the event: the same for each attempt. A receiver ignores one that it has handled. */
+        /** @description Id of the event, the same for each attempt. A receiver must ignore events that it has already handled. */
         "webhook-id": string;
         /** @description When the attempt was signed, in seconds since 1970. A receiver refuses one that is more than five minutes off. */
         "webhook-timestamp": string;
@@ -12143,7 +12143,7 @@ export interface operations {
     parameters: {
       query?: never;
       header: {
-        /** @description Id of the event: the same for each attempt. A receiver ignores one that it has handled. */
+        /** @description Id of the event, the same for each attempt. A receiver must ignore events that it has already handled. */
         "webhook-id": string;
         /** @description When the attempt was signed, in seconds since 1970. A receiver refuses one that is more than five minutes off. */
         "webhook-timestamp": string;
@@ -12188,7 +12188,7 @@ export interface operations {
     parameters: {
       query?: never;
       header: {
-        /** @description Id of the event: the same for each attempt. A receiver ignores one that it has handled. */
+        /** @description Id of the event, the same for each attempt. A receiver must ignore events that it has already handled. */
         "webhook-id": string;
         /** @description When the attempt was signed, in seconds since 1970. A receiver refuses one that is more than five minutes off. */
         "webhook-timestamp": string;
@@ -12239,7 +12239,7 @@ export interface operations {
     parameters: {
       query?: never;
       header: {
-        /** @description Id of the event: the same for each attempt. A receiver ignores one that it has handled. */
+        /** @description Id of the event, the same for each attempt. A receiver must ignore events that it has already handled. */
         "webhook-id": string;
         /** @description When the attempt was signed, in seconds since 1970. A receiver refuses one that is more than five minutes off. */
         "webhook-timestamp": string;
@@ -12290,7 +12290,7 @@ export interface operations {
     parameters: {
       query?: never;
       header: {
-        /** @description Id of the event: the same for each attempt. A receiver ignores one that it has handled. */
+        /** @description Id of the event, the same for each attempt. A receiver must ignore events that it has already handled. */
         "webhook-id": string;
         /** @description When the attempt was signed, in seconds since 1970. A receiver refuses one that is more than five minutes off. */
         "webhook-timestamp": string;
@@ -12341,7 +12341,7 @@ export interface operations {
     parameters: {
       query?: never;
       header: {
-        /** @description Id of the event: the same for each attempt. A receiver ignores one that it has handled. */
+        /** @description Id of the event, the same for each attempt. A receiver must ignore events that it has already handled. */
         "webhook-id": string;
         /** @description When the attempt was signed, in seconds since 1970. A receiver refuses one that is more than five minutes off. */
         "webhook-timestamp": string;
@@ -12392,7 +12392,7 @@ export interface operations {
     parameters: {
       query?: never;
       header: {
-        /** @description Id of the event: the same for each attempt. A receiver ignores one that it has handled. */
+        /** @description Id of the event, the same for each attempt. A receiver must ignore events that it has already handled. */
         "webhook-id": string;
         /** @description When the attempt was signed, in seconds since 1970. A receiver refuses one that is more than five minutes off. */
         "webhook-timestamp": string;
@@ -12443,7 +12443,7 @@ export interface operations {
     parameters: {
       query?: never;
       header: {
-        /** @description Id of the event: the same for each attempt. A receiver ignores one that it has handled. */
+        /** @description Id of the event, the same for each attempt. A receiver must ignore events that it has already handled. */
         "webhook-id": string;
         /** @description When the attempt was signed, in seconds since 1970. A receiver refuses one that is more than five minutes off. */
         "webhook-timestamp": string;
@@ -12494,7 +12494,7 @@ export interface operations {
     parameters: {
       query?: never;
       header: {
-        /** @description Id of the event: the same for each attempt. A receiver ignores one that it has handled. */
+        /** @description Id of the event, the same for each attempt. A receiver must ignore events that it has already handled. */
         "webhook-id": string;
         /** @description When the attempt was signed, in seconds since 1970. A receiver refuses one that is more than five minutes off. */
         "webhook-timestamp": string;
@@ -12539,7 +12539,7 @@ export interface operations {
     parameters: {
       query?: never;
       header: {
-        /** @description Id of the event: the same for each attempt. A receiver ignores one that it has handled. */
+        /** @description Id of the event, the same for each attempt. A receiver must ignore events that it has already handled. */
         "webhook-id": string;
         /** @description When the attempt was signed, in seconds since 1970. A receiver refuses one that is more than five minutes off. */
         "webhook-timestamp": string;
@@ -12584,7 +12584,7 @@ export interface operations {
     parameters: {
       query?: never;
       header: {
-        /** @description Id of the event: the same for each attempt. A receiver ignores one that it has handled. */
+        /** @description Id of the event, the same for each attempt. A receiver must ignore events that it has already handled. */
         "webhook-id": string;
         /** @description When the attempt was signed, in seconds since 1970. A receiver refuses one that is more than five minutes off. */
         "webhook-timestamp": string;
@@ -12629,7 +12629,7 @@ export interface operations {
     parameters: {
       query?: never;
       header: {
-        /** @description Id of the event: the same for each attempt. A receiver ignores one that it has handled. */
+        /** @description Id of the event, the same for each attempt. A receiver must ignore events that it has already handled. */
         "webhook-id": string;
         /** @description When the attempt was signed, in seconds since 1970. A receiver refuses one that is more than five minutes off. */
         "webhook-timestamp": string;
@@ -12674,7 +12674,7 @@ export interface operations {
     parameters: {
       query?: never;
       header: {
-        /** @description Id of the event: the same for each attempt. A receiver ignores one that it has handled. */
+        /** @description Id of the event, the same for each attempt. A receiver must ignore events that it has already handled. */
         "webhook-id": string;
         /** @description When the attempt was signed, in seconds since 1970. A receiver refuses one that is more than five minutes off. */
         "webhook-timestamp": string;
@@ -12719,7 +12719,7 @@ export interface operations {
     parameters: {
       query?: never;
       header: {
-        /** @description Id of the event: the same for each attempt. A receiver ignores one that it has handled. */
+        /** @description Id of the event, the same for each attempt. A receiver must ignore events that it has already handled. */
         "webhook-id": string;
         /** @description When the attempt was signed, in seconds since 1970. A receiver refuses one that is more than five minutes off. */
         "webhook-timestamp": string;
@@ -12814,7 +12814,7 @@ export interface operations {
     parameters: {
       query?: never;
       header: {
-        /** @description Id of the event: the same for each attempt. A receiver ignores one that it has handled. */
+        /** @description Id of the event, the same for each attempt. A receiver must ignore events that it has already handled. */
         "webhook-id": string;
         /** @description When the attempt was signed, in seconds since 1970. A receiver refuses one that is more than five minutes off. */
         "webhook-timestamp": string;
@@ -12909,7 +12909,7 @@ export interface operations {
     parameters: {
       query?: never;
       header: {
-        /** @description Id of the event: the same for each attempt. A receiver ignores one that it has handled. */
+        /** @description Id of the event, the same for each attempt. A receiver must ignore events that it has already handled. */
         "webhook-id": string;
         /** @description When the attempt was signed, in seconds since 1970. A receiver refuses one that is more than five minutes off. */
         "webhook-timestamp": string;
@@ -12955,7 +12955,7 @@ export interface operations {
     parameters: {
       query?: never;
       header: {
-        /** @description Id of the event: the same for each attempt. A receiver ignores one that it has handled. */
+        /** @description Id of the event, the same for each attempt. A receiver must ignore events that it has already handled. */
         "webhook-id": string;
         /** @description When the attempt was signed, in seconds since 1970. A receiver refuses one that is more than five minutes off. */
         "webhook-timestamp": string;

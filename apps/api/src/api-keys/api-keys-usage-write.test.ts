@@ -1,4 +1,4 @@
-/** Attacks: a tenant that wants a secret with `usage:write`, and so to write its own bill. */
+/** Attacks: a tenant tries to get a secret with `usage:write`, and so to write its own bill. */
 import { describe, expect, test } from "bun:test";
 import type { ApiKeyRecord } from "@realtime-avatar/domain/api-keys/api-key";
 import type { Scope } from "@realtime-avatar/domain/api-keys/scope";
@@ -12,20 +12,20 @@ const SESSIONS = "/api/v1/usage/sessions";
 const api = await startApi();
 const developer = await seedPerson(api, "developer");
 
-/** A live key of the operator, or of `parent`. */
+/** Creates a live key of the operator, or of `parent`. */
 const keyWith = async (scopes: Scope[], parent?: ApiKeyRecord) => {
   const { record, secret } = await seedKey(api.database.db, api.tenantId, { environment: "live", scopes }, parent);
   return { record, id: record.id, secret: secret.reveal() };
 };
 
-/** Sends requests as a tenant: as a key of it, or as a person. */
+/** Sends requests as a tenant, with a key or as a person. */
 type Send = (method: string, path: string, body?: object, headers?: Record<string, string>) => Promise<Answer>;
 const sendAs =
   (key: string): Send =>
   (method, path, body, headers = {}) =>
     api.call(method, path, { key, headers, ...(body && { body }) });
 
-/** Who acts for the tenant. `parent`: a key whose descendants it reaches; a person reaches every key. */
+/** The caller of a tenant. `parent`: a key whose descendants the caller reaches; a person reaches every key. */
 type Tenant = { send: Send; parent?: ApiKeyRecord };
 const keyTenant = async (ancestor?: ApiKeyRecord): Promise<Tenant> => {
   const { record, secret } = await keyWith(["*"], ancestor);
@@ -49,7 +49,7 @@ describe.each(TENANTS)("%s", (_, start) => {
     },
   );
 
-  test("creates a key with *, which cannot report, name a figure or create an engine's key: 403", async () => {
+  test("creates a key with *: it cannot report usage, set a figure or create an engine's key", async () => {
     const { send } = await start();
     const created = await send("POST", KEYS, { name: "x", environment: "live", scopes: ["*"] });
     expect(created.status).toBe(201);
@@ -79,7 +79,7 @@ describe.each(TENANTS)("%s", (_, start) => {
     expectProblem(await change(engine.id, { scopes: ["usage:write"] }), "grant_exceeds_caller");
   });
 
-  test("rotates an engine's key, also in an overlap and with an Idempotency-Key: 403, and may revoke it", async () => {
+  test("rotates an engine's key, also in an overlap and with an Idempotency-Key: 403; revokes it: allowed", async () => {
     const { send, parent } = await start();
     const engine = await keyWith(["api_keys:write", "usage:write"], parent);
     const path = `${KEYS}/${engine.id}`;
@@ -93,7 +93,7 @@ describe.each(TENANTS)("%s", (_, start) => {
     expect((await send("DELETE", path)).body.status).toBe("revoked");
   });
 
-  test("sends the requests of a key that names it, with the same Idempotency-Keys: 403", async () => {
+  test("repeats requests of a key with usage:write, with the same Idempotency-Keys: 403", async () => {
     const { send, parent } = await start();
     const holder = sendAs((await keyWith(["*", "usage:write"], parent)).secret);
     const headers = { "idempotency-key": "once" };
@@ -107,7 +107,7 @@ describe.each(TENANTS)("%s", (_, start) => {
 });
 
 describe("a key that names usage:write", () => {
-  test("with api_keys:write: passes it on, rotates and widens its descendants, and rotates itself", async () => {
+  test("with api_keys:write: grants it, rotates and widens descendants, and rotates itself", async () => {
     const { id, secret } = await keyWith(["*", "usage:write"]);
     const send = sendAs(secret);
     const child = await send("POST", KEYS, { name: "engine", environment: "live", scopes: ["usage:write"] });
@@ -119,13 +119,13 @@ describe("a key that names usage:write", () => {
     expect(rotated.body.scopes).toEqual(["*", "usage:write"]);
   });
 
-  test("alone, with api_keys:write, does not grant *: 403", async () => {
+  test("usage:write and api_keys:write alone: cannot grant *, 403", async () => {
     const { secret } = await keyWith(["api_keys:write", "usage:write"]);
     const refused = await sendAs(secret)("POST", KEYS, { name: "x", environment: "live", scopes: ["*"] });
     expectProblem(refused, "grant_exceeds_caller");
   });
 
-  test("an ancestor that has lost it narrows and revokes the key, and does not rotate it: 403", async () => {
+  test("an ancestor that has lost usage:write: narrows and revokes the key; rotates it: 403", async () => {
     const parent = await keyWith(["*", "usage:write"]);
     const engine = await keyWith(["usage:write"], parent.record);
     const send = sendAs(parent.secret);

@@ -133,7 +133,7 @@ const ROTATE_API_KEY = {
   },
   settle: (outcome: RotateOutcome) => {
     if (outcome.kind !== "in_progress") return outcome;
-    const detail = "The key was rotated, and its older secret is valid until the overlap ends.";
+    const detail = "The key was already rotated. Its older secret is valid until the overlap ends.";
     throw new Problem("rotation_in_progress", detail, { retryAfterSeconds: outcome.waitSeconds });
   },
 };

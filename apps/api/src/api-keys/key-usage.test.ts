@@ -1,4 +1,4 @@
-/** When keys were last used: noted in memory, written soon after, seen in the API. */
+/** The last use of keys: recorded in memory, written soon after, returned by the API. */
 import { describe, expect, test } from "bun:test";
 import { recordUses } from "@realtime-avatar/db/api-keys/usage";
 import { oneDatabase } from "@realtime-avatar/db/databases/databases";
@@ -14,7 +14,7 @@ const MINUTE = 60_000;
 const api = await startApi();
 const root = await api.key();
 
-/** `ctid` and `xmax` move with whatever is done to the row, if only to lock it. */
+/** Every change or lock of the row changes `ctid` or `xmax`. */
 const rows = (id: string) =>
   api.database.db.client`select last_used_at, xmin, xmax, ctid from api_key_usage where api_key_id = ${id}`;
 const lastUsedAt = async (id: string) =>
@@ -28,7 +28,7 @@ describe("lastUsedAt", () => {
     await api.uses.flush();
     expect(await lastUsedAt(record.id)).toBeNull();
     await use(secret.reveal());
-    // Nothing is written on the way of the request.
+    // The request itself writes nothing.
     expect(await rows(record.id)).toHaveLength(0);
     await api.uses.flush();
     const used = await lastUsedAt(record.id);
@@ -59,9 +59,9 @@ describe("lastUsedAt", () => {
   });
 });
 
-describe("the noted uses", () => {
+describe("the recorded uses", () => {
   const quiet = createLog("silent");
-  /** A use at so many minutes after a certain one. */
+  /** A use that many minutes after a fixed one. */
   const useOf = ({ record }: Awaited<ReturnType<typeof seed>>, minutes: number, seconds = 0) => ({
     tenantId: record.tenantId,
     id: record.id,
@@ -84,7 +84,7 @@ describe("the noted uses", () => {
     expect(second?.["xmin"]).not.toBe(first?.["xmin"]);
   });
 
-  test("uses, noted late across the border of a minute: the later minute is written", async () => {
+  test("uses, recorded late across the border of a minute: the later minute is written", async () => {
     const [key, other] = [await seed(), await seed()];
     const uses = createUses(oneDatabase(api.database.db), quiet, recordUses);
     uses.note(useOf(other, 2));
@@ -111,13 +111,13 @@ describe("the noted uses", () => {
     expect(JSON.parse(lines[0] ?? "")).toMatchObject({ level: 40, error: { code: "42P01" } });
     await uses.flush();
     expect((await rows(key.record.id))[0]?.["last_used_at"]).toEqual(new Date(Date.UTC(2026, 0, 1, 0, 1)));
-    // The next minute has come: the later use is the one that counts.
+    // In the next minute, the later use counts.
     uses.note(useOf(key, 2));
     await uses.flush();
     expect((await rows(key.record.id))[0]?.["last_used_at"]).toEqual(new Date(Date.UTC(2026, 0, 1, 0, 2)));
   });
 
-  test("uses, noted during a write: written next", async () => {
+  test("uses, recorded during a write: written next", async () => {
     const key = await seed();
     const uses = createUses(oneDatabase(api.database.db), quiet, recordUses);
     const holder = session(api.database.url);
@@ -142,7 +142,7 @@ describe("the noted uses", () => {
     await use(secret.reveal());
     const flushed = api.uses.flush();
     await untilBlocked(api.database.db);
-    // The row is held, and the key works as ever.
+    // The row is locked, and requests with the key still succeed.
     expect((await use(secret.reveal())).status).toBe(200);
     const body = { displayName: "x", sourceKind: "image" };
     expect((await api.call("POST", "/api/v1/avatars", { key: secret.reveal(), body })).status).toBe(201);

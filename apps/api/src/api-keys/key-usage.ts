@@ -12,7 +12,7 @@ const MAX_BATCH = 1000;
 /** Maximum number of uses that wait while the database is unavailable; further uses are dropped. */
 const MAX_WAITING = 100_000;
 
-/** What was used, and the minute in which it was. */
+/** A used id, and the minute of its use. */
 export type Use<Id extends string> = { tenantId: TenantId; id: Id; usedAt: Date };
 
 export type Uses<Id extends string> = {
@@ -28,7 +28,10 @@ export const createUses = <Id extends string>(
   log: Logger,
   record: (db: Db, uses: readonly Use<Id>[]) => Promise<void>,
 ): Uses<Id> => {
-  /** The current minute by the database's clock, and the last recorded minute of each key used since it began. */
+  /**
+   * The current minute by the database's clock, and the keys that were used since it began, with their last recorded
+   * minute.
+   */
   let minute = 0;
   let recorded = new Map<string, number>();
   const waiting = new Map<string, Use<Id>>();
@@ -38,7 +41,7 @@ export const createUses = <Id extends string>(
     for (let start = 0; start < uses.length; start += MAX_BATCH) {
       const batch = uses.slice(start, start + MAX_BATCH);
       await record(db, batch);
-      // What was used again meanwhile, in a later minute, still waits.
+      // A use in a later minute, recorded during the write, still waits.
       for (const use of batch) if (waiting.get(use.id) === use) waiting.delete(use.id);
     }
   };

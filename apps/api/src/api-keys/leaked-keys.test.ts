@@ -20,7 +20,7 @@ const rootRecord = seeded.record;
 const report = (apiKey: unknown, headers = {}) => api.call("POST", PATH, { body: { apiKey }, headers });
 const self = async (key: string) => (await api.call("GET", "/api/v1/api-keys/self", { key })).status;
 const make = () => seedKey(api.database.db, api.tenantId, { environment: "live", scopes: ["*"] }, rootRecord);
-/** A response without what differs between requests. */
+/** A response without the parts that differ between requests. */
 const bare = ({ status, headers, text }: Answer) => [
   status,
   text,
@@ -56,7 +56,7 @@ describe("a leaked key", () => {
     await api.database.db.client`
       update api_keys set expires_at = date_trunc('milliseconds', now()) where id = ${late.record.id}`;
     const other = generateApiKey("live", random).reveal();
-    // The public part of a key that lives, with another secret.
+    // The public part of a valid key, with another secret.
     const body = `${live.secret.reveal().slice(0, 26)}${other.slice(26, -6)}`;
     const forged = body + checksum(body);
     expect(parseApiKey(forged)?.keyId).toBe(live.secret.keyId);
@@ -130,7 +130,7 @@ describe("the limit of reports", () => {
     const headers = { ...from("203.0.113.7"), "content-type": "text/plain" };
     expect((await call("POST", PATH, { body: "x", headers })).status).toBe(429);
     expect(await self(secret.reveal())).toBe(200);
-    // Another client is not concerned, nor are the other routes.
+    // Other clients and other routes are not limited.
     expect((await report(secret.reveal(), from("203.0.113.8"))).status).toBe(202);
     expect((await call("GET", "/api/v1/avatars", { key: root, headers: from("203.0.113.7") })).status).toBe(200);
   });

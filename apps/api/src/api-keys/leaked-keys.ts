@@ -45,7 +45,7 @@ export const leakedKeyRoutes = (dependencies: Dependencies) => {
   const what = `report ${REPORTS_PER_MINUTE} keys`;
   const checkRate = createNetworkLimit("leaked-keys", REPORTS_PER_MINUTE, what, dependencies);
 
-  /** Revokes the key of `secret`, if the secret is or recently was valid for it. */
+  /** Revokes the key of `secret`, if the secret is valid for it, or recently was. */
   const revokeLeaked = async (secret: ApiKeySecret, context: RequestContext) => {
     const find = (db: Db) => findCredential(db.until(context), secret.keyId, null, recentSecrets.tenantOf(secret));
     const stored = await findIn(databases.ofKeyId(secret.keyId), find);

@@ -1,4 +1,4 @@
-/** The names beside ids in lists and reads, and who created a key. */
+/** The names beside ids in lists and reads, and the creator of a key. */
 import { describe, expect, test } from "bun:test";
 import { seedMovement } from "@realtime-avatar/testing/credits";
 import { seedTenant } from "@realtime-avatar/testing/seeds";
@@ -19,7 +19,7 @@ const createAvatar = async (displayName: string, key = root) => {
   await api.database.db.client`update avatars set status = 'ready' where id = ${id}`;
   return id;
 };
-/** A call of one second with the avatar, which the key `engine` reports and ends. */
+/** Opens a call of one second with the avatar. The key `engine` reports and ends it. */
 const makeCall = async (key: string, engine: string, avatarId?: string) => {
   const { sessionId } = await post("usage/sessions", { maxSessionSeconds: 1, ...(avatarId && { avatarId }) }, key);
   await post(`usage/sessions/${sessionId}/usage`, { usedCreditMicros: 5 }, engine);
@@ -29,7 +29,7 @@ const makeCall = async (key: string, engine: string, avatarId?: string) => {
 const HOSTILE = `<img src=x onerror=alert(1)> "\\' \u202e${"😀".repeat(20)}`;
 
 describe("the names of usage", () => {
-  test("a session, read and listed: today's names of its key, engine and avatar, whatever became of them", async () => {
+  test("a session, read and listed: the current names of its key, engine and avatar, also after their end", async () => {
     const [website, engine] = [await createKey("Website"), await createKey("Engine")];
     const avatarId = await createAvatar("Grace");
     const id = await makeCall(website.apiKey, engine.apiKey, avatarId);
@@ -102,7 +102,7 @@ describe("the names of usage", () => {
 describe("the names of the audit trail", () => {
   const events = async (query: string, key = root) => (await get(`audit-events?${query}`, key)).data;
 
-  test("an event of a key and of a person: the names of actor and target, of those that are there", async () => {
+  test("events of a key and of a person: the names of actor and target, if they exist", async () => {
     const person = await seedPerson(api, "owner");
     const colleague = await seedPerson(api, "developer");
     await person.call("PATCH", `/api/v1/users/${person.id}`, { name: "Ada Lovelace" });
@@ -113,7 +113,7 @@ describe("the names of the audit trail", () => {
     expect(await events(`targetId=${person.id}&action=user.updated`)).toMatchObject([
       { actorName: "Ada Lovelace", targetName: "Ada Lovelace" },
     ]);
-    // A person who was removed is deleted, and the name with the person.
+    // A removed person is deleted, including the name.
     expect(await events(`targetId=${key.id}`)).toMatchObject([
       { actorType: "user", actorId: colleague.id, actorName: null, targetName: "Phone" },
     ]);
@@ -122,7 +122,7 @@ describe("the names of the audit trail", () => {
     expect(addresses).not.toContain("example.com");
   });
 
-  test("a test key, of events by a live key: the id of the live key, not its name", async () => {
+  test("events by a live key, read by a test key: the id of the live key without its name", async () => {
     const inTest = await createKey("Tester", { environment: "test", scopes: ["*"] });
     const seen = (key: string) => events(`targetId=${inTest.id}`, key);
     expect(await seen(root)).toMatchObject([{ actorName: "Root", targetName: "Tester" }]);
@@ -142,7 +142,7 @@ describe("the names of the audit trail", () => {
   });
 });
 
-describe("who created a key", () => {
+describe("the creator of a key", () => {
   const creatorsOf = async (id: string, key = root) => {
     const { createdBy, createdByName } = await get(`api-keys/${id}`, key);
     const { data } = await get("api-keys?limit=100", key);
@@ -162,7 +162,7 @@ describe("who created a key", () => {
     expect(await creatorsOf(rootId)).toEqual({ createdBy: null, createdByName: null });
   });
 
-  test("a test key that a live key created: its name for live, its id alone in test", async () => {
+  test("a test key that a live key created: the creator's name in live, only its id in test", async () => {
     const { id: rootId } = await get("api-keys/self");
     const { id, apiKey } = await createKey("Tester", { environment: "test", scopes: ["*"] });
     expect(await creatorsOf(id)).toEqual({ createdBy: rootId, createdByName: "Root" });

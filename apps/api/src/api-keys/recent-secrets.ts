@@ -3,16 +3,16 @@ import { type ApiKeySecret, digestApiKey } from "@realtime-avatar/domain/api-key
 import type { TenantId } from "@realtime-avatar/domain/id";
 
 export type RecentSecrets = {
-  /** The tenant for which the secret authenticated; `undefined` when it did not recently. */
+  /** The tenant of the secret; `undefined` when the secret has not authenticated recently. */
   tenantOf(secret: ApiKeySecret): TenantId | undefined;
   add(secret: ApiKeySecret, tenantId: TenantId): void;
 };
 
 /**
- * Remembers at most `maximum` secrets, and at least the latest half of that number. They decide the order in which look-ups
- * wait; they are not a cache of credentials. A secret is identified by its digest, so a wrong secret with the public key id
- * of a key in use does not count as recent. There are two generations: when the younger one is full, the older one is
- * dropped. So entries are neither sorted nor expired one by one.
+ * Remembers at most `maximum` secrets, and at least the latest half of that number. They decide the order in which
+ * look-ups wait; they are not a cache of credentials. A secret is identified by its digest, so a wrong secret with the
+ * public key id of a key in use does not count as recent. Entries are in two generations. When the younger one is full,
+ * the older one is dropped, so no entry needs a time or an order.
  */
 export const createRecentSecrets = (maximum: number): RecentSecrets => {
   let younger = new Map<string, TenantId>();

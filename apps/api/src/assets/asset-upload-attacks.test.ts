@@ -1,4 +1,4 @@
-/** Attacks on uploads by a signed PUT. */
+/** Attacks on uploads with a signed PUT. */
 import { expect, test } from "bun:test";
 import { startApi, TEST_CONFIG, testStorage } from "../../test/support/api.ts";
 import { assetCalls } from "../../test/support/assets.ts";
@@ -7,7 +7,7 @@ import { corsHeaders, readUploadOrigins } from "./upload-cors.ts";
 
 const BYTES = 100_000;
 
-/** Is called before a file is stored, and when it is, before the response. */
+/** Called before a file is stored, and again after it is stored, before the response. */
 let onReceive = async (_: "before" | "after"): Promise<void> => {};
 const watchedStorage: typeof testStorage = async (origin) => {
   const files = await testStorage(origin);
@@ -61,7 +61,7 @@ test.each(["before", "after"])("a file, its asset deleted %s it is stored: 404, 
   expect(await stored(`uploads/${tenantId}/${id}`)).toEqual([]);
 });
 
-test("a preflight of a signed URL: answered there alone, without credentials", async () => {
+test("a preflight of a signed URL: answered only there, without credentials", async () => {
   const { upload } = await begin();
   const origin = "https://app.example.com";
   const asked = { origin, "access-control-request-method": "PUT", "access-control-request-headers": "content-md5" };
@@ -81,7 +81,7 @@ test("a preflight of a signed URL: answered there alone, without credentials", a
 test.each([
   ["https://app.example.com", "https://app.example.com"],
   ["https://evil.example", null],
-])("a page of %s, where the operator has listed origins: may send %p", (origin, allowed) => {
+])("a page of %s, with listed origins: may send %p", (origin, allowed) => {
   const headers = corsHeaders(["https://app.example.com", "http://localhost:5173"], origin);
   expect([headers["access-control-allow-origin"] ?? null, headers["vary"]]).toEqual([allowed, "Origin"]);
 });

@@ -115,7 +115,7 @@ describe("an upload by a form", () => {
     expect(second.headers.get("idempotent-replayed")).toBe("true");
     const others = [
       await upload(Buffer.concat([PNG, Buffer.from("x")]), { kind: "image", headers }),
-      // Without the kind it is another request.
+      // Without the kind, it is another request.
       await upload(PNG, { headers }),
     ];
     for (const other of others) expect(outcome(other).slice(0, 2)).toEqual([422, "idempotency_key_reused"]);
@@ -210,7 +210,7 @@ describe("an upload by a signed PUT", () => {
     expect((await send(target, PNG)).status).toBe(200);
   });
 
-  // More: upload.test.ts of the domain.
+  // For more cases: upload.test.ts of the domain.
   test("a signed upload, a type and a size that its kind does not allow: 422 before it is sent", async () => {
     const large = { contentType: "audio/wav", sizeBytes: ASSET_LIMITS.image.maxBytes + 1 };
     const { status, body } = await call("POST", "/uploads", request(PNG, large));
@@ -220,7 +220,7 @@ describe("an upload by a signed PUT", () => {
     ]);
   });
 
-  test("a signed upload, its bytes of another type or kind: 422, and only deletion is left", async () => {
+  test("a signed upload, its bytes of another type or kind: 422, then only a deletion is possible", async () => {
     const text = Buffer.from("hello, world");
     const wav = createFile("audio", 1000);
     for (const [file, code] of [

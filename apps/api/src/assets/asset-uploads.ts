@@ -1,4 +1,4 @@
-/** `/api/v1/assets`: uploads by a form, and by a signed PUT. Reads, imports and deletions are in `assets.ts`. */
+/** `/api/v1/assets`: uploads with a form or a signed PUT. Reads, imports and deletions are in `assets.ts`. */
 
 import type { insertAsset } from "@realtime-avatar/db/assets/assets";
 import { assetText, newAsset, originalKey, presentAsset, uploadKey } from "@realtime-avatar/domain/assets/asset";
@@ -28,7 +28,7 @@ import { LIMITS_TEXT, UploadAsset } from "./upload-form.ts";
 const OPERATIONS = operations({
   uploadAsset: {
     summary: "Upload an asset",
-    description: `Uploads a file in a form. The bytes of the file decide what it is, never its name or a declared type. What only decoding shows is checked later: the asset becomes \`ready\` or \`failed\`. With an \`Idempotency-Key\`, the same file with the same \`kind\` is the same request.\n\n${LIMITS_TEXT}`,
+    description: `Uploads a file in a form. The bytes of the file decide its type, never its name or a declared type. Properties that only decoding shows are checked later: the asset becomes \`ready\` or \`failed\`. With an \`Idempotency-Key\`, the same file with the same \`kind\` is the same request.\n\n${LIMITS_TEXT}`,
     body: UploadAsset,
     isForm: true,
     success: { status: 201, description: "The asset. Its file is waiting to be processed.", schema: Asset },
@@ -45,7 +45,7 @@ const OPERATIONS = operations({
   completeUpload: {
     summary: "Complete an upload",
     description:
-      "Tells that the file has been sent to `upload.url`. Checks what it is, and starts to process it. Completing it again has no effect.",
+      "Reports that the file was sent to `upload.url`. Checks its type, and starts to process it. Completing it again has no effect.",
     body: CompleteUpload,
     isBodyOptional: true,
     success: { status: 200, description: "The asset after the request.", schema: Asset },
@@ -71,7 +71,7 @@ const countingRefusals = async <Result>({ metrics }: Dependencies, upload: () =>
 
 const locationOf = (id: AssetId): string => `/api/v1/assets/${id}`;
 
-/** An upload whose file is in the store already. `keep` is called when its row was written. */
+/** An upload whose file is already in the store. `keep`: called when its row was written. */
 type StoredUpload = { id: AssetId; file: ReceivedFile; keep: () => void };
 const UPLOAD_ASSET = {
   representation: ASSET,

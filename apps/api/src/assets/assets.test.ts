@@ -24,7 +24,7 @@ describe("an import from a URL", () => {
         ...{ originalFilename: "loop.mp4", metadata: { a: [1e-7] }, environment: "live" },
       },
     ]);
-    // The address from which it is fetched may contain a secret of its owner: it is not shown.
+    // The import address is not shown, because it can contain a secret of its owner.
     expect(answer.text).not.toContain("cdn.example.com");
     const { id } = answer.body;
     expect(answer.headers.get("location")).toBe(`/api/v1/assets/${id}`);
@@ -35,7 +35,7 @@ describe("an import from a URL", () => {
     expect(outcome(await call("POST", `/${id}/complete`)).slice(0, 2)).toEqual([409, "invalid_transition"]);
   });
 
-  // More: remote-url.test.ts of the domain. Fields: conformance.test.ts.
+  // For more cases: remote-url.test.ts of the domain. Fields: conformance.test.ts.
   test.each(["http://example.com/a", "https://127.0.0.1/a"])("an import, from %s: 422", async (remoteUrl) => {
     expect(outcome(await call("POST", "/remote", { ...remote, remoteUrl }))).toEqual([
       ...[422, "validation_failed"],
@@ -141,7 +141,7 @@ describe("the asset of an avatar", () => {
       const refused = [422, "validation_failed", "#/sourceAssetId", code];
       expect(outcome(await avatarWith(id))).toEqual(refused);
       const body = { displayName: "x", sourceKind: "image", sourceAssetId: id };
-      // A refusal is not kept.
+      // A refusal is not stored.
       for (let times = 0; times < 2; times++) {
         expect(outcome(await api.call("POST", "/api/v1/avatars", { key, body, headers }))).toEqual(refused);
       }
@@ -157,7 +157,7 @@ describe("the asset of an avatar", () => {
   });
 });
 
-test("a form, beyond the quota: its body is canceled, and not waited for", async () => {
+test("a form, above the quota: refused without waiting for its body, which is canceled", async () => {
   const { db } = api.database;
   const tenantId = await seedTenant(db);
   const by = (await seedKey(db, tenantId, { environment: "live", scopes: ["*"] })).secret.reveal();
@@ -174,7 +174,7 @@ test("a form, beyond the quota: its body is canceled, and not waited for", async
   expect(await Promise.race([canceled.promise.then(() => "canceled"), Bun.sleep(1000)])).toBe("canceled");
 });
 
-test("an upload, beyond the quota: 409; a replay: still 201", async () => {
+test("an upload, above the quota: 409; a replay: still 201", async () => {
   const { db } = api.database;
   const tenantId = await seedTenant(db);
   const by = (await seedKey(db, tenantId, { environment: "live", scopes: ["*"] })).secret.reveal();

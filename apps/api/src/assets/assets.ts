@@ -52,8 +52,7 @@ const OPERATIONS = operations({
   },
 });
 
-const ASSET_IN_USE =
-  "An avatar that is not deleted is built from the asset. Delete the avatar, or give it another source, first.";
+const ASSET_IN_USE = "An avatar uses the asset. Delete the avatar, or give it another source, first.";
 
 const ASSET = { schema: Asset, toText: assetText };
 
@@ -96,7 +95,7 @@ const DELETE_ASSET = {
       case "stale":
         return outcome;
       case "unchanged":
-        // It is deleted already, or has another version.
+        // The asset is already deleted, or has another version.
         checkVersion(outcome.asset, matches);
     }
     await removeAllFiles(storage, outcome.asset);

@@ -1,20 +1,20 @@
-/** Reads a body of many megabytes piece by piece: never faster than its pieces are processed, and not without end. */
+/** Reads a large body piece by piece, no faster than the pieces are processed, and within limits of size and time. */
 import { Problem } from "@realtime-avatar/domain/problem";
 import { release } from "../http/files/release.ts";
 import { createPlaces, type Place } from "../http/limits/places.ts";
 import type { RequestContext } from "../http/request-context.ts";
 
 /**
- * A body must deliver `PROGRESS_BYTES` in each `STALL_MS`, or end. With less, a client could hold its place for hours by a
- * byte now and then.
+ * A body must deliver `PROGRESS_BYTES` in each `STALL_MS`, or end. Otherwise a client could hold its place for hours
+ * with single bytes.
  */
 export const STALL_MS = 30_000;
 export const PROGRESS_BYTES = 64 * 1024;
 
-/** A place of a body that shares none with others. */
+/** A place for a body that is not limited by other bodies. */
 const placeOfItsOwn = (): Place => {
   const taken = createPlaces(Number.POSITIVE_INFINITY).take([]);
-  if (taken.kind !== "taken") throw new Error("a place without a limit was refused");
+  if (taken.kind !== "taken") throw new Error("an unlimited place was refused");
   return taken.place;
 };
 
@@ -49,7 +49,7 @@ export const openBody = (
 ): BodyReader => {
   const { maxBytes, tooLarge, stallMs = STALL_MS, place = placeOfItsOwn() } = options;
   const declared = request.headers.get("content-length");
-  // Bun discards what is left of the body, which has a bounded length.
+  // Bun discards the rest of the body, whose length is bounded.
   if (declared !== null && Number(declared) <= MAX_DISCARDED_BYTES) context.onBodyRead?.();
   if (Number(declared) > maxBytes) throw tooLarge();
   const startedAt = performance.now();
@@ -65,7 +65,7 @@ export const openBody = (
   });
   return {
     read: async () => {
-      // After a disconnection the read rejects, or ends early.
+      // After a disconnection, the read rejects or ends early.
       const { value } = await reader.read().catch(() => Promise.reject(incomplete()));
       if (isStalled) throw stalled();
       if (isClosed) return null;
@@ -94,8 +94,8 @@ export const openBody = (
 };
 
 /**
- * The rest of a body as a stream, which reads a piece when it is asked for one. The reader must be done with a piece when it
- * asks for the next.
+ * The rest of a body as a stream that reads on demand. The reader must have processed a piece before it requests the
+ * next one.
  */
 export const readableStream = (body: BodyReader): ReadableStream<Uint8Array> => {
   let piece: Uint8Array | null = null;

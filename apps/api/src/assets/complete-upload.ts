@@ -1,4 +1,4 @@
-/** Completes an upload by a signed PUT: copies its file, checks the copy, and starts its processing. */
+/** Completes an upload with a signed PUT: copies its file, checks the copy, and starts its processing. */
 
 import { type CompleteAssetOutcome, completeAsset, findAsset } from "@realtime-avatar/db/assets/assets";
 import type { Claim, WriteOutcome } from "@realtime-avatar/db/idempotency/idempotency-keys";
@@ -23,10 +23,13 @@ import { untimed } from "../http/request-context.ts";
 import type { Attempt } from "../http/write.ts";
 import { processingJob } from "./create-asset.ts";
 
-/** An asset, and its file if this request has copied it. Otherwise the file is known already, and nothing is to be done. */
+/** An asset, and its file if this request has copied it. Without a file, the upload was completed before. */
 type Completion = { asset: AssetRecord; file: { contentType: string; sizeBytes: number } | null };
 
-/** What the state of an asset alone says; null when it waits for the file of an upload. Throws the problem of any other. */
+/**
+ * The completion that follows from the state of an asset; null when the asset waits for an upload. Throws a problem for
+ * any other state.
+ */
 const completionOf = (asset: AssetRecord): Completion | null => {
   const { status, remoteUrl } = asset;
   if (!USABLE_STATUSES.includes(status))
@@ -38,7 +41,7 @@ const completionOf = (asset: AssetRecord): Completion | null => {
   throw new Problem("invalid_transition", detail, { currentStatus: status, allowedStatuses: ["deleted"] });
 };
 
-/** The first bytes of a stored file, and its size; null when there is none. */
+/** The first bytes of a stored file, and its size; null when the file does not exist. */
 const readStart = async (storage: Storage, key: string): Promise<{ head: Uint8Array; sizeBytes: number } | null> => {
   const file = await storage.open(key);
   if (file === null) return null;
@@ -52,7 +55,7 @@ const readStart = async (storage: Storage, key: string): Promise<{ head: Uint8Ar
   return { head, sizeBytes };
 };
 
-/** What is wrong with the copy of an upload: the code and the detail; or its content type. */
+/** Checks the copy of an upload. Returns the code and detail of an error, or the content type. */
 const inspect = (
   asset: AssetRecord,
   { head, sizeBytes }: { head: Uint8Array; sizeBytes: number },
@@ -72,8 +75,8 @@ const inspect = (
 };
 
 /**
- * Copies the file of an upload to its place, and checks the copy: the URL of the upload stays valid until it expires, so the
- * file that was sent to it can still change. Null when there is no file.
+ * Copies the file of an upload to its place, and checks the copy. The URL of the upload stays valid until it expires,
+ * so the original can still change. Returns null when no file was sent.
  */
 const copyUpload = async (storage: Storage, asset: AssetRecord): Promise<Completion | null> => {
   const key = originalKey(asset);
@@ -94,7 +97,7 @@ const UPLOAD_MISSING = new Problem(
 
 type CompleteAttempt = Attempt<Static<typeof CompleteUpload>, Completion, CompleteAssetOutcome>;
 
-/** Copies the file, where the asset waits for one. */
+/** Copies the file if the asset waits for one. */
 const complete = async ({ db, caller, id, dependencies: { storage } }: CompleteAttempt): Promise<Completion> => {
   const find = async (): Promise<AssetRecord> => {
     const asset = isId("ast", id) ? await findAsset(db, caller, id) : null;
@@ -106,7 +109,7 @@ const complete = async ({ db, caller, id, dependencies: { storage } }: CompleteA
   if (known !== null) return known;
   const copied = await copyUpload(storage, asset);
   if (copied !== null) return copied;
-  // A request that was first has removed the upload after its write.
+  // Another request may have completed the asset and removed the upload.
   const completed = completionOf(await find());
   if (completed === null) throw UPLOAD_MISSING;
   return completed;
@@ -120,7 +123,7 @@ export const COMPLETE_UPLOAD = {
     const { previous, requestContext } = attempt;
     if (previous === null) return untimed(requestContext, () => complete(attempt));
     const { basis, outcome } = previous;
-    // Another request was first. The response follows from the asset as it is now.
+    // Another request was faster. The response follows from the current asset.
     return outcome.kind === "unchanged" ? (completionOf(outcome.asset) ?? basis) : basis;
   },
   plan: ({ db, caller, origin, dependencies: { assetOrigin } }: CompleteAttempt, { asset, file }: Completion) => {
@@ -129,7 +132,7 @@ export const COMPLETE_UPLOAD = {
     const upload = file && { ...file, job: processingJob(asset, origin) };
     return {
       response: { version: after.version, body: presentAsset(after, assetOrigin()) },
-      /** Without an upload, nothing is written. */
+      /** Without a copied file, nothing is written. */
       write: async (claim: Claim | null): Promise<CompleteAssetOutcome | { kind: "known" }> =>
         upload === null ? { kind: "known" } : completeAsset(db, asset.id, upload, caller, origin, claim),
     };

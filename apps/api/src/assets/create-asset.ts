@@ -35,7 +35,7 @@ export const processingJob = (asset: AssetRecord, { now, random }: Origin): JobR
   runAt: now,
 });
 
-/** The insert of a new asset, as the plan of a write has it. `job` processes its file; null when the file is still to come. */
+/** The insert of a new asset, for the plan of a write. `job`: processes its file; null when the file comes later. */
 export const assetInsert =
   (
     { db, caller, origin, dependencies }: Pick<Attempt<unknown>, "db" | "caller" | "origin" | "dependencies">,
@@ -55,8 +55,8 @@ export const settleInsert = (
 };
 
 /**
- * Throws the problem `quota_exceeded` before a file is received, when the tenant has no room for `bytes` more. A request
- * that was executed before is let through: its response is replayed.
+ * Throws the problem `quota_exceeded` before a file is received, when the quota has no room for `bytes` more. A
+ * repeated request passes, because its response is replayed.
  */
 export const checkRoom = async (write: WriteRequest, bytes: number): Promise<void> => {
   const { db, caller, dependencies } = write;

@@ -9,11 +9,11 @@ import type { BodyReader } from "./body-reader.ts";
 
 const FORM_TYPE = /^multipart\/form-data[ \t]*(;|$)/i;
 
-/** What a form has beside the bytes of its file: boundaries, headers of parts and fields. */
+/** Maximum size of a form beyond the bytes of its file: boundaries, headers of parts and fields. */
 export const FORM_OVERHEAD_BYTES = 64 * 1024;
-/** Each part must have a name that is known, so more are refused anyway. */
+/** The names of all parts are known, so more parts than this are refused anyway. */
 const MAX_PARTS = 16;
-/** The pieces of a file that wait to be processed, in bytes, beside the piece that has just arrived. */
+/** Limit of buffered bytes of a file that wait to be processed, in addition to the newest piece. */
 const BUFFER_BYTES = 64 * 1024;
 
 /** Throws the problem `unsupported_media_type` unless the body is a form. */
@@ -22,14 +22,14 @@ export const checkFormType = ({ headers }: Request): void => {
   throw new Problem("unsupported_media_type", "Send `Content-Type: multipart/form-data`, and no Content-Encoding.");
 };
 
-/** A file of a form. `filename` is as the client named it; undefined when it named none. */
+/** A file of a form. `filename`: as the client sent it; undefined without one. */
 export type FormFile = { name: string; filename: string | undefined; bytes: AsyncIterable<Uint8Array> };
 
-/** What a form may have. */
+/** The allowed parts of a form. */
 export type FormParts = {
   /** The name of the one file. */
   file: string;
-  /** The most bytes of each other field, by name. */
+  /** The maximum bytes of each other field, by name. */
   fields: Readonly<Record<string, number>>;
 };
 
@@ -42,7 +42,7 @@ export type FormHandlers = {
 
 const malformed = (detail: string): Problem => new Problem("malformed_request", detail);
 
-/** The error of a field of the form. The pointer is that of a JSON body with the same fields. */
+/** An error of a field of the form. The pointer is that of a JSON body with the same fields. */
 export const fieldError = (name: string, code: FieldErrorCode, detail: string): FieldError => ({
   pointer: `#/${encodeURIComponent(shownName(name).replaceAll("~", "~0").replaceAll("/", "~1"))}`,
   code,
@@ -50,7 +50,9 @@ export const fieldError = (name: string, code: FieldErrorCode, detail: string): 
 });
 const refuse = (...error: Parameters<typeof fieldError>): Problem => validationFailed([fieldError(...error)]);
 
-/** Counts the parts by name. Throws for one that is unknown, repeated, or a field in place of a file or the reverse. */
+/**
+ * Counts the parts by name. Throws for an unknown or repeated part, and for a field instead of a file or the reverse.
+ */
 const createNameCheck = ({ file, fields }: FormParts) => {
   const seen = new Set<string>();
   return (name: string | undefined, isFile: boolean): string => {
@@ -65,8 +67,8 @@ const createNameCheck = ({ file, fields }: FormParts) => {
 };
 
 /**
- * The name of a file as the client knows it. Browsers encode three characters and nothing else (WHATWG HTML, multipart/form-data
- * encoding); older clients escape the quote with a backslash. `patches/` keeps other backslashes of the header.
+ * Decodes the name of a file. Browsers encode exactly three characters (WHATWG HTML, multipart/form-data encoding).
+ * Older clients escape the quote with a backslash. `patches/` keeps other backslashes of the header.
  */
 const decodeFilename = (filename: string | undefined): string | undefined =>
   filename?.replaceAll("%22", '"').replaceAll('\\"', '"').replaceAll("%0D", "\r").replaceAll("%0A", "\n") || undefined;
@@ -87,7 +89,7 @@ const createParser = (contentType: string, parts: FormParts): busboy.Busboy => {
   }
 };
 
-// The texts of the parser are not sent: they could change with its version.
+// The parser's texts are not sent, because they can change with its version.
 const brokenForm = (): Problem =>
   malformed("The form is malformed: a part has malformed headers, or the closing boundary is missing.");
 
@@ -112,7 +114,7 @@ const connect = (
 ): void => {
   const checkName = createNameCheck(parts);
   const attempt = (work: () => void): void => {
-    // The parser finishes the piece in which it was destroyed.
+    // The parser continues with the current piece after it was destroyed.
     if (failures.length > 0) return;
     try {
       work();
@@ -121,7 +123,7 @@ const connect = (
     }
   };
   parser.on("file", (rawName: string | undefined, stream: Readable, { filename }: busboy.FileInfo) => {
-    // Without a listener, the error of a stream that is destroyed would end the process.
+    // Without a listener, the error of a destroyed stream would end the process.
     stream.on("error", () => {});
     attempt(() => {
       const name = checkName(rawName, true);
@@ -143,10 +145,9 @@ const connect = (
 };
 
 /**
- * Reads a form: each part goes to its handler, in the order of the form. Resolves when the form is complete and its file
- * processed. Throws the first problem: of the body, of the form, or of a handler. The rest of the form is then not read.
- *
- * The parser ignores what precedes the first boundary, what follows the last one, and parts that are not form data; the
+ * Reads a form: each part goes to its handler, in the order of the form. Resolves when the form is complete and its
+ * file processed. Throws the first problem: of the body, of the form, or of a handler. The rest of the form is then not
+ * read. The parser ignores data before the first boundary and after the last one, and parts that are not form data. The
  * limit of the body bounds them.
  */
 export const readForm = async (

@@ -15,7 +15,7 @@ const preparations = preparationCalls(api);
 
 const IMAGE = Buffer.from("the re-encoded image, which is text in this test");
 
-/** An asset that is ready, with a public file, as the worker leaves it. */
+/** A ready asset with a public file, as the worker leaves it. */
 const ready = async (file: Uint8Array = IMAGE): Promise<Asset> => {
   const asset = await make();
   const stored = `public/${asset.tenantId}/${asset.id}`;
@@ -25,7 +25,7 @@ const ready = async (file: Uint8Array = IMAGE): Promise<Asset> => {
     update assets set status = 'ready', public_type = 'image/webp', version = 3 where id = ${asset.id}`;
   return asset;
 };
-/** An avatar that is ready, with a preview. */
+/** A ready avatar with a preview. */
 const prepared = async (preview = IMAGE.toString()): Promise<Avatar> => {
   const { id } = await avatars.make({ sourceAssetId: (await ready()).id });
   await preparations.ready(id, preview);
@@ -33,8 +33,8 @@ const prepared = async (preview = IMAGE.toString()): Promise<Avatar> => {
 };
 const SHA256 = new Bun.CryptoHasher("sha256").update(IMAGE).digest("hex");
 /**
- * An avatar whose manifest names a picture: `normalized`, from which its preview was cut, or the moving one. The address of that, and
- * the keys of both files in the store.
+ * An avatar whose manifest names a picture: `normalized`, from which its preview was cut, or the moving preview.
+ * Returns the address of that picture, and the keys of both files in the store.
  */
 const drawn = async (name: "normalized" | "animated" = "normalized") => {
   const preview = IMAGE.toString().toUpperCase();
@@ -51,7 +51,7 @@ const drawn = async (name: "normalized" | "animated" = "normalized") => {
   return { id, url: `${previewUrl}/${name === "animated" ? name : "picture"}`, previewUrl, preview, keys };
 };
 type Drawn = Awaited<ReturnType<typeof drawn>>;
-/** The public files: the address of a new one, the entity tag, and another tag. */
+/** The public files: the address of a new file, its entity tag, and another tag. */
 const FILES = [
   ["an asset", async () => (await ready()).publicUrl, '"3"', '"2"'],
   ["a whole picture", async () => (await drawn()).url, `"${SHA256}"`, `"${SHA256.slice(1)}"`],
@@ -141,7 +141,7 @@ test("an unknown or unready public file, requested: 404 in the same bytes", asyn
       (token) => `${origin}/public/assets/${token}`,
     ),
   ];
-  // Paths of no operation, whose 404 says so.
+  // Paths without an operation. Their 404 gives that reason.
   for (const path of ["%00", "..%2f", `${asset.publicUrl.slice(-43)}/x`]) {
     expectProblem(await get(`${origin}/public/assets/${path}`), "not_found");
   }
@@ -180,7 +180,7 @@ test("an unknown or unready preview, requested: 404 in the same bytes", async ()
   expect((await get(previewUrl ?? "")).status).toBe(200);
   await api.files.storage.delete(`prepared/${tenantId}/${id}/1/${SHA256}-webp`);
   expect(bare(await get(previewUrl ?? ""))).toEqual(missing);
-  // Without a manifest, without the file that it names, and of an avatar that is deleted.
+  // An avatar without a manifest, an avatar without the named file, and a deleted avatar.
   expect(bare(await get(`${(await prepared()).previewUrl}/picture`))).toEqual(missing);
   expect(bare(await get(`${unknown}/picture`))).toEqual(missing);
   expect(bare(await get(`${unknown}/animated`))).toEqual(missing);

@@ -1,7 +1,8 @@
 /**
- * Public files. `/public/assets/{token}` is the re-encoded image of an asset, or a video that the service has rendered. `/public/avatars/{token}` is the preview of an avatar;
- * with `/picture` the picture that calls show, with `/animated` the moving preview. Everyone who has the address can read them. A token
- * cannot be guessed. A file that is absent, not ready or deleted and a malformed token get the same 404.
+ * Public files. `/public/assets/{token}` is the re-encoded image of an asset, or a video that the service has rendered.
+ * `/public/avatars/{token}` is the preview of an avatar; with `/picture` the picture of calls, with `/animated` the
+ * moving preview. Anyone with the address can read them. A token cannot be guessed. An absent, unready or deleted file
+ * and a malformed token get the same 404.
  */
 
 import { findPublicAsset } from "@realtime-avatar/db/assets/assets";
@@ -33,14 +34,14 @@ import { parseRange, type RequestedRange } from "./range.ts";
 
 const HEADERS = {
   "accept-ranges": "bytes",
-  // A deleted image is gone from caches after a minute.
+  // A deleted image disappears from caches within a minute.
   "cache-control": "public, max-age=60",
 };
 
-/** A file of the store that everyone with its address can read. `tag`: its entity tag, in quotes. */
+/** A file of the store that anyone with its address can read. `tag`: its entity tag, in quotes. */
 type PublicFile = { key: string; contentType: string; tag: string };
 
-/** The file of a well-formed token; null when there is none. */
+/** The file of a well-formed token; null when it does not exist. */
 type FindFile = (db: Db, token: string, storage: Storage) => Promise<PublicFile | null>;
 
 const assetFile: FindFile = async (db, token) => {
@@ -57,7 +58,7 @@ const assetFile: FindFile = async (db, token) => {
 type Manifest = Parameters<typeof wholePicture>[0];
 type Preview = NonNullable<Awaited<ReturnType<typeof findPreview>>>;
 
-/** The prepared file `name` of an avatar; null when it is no such name. */
+/** The prepared file `name` of an avatar; null when the name is invalid. */
 const preparedFile = (avatar: Preview, name: string): PublicFile | null => {
   const file = readPreparedFile(name);
   return file && { key: preparedKey(avatar, name), contentType: PREPARED_TYPES[file.type], tag: `"${file.sha256}"` };
@@ -71,7 +72,7 @@ const previewFile: FindFile = async (db, token) => {
 /** How long the store may take for a manifest. */
 const MANIFEST_MS = 1000;
 
-/** A file that the manifest of an avatar names. `choose`: its name; null for none. */
+/** A file that the manifest of an avatar names. `choose`: returns its name, or null. */
 const manifestPicture =
   (choose: (manifest: Manifest, preview: Preview) => string | null): FindFile =>
   async (db, token, storage) => {
@@ -86,10 +87,13 @@ const manifestPicture =
 
 /** The picture that calls show. */
 const wholePictureFile = manifestPicture(wholePicture);
-/** The moving preview. An avatar that an earlier release has prepared has none: its preview is still. */
+/** The moving preview, or the still preview of an avatar that an earlier release has prepared. */
 const animatedFile = manifestPicture((manifest, { previewFile }) => animatedPicture(manifest) ?? previewFile);
 
-/** The range of the request. With `If-Range`, only if the client has this version (RFC 9110 §13.1.5). A HEAD has none (§14.2). */
+/**
+ * The range of the request. With `If-Range`, only if the client has this version (RFC 9110 §13.1.5). A HEAD request has
+ * no range (§14.2).
+ */
 const requestedRange = ({ headers, method }: Request, tag: string, sizeBytes: number): RequestedRange => {
   if (method !== "GET") return { kind: "whole" };
   const condition = headers.get("if-range");
@@ -97,8 +101,9 @@ const requestedRange = ({ headers, method }: Request, tag: string, sizeBytes: nu
 };
 
 /**
- * The bytes are an image or a video that the service has encoded. If they ever were a page, it could neither run nor load anything. A
- * browser shows a video in a page of the browser, which loads the video once more.
+ * The policy for an image or a video that the service has encoded. If the bytes ever were a page, the page could not
+ * run scripts or load anything. A video may load itself, because a browser shows it in its own page, which loads the
+ * video again.
  */
 const contentPolicy = (contentType: string): string =>
   `sandbox; default-src 'none'${contentType.startsWith("video/") ? "; media-src 'self'" : ""}`;
@@ -122,7 +127,7 @@ const serve = async (
     const policy = { "content-security-policy": contentPolicy(contentType) };
     const headers = { ...(set.headers as Record<string, string>), ...HEADERS, ...policy, etag: tag, ...more };
     set.status = status;
-    // Otherwise Elysia would copy the response, header by header, to add them.
+    // Otherwise Elysia would copy the response header by header to add these headers.
     set.headers = {};
     return new Response(body, { status, headers });
   };

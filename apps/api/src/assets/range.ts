@@ -1,7 +1,7 @@
 /** Ranges of bytes (RFC 9110 §14). */
 
 export type RequestedRange =
-  /** The whole file: no range was asked for, or several, or a malformed one, which a server may ignore (§14.2). */
+  /** The whole file: the header is missing or malformed, or names several ranges, which a server may ignore (§14.2). */
   | { kind: "whole" }
   /** Inclusive offsets within the file. */
   | { kind: "part"; start: number; end: number }
@@ -10,12 +10,12 @@ export type RequestedRange =
 
 const BYTES = /^bytes=(\d{0,15})-(\d{0,15})$/i;
 
-/** The range that the header `Range` asks for, of a file of `sizeBytes`; null: there is no header. */
+/** The range in the header `Range`, for a file of `sizeBytes`. null: the header is missing. */
 export const parseRange = (header: string | null, sizeBytes: number): RequestedRange => {
   const [, first = "", last = ""] = BYTES.exec(header ?? "") ?? [];
   if (first === "" && last === "") return { kind: "whole" };
   if (first === "") {
-    // A suffix: that number of bytes at the end.
+    // A suffix: this number of bytes at the end.
     const length = Math.min(Number(last), sizeBytes);
     return length === 0 ? { kind: "unsatisfiable" } : { kind: "part", start: sizeBytes - length, end: sizeBytes - 1 };
   }

@@ -36,7 +36,7 @@ const streamed = (pieces: Iterable<Uint8Array> | AsyncIterable<Uint8Array>): Rea
     cancel: async () => void (await source.return(undefined)),
   });
 };
-/** The bytes in pieces of `size`, each with a buffer of its own, which is released when it has been read. */
+/** Yields the bytes in pieces of `size`. Each piece has its own buffer, which is released after it is read. */
 function* cut(bytes: Uint8Array, size: number): Generator<Uint8Array> {
   for (let at = 0; at < bytes.length; at += size) yield new Uint8Array(bytes.subarray(at, at + size));
 }
@@ -47,7 +47,7 @@ const context = (): RequestContext => ({
 });
 
 type Options = { type?: string; stallMs?: number };
-/** Receives a form; the outcome with what was spooled. */
+/** Receives a form. Returns the outcome and the spooled bytes. */
 const receive = async (pieces: Iterable<Uint8Array> | AsyncIterable<Uint8Array>, options: Options = {}) => {
   const { type = formType(), stallMs = 30_000 } = options;
   const request = new Request("http://x/", { method: "POST", body: streamed(pieces) });
@@ -61,7 +61,7 @@ const receive = async (pieces: Iterable<Uint8Array> | AsyncIterable<Uint8Array>,
       if (!(error instanceof Problem)) throw error;
       return error;
     });
-  // Whatever happened, nothing stays in the spool.
+  // In every case, the spool is empty afterwards.
   expect(await readdir(join(folder, "uploads"))).toEqual([]);
   return result;
 };
@@ -115,9 +115,9 @@ describe("the upload form, received", () => {
     expect(await outcome(form)).toBe("received");
   });
 
-  // The other two with LONG=1: a video takes 200 MiB.
+  // The other two kinds only with LONG=1: a video takes 200 MiB.
   test.each(process.env["LONG"] === "1" ? ASSET_KINDS : (["image"] as const))(
-    "a file, at its kind's maximum size and one byte beyond: received, then refused: %s",
+    "a file, at its kind's maximum size and one byte above: received, and refused: %s",
     async (kind) => {
       const { maxBytes } = ASSET_LIMITS[kind];
       for (const [sizeBytes, expected] of [
@@ -148,7 +148,7 @@ describe("the upload form, received", () => {
 });
 
 describe("the upload form, refused", () => {
-  test("a form, with a GIF and a kind: the error says what was sent, and what that kind allows", async () => {
+  test("a form, with a GIF and a kind: the error names the sent type, and the types of that kind", async () => {
     const gif = filePart("GIF89a\x01\x00\x01\x00", "a.png");
     const detailOf = async (...fields: Part[]): Promise<unknown> => {
       const result = await receive([encodeForm([...fields, gif])]);
@@ -216,7 +216,7 @@ describe("the upload form, refused", () => {
     ["17 parts that are not form data", Array.from({ length: 17 }, () => part("X: y")), "malformed_request"],
   ] satisfies [string, Part[], string][])("a form, with %s: the error names the part", async (_, parts, expected) => {
     expect(await outcome(encodeForm(parts))).toBe(expected);
-    // In small pieces as well.
+    // Also in small pieces.
     expect(outcomeOf(await receive(cut(encodeForm(parts), 100)))).toBe(expected);
   });
 
@@ -277,7 +277,7 @@ describe("the upload form, refused", () => {
     expect(parts).toBeLessThan(30);
   });
 
-  test("a form, it stops or is too slow: 400, retryable, and the connection closes", async () => {
+  test("a form that stops or is too slow: 400, retryable, and the connection closes", async () => {
     const [start = "", end = ""] = encodeForm([filePart(`${PNG.toString("latin1")}@`)])
       .toString("latin1")
       .split("@");
@@ -343,7 +343,7 @@ describe("the name of a file", () => {
     }
   });
 
-  test("sent by fetch with FormData: what fetch was told", async () => {
+  test("sent by fetch with FormData: the name given to fetch", async () => {
     for (const name of ['a"b\\c/d.png', "foo\\", "é %41;.png"]) {
       const form = new FormData();
       form.append("file", new File([PNG], name));
@@ -355,7 +355,7 @@ describe("the name of a file", () => {
     }
   });
 
-  test("in a malformed header: malformed_request, and not a missing file", async () => {
+  test("in a malformed header: malformed_request instead of a missing file", async () => {
     const headers = 'Content-Disposition: form-data; name="file"; filename="a"; b';
     expect(outcomeOf(await receive([encodeForm([{ headers, content: PNG }])]))).toBe("malformed_request");
   });

@@ -1,4 +1,4 @@
-/** Receives the file of a form into the spool. Its first bytes decide what it is, and its size is bounded by its kind. */
+/** Receives the file of a form into the spool. Its first bytes decide its type. Its kind bounds its size. */
 import { createHash } from "node:crypto";
 import { ASSET_KINDS, ASSET_LIMITS, type AssetKind, inMib, MAKE_SMALLER } from "@realtime-avatar/domain/assets/limits";
 import { detectContentType, MAGIC_BYTES, type Magic } from "@realtime-avatar/domain/assets/magic";
@@ -22,9 +22,9 @@ export type ReceivedFile = {
   declaredKind: string | null;
 };
 
-/** Maximum size of a form: the largest file, and what a form has beside it. */
+/** Maximum size of a form: the largest file, plus the other parts. */
 export const MAX_FORM_BYTES = Math.max(...ASSET_KINDS.map((kind) => ASSET_LIMITS[kind].maxBytes)) + FORM_OVERHEAD_BYTES;
-/** Longer than any kind. */
+/** Longer than any valid kind. */
 const MAX_KIND_BYTES = 16;
 const PARTS = { file: "file", fields: { kind: MAX_KIND_BYTES } };
 const MAX_FILENAME_LENGTH = 240;
@@ -44,7 +44,9 @@ export const formTooLarge = (): Problem => {
   return new Problem("body_too_large", `A file must have at most, by kind: ${limits.join(", ")}. Make it smaller.`);
 };
 
-/** What a file is. Throws the problem `validation_failed` when it is not accepted, or not of the kind that was declared. */
+/**
+ * The type of a file. Throws the problem `validation_failed` when it is not accepted, or is not of the declared kind.
+ */
 export const identify = (firstBytes: Uint8Array, declaredKind: string | null, name: string): Magic => {
   const magic = detectContentType(firstBytes);
   if (magic === null) {
@@ -62,19 +64,19 @@ export const checkKind = ({ kind, contentType }: Magic, declaredKind: string | n
   throw validationFailed([fieldError("kind", "asset_kind_mismatch", detail)]);
 };
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what it removes
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the expression removes control characters
 const UNSAFE_CHARACTERS = /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
 
 /**
- * The name of the file without control characters, line breaks and characters that change the direction of text, cut to the
- * limit; null when nothing is left. Folders stay: the name is only ever shown.
+ * The name of the file without control characters, line breaks and characters that change the direction of text, cut to
+ * the limit; null when nothing is left. Folders stay, because the name is only displayed.
  */
 export const cleanFilename = (filename: string | undefined): string | null => {
   const clean = (filename ?? "").toWellFormed().replace(UNSAFE_CHARACTERS, "");
   return [...clean].slice(0, MAX_FILENAME_LENGTH).join("") || null;
 };
 
-/** Writes a file to the spool while it arrives. `declaredKind` is asked when the first bytes are there. */
+/** Writes a file to the spool while it arrives. `declaredKind`: called when the first bytes are there. */
 const receive = async (file: FormFile, spool: SpoolFile, declaredKind: () => string | null) => {
   const hash = createHash("sha256");
   let magic: Magic | null = null;
@@ -94,7 +96,7 @@ const receive = async (file: FormFile, spool: SpoolFile, declaredKind: () => str
       await append(head, magic);
     } else {
       await append(piece, magic);
-      // A piece that is whole belongs to the file alone: the parser keeps no part of it for the next one.
+      // A complete piece contains only data of the file: the parser keeps no part of it for the next piece.
       release(piece);
     }
   }
@@ -106,8 +108,8 @@ const receive = async (file: FormFile, spool: SpoolFile, declaredKind: () => str
 };
 
 /**
- * Receives the form of an upload, with its parts in any order. Throws a `Problem` for what is malformed, too large, not an
- * accepted type or not of the declared kind, at the first byte that shows it.
+ * Receives the form of an upload, with its parts in any order. Throws a `Problem` for a form or file that is malformed,
+ * too large, or of a wrong type or kind, at the first byte that shows it.
  */
 export const receiveUpload = async (body: BodyReader, contentType: string, spool: SpoolFile): Promise<ReceivedFile> => {
   let declaredKind: string | null = null;

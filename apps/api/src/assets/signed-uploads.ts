@@ -1,6 +1,6 @@
 /**
- * The signed URLs of uploads where the store is a disk. They need no key: their signature proves that the service has
- * issued them, and binds the size, the type and the MD5 of the file.
+ * The signed URLs of uploads, for a store on disk. They need no key: the signature proves that the service has issued
+ * the URL, and binds the size, the type and the MD5 of the file.
  */
 
 import { existingAssets } from "@realtime-avatar/db/assets/assets";
@@ -17,7 +17,7 @@ import { type RequestContext, withRequestContext } from "../http/request-context
 import { openBody, readableStream } from "./body-reader.ts";
 import { corsHeaders, preflightHeaders } from "./upload-cors.ts";
 
-/** Its address comes from another operation, and depends on the store. */
+/** The operation is hidden: its address comes from another operation, and depends on the store. */
 const DETAIL: RouteDetail = { isHidden: true };
 
 type Refusal = Exclude<Extract<VerifiedPut, { kind: "refused" }>["reason"], "signature" | "expired">;
@@ -34,8 +34,8 @@ const refusalOf = (reason: Extract<VerifiedPut, { kind: "refused" }>["reason"]):
 };
 
 /**
- * Whether the asset still waits for the file with this key. The quota counts the file of no other: without this, a deleted asset
- * would leave room for the next one, and its URL would still take a file.
+ * Whether the asset still waits for the file with this key. The quota counts only such files. Without this check, the
+ * quota would have room again after a deletion, and the old URL would still accept a file.
  */
 const isExpected = async (databases: Databases, key: string, context: RequestContext): Promise<boolean> => {
   const [, tenantId, id] = key.split("/");
@@ -61,7 +61,7 @@ export const signedUploadRoutes = ({ databases, storage, uploadSlots, clock, pee
       async ({ params: { token }, request, set, requestContext }) => {
         const { served } = storage;
         if (served === null) throw notFound();
-        // Of errors as well: without it, a page sees no status.
+        // Set for errors as well: otherwise a page cannot read the status.
         Object.assign(set.headers, corsHeaders(config.uploadOrigins, request.headers.get("origin")));
         const verified = served.verifyPut(token, request.headers, clock());
         if (verified.kind === "refused") throw refusalOf(verified.reason);
@@ -79,7 +79,7 @@ export const signedUploadRoutes = ({ databases, storage, uploadSlots, clock, pee
           } finally {
             body.close();
           }
-          // The asset may have been deleted while the file arrived.
+          // The asset can have been deleted while the file arrived.
           if (await isStillExpected()) return "";
           await storage.delete(upload.key);
           throw notFound();

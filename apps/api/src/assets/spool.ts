@@ -1,6 +1,6 @@
 /**
- * The folder of files that are being uploaded. An upload is complete on the local disk before it goes to the store: its
- * size is not known before its end, and a file that is refused never reaches the store.
+ * The folder of files that are being uploaded. A file goes to the store only after it is complete on the local disk:
+ * its size is not known before, and a refused file never reaches the store.
  */
 import { randomBytes } from "node:crypto";
 import { type FileHandle, mkdir, open, readdir, rm, stat } from "node:fs/promises";
@@ -16,7 +16,7 @@ export type SpoolFile = {
 export type Spool = {
   /** Runs `work` with a new, empty file, and removes the file afterwards. */
   withFile<Result>(work: (file: SpoolFile) => Promise<Result>): Promise<Result>;
-  /** Removes the files that nothing has written to since `before`: those of processes that were killed. */
+  /** Removes files that were not written to since `before`: they belong to killed processes. */
   sweep(before: Date): Promise<number>;
 };
 
@@ -26,7 +26,12 @@ const FULL = ["ENOSPC", "EDQUOT", "EFBIG"];
 const unlessFull = (error: unknown): never => {
   const code = error instanceof Error && "code" in error ? String(error.code) : "";
   if (!FULL.includes(code)) throw error;
-  throw new Problem("unavailable", "There is no room for the file at present.", { retryable: true }, { cause: error });
+  throw new Problem(
+    "unavailable",
+    "The server has no room for the file at present.",
+    { retryable: true },
+    { cause: error },
+  );
 };
 
 const append = async (handle: FileHandle, bytes: Uint8Array): Promise<void> => {

@@ -1,4 +1,4 @@
-/** The files of an asset in the store. The sweeper removes what is left behind here. */
+/** The files of an asset in the store. The sweeper removes files that remain after a failure here. */
 import { originalKey, publicKey, uploadKey } from "@realtime-avatar/domain/assets/asset";
 import type { AssetId, TenantId } from "@realtime-avatar/domain/id";
 import { Problem } from "@realtime-avatar/domain/problem";
@@ -16,8 +16,8 @@ export const removeAllFiles = (storage: Storage, asset: Owned): Promise<void> =>
   removeFiles(storage, [originalKey(asset), uploadKey(asset), publicKey(asset)]);
 
 /**
- * Runs the write of an asset whose file is in the store already. Deletes the file again unless the row may exist: `write`
- * calls `keep` when it was written, and after the problem `outcome_unknown` it may have been.
+ * Runs the write of an asset whose file is already in the store. Deletes the file if the row cannot exist. The row
+ * exists if `write` has called `keep`, and may exist after the problem `outcome_unknown`.
  */
 export const removingUnlessKept = async <Result>(
   storage: Storage,

@@ -1,17 +1,17 @@
 /**
- * Cross-origin rules of the signed PUT, the only path that pages of other origins may send to: a file goes from the browser of a
- * customer's user to the store, and the URL is the only credential. Cookies and keys are not sent with it.
+ * Cross-origin rules of the signed PUT. Only this path accepts requests from pages of other origins: the browser of a
+ * customer's user sends a file to the store. The URL is the only credential. Cookies and keys are not sent with it.
  */
 
-/** The origins whose pages may upload; null: those of all. */
+/** The origins whose pages may upload; null: all origins. */
 export type UploadOrigins = readonly string[] | null;
 
-/** The headers that a URL was signed for, as far as a page sets them: a browser sets the length. */
+/** The signed headers that a page sets itself. The browser sets the length. */
 const ALLOWED_HEADERS = "content-type, content-md5";
-/** How long a browser keeps the answer to a preflight. As long as a URL lives. */
+/** How long a browser caches the response to a preflight: the lifetime of a URL. */
 const MAX_AGE_SECONDS = 900;
 
-/** The headers by which a page of `origin` may read the response; none for other origins. */
+/** The headers that allow a page of `origin` to read the response; empty for other origins. */
 export const corsHeaders = (allowed: UploadOrigins, origin: string | null): Record<string, string> => {
   if (allowed === null) return { "access-control-allow-origin": "*", "access-control-expose-headers": "x-request-id" };
   const isAllowed = origin !== null && allowed.includes(origin);
@@ -21,7 +21,7 @@ export const corsHeaders = (allowed: UploadOrigins, origin: string | null): Reco
   };
 };
 
-/** The headers of the answer to a preflight. */
+/** The headers of the response to a preflight. */
 export const preflightHeaders = (allowed: UploadOrigins, origin: string | null): Record<string, string> => ({
   ...corsHeaders(allowed, origin),
   "access-control-allow-methods": "PUT",
@@ -35,7 +35,7 @@ const isOrigin = (text: string): boolean =>
   new URL(text).origin === text &&
   !text.includes("*");
 
-/** Reads `*`, or origins with commas between them; undefined for anything else. */
+/** Reads `*`, or origins separated by commas; undefined for any other text. */
 export const readUploadOrigins = (text: string): UploadOrigins | undefined => {
   if (text === "*") return null;
   const origins = text.split(",").map((part) => part.trim());

@@ -5,7 +5,7 @@ import { ClosedObject } from "@realtime-avatar/domain/schema";
 import { Type } from "@sinclair/typebox";
 
 const { image, video } = ASSET_LIMITS;
-/** What a kind allows beside its content types and its size. */
+/** Further limits of a kind, besides content types and size. */
 const FURTHER: Record<AssetKind, readonly string[]> = {
   image: [`at most ${image.maxPixels / 1_000_000} megapixels`, `${image.maxFrames} frame`],
   video: [
@@ -27,14 +27,15 @@ export const describeLimits = (kind: AssetKind): string => {
 /** The limits of all kinds, as a list in Markdown. */
 export const LIMITS_TEXT = ASSET_KINDS.map((kind) => `- \`${kind}\`: ${describeLimits(kind)}`).join("\n");
 
-/** How the name of a file becomes `originalFilename`. */
+/** Describes how the name of a file becomes `originalFilename`. */
 const FILENAME_TEXT =
   'Its `filename` becomes `originalFilename`, decoded as browsers encode it (`%22`, `%0D` and `%0A`; also `\\"`), without control characters, line breaks and characters that change the direction of text, and cut to 240 characters. Slashes and backslashes are kept.';
 
 /** Describes the form; `receiveUpload` reads it. */
 export const UploadAsset = ClosedObject(
   {
-    // As OpenAPI 3.0 describes a file. OpenAPI 3.1 leaves the `type` out, and then generated clients do not compile or send JSON.
+    // The OpenAPI 3.0 description of a file. OpenAPI 3.1 omits the `type`, and then generated clients do not compile,
+    // or send JSON.
     file: Type.Unsafe<Blob>({
       type: "string",
       format: "binary",

@@ -5,14 +5,14 @@ import { createUploadSlots } from "./upload-slots.ts";
 const codeOf = (work: Promise<unknown>) => work.then(() => "done").catch((error: Problem) => error.code);
 
 let clients = 0;
-/** An upload of the tenant, by a client of its own. */
+/** An upload of the tenant, by its own client unless given. */
 const by = (tenantId: string | null, client = String(++clients)) => ({ tenantId, client });
 
-test("uploads, beyond the limit of the tenant or of the process: 429, or 503", async () => {
+test("uploads, above the limit of the tenant or of the process: 429, or 503", async () => {
   const slots = createUploadSlots(2, 3);
   const { promise: end, resolve } = Promise.withResolvers<void>();
   const running = ["a", "b", "c"].map((tenant) => slots.run(by(tenant), () => end));
-  // The limit of the tenant is named first.
+  // The error names the limit of the tenant first.
   expect(await codeOf(slots.run(by("a"), async () => {}))).toBe("rate_limited");
   for (const tenant of ["d", null]) expect(await codeOf(slots.run(by(tenant), async () => {}))).toBe("unavailable");
   resolve();
@@ -20,7 +20,7 @@ test("uploads, beyond the limit of the tenant or of the process: 429, or 503", a
   expect(await codeOf(slots.run(by("a"), async () => {}))).toBe("done");
 });
 
-test("slow uploads of four tenants, as many as a tenant may have: a fifth tenant still uploads", async () => {
+test("slow uploads of four tenants, each at its limit: a fifth tenant still uploads", async () => {
   const slots = createUploadSlots();
   const { promise: end, resolve } = Promise.withResolvers<void>();
   const slow = Array.from({ length: 64 }, (_, at) => codeOf(slots.run(by("abcd"[at % 4] ?? ""), () => end)));

@@ -1,4 +1,4 @@
-/** Limits the uploads in progress: each holds a connection, a file of the spool and about a quarter of a MiB. */
+/** Limits the uploads in progress. Each holds a connection, a file of the spool and about a quarter of a MiB. */
 import { Problem } from "@realtime-avatar/domain/problem";
 import { createPlaces, type Holder, type Place } from "../http/limits/places.ts";
 
@@ -6,18 +6,18 @@ export const UPLOADS_PER_TENANT = 16;
 export const UPLOADS_PER_PROCESS = 64;
 const RETRY = { retryable: true, retryAfterSeconds: 5 };
 
-/** Who uploads: the tenant, null when there is none, and the network of the client. */
+/** The uploader: its tenant, null without one, and the network of the client. */
 export type Uploader = { tenantId: string | null; client: string };
 
 export type UploadSlots = {
   /**
-   * Runs an upload, which holds `place` until it ends. Throws `rate_limited` when the tenant or the client has too many in
-   * progress, and `unavailable` when the process has.
+   * Runs an upload, which holds `place` until it ends. Throws `rate_limited` when the tenant or the client has too many
+   * uploads in progress, and `unavailable` when the process has too many.
    */
   run<Result>(uploader: Uploader, upload: (place: Place) => Promise<Result>): Promise<Result>;
 };
 
-/** Each process counts for itself. A client, which may act for several tenants, has half of the places at most. */
+/** Each process counts for itself. A client can act for several tenants, and gets at most half of the places. */
 export const createUploadSlots = (perTenant = UPLOADS_PER_TENANT, perProcess = UPLOADS_PER_PROCESS): UploadSlots => {
   const places = createPlaces(perProcess);
   return {
@@ -27,7 +27,7 @@ export const createUploadSlots = (perTenant = UPLOADS_PER_TENANT, perProcess = U
       const taken = places.take([...ofTenant, ofClient]);
       if (taken.kind === "used_up") {
         const who = taken.holder === ofClient ? "client" : "tenant";
-        const detail = `A ${who} can have ${taken.holder.share} uploads in progress, and fewer while there are many in all.`;
+        const detail = `A ${who} can have ${taken.holder.share} uploads in progress, and fewer while the server has many.`;
         throw new Problem("rate_limited", detail, RETRY);
       }
       if (taken.kind === "full") throw new Problem("unavailable", "Too many uploads are in progress.", RETRY);

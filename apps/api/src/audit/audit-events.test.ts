@@ -13,7 +13,7 @@ const { record, secret } = await seedKey(api.database.db, tenantId as typeof api
   environment: "live",
   scopes: ["*"],
 });
-/** The key of a tenant of its own, and its id. */
+/** A tenant with its key, and the key's id. */
 const root = secret.reveal();
 const rootId = record.id;
 
@@ -68,7 +68,7 @@ describe("the audit trail", () => {
       ["avatar.created", avatar.id, [], others[4]?.requestId ?? ""],
       ["api_key.created", key.id, [], others[5]?.requestId ?? ""],
     ]);
-    // The avatar was created with the first credential of the key.
+    // The first credential of the key created the avatar.
     expect(others[4]).toMatchObject({ actorId: key.id, actorKeyId: key.keyId });
     expect(JSON.stringify(events)).not.toContain("secret");
   });
@@ -87,7 +87,7 @@ describe("the audit trail", () => {
     }
   });
 
-  test("the trail, filtered and paged: the same events as a filter over the whole", async () => {
+  test("the trail, filtered and paged: the same events as a filter over the whole trail", async () => {
     const key = await make({ environment: "live" });
     for (let index = 0; index < 10; index++) await makeAvatar(key.apiKey);
     const { body: whole } = await list("?limit=100");
@@ -115,16 +115,16 @@ describe("the audit trail", () => {
     }
   });
 
-  test("the trail, filtered by actor and time, and paged: the same events as a filter over the whole", async () => {
+  test("the trail, filtered by actor and time, and paged: the same events as a filter over the whole trail", async () => {
     const key = await make({ environment: "live" });
     for (let index = 0; index < 4; index++) await makeAvatar(key.apiKey);
-    // A second credential: the actor stays.
+    // A second credential of the same actor.
     const { body: rotated } = await api.call("POST", `/api/v1/api-keys/${key.id}/rotate`, { key: root, body: {} });
     for (let index = 0; index < 4; index++) await makeAvatar(rotated.apiKey);
     const all: AuditEvent[] = (await list("?limit=100")).body.data;
     const [newest, , middle, , oldest] = all.filter(({ actorId }) => actorId === key.id) as AuditEvent[];
     const from = oldest?.createdAt ?? "";
-    // Another spelling of the same moment, beside a cursor too.
+    // Another spelling of the same moment, also with a cursor.
     const to = (newest?.createdAt ?? "").replace("Z", "+00:00");
     for (const filter of [
       { actorId: key.id },
@@ -160,7 +160,7 @@ describe("the audit trail", () => {
     }
   });
 
-  test("a window, empty or no window: 422; other filters beside a cursor: 422", async () => {
+  test("an empty or malformed window: 422; other filters than the cursor's: 422", async () => {
     const at = "2026-11-20T12:00:00.000Z";
     for (const query of [`from=${at}&to=${at}`, `from=${at}&to=2026-11-20T12:00:00.000%2B01:00`]) {
       const { status, body } = await list(`?${query}`);
@@ -180,7 +180,7 @@ describe("the audit trail", () => {
     expect((await list(`?cursor=${forged("2026-12-31T23:59:60Z")}`)).status).toBe(200);
   });
 
-  test("the trail, read by another tenant: nothing, by its ids either", async () => {
+  test("the trail, read by another tenant: empty, also by id", async () => {
     const stranger = await api.key();
     const key = await make({});
     expect((await list("?limit=100", stranger)).text).not.toContain(key.id);

@@ -19,13 +19,13 @@ const OPERATIONS = operations({
   listAuditEvents: {
     summary: "Read the audit trail",
     description:
-      "Lists the changes to keys, avatars and what else the calling key may see, newest first. Names are those of today.",
+      "Lists changes to keys, avatars and other resources that the calling key may see, newest first. Names are the current ones.",
     query: AUDIT_EVENT_LIST.query,
     success: { status: 200, description: "A page of events.", schema: AuditEventPage },
   },
   exportAuditEvents: {
     summary: "Export the audit trail",
-    description: `The events of the list, as a file. ${CSV_DESCRIPTION}`,
+    description: `The events of the list as a file. ${CSV_DESCRIPTION}`,
     query: fileQuery(AUDIT_EVENT_LIST),
     success: { status: 200, description: "The events.", file: "csv" },
   },

@@ -18,7 +18,7 @@ const { make: makeAsset } = assetCalls(api, live);
 const create = (body: unknown, key = live) => api.call("POST", PATH, { key, body });
 
 describe("the creation of an avatar", () => {
-  test("a create, with a malformed If-Match: 201, since only a change reads it", async () => {
+  test("a create, with a malformed If-Match: 201, because only changes read it", async () => {
     const body = { displayName: "Ada", sourceKind: "image" };
     expect((await api.call("POST", PATH, { key: live, body, headers: { "if-match": "?" } })).status).toBe(201);
   });
@@ -88,7 +88,7 @@ describe("the creation of an avatar", () => {
     ]);
   });
 
-  // The source has tests of its own: it is prepared first.
+  // The source has its own tests: it is prepared first.
   test("every field, created and then changed: read and listed as written, and named in the audit event", async () => {
     const written = {
       displayName: "first",
@@ -169,7 +169,7 @@ describe("the creation of an avatar", () => {
 });
 
 describe("metadata", () => {
-  /** Where values with the member `marker` are serialized while `send` runs: the nearest callers. */
+  /** Returns where values with the member `marker` are serialized while `send` runs: the nearest callers. */
   const serializationsOf = async (send: () => Promise<Response>): Promise<string[]> => {
     const frames: string[] = [];
     // JSON.stringify, and its native variants, read `toJSON` of every object.
@@ -209,7 +209,7 @@ describe("metadata", () => {
         expect.stringContaining("jsonText"),
       ]);
     }
-    // The request and the stored avatar are two values.
+    // The request and the stored avatar are two separate values.
     const update = requestOf("PATCH", `${PATH}/${id}`, '{"metadata":{"marker":2}}');
     expect(await serializationsOf(async () => api.app.handle(update))).toHaveLength(2);
   });

@@ -45,7 +45,7 @@ import { NO_PARAMETERS, readQuery } from "../http/query.ts";
 import { sendResource } from "../http/response.ts";
 import { type Attempt, execute, type Settled, writtenResource } from "../http/write.ts";
 
-/** Reads the request for a page. Without parameters, it takes as many avatars as a page can hold. */
+/** Reads the request for a page. A request without parameters gets as many avatars as a page can hold. */
 const readAvatarPage: typeof readSearch = (list, parameters) => {
   const page = readSearch(list, parameters);
   return Object.keys(parameters).length === 0 ? { ...page, limit: MAX_UNPAGED_AVATARS } : page;
@@ -55,7 +55,7 @@ const OPERATIONS = operations({
   createAvatar: {
     summary: "Create an avatar",
     description:
-      "Creates an avatar in the environment of the calling key. With a `sourceAssetId` it is `preprocessing`, and becomes `ready` or `failed`; without, it is a `draft`.",
+      "Creates an avatar in the environment of the calling key. With a `sourceAssetId`, its status is `preprocessing`, and becomes `ready` or `failed`. Without, it is `draft`.",
     body: CreateAvatar,
     success: { status: 201, description: "The avatar.", schema: Avatar },
   },
@@ -75,7 +75,7 @@ const OPERATIONS = operations({
   updateAvatar: {
     summary: "Change an avatar",
     description:
-      "Changes the given fields. `settings` and `metadata` are replaced as a whole, not merged. Another source or model starts a preparation. A `ready` or `disabled` avatar keeps its status and its data until that is done.",
+      "Changes the given fields. `settings` and `metadata` are replaced as a whole, not merged. Another source or model starts a preparation. A `ready` or `disabled` avatar keeps its status and its data until the preparation is done.",
     body: UpdateAvatar,
     success: { status: 200, description: "The avatar after the request.", schema: Avatar },
     problems: ["invalid_transition"],
@@ -92,7 +92,7 @@ const AVATAR = { schema: Avatar, toText: avatarText };
 
 const SOURCE_DETAILS: Record<SourceRefusal, string> = {
   asset_not_found:
-    "There is no such asset in the environment of the calling key. Check the id, or upload the file first.",
+    "The asset does not exist in the environment of the calling key. Check the id, or upload the file first.",
   asset_kind_mismatch:
     "The kind of the asset is not `sourceKind`. Use another asset, or create the avatar with the other `sourceKind`.",
   asset_not_usable: "The asset is failed or deleted. Its `error` says why it failed. Upload another file.",
@@ -100,7 +100,7 @@ const SOURCE_DETAILS: Record<SourceRefusal, string> = {
 const invalidSource = (code: SourceRefusal): Problem =>
   validationFailed([{ pointer: "#/sourceAssetId", code, detail: SOURCE_DETAILS[code] }]);
 
-/** Throws the problem of a test asset that the caller cannot name. The database knows no list of test assets. */
+/** Throws the problem of a test asset that the caller cannot use. The database has no list of test assets. */
 const checkTestAsset = (sourceAssetId: string | null | undefined, { environment }: AnyCaller): void => {
   if (sourceAssetId && isUnknownTestAsset(sourceAssetId, environment)) throw invalidSource("asset_not_found");
 };
@@ -146,7 +146,7 @@ const CREATE_AVATAR = {
   },
 };
 
-/** The plan of `changes`, which are allowed in one of `statuses`. */
+/** Plans `changes`, which are allowed in one of `statuses`. */
 const planChange = (
   { db, id, caller, origin, expectation: { versions } }: Attempt<unknown>,
   changes: AvatarChanges,
@@ -161,7 +161,7 @@ const planChange = (
   };
 };
 
-/** The avatar after `changes`. Throws the problem that says why they are not allowed. */
+/** The avatar after `changes`. Throws a problem with the reason when they are not allowed. */
 const settleChange = (
   outcome: UpdateAvatarOutcome,
   { expectation: { matches }, dependencies: { assetOrigin } }: Attempt<unknown>,
@@ -170,7 +170,8 @@ const settleChange = (
   switch (outcome.kind) {
     case "written":
     case "unchanged": {
-      // `unchangedAvatar` throws, except for an avatar that is deleted again: the response is that of the first deletion.
+      // `unchangedAvatar` throws, except when the avatar is already deleted: the response is then that of the first
+      // deletion.
       const avatar = outcome.kind === "written" ? outcome.avatar : unchangedAvatar(outcome.avatar, changes, matches);
       return writtenResource(avatar, presentAvatar(avatar, assetOrigin()));
     }

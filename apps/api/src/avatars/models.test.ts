@@ -24,7 +24,7 @@ test("the models, listed: the default and the platform's, with their requirement
   }
 });
 
-test("the models, with a parameter: 422, there is one page", async () => {
+test("the models, with a parameter: 422", async () => {
   const key = await api.key({ scopes: ["avatars:read"] });
   expect((await api.call("GET", "/api/v1/models?limit=1", { key })).status).toBe(422);
 });

@@ -1,4 +1,4 @@
-/** `/api/v1/avatars/{id}/prepare`. What else starts a preparation is in `avatars.ts`. */
+/** `/api/v1/avatars/{id}/prepare`. Other operations that start a preparation are in `avatars.ts`. */
 
 import { findAvatar, type PrepareAvatarOutcome, prepareAvatar } from "@realtime-avatar/db/avatars/avatars";
 import type { Claim } from "@realtime-avatar/db/idempotency/idempotency-keys";
@@ -34,20 +34,21 @@ const OPERATIONS = operations({
 const AVATAR = { schema: Avatar, toText: avatarText };
 
 /**
- * How often a request with an Idempotency-Key is planned, at most. Of many at once on one avatar, each that succeeds makes the
- * others plan again, which costs the database two statements each time: 60 requests took 5 s of all its connections.
+ * Maximum number of plans of a request with an Idempotency-Key. When many requests prepare one avatar, each success
+ * makes the others plan again. That costs the database two statements each time: 60 requests took 5 s of all its
+ * connections.
  */
 const MAX_PLANS = 4;
 const CONTENDED = new Problem("unavailable", "Other requests are changing the avatar. Try again.", { retryable: true });
 
-/** The avatar from which the response of a request with an Idempotency-Key follows, and how often it was planned. */
+/** The avatar that determines the response of a request with an Idempotency-Key, and the number of plans so far. */
 type Basis = { avatar: AvatarRecord | null; plans: number } | null;
 type PrepareAttempt = Attempt<Static<typeof PrepareAvatar>, Basis, PrepareAvatarOutcome>;
 
 /**
- * With an Idempotency-Key, the response is stored, so it is made before the write. It follows from the avatar as it was read:
- * when that has changed meanwhile, the request is planned again from the avatar as it is then. Without, the avatar is prepared
- * in whatever version it is.
+ * With an Idempotency-Key, the response is stored, so it is made before the write, from the avatar that was read. If
+ * the avatar has changed meanwhile, the request is planned again. Without an Idempotency-Key, any version of the avatar
+ * is prepared.
  */
 const PREPARE_AVATAR = {
   body: PrepareAvatar,

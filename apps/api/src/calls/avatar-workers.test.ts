@@ -1,4 +1,4 @@
-/** What an avatar worker gets from the service, with the secret. */
+/** The API for avatar workers, authenticated by their secret. */
 
 import { heapStats } from "bun:jsc";
 import { describe, expect, test } from "bun:test";
@@ -45,7 +45,7 @@ const preparedAvatar = async (): Promise<AvatarId> => {
 };
 const ready = await preparedAvatar();
 
-/** A worker with one slot, and a call that it has got. */
+/** A worker with one slot, and its call. */
 const workerWithCall = async (workerId: string, body: object = {}, features: string[] = []) => {
   await syncOf(workerId, { slots: 1, features });
   const { body: grant } = await start({ avatar_id: ready, ...body });
@@ -64,13 +64,13 @@ const workerWithCall = async (workerId: string, body: object = {}, features: str
   });
   return { grant, call, report };
 };
-/** Ends the lease of a worker: it gets no call of a later test, and its own are not moved. */
+/** Ends the lease of a worker. It gets no calls of later tests, and its own calls do not move. */
 const stop = (workerId: string) =>
   api.database.db
     .client`update fleet.avatar_workers set lease_until = now() - interval '1 hour', synced_at = null where id = ${workerId}`;
 
 describe("a sync", () => {
-  test("of many workers with many calls: little memory stays in use", async () => {
+  test("of many workers with many calls: little memory remains in use", async () => {
     const calls = Array.from({ length: 2000 }, (_, number): ReportedCall => {
       const session_id = `ses_${number}`.padEnd(64, "x") as SessionId;
       return { session_id, generation: 1, state: "joined", used_seconds: 0 };
@@ -91,7 +91,7 @@ describe("a sync", () => {
     for (let number = 0; number < 60; number++) await stop(`wrk_many_${number}`);
   });
 
-  test("after a call, once its room exists: brings it with all that its renderer needs, again until it is reported", async () => {
+  test("after a start, once the room exists: contains the call for its renderer, again until it is reported", async () => {
     const asked = { instructions: "Be kind.", capabilities: ["client_tools"], mode: "voice" };
     const { grant, call } = await workerWithCall("wrk_a", asked, ["instructions"]);
     expect(grant.ignored).toEqual(["capabilities"]);
@@ -116,7 +116,7 @@ describe("a sync", () => {
     await stop("wrk_a");
   });
 
-  test("after a call of an avatar with a voice: brings the voice to a worker that reads it, and to no other", async () => {
+  test("after a start with a voice: contains the voice only for a worker that supports it", async () => {
     const { client } = api.database.db;
     await client`update avatars set default_voice_id = 'flite-rms' where id = ${ready}`;
     const { grant, call } = await workerWithCall("wrk_v", {}, [DEFAULT_VOICE]);
@@ -131,7 +131,7 @@ describe("a sync", () => {
     await stop("wrk_v");
   });
 
-  test("its reports: start the call, charge it once, and the ended call frees its slot and room", async () => {
+  test("its reports: start the call, charge it once, and free its slot and room at the end", async () => {
     const { grant, report } = await workerWithCall("wrk_b");
     await syncOf("wrk_b", { slots: 1, calls: [report("joined", 0)] });
     expect((await session(grant.session_id)).status).toBe("reserved");
@@ -141,14 +141,14 @@ describe("a sync", () => {
     await syncOf("wrk_b", { slots: 1, calls: ended });
     expect(await session(grant.session_id)).toMatchObject({ status: "released", billedCreditMicros: 7_000_000 });
     await until(() => !livekit.rooms().includes(grant.room_name));
-    // A doubled report changes nothing.
+    // A repeated report changes nothing.
     await syncOf("wrk_b", { slots: 1, calls: ended });
     expect((await session(grant.session_id)).billedCreditMicros).toBe(7_000_000);
     expect((await start({ avatar_id: ready })).status).toBe(200);
     await stop("wrk_b");
   });
 
-  test("its reports, with a session lease of a second: a call lasts a minute after each", async () => {
+  test("its reports, with a session lease of a second: a call stays open for a minute after each", async () => {
     const { grant, report } = await workerWithCall("wrk_m");
     await syncOf("wrk_m", { slots: 1, calls: [report("started", 1)] });
     const { startedAt, expiresAt } = await session(grant.session_id);
@@ -157,7 +157,7 @@ describe("a sync", () => {
     await stop("wrk_m");
   });
 
-  test("that waits: hears of a new call at once, and of an end with its reason", async () => {
+  test("that waits: returns at once for a new call, and for an end with its reason", async () => {
     await syncOf("wrk_c", { slots: 1 });
     const waiting = syncOf("wrk_c", { slots: 1 });
     const { body: grant } = await start({ avatar_id: ready });
@@ -171,7 +171,7 @@ describe("a sync", () => {
     await stop("wrk_c");
   });
 
-  test("without work: one statement of its own", async () => {
+  test("without work: one statement", async () => {
     await syncOf("wrk_d", { slots: 1 });
     spans.length = 0;
     expect(await syncOf("wrk_d", { slots: 1 })).toEqual({ lease_seconds: 15, start: [], end: [] });
@@ -179,7 +179,7 @@ describe("a sync", () => {
     await stop("wrk_d");
   });
 
-  test("with fields that the service does not know: accepted; of a worker that reads `features`: they are in the response", async () => {
+  test("with unknown fields: accepted; from a worker that reads `features`: a response with them", async () => {
     const later = { later: { deep: true } } as object;
     const calls = [
       { session_id: "ses_x" as SessionId, generation: 1, state: "joined" as const, used_seconds: 0, ...later },
@@ -197,14 +197,14 @@ describe("a sync", () => {
     await stop("wrk_n");
   });
 
-  test("that waits while a call ends: told once, then waits on, and hears of a new call", async () => {
+  test("that waits while a call ends: reports the end once, then waits, and reports a new call", async () => {
     const { grant, report } = await workerWithCall("wrk_o");
     await syncOf("wrk_o", { slots: 2, calls: [report("started", 1)] });
     await release({ session_id: grant.session_id });
     const calls = [report("started", 2)];
     const first = syncOf("wrk_o", { slots: 2, calls });
     expect((await first).end).toMatchObject([{ session_id: grant.session_id, reason: "user_ended" }]);
-    // The worker is leaving the room meanwhile.
+    // Meanwhile the worker leaves the room.
     const second = syncOf("wrk_o", { slots: 2, calls });
     const { body: next } = await start({ avatar_id: ready });
     expect((await second).start).toMatchObject([{ session_id: next.session_id }]);
@@ -212,7 +212,7 @@ describe("a sync", () => {
     await stop("wrk_o");
   });
 
-  /** A call, and another whose manifest is read from this stream. */
+  /** Two calls. The manifest of the second is read from this stream. */
   const withManifest = async (workerId: string, stream: () => ReadableStream<Uint8Array>) => {
     await syncOf(workerId, { slots: 2 });
     const bad = await preparedAvatar();
@@ -234,7 +234,7 @@ describe("a sync", () => {
     ["is larger than 64 KiB", "wrk_p", endless],
     ["does not come", "wrk_q", stalled],
   ])(
-    "of a call whose manifest %s: starts the others, and that call ends alone, at no charge",
+    "of a call whose manifest %s: starts the other calls; only that call ends, at no charge",
     async (_, worker, stream) => {
       const { failing, other, restore } = await withManifest(worker, stream);
       try {
@@ -258,10 +258,10 @@ describe("a sync", () => {
     },
   );
 
-  test("of a call whose token is not signed yet: starts the others, and that call with a later response", async () => {
+  test("of a call whose token is not signed yet: starts the other calls; that call comes in a later response", async () => {
     await syncOf("wrk_t", { slots: 2 });
     const [slow, other] = [(await start({ avatar_id: ready })).body, (await start({ avatar_id: ready })).body];
-    // The library signs in a thread of the pool that also reads files. A disk that hangs keeps all of them.
+    // The library signs in a thread of the pool that also reads files. A disk that hangs blocks all of these threads.
     const { toJwt } = AccessToken.prototype;
     const signing = Promise.withResolvers<void>();
     AccessToken.prototype.toJwt = async function () {
@@ -283,7 +283,7 @@ describe("a sync", () => {
     }
   });
 
-  test("of a call whose manifest comes after the response: it is in the next one, which does not wait", async () => {
+  test("of a call whose manifest comes after the response: the call is in the next response, without a wait", async () => {
     const opened = Promise.withResolvers<void>();
     const slow = () =>
       new ReadableStream<Uint8Array>({
@@ -306,12 +306,12 @@ describe("a sync", () => {
     await stop("wrk_r");
   });
 
-  test("whose avatar cannot be read from the store: leaves the call out, and brings it later", async () => {
+  test("whose avatar cannot be read from the store: omits the call, and contains it later", async () => {
     await syncOf("wrk_e", { slots: 1 });
     const { body: grant } = await start({ avatar_id: ready });
     const { storage } = api.files;
     const { open } = storage;
-    storage.open = () => Promise.reject(new Error("the store is away"));
+    storage.open = () => Promise.reject(new Error("the store is unavailable"));
     try {
       expect((await syncOf("wrk_e", { slots: 1 })).start).toEqual([]);
     } finally {
@@ -325,7 +325,7 @@ describe("a sync", () => {
   test("accepted or refused: logged at the level debug, or at info with the problem", async () => {
     const { headers: ofSync } = await sync("wrk_f", { slots: 0 });
     const { headers: ofRefused } = await sync("wrk_f", {}, "another secret");
-    // A line is written when its answer is on its way already.
+    // A line is written after its response is sent.
     const lineOf = async (sent: Headers) =>
       JSON.parse(await until(() => api.log.find((line) => line.includes(sent.get("x-request-id") ?? "none"))));
     expect(await lineOf(ofSync)).toMatchObject({ level: 20, route: "/internal/avatar-workers/:id/sync" });

@@ -1,4 +1,4 @@
-/** `/internal/avatar-workers`: what avatar workers ask of the service. The wire is in the domain's calls/worker-sync.ts. */
+/** `/internal/avatar-workers`: the API for avatar workers. calls/worker-sync.ts of the domain defines the protocol. */
 import { createHash, timingSafeEqual } from "node:crypto";
 import { findCallFile } from "@realtime-avatar/db/calls/fleet";
 import { findPreloadOwner } from "@realtime-avatar/db/calls/preloads";
@@ -21,12 +21,12 @@ import { createWorkerSyncs } from "./worker-syncs.ts";
 const DETAIL: RouteDetail = { isHidden: true };
 
 /**
- * A sync lists up to 2,000 calls of some 150 bytes each, up to ten turns of some 100 bytes in each of 1,000, and up to 256 KiB of what was
- * heard. A worker of a newer release may send fields that this one does not know.
+ * A sync lists up to 2,000 calls of about 150 bytes, up to ten turns of about 100 bytes in each of 1,000 calls, and up
+ * to 256 KiB of heard words. A worker of a newer release can send unknown fields.
  */
 const SYNC_BODY: BodyKind = { mediaType: "application/json", maxBytes: 2 * 1024 * 1024, ignoresUnknownFields: true };
 
-/** A worker sends some 64 KiB at once, or one segment. */
+/** A worker sends about 64 KiB at once, or a single segment. */
 const TRANSCRIPT_BODY: BodyKind = { ...SYNC_BODY, maxBytes: 256 * 1024 };
 
 const TRANSCRIPT = { schema: TranscriptReceipt, toText: JSON.stringify };
@@ -35,7 +35,10 @@ const SYNC = { schema: SyncResponse, toText: JSON.stringify };
 
 const digest = (text: string): Buffer => createHash("sha256").update(text).digest();
 
-/** Throws the problem `invalid_credentials` unless the request has the secret. Digests have one length, so the time tells nothing. */
+/**
+ * Throws the problem `invalid_credentials` unless the request has the secret. Digests have equal lengths, so the
+ * comparison leaks nothing through its time.
+ */
 const checkSecret = ({ headers }: Request, secret: Secret): void => {
   const sent = headers.get("authorization") ?? "";
   if (timingSafeEqual(digest(sent), digest(`Bearer ${secret.reveal()}`))) return;
@@ -45,14 +48,17 @@ const checkSecret = ({ headers }: Request, secret: Secret): void => {
 export const avatarWorkerRoutes = (dependencies: Dependencies) => {
   const { databases, storage, fileSender, random, webhooks } = dependencies;
   const sync = createWorkerSyncs(dependencies);
-  /** The realtime of a request with the secret, for a worker with a valid id, and the database whose calls it takes. */
+  /**
+   * Authenticates a request with the secret, from a worker with a valid id. Returns the realtime settings, and the
+   * database whose calls the worker takes.
+   */
   const authenticate = (request: Request, workerId: string, context: RequestContext) => {
     const realtime = realtimeOf(dependencies);
     checkSecret(request, realtime.workerSecret);
     if (!isWorkerId(workerId)) throw notFound();
     return { realtime, db: databases.ofWorker(workerId).until(context) };
   };
-  /** A prepared file of an avatar, whose owner `find` returns; null: the worker may not read it. */
+  /** Sends a prepared file of an avatar. `find`: returns its owner; null: the worker may not read it. */
   const sendPrepared = async (
     { workerId, file, set }: { workerId: string; file: string; set: ResponseHead },
     find: () => Promise<{ tenantId: TenantId; avatarId: AvatarId } | null>,

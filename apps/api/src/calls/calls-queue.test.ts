@@ -1,4 +1,4 @@
-/** Calls that wait for a slot, outcomes that a test key forces, and many starts at once. */
+/** Calls that wait for a slot, forced outcomes of test keys, and many concurrent starts. */
 import { describe, expect, test } from "bun:test";
 import { compareRooms, listRoomsToDelete, readInstance } from "@realtime-avatar/db/calls/reconcile";
 import { roomPrefix } from "@realtime-avatar/domain/calls/room";
@@ -12,7 +12,7 @@ const { api, livekit, rooms, key, avatar, start, release, session, tenantWith, s
   await startCallApi();
 await giveSlots(500);
 
-/** The names of the rooms of all open calls, and of those that LiveKit has once those of ended calls are deleted. */
+/** The names of the rooms of all open calls, and of the rooms at LiveKit after those of ended calls are deleted. */
 const roomsNow = async () => {
   const { db } = api.database;
   for (const { roomName } of await listRoomsToDelete(db, 1000)) await rooms.delete(roomName);
@@ -21,7 +21,7 @@ const roomsNow = async () => {
 };
 
 describe("the queue", () => {
-  test("no free slot: 429 as the SDK reads it, its turn once a slot is free, and the ticket can be given up", async () => {
+  test("no free slot: 429 in the SDK's form; a start at its turn; a ticket that can be given up", async () => {
     await takeSlots();
     const { root, avatarId } = await tenantWith(10_000);
     const queued = await start({ avatar_id: avatarId }, root.key);
@@ -45,7 +45,7 @@ describe("the queue", () => {
     expect(first.body).toMatchObject({ queue_position: 1, queue_size: 1 });
     await giveSlots(1, "wrk_one");
     const granted = await start({ avatar_id: avatarId, client_metadata: { user_id: "2" } }, root.key);
-    // Its ticket was polled a moment ago: without it, the request is behind it.
+    // The ticket was polled a moment ago. A request without it waits behind it.
     expect(granted.status).toBe(429);
     const turn = await start(
       { avatar_id: avatarId, client_metadata: { user_id: "2" }, queue_ticket_id: other.body.queue_ticket_id },
@@ -55,7 +55,7 @@ describe("the queue", () => {
     await giveSlots(500);
   });
 
-  test("a key at its limit, with a start that waits for a slot: the counts have it as pending", async () => {
+  test("a key at its limit, a start waiting for a slot: pending in the counts", async () => {
     await takeSlots();
     const { root, newKey, avatarId } = await tenantWith(10_000);
     const limited = await newKey({ maxConcurrentSessions: 1 }, root.record);
@@ -83,7 +83,7 @@ describe("the queue", () => {
   });
 });
 
-describe("outcomes that a test key forces", () => {
+describe("forced outcomes of a test key", () => {
   const forced = async (test_outcome: string, by?: string) => {
     const testKey = by ?? (await api.key({ environment: "test", scopes: ["*"] }));
     const avatar_id = await avatar(testKey);
@@ -101,7 +101,7 @@ describe("outcomes that a test key forces", () => {
     expect(statuses).toEqual([429, 429, 200]);
   });
 
-  test("concurrency_limit_reached: 429 at once; for a live key it is plain data", async () => {
+  test("concurrency_limit_reached: 429 at once; for a live key it has no effect", async () => {
     expectProblem(await (await forced("concurrency_limit_reached"))(), "concurrency_limit_reached");
     const { body } = await (await forced("concurrency_limit_reached", key))();
     expect((await session(body.session_id)).metadata).toEqual({ test_outcome: "concurrency_limit_reached" });
@@ -112,7 +112,7 @@ describe("outcomes that a test key forces", () => {
   });
 });
 
-test("a thousand starts at once at a limit of 10: never more than 10 are open, 10 at the end, and no other room than theirs", async () => {
+test("a thousand starts at once, a limit of 10: never more than 10 open calls, 10 at the end, and only their rooms", async () => {
   const { newKey, avatarId, tenantId } = await tenantWith(1e9);
   const limited = await newKey({ maxConcurrentSessions: 10 });
   const startOne = () => start({ avatar_id: avatarId }, limited.key);
@@ -129,7 +129,7 @@ test("a thousand starts at once at a limit of 10: never more than 10 are open, 1
   for (const status of counts.keys()) expect([200, 429, 503]).toContain(status);
   const granted = counts.get(200) ?? [];
   expect(granted.length).toBeLessThan(11);
-  // On a slow machine, LiveKit may be too late for each of the ten, which are undone: their places are free.
+  // On a slow machine, LiveKit can be too late for all ten starts, which are then undone. Their places are free again.
   const refused = await until(async () => {
     const answer = await startOne();
     return answer.body.code === "concurrency_limit_reached" && answer;
@@ -139,13 +139,13 @@ test("a thousand starts at once at a limit of 10: never more than 10 are open, 1
   await watching;
   expect(Math.max(...openCounts)).toBeLessThanOrEqual(10);
   expect(openCounts.at(-1)).toBe(10);
-  // LiveKit may still create the room of a call that was undone.
+  // LiveKit can still create the room of an undone call.
   const { open, listed } = await until(async () => {
     const now = await roomsNow();
     return now.listed.length <= now.open.length && now;
   });
   expect(listed).toEqual(open);
   for (const { body } of granted) expect(open).toContain(body.room_name);
-  // A worker that says nothing of its calls is told of them.
+  // A sync without calls gets an end for each of them.
   expect((await sync("wrk_many", { slots: 500, features: ["voice"] })).body.start.length).toBeGreaterThan(0);
 });

@@ -1,4 +1,4 @@
-/** Starts that are sent again: because LiveKit has failed, or with an Idempotency-Key. */
+/** Repeated starts: after a failure of LiveKit, or with an Idempotency-Key. */
 import { describe, expect, test } from "bun:test";
 import { until } from "@realtime-avatar/testing/until";
 import { callAnew } from "../../test/support/api.ts";
@@ -10,15 +10,15 @@ const { api, livekit, spans, avatar, start, release, tenantWith, giveSlots } = a
 const ready = await avatar();
 await giveSlots(100);
 
-describe("LiveKit that fails", () => {
-  /** The API anew, so that the pause after a failure is its own. */
+describe("a failing LiveKit", () => {
+  /** Starts the API anew, so that it has its own pause after a failure. */
   const anew = () => callAnew(api.database.db, callOptions(livekit));
 
   test.each([
     ["refuses", { kind: "refuses", status: 500 } as const],
     ["loses its response", { kind: "loses_response" } as const],
     ["is too slow", { kind: "slow", ms: 2500 } as const],
-  ])("%s: 503 with Retry-After, nothing is held; then refused without a write; then works", async (_, fault) => {
+  ])("%s: 503 with Retry-After and no hold; then refused without a write; then accepted", async (_, fault) => {
     const { root, avatarId } = await tenantWith(1000);
     const call = anew();
     const startOnce = () =>
@@ -42,13 +42,13 @@ describe("LiveKit that fails", () => {
       return again.status === 200 && again;
     });
     expect(answer.headers.get("idempotent-replayed")).toBeNull();
-    // One call and one hold, though the request was sent several times.
+    // One call and one hold, although the request was sent several times.
     expect(await balance()).toMatchObject({ reservedCreditMicros: 1000 * SECOND });
     const { data } = (await api.call("GET", "/api/v1/usage/sessions", { key: root.key })).body;
     expect(data.map(({ status }: { status: string }) => status)).toEqual(["reserved", "failed"]);
   });
 
-  test("a client that has gone meanwhile: the call is undone all the same", async () => {
+  test("a client that disconnects meanwhile: the call is undone all the same", async () => {
     const { root, avatarId } = await tenantWith(1000);
     livekit.setFault({ kind: "slow", ms: 2500 });
     const gone = new AbortController();
@@ -74,10 +74,10 @@ describe("LiveKit that fails", () => {
   });
 });
 
-describe("a start, sent again with its Idempotency-Key", () => {
+describe("a start, repeated with its Idempotency-Key", () => {
   const headers = { "idempotency-key": "again" };
 
-  test("an open call: the same grant, one hold, and its room is created again", async () => {
+  test("an open call: the same grant, one hold, and its room created again", async () => {
     const { root, avatarId } = await tenantWith(10_000);
     const body = { avatar_id: avatarId, instructions: "x" };
     const first = await start(body, root.key, headers);
@@ -110,7 +110,7 @@ describe("a start, sent again with its Idempotency-Key", () => {
     expect(livekit.requests).toEqual([]);
   });
 
-  test("of two at the same time: one call, and both get it", async () => {
+  test("two at the same time: one call for both", async () => {
     const { root, avatarId } = await tenantWith(10_000);
     const all = await Promise.all([1, 2, 3].map(() => start({ avatar_id: avatarId }, root.key, headers)));
     expect(new Set(all.map(({ text }) => text)).size).toBe(1);

@@ -1,4 +1,4 @@
-/** Starting and ending calls, with a stand-in of LiveKit and workers that sync. */
+/** Starting and ending calls, with a simulated LiveKit and workers that sync. */
 import { describe, expect, test } from "bun:test";
 import { CallGrant } from "@realtime-avatar/domain/calls/schemas";
 import { validate } from "@realtime-avatar/domain/schema";
@@ -36,7 +36,7 @@ describe("a start", () => {
       stt_mode: "server",
       join_timeout_seconds: 120,
       max_session_seconds: 600,
-      // The worker can use the voice.
+      // The worker supports the voice.
       ignored: ["instructions"],
     });
     expect(answer.headers.get("etag")).toBeNull();
@@ -65,7 +65,7 @@ describe("a start", () => {
     expect(spans).toEqual(["find_credential", "open_call", "livekit_create_room", "confirm_room"]);
   });
 
-  test("an avatar that is unknown, foreign, of the other environment, or no id: 404 in the same bytes", async () => {
+  test("an unknown or foreign avatar, one of the other environment, or a malformed id: 404 in the same bytes", async () => {
     const { avatarId: foreign } = await tenantWith(1000);
     const test = await avatar(await api.key({ environment: "test", scopes: ["*"] }));
     const bytes = async (avatar_id: string) => {
@@ -78,7 +78,7 @@ describe("a start", () => {
   });
 
   test.each(["draft", "preprocessing", "failed", "disabled"])(
-    "an avatar that is %s: 409, which names its status",
+    "an avatar that is %s: 409 that names its status",
     async (status) => {
       const answer = await start({ avatar_id: await avatar(key, status) });
       expectProblem(answer, "avatar_not_ready");
@@ -86,7 +86,7 @@ describe("a start", () => {
     },
   );
 
-  test("fewer credits than asked for: as many seconds as fit; fewer than 60, or than asked for: 402", async () => {
+  test("credits for fewer seconds than requested: as many seconds as fit; for fewer than 60, or than a shorter request: 402", async () => {
     const { root, avatarId } = await tenantWith(100);
     const first = await start({ avatar_id: avatarId }, root.key);
     expect(first.body.max_session_seconds).toBe(100);
@@ -100,7 +100,7 @@ describe("a start", () => {
     expect([none.status, none.body.requiredCreditMicros]).toEqual([402, SECOND]);
   });
 
-  test("a cap of the key or an ancestor below 60 seconds: 402, naming whose", async () => {
+  test("a cap of the key or an ancestor below 60 seconds: 402 that names the key of the cap", async () => {
     const { newKey, avatarId } = await tenantWith(1000);
     const parent = await newKey({ spendLimitCreditMicros: 59 * SECOND });
     const child = await newKey({}, parent.record);
@@ -114,7 +114,7 @@ describe("a start", () => {
     }
   });
 
-  test("as many calls as the key may have: 429 with the counts, after the look-up and one count, and nothing is written", async () => {
+  test("a key at its limit of calls: 429 with the counts, after the look-up and one count, without a write", async () => {
     const { newKey, avatarId } = await tenantWith(10_000);
     const limited = await newKey({ maxConcurrentSessions: 2 });
     const child = await newKey({}, limited.record);
@@ -150,14 +150,14 @@ describe("a start", () => {
 });
 
 describe("a release", () => {
-  test("a call that nobody joined: ended at no charge, and its room is deleted", async () => {
+  test("a call that was never joined: ended at no charge, and its room is deleted", async () => {
     const { body } = await start({ avatar_id: ready });
     expect((await release({ session_id: body.session_id })).body).toEqual({ ok: true });
     expect(await session(body.session_id)).toMatchObject({ status: "failed", billedCreditMicros: 0 });
     await until(() => !livekit.rooms().includes(body.room_name));
   });
 
-  test("a call of a descendant: ended; of an ancestor, of another tenant, unknown or ended: 200, and nothing changes", async () => {
+  test("a call of a descendant: ended; of an ancestor or another tenant, unknown or ended: 200 without a change", async () => {
     const { newKey, root, avatarId } = await tenantWith(10_000);
     const child = await newKey({}, root.record);
     const { key: stranger } = await tenantWith(1).then(({ root }) => root);

@@ -58,7 +58,7 @@ const OPERATIONS = operations({
   startCall: {
     summary: "Start a call",
     description:
-      "Holds credits for a call with an avatar, as `POST /api/v1/usage/sessions` does, takes a slot of an avatar worker and creates a LiveKit room. The grant says where and how the person joins: within two minutes, or the call ends at no charge. Credits are held for as many seconds as fit, at most `max_session_seconds` and at least 60, or `max_session_seconds` if that is less; the call ends when they are over. When all slots are in use, the response is 429 without a `code`: the call waits, and keeps its place while the same request is sent again within six seconds.",
+      "Holds credits for a call with an avatar, like `POST /api/v1/usage/sessions`, takes a slot of an avatar worker and creates a LiveKit room. The grant contains the URL and the token with which the person joins. If nobody joins within two minutes, the call ends at no charge. Credits are held for as many seconds as fit: at most `max_session_seconds`, and at least 60, or `max_session_seconds` if that is less. The call ends when the seconds are used. When all slots are in use, the response is 429 without a `code`: the call waits. It keeps its place if the same request is sent again within six seconds.",
     body: StartCall,
     success: { status: 200, description: "The grant of the call.", schema: CallGrant },
     queued: { description: "All slots are in use: the call waits for its turn.", schema: QueuedCall },
@@ -67,7 +67,7 @@ const OPERATIONS = operations({
   releaseCall: {
     summary: "End a call",
     description:
-      "Ends a call of the calling key or of a descendant, or gives up its place in the queue. With the reason `page_hide`, `unmount` or `disconnected`, a call that can be resumed goes on: it ends a minute after the person has left its room. The call is charged once: what was reported or, if that is more, the time for which the avatar and the person were both there; nothing if it was never started. The response is the same for an id that is unknown, ended, or of another key.",
+      "Ends a call of the calling key or of a descendant, or gives up its place in the queue. With the reason `page_hide`, `unmount` or `disconnected`, a call that can be resumed continues, and ends a minute after the person has left its room. The call is charged once, for the reported seconds or, if longer, for the time in which both the avatar and the person were present. A call that was never started costs nothing. The response is the same for an id that is unknown, ended, or of another key.",
     body: ReleaseCall,
     success: { status: 200, description: "The request was received.", schema: ReleasedCall },
   },
@@ -84,7 +84,7 @@ type Opening = {
   requestContext: RequestContext;
 };
 
-/** Opens a call, and creates its room after that is committed. Without a room, the call is undone. */
+/** Opens a call, and creates its room after the commit. If that fails, the call is undone. */
 const openWithRoom = async (
   db: Db,
   request: CallRequest,
@@ -108,7 +108,10 @@ const openWithRoom = async (
 type StartBasis = PlannedCall & { token: string };
 type StartAttempt = Attempt<StartCall, StartBasis>;
 
-/** The room of an open call is created again: it may be gone, or was never created by the request whose response this is. */
+/**
+ * Creates the room of an open call again. The room may be gone, or may never have been created by the request whose
+ * response is replayed.
+ */
 const restoreRoom = async (response: string, attempt: StartAttempt): Promise<void> => {
   const { body, caller, db, dependencies, requestContext } = attempt;
   const { session_id, room_name: roomName } = JSON.parse(response) as PlannedGrant;
@@ -121,7 +124,10 @@ const restoreRoom = async (response: string, attempt: StartAttempt): Promise<voi
   if (room === "unavailable" || room === "failed") throw livekitUnavailable();
 };
 
-/** A start that is repeated: while nobody has joined, the same grant; then one with which the person comes back to the call. */
+/**
+ * Handles a repeated start. While nobody has joined, it returns the same grant. Later, it returns a grant with which
+ * the person comes back to the call.
+ */
 const restoreCall = async (response: string, attempt: StartAttempt): Promise<string | null> => {
   const { session_id } = JSON.parse(response) as PlannedGrant;
   const call = await findCallToResume(attempt.db, requireKey(attempt.caller), session_id);
@@ -131,7 +137,9 @@ const restoreCall = async (response: string, attempt: StartAttempt): Promise<str
   return null;
 };
 
-/** The request for a planned call. Requests of a key with the same avatar and `metadata` have one place in the queue. */
+/**
+ * The request for a planned call. Requests of one key with the same avatar and `metadata` share one place in the queue.
+ */
 export const callRequest = (
   { session, ...call }: Omit<PlannedCall, "longestSeconds">,
   caller: Caller,
@@ -153,7 +161,7 @@ export const callRequest = (
 });
 
 type StartRefusal = "too_many_tickets" | "too_many_transcripts" | "unavailable" | "unsupported" | "too_long";
-/** The problem of a start that is refused for another reason than credits and limits of open sessions. */
+/** The problem of a start that is refused for other reasons than credits and limits of open sessions. */
 const refusedStart = (outcome: Extract<OutcomeOf<typeof openWithRoom>, { kind: StartRefusal }>): Problem => {
   switch (outcome.kind) {
     case "too_many_tickets":
@@ -169,10 +177,10 @@ const refusedStart = (outcome: Extract<OutcomeOf<typeof openWithRoom>, { kind: S
   }
 };
 
-/** The prices of a second of a call, and of one that is a conversation. */
+/** The prices of a second of a plain call, and of a conversation. */
 type Prices = { call: number; conversation: number };
 
-/** `hasAgent`: whether an agent is dispatched into the rooms of calls. Then no call is a conversation. */
+/** `hasAgent`: an agent is dispatched into the rooms of calls, so no call is a conversation. */
 const startOperation = (prices: Prices, hasAgent: boolean, dependencies: Pick<Dependencies, "webhooks">) => ({
   body: StartCall,
   errorsOf: ({ transcript_webhook: webhook }: StartCall) =>
@@ -183,14 +191,14 @@ const startOperation = (prices: Prices, hasAgent: boolean, dependencies: Pick<De
     present: (granted: object, body: unknown) =>
       presentGranted(body as StartCall, granted as Granted, { price: prices.call, hasAgent }),
   },
-  /** A call that cannot be held is refused before its response is made: a refusal stays cheap. */
+  /** A call without enough credits is refused before its response is made, so that refusals stay cheap. */
   lookUp: async ({ body, db, caller: anyCaller, origin, dependencies }: StartAttempt): Promise<StartBasis> => {
     const caller = requireKey(anyCaller);
     const { config, instance, rooms } = realtimeOf(dependencies);
     if (!rooms.isAvailable()) throw livekitUnavailable();
     const terms = { priceCreditMicrosPerSecond: prices.call, instance: await instance(db) };
     const planned = plannedCall(body, terms, { environment: caller.environment, ...origin });
-    // The worker decides the price. What does not fit at the lower one fits at none.
+    // The worker decides the price. If the lower price does not fit, no price does.
     const lowest = hasAgent ? prices.call : Math.min(prices.call, prices.conversation);
     await checkHeadroom(db, { ...planned.session, price: lowest }, caller);
     return { ...planned, token: await mintToken(config, personToken(planned.roomName)) };
@@ -246,7 +254,7 @@ const startOperation = (prices: Prices, hasAgent: boolean, dependencies: Pick<De
       case "too_long":
         throw refusedStart(outcome);
       case "same":
-        throw new TypeError("a start brings no token");
+        throw new TypeError("a start has no brought room");
       case "insufficient_credits":
       case "spend_limit_exceeded":
         throw await openingRefused(outcome, { ...session, price: outcome.price }, db, requireKey(caller));
@@ -276,7 +284,7 @@ const RELEASE_CALL = {
   },
 };
 
-/** Counts a call that was refused, by the code of its problem, and throws the problem again. */
+/** Counts a refused call by the code of its problem, and rethrows the problem. */
 export const countRefused =
   (metrics: Dependencies["metrics"]) =>
   (error: unknown): never => {

@@ -1,4 +1,4 @@
-/** What conversations have used, and may use: as an avatar worker is told. */
+/** Usage and token budgets of conversations, for avatar workers. */
 import type { CallUsage, SyncResult } from "@realtime-avatar/db/calls/fleet";
 import {
   type AssignedCall,
@@ -9,7 +9,7 @@ import {
 
 const keyOf = (session: string, generation: number): string => `${session} ${generation}`;
 
-/** The calls to start, with what their conversations have used before. The room of an agent has no conversation. */
+/** The calls to start, with the earlier usage of their conversations. A call in a brought room has no conversation. */
 export const withUsage = (
   start: readonly AssignedCall[],
   { usage }: Pick<SyncResult, "usage">,
@@ -30,7 +30,7 @@ export const withUsage = (
   });
 };
 
-/** How many tokens the conversations may use that a request lists; none without a limit. */
+/** The remaining tokens of the conversations in a request; empty without a limit. */
 export const presentTokens = (
   usage: readonly CallUsage[],
   { calls }: Pick<SyncRequest, "calls">,

@@ -1,4 +1,4 @@
-/** Starts that name a voice or a model, at workers with conversations; and what a second of a conversation costs. */
+/** Starts that name a voice or a model, at workers with conversations, and the price of a second of a conversation. */
 import { afterEach, expect, test } from "bun:test";
 import {
   CONVERSATION,
@@ -19,7 +19,7 @@ const { api, avatar, start, release, session, tenantWith, ...calls } = await sta
   {},
   { creditPriceMicrosPerSecond: PRICE, conversationPriceMicrosPerSecond: CONVERSATION_PRICE, dailyTokens: 1000 },
 );
-/** Each test has its own workers: a worker that repeats its last sync waits for work. */
+/** Each test has its own workers, because a repeated sync of a worker waits for work. */
 let round = 0;
 const sync: typeof calls.sync = (worker, request) => calls.sync(`${worker}_${round}`, request);
 const syncOf: typeof calls.syncOf = (worker, request) => calls.syncOf(`${worker}_${round}`, request);
@@ -43,7 +43,7 @@ afterEach(async () => {
 test("a worker with conversations: asked for its voices and models until it has sent them", async () => {
   expect(await syncOf("wrk_a", { slots: 1, features: FEATURES })).toMatchObject({ wants_catalog: true });
   expect(await speaks("wrk_a")).not.toHaveProperty("wants_catalog");
-  // It does not wait for work: the change of its slots is news.
+  // The sync does not wait for work, because the change of its slots is news.
   expect(await syncOf("wrk_a", { slots: 2, features: FEATURES })).not.toHaveProperty("wants_catalog");
   expect(await syncOf("wrk_b", { slots: 1, features: [WIRE_2, "voice"] })).not.toHaveProperty("wants_catalog");
 });
@@ -60,7 +60,7 @@ test.each([
   }
 });
 
-test("a start that names a voice and a model: placed at the worker that has them, which gets both", async () => {
+test("a start with a voice and a model: placed at a worker that has them, and sent to it", async () => {
   await speaks("wrk_a", { voices: ["flite-slt"] });
   await speaks("wrk_b");
   const { body } = await start({ avatar_id: ready, voice: { voice_id: "kokoro-heart" }, llm: { model: "large" } });
@@ -82,7 +82,7 @@ test.each([
       ["#/llm/model", "unsupported_model"],
     ],
   ],
-])("a start that names what no worker has, %j: 422, and nothing is held", async (named, errors) => {
+])("a start with %j, which no worker has: 422 without a hold", async (named, errors) => {
   await speaks("wrk_a");
   const answer = await start({ avatar_id: ready, ...named });
   expectProblem(answer, "validation_failed");
@@ -99,12 +99,12 @@ test.each([
   [{ llm: null }],
   [{ llm: {} }],
   [{ llm: { model: null } }],
-])("a start that names nothing, %j: granted", async (named) => {
+])("a start without a voice and a model, %j: granted", async (named) => {
   await speaks("wrk_a");
   expect((await start({ avatar_id: ready, ...named })).body).toMatchObject({ status: "ready", ignored: [] });
 });
 
-test("a voice, at a worker of the release before and at one without conversations: as it was", async () => {
+test("a voice, at a worker of the release before and at one without conversations: unchanged behaviour", async () => {
   await syncOf("wrk_a", { slots: 1, features: [WIRE_2, "voice"] });
   const named = { avatar_id: ready, voice: { voice_id: "none-such" }, llm: { model: "none-such" } };
   expect((await start(named)).body).toMatchObject({ status: "ready", ignored: ["llm"] });
@@ -130,7 +130,7 @@ test("a conversation: its price is in the grant, the session and the ledger, and
   await release({ session_id: grant.session_id }, root.key);
 });
 
-test("a cap that pays for a call and not for a conversation: 402 with what a conversation needs", async () => {
+test("a cap that covers a plain call but not a conversation: 402 with the credits of a conversation", async () => {
   await speaks("wrk_a");
   const { newKey, avatarId } = await tenantWith(1000);
   const { key } = await newKey({ spendLimitCreditMicros: 100 * PRICE });
@@ -145,7 +145,7 @@ test("a cap that pays for a call and not for a conversation: 402 with what a con
   });
 });
 
-test("a grant that the release before has stored, without a price: that of a call", async () => {
+test("a stored grant of the release before, without a price: the price of a plain call", async () => {
   await speaks("wrk_a");
   const header = { "idempotency-key": "release-before" };
   const { body: grant } = await start({ avatar_id: ready }, undefined, header);
@@ -159,7 +159,7 @@ test("a grant that the release before has stored, without a price: that of a cal
 
 const NONE = { input_tokens: 0, output_tokens: 0, estimated_tokens: 0, heard_seconds: 0, spoken_characters: 0 };
 
-test("what conversations use: in the summary of the tenant by day, and what is left of the day in each response", async () => {
+test("usage of conversations: in the tenant's daily summary; the day's remaining tokens in each response", async () => {
   await speaks("wrk_a", {}, 3);
   const { root, avatarId, newKey } = await tenantWith(12_000);
   const other = await tenantWith(2000);
@@ -207,7 +207,7 @@ test("what conversations use: in the summary of the tenant by day, and what is l
   expect((await api.call("GET", path, { key: blind })).status).toBe(403);
 });
 
-test("a worker without conversations, and numbers that no call can have: nothing of usage, and 422", async () => {
+test("a worker without conversations: no usage; impossible numbers: 422", async () => {
   await syncOf("wrk_a", { slots: 1, features: [WIRE_2, "voice"] });
   const { body: grant } = await start({ avatar_id: ready });
   const { start: assigned } = await syncOf("wrk_a", { slots: 1, features: [WIRE_2, "voice"] });

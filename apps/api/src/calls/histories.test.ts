@@ -1,4 +1,4 @@
-/** The history of a conversation in the API: a worker sends it, and the next worker of the call gets it. */
+/** The history of a conversation in the API. A worker sends it, and the call's next worker gets it. */
 import { describe, expect, test } from "bun:test";
 import { expireWorkers } from "@realtime-avatar/db/calls/reconcile";
 import {
@@ -38,7 +38,7 @@ const asks = (text: string): TranscriptSegment => ({ role: "user", text, ts: 1_7
 const says = (text: string): TranscriptSegment => ({
   ...{ role: "assistant", text, ts: 1_795_000_000_001, interrupted: true },
 });
-/** The call goes to another worker. Returns what that is told. */
+/** Moves the call to another worker. Returns the assignment. */
 const moveTo = async (worker: string, from: string, id: SessionId, features = CAN.features) => {
   await syncOf(worker, { slots: 4, features });
   await endLease(db, from);
@@ -48,15 +48,15 @@ const moveTo = async (worker: string, from: string, id: SessionId, features = CA
 };
 
 describe("a conversation", () => {
-  test("new: its worker gets an empty one", async () => {
+  test("new: its worker gets an empty history", async () => {
     expect((await callAt("wrk_new")).history).toEqual({ segments: [], handed_over: false, lost_processes: 0 });
   });
 
-  test("at a worker of the release before: it is not told, and nothing changes for it", async () => {
+  test("at a worker of the release before: no history in the response, which is otherwise unchanged", async () => {
     expect("history" in (await callAt("wrk_before", []))).toBe(false);
   });
 
-  test("whose worker is lost: the next one gets it to the last word that was heard, with one statement, and no word is in the database or the log", async () => {
+  test("whose worker is lost: the next one gets all heard words, by one statement; none are readable in database or log", async () => {
     const { session_id: id } = await callAt("wrk_lost");
     const segments = [asks("a tulip?"), says("Red tulips.")];
     spans.length = 0;
@@ -72,7 +72,7 @@ describe("a conversation", () => {
     expect(api.log.join("")).not.toMatch(/tulip/i);
   });
 
-  test("whose next worker is of the release before: it starts without it", async () => {
+  test("whose next worker is of the release before: it starts without the history", async () => {
     const { session_id: id } = await callAt("wrk_lost_2");
     await put("wrk_lost_2", id, { segments: [asks("a tulip?")] });
     const moved = await moveTo("wrk_next_2", "wrk_lost_2", id, []);
@@ -80,14 +80,14 @@ describe("a conversation", () => {
     expect(moved && "history" in moved).toBe(false);
   });
 
-  test("sealed with another WEBHOOK_SECRET_KEY: the call goes on without it", async () => {
+  test("sealed with another WEBHOOK_SECRET_KEY: the call continues without the history", async () => {
     const { session_id: id } = await callAt("wrk_key");
     await put("wrk_key", id, { segments: [asks("a tulip?")] });
     await db.client`update call_segments set segment = 'another key' where session_id = ${id}`;
     expect((await moveTo("wrk_next_3", "wrk_key", id))?.history).toMatchObject({ segments: [] });
   });
 
-  test("sealed by a newer release: the call goes on without fields that are unknown, and without segments that are not valid", async () => {
+  test("sealed by a newer release: the call continues without unknown fields and invalid segments", async () => {
     const { session_id: id } = await callAt("wrk_newer");
     await put("wrk_newer", id, { segments: [asks("a"), asks("b")] });
     const { sealSegment } = transcriptSeals(TEST_WEBHOOKS.sealingKey, id);
@@ -101,7 +101,7 @@ describe("a conversation", () => {
     expect((await moveTo("wrk_next_4", "wrk_newer", id))?.history).toMatchObject({ segments: [asks("a")] });
   });
 
-  test("after the end of its call: nothing is left of it, and a report that comes later is refused", async () => {
+  test("after the end of its call: erased, and later reports are refused", async () => {
     const { session_id: id } = await callAt("wrk_over");
     await put("wrk_over", id, { segments: [asks("a tulip?")], speaking: says("Red") });
     await release({ session_id: id });
@@ -113,7 +113,7 @@ describe("a conversation", () => {
   });
 });
 
-test("a worker that stops: its call goes to another one at once, without the reconciler, and the avatar is to be ready before it joins", async () => {
+test("a worker that stops: its call moves at once, without the reconciler, and the new avatar must be ready before it joins", async () => {
   const { session_id: id } = await callAt("wrk_stops");
   await syncOf("wrk_stops", { ...CAN, calls: [{ session_id: id, generation: 1, state: "started", used_seconds: 1 }] });
   await syncOf("wrk_successor", CAN);

@@ -1,4 +1,4 @@
-/** What follows an event of LiveKit with a signature: its room is looked at. */
+/** Signed events of LiveKit: the service checks their room. */
 import { expect, test } from "bun:test";
 import { readInstance } from "@realtime-avatar/db/calls/reconcile";
 import { until } from "@realtime-avatar/testing/until";
@@ -12,7 +12,7 @@ await api.database.db.client`update fleet.avatar_workers set lease_until = now()
 
 const event = (name: string, kind = "room_started") => sendEvent({ event: kind, room: { name } });
 
-test("a room without an open call: deleted; rooms of open calls and of other services stay", async () => {
+test("a room without an open call: deleted; rooms of open calls and of other services: kept", async () => {
   const { body: grant } = await start({ avatar_id: ready });
   const stray = `rta-${instance}-ses_01h455vb4pex5vsknk084sn02q`;
   const foreign = "rta-other-ses_01h455vb4pex5vsknk084sn02q";
@@ -34,7 +34,7 @@ test("the room of a call that has ended: deleted, each time it appears", async (
   }
 });
 
-test("the room of an open call, gone: the event changes nothing, started or not", async () => {
+test("the room of an open call, gone: no change by the event, started or not", async () => {
   const [started, reserved] = [await start({ avatar_id: ready }), await start({ avatar_id: ready })];
   const { start: assigned } = await syncOf("wrk_1", { slots: 20 });
   const { session_id } = started.body;
@@ -53,7 +53,7 @@ test("the room of an open call, gone: the event changes nothing, started or not"
   expect(livekit.rooms()).not.toContain(reserved.body.room_name);
 });
 
-test("events that are late, doubled or name what they do not mean: change nothing", async () => {
+test("late, doubled or misleading events: no change", async () => {
   const { body: grant } = await start({ avatar_id: ready });
   for (const kind of ["room_finished", "room_finished", "participant_left", "participant_connection_aborted"]) {
     expect((await event(grant.room_name, kind)).status).toBe(200);
@@ -63,7 +63,7 @@ test("events that are late, doubled or name what they do not mean: change nothin
   expect(livekit.rooms()).toContain(grant.room_name);
 });
 
-test("a flood of events: a few lists of rooms", async () => {
+test("a flood of events: few requests for the list of rooms", async () => {
   livekit.requests.length = 0;
   await Promise.all(Array.from({ length: 1500 }, (_, number) => event(`rta-${instance}-${number}`)));
   await Bun.sleep(1200);
@@ -71,7 +71,7 @@ test("a flood of events: a few lists of rooms", async () => {
   expect(lists.length).toBeWithin(1, 30);
 });
 
-test("LiveKit that does not answer: the events are accepted, and the room is looked at once it does", async () => {
+test("an unresponsive LiveKit: events are accepted, and the room is checked when it responds", async () => {
   const stray = `rta-${instance}-stray`;
   livekit.addRoom(stray);
   livekit.setFault({ kind: "refuses", status: 500 });

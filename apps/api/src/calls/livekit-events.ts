@@ -1,4 +1,6 @@
-/** `/internal/livekit-events`: LiveKit's webhooks. An event names a room to look at, and nothing else of it is believed. */
+/**
+ * `/internal/livekit-events`: LiveKit's webhooks. An event names a room to check. Its other contents are not trusted.
+ */
 import { Problem } from "@realtime-avatar/domain/problem";
 import { readEvent } from "@realtime-avatar/livekit/webhook";
 import { Elysia } from "elysia";

@@ -1,4 +1,6 @@
-/** Avatar workers whose connection ends: one that does not come back within a second is lost, and its calls move. */
+/**
+ * Avatar workers whose connection ends. A worker that does not come back within a second is lost, and its calls move.
+ */
 import { expect, test } from "bun:test";
 import { type ReportedCall, WIRE_2 } from "@realtime-avatar/domain/calls/worker-sync";
 import { until } from "@realtime-avatar/testing/until";
@@ -10,7 +12,7 @@ const { client } = api.database.db;
 const ready = await avatar();
 const FEATURES = [WIRE_2];
 
-/** A sync that waits at the service. `cut` ends its connection, as the end of the process does. */
+/** A sync that waits at the service. `cut` ends its connection, like the end of the process. */
 const waitingSync = (workerId: string, calls: ReportedCall[], features = FEATURES) => {
   const connection = new AbortController();
   const sync = fetch(`${api.url}/internal/avatar-workers/${workerId}/sync`, {
@@ -29,7 +31,7 @@ const rowOf = async (workerId: string) =>
 const workerOf = async (id: string): Promise<string> =>
   (await client`select worker_id from fleet.avatar_slots where session_id = ${id}`)[0]?.["worker_id"];
 
-/** A worker with a call, which it reports as started, and whose next sync waits. */
+/** A worker with a call. It has reported the call as started, and its next sync waits. */
 const worldWith = async (workerId: string, features = FEATURES) => {
   isEnding = false;
   await syncOf(workerId, { slots: 1, features });
@@ -47,10 +49,10 @@ const worldWith = async (workerId: string, features = FEATURES) => {
   };
   return { id, calls, waiting, end };
 };
-/** Longer than a worker has to sync again. */
+/** Longer than a worker may take to sync again. */
 const untilDecided = () => Bun.sleep(1500);
 
-test("a worker that is killed while its sync waits: its call is at another within its lease", async () => {
+test("a worker that is killed while its sync waits: its call moves before the lease ends", async () => {
   const { id, waiting, end } = await worldWith("wrk_killed");
   await syncOf("wrk_other", { slots: 1, features: FEATURES });
   const other = syncOf("wrk_other", { slots: 1, features: FEATURES });
@@ -64,7 +66,7 @@ test("a worker that is killed while its sync waits: its call is at another withi
   await end();
 });
 
-test("a worker that is killed while there is no other: its call waits for one", async () => {
+test("a killed worker without a replacement: its call waits for one", async () => {
   const { id, waiting, end } = await worldWith("wrk_alone");
   waiting.cut();
   await until(async () => (await rowOf("wrk_alone"))?.["hasLease"] === false);
@@ -72,7 +74,7 @@ test("a worker that is killed while there is no other: its call waits for one", 
   await end();
 });
 
-test("a worker that cuts its wait and syncs again, and one that comes to another replica: keep their calls", async () => {
+test("a worker that cuts its wait and syncs again, or syncs with another replica: keeps its calls", async () => {
   const { id, calls, waiting, end } = await worldWith("wrk_again");
   waiting.cut();
   const again = waitingSync("wrk_again", calls);
@@ -83,7 +85,7 @@ test("a worker that cuts its wait and syncs again, and one that comes to another
   const last = waitingSync("wrk_again", calls);
   await until(async () => Number((await rowOf("wrk_again"))?.["lease_until"]) > Number(before?.["lease_until"]));
   last.cut();
-  // What another replica writes.
+  // Writes like another replica.
   await client`update fleet.avatar_workers set lease_until = now() + interval '15 seconds', synced_at = now()`;
   await untilDecided();
   expect(await rowOf("wrk_again")).toMatchObject({ hasLease: true });
@@ -91,7 +93,7 @@ test("a worker that cuts its wait and syncs again, and one that comes to another
   await end();
 });
 
-test("a process that ends, which cuts all syncs: no worker is lost", async () => {
+test("a process that ends and so cuts all syncs: no worker is lost", async () => {
   const { waiting, end } = await worldWith("wrk_deployed");
   isEnding = true;
   waiting.cut();
@@ -99,7 +101,7 @@ test("a process that ends, which cuts all syncs: no worker is lost", async () =>
   expect(await rowOf("wrk_deployed")).toMatchObject({ hasLease: true });
   await end();
   const late = await worldWith("wrk_late");
-  // It begins to end after the connection, and before the second is over.
+  // The process begins to end after the end of the connection, and before the second has passed.
   late.waiting.cut();
   await Bun.sleep(300);
   isEnding = true;
@@ -108,7 +110,7 @@ test("a process that ends, which cuts all syncs: no worker is lost", async () =>
   await late.end();
 });
 
-test("a worker of the release before, which need not have a sync at the service: keeps its lease", async () => {
+test("a worker of the release before, without a waiting sync: keeps its lease", async () => {
   const { waiting, end } = await worldWith("wrk_before", []);
   waiting.cut();
   await untilDecided();

@@ -1,9 +1,8 @@
 /**
- * Finds avatar workers that are lost. A worker always has a sync at the service (`WIRE_2`). When the connection of one ends and
- * none follows within a second, at this process or at another, the worker was killed: its lease ends then, and its calls go to
- * other workers. A worker that only became unreachable keeps its connection, and loses its calls when its lease ends.
- *
- * A process of the API that stops ends connections itself, so it finds no worker lost.
+ * Detects lost avatar workers. A worker always has a sync at the service (`WIRE_2`). If its connection ends and no
+ * other sync follows within a second, at this process or another, the worker was killed: its lease ends, and its calls
+ * move to other workers. An unreachable worker keeps its connection, and loses its calls when its lease ends. A
+ * stopping process of the API ends connections itself, so it counts no worker as lost.
  */
 import { loseWorker } from "@realtime-avatar/db/calls/fleet";
 import { expireWorkers } from "@realtime-avatar/db/calls/reconcile";
@@ -16,8 +15,8 @@ import { type Realtime, realtimeOf } from "./realtime.ts";
 import { BACKGROUND_MS } from "./room-checks.ts";
 
 /**
- * The next sync must come within a second. In four parts: a process that was stopped or busy meanwhile reads what has arrived
- * between them, before it decides.
+ * The next sync must come within a second. The second is waited in four parts. Between them, a process that was stopped
+ * or busy reads syncs that have arrived, before it decides.
  */
 const PART_MS = 250;
 const PARTS = 4;
@@ -25,20 +24,22 @@ const PARTS = 4;
 const MAX_WORKERS = 10_000;
 
 export type WatchedSync = {
-  /** The sync was written. `leaseEnds`: until when the worker has its calls. */
+  /** The sync was written. `leaseEnds`: the end of the worker's lease. */
   written(leaseEnds: Date): void;
-  /** The response is on its way. */
+  /** The response is being sent. */
   end(): void;
 };
 
 export type LostWorkers = {
   /** Watches the connection of a sync. */
   watch(workerId: string, features: readonly string[], signal: AbortSignal): WatchedSync;
-  /** Gives the calls of a worker that has stopped to others, in the background. The reconciler does so as well. */
+  /** Moves the calls of a stopped worker in the background. The reconciler does the same. */
   moveCalls(db: Db): void;
 };
 
-/** Gives the calls of workers without a lease to others, at once. Other processes do the same every two seconds. */
+/**
+ * Moves the calls of workers without a lease to other workers at once. Other processes do the same every two seconds.
+ */
 const moveCalls = async (db: Db, { clock, random }: Dependencies, realtime: Realtime): Promise<number> => {
   const now = clock();
   const origin = { actor: null, requestId: newRequestId(now, random), now, random };
@@ -50,7 +51,10 @@ const moveCalls = async (db: Db, { clock, random }: Dependencies, realtime: Real
 
 export const createLostWorkers = (dependencies: Dependencies): LostWorkers => {
   const { databases, isEnding, log } = dependencies;
-  /** By worker, how many syncs have arrived here, and until when it has its calls by the last one that was written. */
+  /**
+   * For each worker, the number of syncs that arrived here, and the end of its lease according to the last written
+   * sync.
+   */
   const workers = new Map<string, { arrivals: number; leaseEnds: Date | null }>();
 
   const lose = async (workerId: string, leaseEnds: Date): Promise<void> => {
@@ -76,7 +80,7 @@ export const createLostWorkers = (dependencies: Dependencies): LostWorkers => {
       const arrival = ++worker.arrivals;
       const decide = async (): Promise<void> => {
         for (let part = 0; part < PARTS; part++) await Bun.sleep(PART_MS);
-        // A sync that ends before it is written leaves the lease of the one before.
+        // A sync that ends before it is written leaves the previous lease.
         const { leaseEnds } = worker;
         if (leaseEnds === null || isEnding() || worker.arrivals !== arrival) return;
         await lose(workerId, leaseEnds).catch((error: unknown) =>

@@ -9,7 +9,7 @@ const call = (sessionId = "ses_1") => ({
   ...{ manifest: manifestId(1, "0".repeat(64)), usedSeconds: 0 },
 });
 const encode = (text: string): Uint8Array => new TextEncoder().encode(text);
-/** A store whose files are this stream. */
+/** A store that returns this stream for every file. */
 const storeWith = (stream: () => ReadableStream<Uint8Array>, sizeBytes = 1) => ({
   open: async () => ({ stream: stream(), sizeBytes }),
 });
@@ -25,7 +25,7 @@ const streamOf =
 const read = (store: Parameters<typeof createManifests>[0], times = { read: HOUR, reread: HOUR, remember: HOUR }) =>
   createManifests(store, times).of(call());
 
-test("a manifest, in pieces: read, whatever length the store tells", async () => {
+test("a manifest, in pieces: read, whatever length the store reports", async () => {
   const store = storeWith(streamOf(encode('{"pictures":'), encode("null}")), 50 * 2 ** 30);
   expect(await read(store)).toEqual({ kind: "read", manifest: { pictures: null } });
 });
@@ -45,7 +45,7 @@ test.each([
   expect(await read(storeWith(streamOf(encode(text))))).toEqual({ kind: "unusable", why: "no JSON object" });
 });
 
-test("a file of the limit: read; of a byte more: unusable", async () => {
+test("a file at the limit: read; one byte more: unusable", async () => {
   const text = JSON.stringify({ a: "x".repeat(MAX_MANIFEST_BYTES - 8) });
   expect(text.length).toBe(MAX_MANIFEST_BYTES);
   expect((await read(storeWith(streamOf(encode(text))))).kind).toBe("read");
@@ -53,7 +53,7 @@ test("a file of the limit: read; of a byte more: unusable", async () => {
   expect(await read(longer)).toEqual({ kind: "unusable", why: "too large" });
 });
 
-test("a stream without end: no more is read than the limit, and the stream is cancelled", async () => {
+test("an endless stream: read up to the limit, and cancelled", async () => {
   const cancelled = Promise.withResolvers<void>();
   let sent = 0;
   const endless = () =>
@@ -72,7 +72,7 @@ test("a stream without end: no more is read than the limit, and the stream is ca
   expect(sent).toBe(MAX_MANIFEST_BYTES / 1024 + 1);
 });
 
-test("a store that does not answer in time: late, and its request ends", async () => {
+test("a store that does not respond in time: late, and its request ends", async () => {
   const ended = Promise.withResolvers<void>();
   const open: Parameters<typeof createManifests>[0]["open"] = (_key, _range, signal) =>
     new Promise((_, reject) => {
@@ -87,7 +87,7 @@ test("a store that does not answer in time: late, and its request ends", async (
 
 test("a manifest that comes while the process is busy for longer than the limit: read", async () => {
   const open = async () => {
-    // As a store does: several steps, each of which waits for the process.
+    // Like a store: several steps, each of which waits for the process.
     for (let step = 0; step < 10; step++) await new Promise((next) => setImmediate(next));
     return { stream: streamOf(encode("{}"))(), sizeBytes: 2 };
   };
@@ -96,7 +96,7 @@ test("a manifest that comes while the process is busy for longer than the limit:
   expect(await reading).toEqual({ kind: "read", manifest: {} });
 });
 
-test("a manifest that is late, of a call that has begun: read, because it was before", async () => {
+test("a late manifest of a call that has begun: read, because it was read before", async () => {
   const opened = Promise.withResolvers<{ stream: ReadableStream<Uint8Array>; sizeBytes: number }>();
   const manifests = createManifests({ open: () => opened.promise }, { read: 10, reread: HOUR, remember: HOUR });
   const begun = manifests.of({ ...call("ses_2"), usedSeconds: 1 });
@@ -124,9 +124,9 @@ test("a store that opens the file too late: late, and the stream that comes then
   await cancelled.promise;
 });
 
-test("a store that fails: not asked again at once, and later it is", async () => {
+test("a store that fails: asked again later, not at once", async () => {
   let opened = 0;
-  const error = new Error("the store is away");
+  const error = new Error("the store is unavailable");
   const manifests = createManifests(
     {
       open: async () => {

@@ -1,25 +1,31 @@
 /**
- * The manifests of the avatars of calls, which avatar workers get with the calls. The store can be slow, and a file in it can be
- * anything: a manifest is read within a second and up to 64 KiB, and what is late or larger fails its call alone. Of a call that has
- * begun and comes to another worker, the manifest was read before: it has five seconds. A sync waits for a fraction of a second only:
- * a manifest that comes later is in the next response.
+ * The manifests of the avatars of calls, which avatar workers get with the calls. The store can be slow, and its files
+ * can have any content. A manifest must come within a second and have at most 64 KiB; otherwise its call fails, alone.
+ * When a call that has begun moves to another worker, its manifest was valid before, so it may take five seconds. A
+ * sync waits only for a fraction of a second: a later manifest is in the next response.
  */
 import { manifestFile, preparedKey } from "@realtime-avatar/domain/avatars/preparation";
 import type { AvatarId, TenantId } from "@realtime-avatar/domain/id";
 import type { Storage } from "@realtime-avatar/storage/storage";
 
 export const MAX_MANIFEST_BYTES = 64 * 1024;
-/** `read`, `reread`: until a manifest is late, also that of a call that has begun. `remember`: until it is read again. */
+/**
+ * `read`: the limit for a manifest. `reread`: the limit if the call has begun. `remember`: the time until it is read
+ * again.
+ */
 export type ManifestTimes = { read: number; reread: number; remember: number };
 const TIMES_MS: ManifestTimes = { read: 1000, reread: 5000, remember: 1000 };
-/** In parts: a process that was stopped or busy meanwhile reads what has arrived between them, before it decides. */
+/**
+ * The limit is waited in parts. Between them, a process that was stopped or busy reads data that has arrived, before it
+ * decides.
+ */
 const READ_PARTS = 4;
 
 export type Manifest = Record<string, unknown>;
 
 /**
- * What became of the reading of a manifest: `read`: null for an avatar without one. `unusable`: the call cannot go on. `failed`: the
- * store has failed, and may be back soon.
+ * The outcome of reading a manifest. `read`: null for an avatar without one. `unusable`: the call must end. `failed`:
+ * the store has failed, and can recover.
  */
 export type ManifestOutcome =
   | { kind: "read"; manifest: Manifest | null }
@@ -47,8 +53,8 @@ const parse = (bytes: Uint8Array): ManifestOutcome => {
 };
 
 /**
- * Reads a file. Whatever length the store tells, no more bytes than the limit are kept. `signal` ends the reading, also of a store
- * that has not answered yet: Bun has 256 requests of a process at once, those to LiveKit among them.
+ * Reads a file. Keeps at most `maxBytes`, whatever length the store reports. `signal` ends the read, even before the
+ * store responds, because Bun limits a process to 256 concurrent requests, including those to LiveKit.
  */
 export const readManifest = async (
   storage: Pick<Storage, "open">,
@@ -75,7 +81,7 @@ export const readManifest = async (
 };
 
 export type Manifests = {
-  /** The manifest of the avatar of a call: read once, for all syncs of these seconds. */
+  /** The manifest of a call's avatar. It is read once for all syncs within a few seconds. */
   of(call: ManifestRequest): Promise<ManifestOutcome>;
 };
 

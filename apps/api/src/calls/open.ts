@@ -1,4 +1,7 @@
-/** Opens what calls need beside the database: the LiveKit that is configured, or one that this process starts with an avatar worker. */
+/**
+ * Opens the parts that calls need besides the database: a configured LiveKit, or one that this process starts together
+ * with an avatar worker.
+ */
 import { countFleet } from "@realtime-avatar/db/calls/reconcile";
 import type { Db } from "@realtime-avatar/db/connection/pool";
 import { type Databases, readAll } from "@realtime-avatar/db/databases/databases";
@@ -14,7 +17,7 @@ import { type EmbeddedLivekit, type LivekitProgram, prepareLivekit } from "../ch
 import { findProgram } from "../children/program.ts";
 import type { ApiConfig } from "../config.ts";
 
-/** The maximum time for the numbers of the fleet. */
+/** Timeout for counting the fleet. */
 const FLEET_MS = 2000;
 const HOW_TO =
   "https://docs.livekit.io/home/self-hosting/local shows how to install it; LIVEKIT_URL names a server that runs elsewhere";
@@ -31,7 +34,10 @@ type CallsOptions = {
   logOutput: LogOutput;
 };
 
-/** The LiveKit that this process is to start; null when one is configured or cannot be started here, which is logged. */
+/**
+ * The LiveKit that this process starts; null when one is configured, or when it cannot be started here, which is
+ * logged.
+ */
 const prepareEmbedded = async (options: CallsOptions): Promise<EmbeddedLivekit | null> => {
   const { isEmbedded, log, config, livekitProgram } = options;
   if (!isEmbedded || config.livekit !== null || livekitProgram.kind === "off") return null;
@@ -39,7 +45,7 @@ const prepareEmbedded = async (options: CallsOptions): Promise<EmbeddedLivekit |
   if (livekitProgram.kind === "missing" || avatarWorker === null) {
     const isMissing = livekitProgram.kind === "missing";
     const missing = isMissing ? "livekit-server is not on the PATH" : "the avatar worker is not here";
-    log.info(`calls are off, because ${missing}: ${HOW_TO}`);
+    log.info(`calls are disabled, because ${missing}: ${HOW_TO}`);
     return null;
   }
   const embedded = await prepareLivekit({
@@ -51,16 +57,16 @@ const prepareEmbedded = async (options: CallsOptions): Promise<EmbeddedLivekit |
     workerSecret: config.avatarWorkerSecret,
     isTerminal: process.stdout.isTTY,
   });
-  if (embedded === null) log.info("calls are off, because another process with this data directory serves them");
+  if (embedded === null) log.info("calls are disabled, because another process with this data directory serves them");
   return embedded;
 };
 
-/** `config`: as it was given, or of `embedded`, which is to be started when the service listens. */
+/** `config`: the given configuration, or that of `embedded`, which must be started when the service listens. */
 export const openCalls = async (options: CallsOptions, atExit: AtExit) => {
   const { databases, isEmbedded, config, log, metrics, tracing } = options;
   const embedded = await prepareEmbedded(options);
   const livekit = embedded?.config ?? config.livekit;
-  // As with overdue sessions: where no worker need run.
+  // Like overdue sessions: runs here if no worker is required.
   if (livekit && (config.sweepInApi ?? isEmbedded)) {
     const rooms = createRooms(livekit, metrics?.livekitResponded);
     const start = (db: Db) => startReconciler({ db, rooms, log, random: secureRandom, tracing });

@@ -1,4 +1,4 @@
-/** Avatars that are prepared for a call, and what the avatar workers get of them. */
+/** Preloads: avatars that workers load before a call. */
 import { afterEach, describe, expect, test } from "bun:test";
 import { createHash } from "node:crypto";
 import { manifestId, preparedFile, preparedKey } from "@realtime-avatar/domain/avatars/preparation";
@@ -15,7 +15,7 @@ const FEATURES = [WIRE_2, PRELOAD];
 const { api, key, avatar, start, release, syncOf, tenantWith, takeSlots } = await startCallApi();
 const { client } = api.database.db;
 const prepare = async (avatar_id: string, by = key, headers: Record<string, string> = {}) => {
-  // The lease of a worker that has synced does not run out on a slow machine.
+  // Extends the lease of a worker that has synced, so that it does not end on a slow machine.
   await client`update fleet.avatar_workers set lease_until = now() + interval '1 hour' where synced_at is not null`;
   return api.call("POST", PREPARE, { key: by, body: { avatar_id }, headers });
 };
@@ -40,7 +40,7 @@ const preparedAvatar = async (): Promise<AvatarId> => {
 };
 const ready = await preparedAvatar();
 
-/** The avatars that a worker is asked to load. */
+/** The avatars that a worker must load. */
 const preloadsOf = async (workerId: string, features = FEATURES, slots = 1) =>
   (await syncOf(workerId, { slots, features })).preload ?? [];
 const readFile = (workerId: string, avatarId: string, file = PICTURE, secret = WORKER_SECRET) =>
@@ -52,7 +52,7 @@ afterEach(async () => {
 });
 
 describe("a prepared call", () => {
-  test("the worker of the next call: loads the avatar with its manifest, and reads its files", async () => {
+  test("the worker of the next call: gets the avatar with its manifest, and reads its files", async () => {
     await preloadsOf("wrk_a");
     await preloadsOf("wrk_b");
     expect(await prepare(ready)).toMatchObject({ status: 200, body: { avatar_id: ready, expires_in_seconds: 60 } });
@@ -67,14 +67,14 @@ describe("a prepared call", () => {
     await release({ session_id: grant.session_id });
   });
 
-  test("a worker that waits: hears of it at once", async () => {
+  test("a waiting worker: gets the preload at once", async () => {
     await preloadsOf("wrk_a");
     const waiting = preloadsOf("wrk_a");
     await prepare(ready);
     expect(await waiting).toHaveLength(1);
   });
 
-  test("free: no session, no entry of credits, no slot, no audit event", async () => {
+  test("a prepared call: no session, credit entry, slot or audit event", async () => {
     await preloadsOf("wrk_a");
     const count = async () =>
       (
@@ -88,7 +88,7 @@ describe("a prepared call", () => {
     expect(await count()).toEqual(before);
   });
 
-  test("another one of the tenant: takes the place of the first; the same again: another request", async () => {
+  test("another avatar of the tenant: replaces the first; the same avatar again: another request", async () => {
     await preloadsOf("wrk_a");
     await prepare(ready);
     const [first] = await preloadsOf("wrk_a");
@@ -102,7 +102,7 @@ describe("a prepared call", () => {
     expect(again?.preload_id).not.toBe(first?.preload_id);
   });
 
-  test("of many tenants: a worker is asked for the latest four", async () => {
+  test("of many tenants: a worker gets the latest four", async () => {
     await preloadsOf("wrk_a");
     const avatars: string[] = [];
     for (let number = 0; number < 6; number++) {
@@ -114,7 +114,7 @@ describe("a prepared call", () => {
     expect(asked).toEqual(avatars.slice(0, 4) as never);
   });
 
-  test("after 60 seconds: forgotten, and its row goes with the next request", async () => {
+  test("after 60 seconds: expired, and its row is deleted with the next request", async () => {
     await preloadsOf("wrk_a");
     await prepare(ready);
     await client`update fleet.avatar_preloads set ends_at = now() - interval '1 millisecond'`;
@@ -125,14 +125,14 @@ describe("a prepared call", () => {
     expect(await client`select avatar_id from fleet.avatar_preloads`).toEqual([{ avatar_id: avatarId }] as never);
   });
 
-  test("without a worker that can load avatars, or with no free slot: 200, and nothing is written", async () => {
+  test("no worker that can load avatars, or no free slot: 200 without a write", async () => {
     expect((await prepare(ready)).status).toBe(200);
     expect(await preloadsOf("wrk_old", [WIRE_2])).toEqual([]);
     expect((await prepare(ready)).status).toBe(200);
     expect(await client`select 1 from fleet.avatar_preloads`).toHaveLength(0);
   });
 
-  test("an avatar that is disabled or deleted meanwhile: is not loaded", async () => {
+  test("an avatar that is disabled or deleted meanwhile: not loaded", async () => {
     await preloadsOf("wrk_a");
     const id = await avatar();
     await prepare(id);
@@ -140,7 +140,7 @@ describe("a prepared call", () => {
     expect(await preloadsOf("wrk_a")).toEqual([]);
   });
 
-  test("with an Idempotency-Key: once, and the same response again", async () => {
+  test("with an Idempotency-Key: executed once, the same response", async () => {
     await preloadsOf("wrk_a");
     const once = { "idempotency-key": crypto.randomUUID() };
     const first = await prepare(ready, key, once);
@@ -152,7 +152,7 @@ describe("a prepared call", () => {
 });
 
 describe("a prepared call that is refused", () => {
-  test("an avatar that is unknown, foreign, of the other environment, or no id: 404 in the same bytes", async () => {
+  test("an unknown or foreign avatar, one of the other environment, or a malformed id: 404 in the same bytes", async () => {
     const { avatarId: foreign } = await tenantWith(0);
     const test = await avatar(await api.key({ environment: "test", scopes: ["*"] }));
     const bytes = async (id: string) => {
@@ -165,7 +165,7 @@ describe("a prepared call that is refused", () => {
   });
 
   test.each(["draft", "preprocessing", "failed", "disabled"])(
-    "an avatar that is %s: 409, which names its status; no claim is kept",
+    "an avatar that is %s: 409 that names its status; no claim is kept",
     async (status) => {
       await preloadsOf("wrk_a");
       const id = await avatar(key, status);
@@ -184,7 +184,7 @@ describe("a prepared call that is refused", () => {
     expectProblem(answer, "realtime_not_configured");
   });
 
-  test("a file for another worker, with another secret, or that is no prepared file: 404, 401, 404", async () => {
+  test("a file for another worker, with another secret, or not prepared: 404, 401, 404", async () => {
     await preloadsOf("wrk_a");
     await prepare(ready);
     expect((await readFile("wrk_b", ready)).status).toBe(404);

@@ -16,7 +16,7 @@ import { realtimeOf } from "./realtime.ts";
 const OPERATIONS = operations({
   prepareCall: {
     summary: "Prepare a call",
-    description: `An avatar worker loads the avatar, so that the next call with it shows its first picture sooner. Free: it holds no credits and takes no slot. A tenant has one prepared avatar in each environment, the latest, for ${PREPARED_SECONDS} seconds. A call works the same without it, and when another call takes the slot meanwhile.`,
+    description: `An avatar worker loads the avatar, so that the next call with it shows its first picture sooner. Free: it holds no credits and takes no slot. A tenant has one prepared avatar in each environment, the latest, for ${PREPARED_SECONDS} seconds. A call also works without it, and if another call takes the slot meanwhile.`,
     body: PrepareCall,
     success: { status: 200, description: "The request was received.", schema: PreparedCall },
     problems: ["not_found", "avatar_not_ready", "realtime_not_configured"],

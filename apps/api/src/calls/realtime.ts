@@ -1,4 +1,4 @@
-/** What realtime calls need beside the database: LiveKit, and avatar workers. */
+/** The parts that realtime calls need besides the database: LiveKit and avatar workers. */
 import { hasAvatarWorker, listWorkersWithWork } from "@realtime-avatar/db/calls/fleet";
 import { readInstance } from "@realtime-avatar/db/calls/reconcile";
 import type { Db } from "@realtime-avatar/db/connection/pool";
@@ -17,21 +17,21 @@ import { BACKGROUND_MS, createRoomChecks, type RoomChecks } from "./room-checks.
 import { type CallRooms, createCallRooms } from "./rooms.ts";
 import { createWaitingWorkers, type WaitingWorkers } from "./waiting-workers.ts";
 
-/** The maximum time for a statement that is repeated after 100 ms, in milliseconds. */
+/** Timeout of a statement that is repeated after 100 ms, in milliseconds. */
 const POLL_MS = 1000;
 
 export type Realtime = {
   config: LivekitConfig;
-  /** With what avatar workers authenticate. */
+  /** Authenticates avatar workers. */
   workerSecret: Secret;
-  /** What the rooms of a database are called after. */
+  /** The prefix of a database's rooms. */
   instance(db: Db): Promise<string>;
   rooms: CallRooms;
   roomChecks: RoomChecks;
-  /** The avatar workers of a database that wait for work. */
+  /** The waiting avatar workers of a database. */
   waitingWorkers(db: Db): WaitingWorkers;
   agents: ApiConfig["agents"];
-  /** The key that seals the tokens of rooms, and the one that signs the keys of calls. Those of every replica are the same. */
+  /** Seals the tokens of rooms, and signs the keys of calls, respectively. Every replica has the same keys. */
   tokenKey: Uint8Array;
   callKey: Uint8Array;
 };
@@ -44,7 +44,7 @@ type RealtimeOptions = {
   metrics: Metrics | null;
 };
 
-/** Null when LiveKit or the secret of the workers is not configured. */
+/** null when LiveKit or the secret of the workers is not configured. */
 export const createRealtime = ({
   config,
   sessionSecret,
@@ -56,7 +56,7 @@ export const createRealtime = ({
   if (livekit === null || workerSecret === null) return null;
   const rooms = createRooms(livekit, metrics?.livekitResponded);
   const instances = forEachDatabase((): { name: string | null } => ({ name: null }));
-  // Read when it is needed: the database may not be migrated yet.
+  // Read on demand, because the database may not be migrated yet.
   const instance = async (db: Db): Promise<string> => {
     const known = instances(db);
     known.name ??= await readInstance(db.within(BACKGROUND_MS));
@@ -77,7 +77,10 @@ export const createRealtime = ({
   };
 };
 
-/** Throws when the shard of a call that has to wait has no avatar worker: its turn would never come. One database waits for its first one. */
+/**
+ * Throws when the shard of a waiting call has no avatar worker, because the call would wait forever. A single database
+ * waits for its first worker.
+ */
 export const requireAvatarWorker = async (db: Db): Promise<void> => {
   if (db.shard === null || (await hasAvatarWorker(db))) return;
   throw new Problem(
@@ -86,7 +89,7 @@ export const requireAvatarWorker = async (db: Db): Promise<void> => {
   );
 };
 
-/** Throws the problem `realtime_not_configured`. Not 503: a client would send the request again. */
+/** Throws the problem `realtime_not_configured`. Not 503, because a client would repeat the request. */
 export const realtimeOf = ({ realtime }: { realtime: Realtime | null }): Realtime => {
   if (realtime !== null) return realtime;
   throw new Problem(

@@ -1,4 +1,4 @@
-/** Calls that are refused before anything is written, and the routes of programs of the operator without their credentials. */
+/** Calls that are refused before a write, and the operator's internal routes without credentials. */
 import { describe, expect, test } from "bun:test";
 import { personToken } from "@realtime-avatar/domain/calls/room";
 import { mintToken } from "@realtime-avatar/livekit/tokens";
@@ -42,7 +42,7 @@ describe("a call that cannot be started", () => {
         "#/render_backend not_supported",
       ],
     ],
-  ])("%j: 422 with all failures, and nothing is written", async (body, expected) => {
+  ])("%j: 422 with all errors, and no write", async (body, expected) => {
     const before = await rowCounts(api.database);
     const answer = await start(body);
     expectProblem(answer, "validation_failed");
@@ -55,7 +55,7 @@ describe("a call that cannot be started", () => {
   test.each([
     ["LiveKit", { ...config, livekit: null }],
     ["the secret of avatar workers", { ...config, avatarWorkerSecret: null }],
-  ])("without %s: 501 for a start, and for programs of the operator", async (_, given) => {
+  ])("without %s: 501 for a start, and for the internal routes", async (_, given) => {
     const call = callAnew(api.database.db, { config: given });
     const answer = await call("POST", START, { key, body: { avatar_id: "ava_x" } });
     expectProblem(answer, "realtime_not_configured");
@@ -65,7 +65,7 @@ describe("a call that cannot be started", () => {
     expectProblem(await call("POST", EVENTS, { body: {} }), "realtime_not_configured");
   });
 
-  test("a release that names nothing, or two things: 422", async () => {
+  test("a release without an id, or with two: 422", async () => {
     for (const body of [{}, { session_id: "ses_1", queue_ticket_id: "tkt_1" }, { reason: "manual" }]) {
       expectProblem(await release(body), "validation_failed");
     }
@@ -83,7 +83,7 @@ describe("an avatar worker", () => {
     ["the start of the secret", { authorization: `Bearer ${WORKER_SECRET.slice(0, -1)}` }],
     ["an API key", { authorization: `Bearer ${key}` }],
   ];
-  test.each(credentials)("with %s: 401, and nothing is looked up or read", async (_, headers) => {
+  test.each(credentials)("with %s: 401 without a look-up or a read", async (_, headers) => {
     spans.length = 0;
     for (const [method, path] of [
       ["POST", SYNC],
@@ -98,7 +98,7 @@ describe("an avatar worker", () => {
     expect(await api.database.db.client`select * from fleet.avatar_workers`).toHaveLength(0);
   });
 
-  test("with the secret: 422 for a wrong message, 404 for a wrong id, 413 for a message that is too long", async () => {
+  test("with the secret: 422 for a malformed message, 404 for a malformed id, 413 for a long message", async () => {
     expectProblem(await sync("wrk_1", { slots: 1001 }), "validation_failed");
     expectProblem(await sync("a.b", {}), "not_found");
     const headers = { authorization: `Bearer ${WORKER_SECRET}` };
@@ -117,7 +117,7 @@ describe("an event of LiveKit", () => {
   const event = { event: "room_finished", room: { name: "rta-x" } };
   const headers = { "content-type": "application/webhook+json" };
 
-  test("without a signature, or with a wrong one: 401, and nothing is looked up", async () => {
+  test("without a signature, or with a wrong one: 401 without a look-up", async () => {
     spans.length = 0;
     livekit.requests.length = 0;
     const body = JSON.stringify(event);
@@ -140,7 +140,7 @@ describe("an event of LiveKit", () => {
     expectProblem(await api.call("POST", EVENTS, long), "body_too_large");
   });
 
-  test("without a token of our secret for an event: 401, whatever its body is", async () => {
+  test("without a token signed with our secret: 401 for any body", async () => {
     const other = { apiKey: livekit.apiKey, apiSecret: "x".repeat(32) };
     const ofPerson = await mintToken({ ...livekit, apiSecret: new Secret(livekit.apiSecret) }, personToken("rta-x"));
     for (const authorization of ["x", await signEvent(tooLong, other), ofPerson]) {
@@ -149,7 +149,7 @@ describe("an event of LiveKit", () => {
     }
   });
 
-  test("of a room of others, or of none: 200, and LiveKit is not asked", async () => {
+  test("of a foreign room, or without a room: 200 without a request to LiveKit", async () => {
     livekit.requests.length = 0;
     for (const other of [event, { event: "egress_ended" }, { room: { name: "theirs" } }]) {
       expect((await sendEvent(other)).status).toBe(200);

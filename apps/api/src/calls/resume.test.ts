@@ -1,4 +1,4 @@
-/** Coming back to a call, with a stand-in of LiveKit and workers that sync. */
+/** Resuming calls, with a simulated LiveKit and workers that sync. */
 import { describe, expect, test } from "bun:test";
 import { CallGrant } from "@realtime-avatar/domain/calls/schemas";
 import { RESUME, type ReportedCall, SyncResponse } from "@realtime-avatar/domain/calls/worker-sync";
@@ -14,7 +14,7 @@ const { api, livekit, spans, start, release, session, tenantWith, syncOf } = awa
 const features = [RESUME, "voice"];
 
 let workers = 0;
-/** A call with a person in it, at a worker that has no other. */
+/** A call with a person, at a worker without other calls. */
 const callOf = async (can: string[] = features, state: ReportedCall["state"] = "started") => {
   const tenant = await tenantWith(10_000);
   await api.database.db.client`delete from fleet.avatar_slots where session_id is null`;
@@ -35,7 +35,7 @@ const callOf = async (can: string[] = features, state: ReportedCall["state"] = "
   return { ...tenant, grant: grant as CallGrant, assigned, sync, resume, startAgain, worker };
 };
 const resumed = (room_number: number) => ({ resume: { room_number, gap_count: 1, gap_seconds: 0 } });
-/** Deletions are in the background. */
+/** Rooms are deleted in the background. */
 const untilRooms = (...names: string[]) =>
   until(() => {
     const known = livekit.rooms().filter((name) => names.some((one) => name.endsWith(one.slice(-30))));
@@ -43,7 +43,7 @@ const untilRooms = (...names: string[]) =>
   });
 
 describe("a call that is resumed", () => {
-  test("a new room and a token for it alone; the worker is told; the room before is deleted", async () => {
+  test("a new room and a token for it only; a move for the worker; the previous room is deleted", async () => {
     const { grant, root, assigned, sync, resume } = await callOf();
     expect(assigned?.resume).toEqual({ room_number: 1, gap_count: 0, gap_seconds: 0, return_seconds: 60 });
     const answer = await resume();
@@ -88,7 +88,7 @@ describe("a call that is resumed", () => {
     expectProblem(await resume(), "session_closed");
   });
 
-  test("the same Idempotency-Key: the same grant, and no room more; once the call is elsewhere: refused", async () => {
+  test("the same Idempotency-Key: the same grant, no further room; refused after another move", async () => {
     const { resume, root } = await callOf();
     const headers = { "idempotency-key": "resume" };
     const first = await resume(root.key, headers);
@@ -100,7 +100,7 @@ describe("a call that is resumed", () => {
     expectProblem(await resume(root.key, headers), "call_not_resumable");
   });
 
-  test("the start with its Idempotency-Key: the grant of the start until someone has joined, then a new room", async () => {
+  test("the start with its Idempotency-Key: the grant of the start until a person has joined, then a new room", async () => {
     const waiting = await callOf(features, "joined");
     expect((await waiting.startAgain()).body).toEqual(waiting.grant);
     const { grant, startAgain, sync, resume } = await callOf();
@@ -123,8 +123,8 @@ describe("a call that is resumed", () => {
   });
 });
 
-describe("LiveKit that fails", () => {
-  test("503, and the call goes on; sent again: the same room", async () => {
+describe("a failing LiveKit", () => {
+  test("503, and the call continues; repeated: the same room", async () => {
     const { grant, root, sync } = await callOf();
     const call = callAnew(api.database.db, callOptions(livekit));
     const send = () =>
@@ -149,7 +149,7 @@ describe("LiveKit that fails", () => {
 });
 
 describe("refused", () => {
-  test("a call of another key, tenant or environment, and none: not found, without a write", async () => {
+  test("a call of another key, tenant or environment, or an unknown one: not found, without a write", async () => {
     const { grant, root, newKey, resume } = await callOf();
     const sibling = await newKey();
     const inTest = await newKey({ environment: "test" });
@@ -163,7 +163,7 @@ describe("refused", () => {
     expect(livekit.rooms()).toContain(grant.room_name);
   });
 
-  test("a call that has ended, that nobody has joined, or whose key was revoked", async () => {
+  test("a call that has ended, was never joined, or has a revoked key: refused", async () => {
     const ended = await callOf();
     await release({ session_id: ended.grant.session_id }, ended.root.key);
     expectProblem(await ended.resume(), "session_closed");
@@ -177,7 +177,7 @@ describe("refused", () => {
 });
 
 describe("a release", () => {
-  test("of a page that is left: the call goes on, and can be resumed; by hand: it ends", async () => {
+  test("a release by a left page: the call continues and can be resumed; by the user: it ends", async () => {
     const { grant, root, sync, resume } = await callOf();
     const gone = { session_id: grant.session_id, reason: "page_hide" };
     expect((await release(gone, root.key)).body).toEqual({ ok: true });

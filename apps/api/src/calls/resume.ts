@@ -1,4 +1,7 @@
-/** `/api/v1/realtime/livekit/session/resume`: the person comes back to a call, in a new room. The one before is deleted. */
+/**
+ * `/api/v1/realtime/livekit/session/resume`: the person comes back to a call, in a new room. The previous room is
+ * deleted.
+ */
 import { findCallToResume, resumeCall } from "@realtime-avatar/db/calls/resume";
 import type { Claim } from "@realtime-avatar/db/idempotency/idempotency-keys";
 import { RETURN_SECONDS } from "@realtime-avatar/domain/calls/limits";
@@ -19,7 +22,7 @@ import { createRoom, patientDb } from "./rooms.ts";
 export const { resumeCall: resumeOperation } = operations({
   resumeCall: {
     summary: "Resume a call",
-    description: `The person of a call comes back to it after a reload, or over another network: the call goes on in a new room, with its conversation as it was. The grant says where and how the person joins, within ${RETURN_SECONDS} seconds. The room before is deleted, and its tokens are worth nothing. A call of the calling key or of a descendant that has started can be resumed until it ends: ${RETURN_SECONDS} seconds after the person has left, or by a release.`,
+    description: `The person of a call comes back after a reload, or over another network. The call continues in a new room, with its conversation. The grant contains the URL and the token with which the person joins, within ${RETURN_SECONDS} seconds. The previous room is deleted, and its tokens are worthless. A call of the calling key or of a descendant that has started can be resumed until it ends: ${RETURN_SECONDS} seconds after the person has left, or by a release.`,
     body: ResumeCall,
     success: { status: 200, description: "The grant of the call.", schema: CallGrant },
     problems: ["not_found", "session_closed", "call_not_resumable", "replay_unavailable", "realtime_not_configured"],
@@ -29,7 +32,7 @@ export const { resumeCall: resumeOperation } = operations({
 const RESUMED_CALL = { schema: CallGrant, toText: JSON.stringify };
 
 type AnyAttempt = Pick<Attempt<unknown>, "db" | "caller" | "origin" | "dependencies" | "requestContext">;
-/** Where a call goes on. `number`: of the room. */
+/** The room in which a call continues. `number`: of the room. */
 type NextRoom = { number: number; grant: CallGrant };
 
 /** The next room of a call, with a token for the person. Throws the problem of a call that cannot change its room. */
@@ -41,7 +44,7 @@ const nextRoomOf = async (call: CallToResume, { db, origin, dependencies }: AnyA
   return { number, grant: presentResumed(call, { roomName: name, livekitUrl: config.url, token, now: origin.now }) };
 };
 
-/** Gives a call its next room, and creates it after that is committed. Only then, the room before is deleted. */
+/** Gives a call its next room, and creates the room after the commit. The previous room is deleted last. */
 const resumeInRoom = async (
   { number, grant }: NextRoom,
   { db, caller: anyCaller, dependencies, requestContext }: AnyAttempt,
@@ -66,13 +69,13 @@ const resumeInRoom = async (
 /** Throws the problem of a call that was not resumed. */
 const refuse = (kind: "superseded" | "unavailable"): never => {
   if (kind === "unavailable") {
-    const detail = "The LiveKit server does not respond. The call goes on. Try again shortly.";
+    const detail = "The LiveKit server does not respond. The call continues. Try again shortly.";
     throw new Problem("unavailable", detail, { retryable: true });
   }
   throw new Problem("call_not_resumable", "The call has ended, or another request has resumed it meanwhile.");
 };
 
-/** Whether a call that is open and has started can change its room. */
+/** Whether an open and started call can change its room. */
 export const canResume = ({ hasAgent, features, roomNumber }: CallToResume): boolean =>
   roomNumber > 1 || (!hasAgent && features.includes(RESUME));
 
@@ -117,7 +120,7 @@ export const RESUME_CALL = {
         return refuse(outcome.kind);
     }
   },
-  /** The room of the stored grant may not have been created. */
+  /** Created again, because the request of the stored grant may have failed to create it. */
   restore: async (response: string, attempt: ResumeAttempt): Promise<null> => {
     const { db, caller, dependencies, requestContext } = attempt;
     const { session_id, room_name } = JSON.parse(response) as CallGrant;

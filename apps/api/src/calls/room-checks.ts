@@ -1,7 +1,8 @@
 /**
- * Deletes rooms that an event of LiveKit has named, when they have no open call. An event may be late, doubled or out of order, so
- * it says nothing but which room to look at: LiveKit and the database say how things are. The reconciler compares all rooms with
- * all calls, so what is lost here is only later. It alone ends a call whose room is gone.
+ * Checks rooms that an event of LiveKit names, and deletes them if they have no open call. An event can be late,
+ * doubled or out of order, so only its room is used: LiveKit and the database have the current state. The reconciler
+ * compares all rooms with all calls, so a lost event only delays the deletion. Only the reconciler ends calls whose
+ * room is gone.
  */
 import { compareRooms } from "@realtime-avatar/db/calls/reconcile";
 import { describeError } from "@realtime-avatar/db/connection/errors";
@@ -12,15 +13,15 @@ import { LivekitError, type Rooms } from "@realtime-avatar/livekit/rooms";
 import type { Logger } from "@realtime-avatar/runtime/log";
 import { describeFailure } from "./rooms.ts";
 
-/** Events within this time are looked at together. */
+/** Rooms of events within this time are checked together. */
 const GATHER_MS = 500;
-/** The maximum time for a statement that all requests share, in milliseconds. */
+/** Timeout of a statement that all requests share, in milliseconds. */
 export const BACKGROUND_MS = 5000;
-/** How many rooms wait at most. A flood of events costs one look every half second. */
+/** Maximum number of waiting rooms. A flood of events costs one check every half second. */
 const MAX_ROOMS = 1000;
 
 export type RoomChecks = {
-  /** Looks at a room soon. */
+  /** Checks a room soon. */
   add(room: string): void;
 };
 

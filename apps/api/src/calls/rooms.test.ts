@@ -3,7 +3,7 @@ import { LivekitError, type Rooms } from "@realtime-avatar/livekit/rooms";
 import { createLog } from "@realtime-avatar/runtime/log";
 import { createCallRooms } from "./rooms.ts";
 
-/** Rooms whose creations and deletions end when the test says. */
+/** Rooms whose creations and deletions end when the test decides. */
 const controlledRooms = () => {
   const pending: PromiseWithResolvers<void>[] = [];
   const wait = (): Promise<void> => {
@@ -19,7 +19,7 @@ const controlledRooms = () => {
 const log: string[] = [];
 const logger = createLog("trace", { write: (line) => void log.push(line) });
 
-test("LiveKit, failing: not asked for a second, then again; the log has the kind and no message", async () => {
+test("a failing LiveKit: no request for a second; the log has the kind of the error without its message", async () => {
   const { rooms, pending } = controlledRooms();
   let now = 0;
   const calls = createCallRooms(rooms, logger, () => now);
@@ -39,7 +39,7 @@ test("LiveKit, failing: not asked for a second, then again; the log has the kind
   expect(log.join()).not.toMatch(/eyJ[\w-]{20}/);
 });
 
-test("rooms, deleted in a flood while LiveKit is slow: at most a hundred requests at a time", async () => {
+test("a flood of deletions while LiveKit is slow: at most a hundred requests at a time", async () => {
   const { rooms, pending } = controlledRooms();
   const calls = createCallRooms(rooms, logger);
   calls.deleteLater(Array.from({ length: 150 }, (_, number) => `rta-${number}`));

@@ -1,4 +1,7 @@
-/** The rooms of calls, as requests create and delete them. No request waits for LiveKit longer than its client does: two seconds. */
+/**
+ * Creates and deletes the rooms of calls during requests. A request waits for LiveKit at most as long as its client:
+ * two seconds.
+ */
 import { confirmRoom } from "@realtime-avatar/db/calls/calls";
 import type { Db } from "@realtime-avatar/db/connection/pool";
 import { withSpan } from "@realtime-avatar/db/connection/request-limit";
@@ -10,21 +13,24 @@ import type { Logger } from "@realtime-avatar/runtime/log";
 import type { RequestContext } from "../http/request-context.ts";
 import type { WaitingWorkers } from "./waiting-workers.ts";
 
-/** For how long LiveKit is not asked after it has failed: each request would wait, and hold a call that is then undone. */
+/**
+ * The pause in requests to LiveKit after a failure. Without it, each request would wait, and hold credits for a call
+ * that is then undone.
+ */
 const PAUSE_MS = 1000;
 /** Maximum number of rooms that one process deletes at a time. */
 const MAX_DELETIONS = 100;
 
 export type CallRooms = {
-  /** Whether LiveKit can be asked: false within a second after it has failed. */
+  /** Whether LiveKit can be asked: false for a second after a failure. */
   isAvailable(): boolean;
-  /** Creates a room, with an agent or without. False when LiveKit has failed: the room may exist all the same. */
+  /** Creates a room, with or without an agent. False when LiveKit has failed; the room may exist nevertheless. */
   create(name: string, agent: AgentDispatch | null, context: Pick<RequestContext, "recordSpan">): Promise<boolean>;
-  /** Deletes rooms in the background. The reconciler repeats what fails, and what is too much. */
+  /** Deletes rooms in the background. The reconciler repeats failed deletions, and those above the limit. */
   deleteLater(names: readonly string[]): void;
 };
 
-/** What a log line says of an error. Its message could contain a token. */
+/** Describes an error for the log. Its message is omitted, because it can contain a token. */
 export const describeFailure = (error: unknown): object =>
   error instanceof LivekitError ? { kind: error.kind, status: error.status ?? undefined } : { kind: "unknown" };
 
@@ -63,19 +69,22 @@ export const createCallRooms = (rooms: Rooms, log: Logger, now: () => number = (
 };
 
 export const livekitUnavailable = (): Problem =>
-  new Problem("unavailable", "The LiveKit server does not respond. Nothing is held. Try again shortly.", {
+  new Problem("unavailable", "The LiveKit server does not respond. No credits are held. Try again shortly.", {
     retryable: true,
   });
 
-/** The database for what must be done although the client has disconnected, and for longer, as LiveKit has taken its time. */
+/**
+ * The database for work that must continue after the client disconnects, with a later deadline, because LiveKit took
+ * time.
+ */
 export const patientDb = (db: Db, { recordSpan }: RequestContext): Db =>
   db.until({ deadline: performance.now() + db.deadlineMs, recordSpan });
 
 type NewRoom = { tenantId: TenantId; sessionId: SessionId; roomName: string; agent: AgentDispatch | null };
 
 /**
- * Creates a room of an open call, and records it. `unavailable`: LiveKit has failed. `failed`: another attempt has undone the call.
- * `ended`: the call has ended, or has another room by now.
+ * Creates a room of an open call, and records it. `unavailable`: LiveKit has failed. `failed`: another attempt has
+ * undone the call. `ended`: the call has ended, or has moved to another room.
  */
 export const createRoom = async (
   db: Db,

@@ -1,4 +1,4 @@
-/** An avatar worker that shares its slots among shards, as one shard sees it over HTTP. */
+/** An avatar worker that shares its slots among shards, seen by one shard over HTTP. */
 import { expect, test } from "bun:test";
 import { SERVICE_FEATURES, SHARED_SLOTS, SyncResponse, WIRE_2 } from "@realtime-avatar/domain/calls/worker-sync";
 import { validate } from "@realtime-avatar/domain/schema";
@@ -7,11 +7,11 @@ import { startCallApi } from "../../test/support/calls/calls.ts";
 const { avatar, start, syncOf } = await startCallApi();
 const shared = (slots: number) => syncOf("wrk_shared", { slots, features: [WIRE_2, SHARED_SLOTS] });
 
-test("a worker of one shard: is told of no shared slots", async () => {
+test("a worker of one shard: no shared slots in responses", async () => {
   expect(await syncOf("wrk_one", { slots: 0, features: [WIRE_2] })).not.toHaveProperty("shared");
 });
 
-test("a worker without a slot here: its sync waits; a call that waits is told in the next one", async () => {
+test("a worker without a slot here: its sync waits; the next response reports a waiting call", async () => {
   const first = await shared(0);
   expect(validate(SyncResponse, first)).toEqual([]);
   expect([first.shared, first.features]).toEqual([{ slots: 0, waiting: 0 }, [...SERVICE_FEATURES]]);

@@ -1,4 +1,4 @@
-/** Transcripts of calls in the API: what a start accepts, and what avatar workers report. */
+/** Transcripts of calls in the API: the fields of a start, and the reports of avatar workers. */
 import { describe, expect, test } from "bun:test";
 import { type TranscriptReport, transcriptSeals } from "@realtime-avatar/domain/calls/transcript";
 import { TRANSCRIPT } from "@realtime-avatar/domain/calls/worker-sync";
@@ -26,7 +26,7 @@ const segmentsOf = async (id: string) => {
   >`select segment from call_segments where session_id = ${id} order by n`;
   return rows.map(({ segment }) => openSegment(segment)?.text);
 };
-/** A call with a transcript at a worker that sends transcripts. */
+/** A call with a transcript at a worker that supports transcripts. */
 const callAt = async (workerId: string, body: object = {}) => {
   await takeSlots();
   await syncOf(workerId, { slots: 4, features: [TRANSCRIPT] });
@@ -49,7 +49,7 @@ const put = (
   });
 
 describe("a start with a transcript", () => {
-  test("accepted: its receiver is stored sealed, and is in neither the response nor the log nor what the worker gets", async () => {
+  test("accepted: its receiver is stored sealed; response, log and worker do not contain it", async () => {
     const { id, grant, call } = await callAt("wrk_sealed");
     expect(call.transcript).toBe(true);
     expect(JSON.stringify([grant, call])).not.toMatch(/tulip|sixteen/);
@@ -67,7 +67,7 @@ describe("a start with a transcript", () => {
     }
   });
 
-  test("at a worker of the release before: the call starts, and the worker is told nothing", async () => {
+  test("at a worker of the release before: the call starts, and the worker gets no transcript fields", async () => {
     await takeSlots();
     await syncOf("wrk_before", { slots: 4, features: [] });
     const { body: grant } = await start({ avatar_id, transcript_webhook: WEBHOOK });
@@ -77,7 +77,7 @@ describe("a start with a transcript", () => {
     ]);
   });
 
-  test.each(["off", false, undefined])("turned off by %p: nothing is stored", async (transcript_webhook) => {
+  test.each(["off", false, undefined])("disabled by %p: no stored transcript", async (transcript_webhook) => {
     await giveSlots(4);
     const { status, body } = await start({
       avatar_id,
@@ -111,7 +111,7 @@ describe("a start with a transcript", () => {
     expect(answer.body.errors).toMatchObject([{ pointer: "#/transcript_webhook/url", code }]);
   });
 
-  test("1,000 transcripts of the tenant waiting for another attempt: 409, and no call", async () => {
+  test("1,000 transcripts of the tenant waiting for another attempt: 409 without a call", async () => {
     const one = await tenantWith(10_000);
     await giveSlots(4);
     await client.unsafe(`insert into call_transcripts (tenant_id, session_id, receiver, due_at, attempt_count)
@@ -123,7 +123,7 @@ describe("a start with a transcript", () => {
 });
 
 describe("a report of a worker", () => {
-  test("of what was said: stored once and sealed; a report that comes twice or overlaps changes nothing", async () => {
+  test("with segments: stored once and sealed; repeated and overlapping reports change nothing", async () => {
     const { id } = await callAt("wrk_said");
     const first = { segments: [segment("tulip one"), segment("tulip two")] };
     spans.length = 0;
@@ -150,7 +150,7 @@ describe("a report of a worker", () => {
     expect(await segmentsOf(id)).toEqual([]);
   });
 
-  test("without the secret, or with an API key: 401, and nothing is looked up", async () => {
+  test("without the secret, or with an API key: 401 without a look-up", async () => {
     const { id } = await callAt("wrk_secret");
     spans.length = 0;
     for (const headers of [{}, { authorization: `Bearer ${await api.key()}` }, { authorization: "Bearer x" }]) {

@@ -11,7 +11,7 @@ const { api, key, avatarId, release, tenantWith, running, post, read, interrupt 
 const { client } = api.database.db;
 
 describe("a turn that is refused", () => {
-  test("of another tenant, another key, the other environment, or no call: 404, and nothing is written", async () => {
+  test("of another tenant, key or environment, or of an unknown call: 404 without a write", async () => {
     const { session, sync } = await running();
     const { body: turn } = await post({ session_id: session });
     const { root } = await tenantWith(1000);
@@ -32,7 +32,7 @@ describe("a turn that is refused", () => {
     await api.call("POST", `/api/v1/usage/sessions/${usage.body.sessionId}/release`, { key });
   });
 
-  test("of a descendant's call: an ancestor may, and a child not into its parent's", async () => {
+  test("of a descendant's call: accepted from an ancestor; of a parent's call: refused from a child", async () => {
     const { root, newKey, avatarId: own } = await tenantWith(1000);
     const child = await newKey({ scopes: ["realtime:write"] }, root.record);
     const { session } = await running("wrk_a", { by: child.key, avatar_id: own });
@@ -45,7 +45,7 @@ describe("a turn that is refused", () => {
     await release({ session_id: ofRoot }, root.key);
   });
 
-  test("of a key that was revoked: 401, and no turn is written", async () => {
+  test("of a revoked key: 401 without a turn", async () => {
     const { root, newKey, avatarId: own } = await tenantWith(1000);
     const child = await newKey({}, root.record);
     const { session } = await running("wrk_a", { by: child.key, avatar_id: own });
@@ -65,7 +65,7 @@ describe("a turn that is refused", () => {
       "too_long",
       "#/instructions",
     ],
-    ["instructions for words that are said", { instructions: "Be brief." }, "not_allowed", "#/instructions"],
+    ["instructions for verbatim words", { instructions: "Be brief." }, "not_allowed", "#/instructions"],
     ["of another kind", { kind: "interrupt" }, "not_allowed", "#/kind"],
     ["interrupt as text", { interrupt: "false" }, "wrong_type", "#/interrupt"],
   ] as const)("%s: 422", async (_, body, code, pointer) => {
@@ -90,7 +90,7 @@ describe("a turn that is refused", () => {
     expectProblem(await interrupt(session), "call_not_running");
   });
 
-  test("a call whose end is not committed yet: waits for it, then 409", async () => {
+  test("a call whose end is not committed yet: waits for the commit, then 409", async () => {
     const { session } = await running();
     const posted = await client.begin(async (transaction) => {
       await transaction`select from calls where session_id = ${session} for no key update`;
@@ -106,7 +106,7 @@ describe("a turn that is refused", () => {
     expectProblem(await posted.response, "call_not_running");
   });
 
-  test("a worker without a language model: answers are 501, and words are said", async () => {
+  test("a worker without a language model: 501 for answers; words are said", async () => {
     const { session } = await running("wrk_a", { features: [WIRE_2, TURNS] });
     expectProblem(await post({ session_id: session, kind: "answer" }), "conversation_not_configured");
     expect((await post({ session_id: session })).status).toBe(202);

@@ -12,7 +12,7 @@ const { db } = api.database;
 const { client } = db;
 
 describe("a turn", () => {
-  test("its worker gets it once, and its statuses are shown up to what was heard", async () => {
+  test("a turn: its worker gets it once, and its statuses and heard words can be read", async () => {
     const { session, sync } = await running();
     const { status, body, headers } = await post({ session_id: session, text: "Your *table* is booked." });
     expect(status).toBe(202);
@@ -29,7 +29,7 @@ describe("a turn", () => {
       interrupt: true,
     } as AssignedTurn);
     const given = turn as AssignedTurn;
-    // The response was lost: the turn comes again. Then it does not.
+    // The response was lost, so the turn comes again. After its report, it does not.
     expect(await sync()).toEqual([given]);
     expect(await sync([listed(given, "queued")])).toEqual([]);
     expect(await statusOf(body.id)).toBe("queued");
@@ -39,14 +39,14 @@ describe("a turn", () => {
     const { body: said, headers: saidHeaders } = await read(body.id);
     expect(said).toEqual({ ...body, status: "said", heard: "Your table is booked." });
     expect(saidHeaders.get("etag")).toBe('"3"');
-    // Late and doubled reports.
+    // Late and doubled reports change nothing.
     await sync([listed(given, "speaking")]);
     await sync([listed(given, "interrupted", "Your")]);
     expect((await read(body.id)).body).toEqual(said);
     expect(await sync()).toEqual([]);
   });
 
-  test("an answer, with its instructions; the texts are forgotten when it is over", async () => {
+  test("an answer: sent with its instructions; the texts are erased when it is over", async () => {
     const { session, sync } = await running();
     const given = { kind: "answer", text: "Is it booked?", instructions: "Be brief.", interrupt: false };
     const { body } = await post({ session_id: session, ...given });
@@ -57,7 +57,7 @@ describe("a turn", () => {
     expect(await stored(body.id)).toMatchObject({ status: "failed", text: null, instructions: null, heard: "" });
   });
 
-  test("a worker that waits: gets it at once, in the order of the requests", async () => {
+  test("a waiting worker: gets turns at once, in the order of the requests", async () => {
     const { session, sync } = await running();
     const waiting = sync();
     const first = (await post({ session_id: session, text: "One." })).body.id;
@@ -76,14 +76,14 @@ describe("a turn", () => {
     expect((await sync()).map(({ turn_id }) => turn_id)).toEqual([body.id]);
   });
 
-  test("one look-up and one write", async () => {
+  test("a turn: one look-up and one write", async () => {
     const { session } = await running();
     spans.length = 0;
     await post({ session_id: session });
     expect(spans.filter((name) => name !== "list_workers_with_work")).toEqual(["find_credential", "create_turn"]);
   });
 
-  test("30 at once, none of which interrupts: exactly 8 wait, and 22 are refused", async () => {
+  test("30 turns at once, not interrupting: exactly 8 wait, and 22 are refused", async () => {
     const { session, sync } = await running();
     const answers = await Promise.all(
       Array.from({ length: 30 }, () => post({ session_id: session, interrupt: false })),
@@ -96,7 +96,7 @@ describe("a turn", () => {
     expect(turns).toHaveLength(MAX_WAITING_TURNS);
     const reports = turns.map((turn) => listed(turn, "queued"));
     expect((await post({ session_id: session, interrupt: false })).status).toBe(409);
-    // One that is being said does not wait.
+    // A turn that is being said does not count as waiting.
     await sync([listed(turns[0] as AssignedTurn, "speaking"), ...reports.slice(1)]);
     expect((await post({ session_id: session, interrupt: false })).status).toBe(202);
     expect((await post({ session_id: session, interrupt: false })).status).toBe(409);
@@ -114,7 +114,7 @@ describe("a turn", () => {
     expect([first, second].map((one) => one?.headers.get("idempotent-replayed")).toSorted()).toEqual([null, "true"]);
     expect(await sync()).toHaveLength(1);
     expectProblem(await post({ session_id: session, text: "Other." }, key, headers), "idempotency_key_reused");
-    // A refusal keeps no claim.
+    // A refused request keeps no claim.
     await release({ session_id: session });
     const other = { "idempotency-key": "turn-2" };
     expectProblem(await post({ session_id: session }, key, other), "call_not_running");
@@ -123,7 +123,7 @@ describe("a turn", () => {
 });
 
 describe("an interruption", () => {
-  test("reaches the worker after the turns that it has, and drops those that it does not have", async () => {
+  test("an interruption: reaches the worker after the turns that it has, and drops those that it does not have", async () => {
     const { session, sync } = await running();
     const first = (await post({ session_id: session, interrupt: false })).body.id;
     const [given] = await sync();
@@ -137,14 +137,14 @@ describe("an interruption", () => {
     const [stop, next] = await sync(reports);
     expect(stop).toMatchObject({ kind: "interrupt", text: null });
     expect(next).toMatchObject({ turn_id: third, kind: "say" });
-    // It is done once, and is no turn.
+    // An interruption is done once, and cannot be read as a turn.
     expectProblem(await read((stop as AssignedTurn).turn_id), "not_found");
     const done = [listed(stop as AssignedTurn, "said", ""), listed(next as AssignedTurn, "queued")];
     expect(await sync([listed(given as AssignedTurn, "interrupted", "Hel"), ...done])).toEqual([]);
     expect((await read(first)).body).toMatchObject({ status: "interrupted", heard: "Hel" });
   });
 
-  test("many at once: one waits, and no turn counts it", async () => {
+  test("many interruptions at once: one waits, not counted as a turn", async () => {
     const { session, sync } = await running();
     const headers = { "idempotency-key": "interrupt" };
     const all = Array.from({ length: 20 }, (_, n) => interrupt(session, key, n < 5 ? headers : {}));
@@ -157,7 +157,7 @@ describe("an interruption", () => {
 });
 
 describe("the end of a call, and of a worker", () => {
-  test("the call ends: what waits is dropped, what is said is interrupted, and both can be read", async () => {
+  test("the call ends: waiting turns are dropped, the current one is interrupted, and both can be read", async () => {
     const { session, sync } = await running();
     const ids = [
       (await post({ session_id: session })).body.id,
@@ -183,7 +183,7 @@ describe("the end of a call, and of a worker", () => {
     expect((await client`select ended_at from usage_sessions where id = ${session}`)[0]?.["ended_at"]).not.toBeNull();
   });
 
-  test("the worker is lost: what it has got has failed, and the next worker gets only the rest", async () => {
+  test("the worker is lost: its turns fail, and the next worker gets only the rest", async () => {
     const { session, sync, features } = await running();
     const said = (await post({ session_id: session })).body.id;
     const [given] = await sync();
@@ -197,7 +197,7 @@ describe("the end of a call, and of a worker", () => {
     const calls = [{ session_id: session, generation: 2, state: "started" as const, used_seconds: 2 }];
     const { turns = [] } = await syncOf("wrk_b", { slots: 1, features, calls } as never);
     expect(turns).toMatchObject([{ turn_id: waiting, generation: 2 }]);
-    // The lost worker comes back: it gets nothing, and what it reports changes nothing.
+    // The lost worker comes back: it gets no turns, and its reports change nothing.
     expect(await sync([listed(given as AssignedTurn, "said", "Hello.")])).toEqual([]);
     expect(await statusOf(said)).toBe("failed");
     // The worker of the second generation reports for the first one.
@@ -206,7 +206,7 @@ describe("the end of a call, and of a worker", () => {
     expect(await statusOf(waiting)).toBe("queued");
   });
 
-  test("a worker reports a turn of a call that it does not have: nothing changes", async () => {
+  test("a worker reports a turn of a call that it does not have: no change", async () => {
     const mine = await running("wrk_a");
     const other = await running("wrk_b");
     const { body } = await post({ session_id: other.session });
@@ -215,7 +215,7 @@ describe("the end of a call, and of a worker", () => {
     expect(await statusOf(body.id)).toBe("queued");
   });
 
-  test("an hour after it is over: the turn is deleted; turns of sessions that an older release has ended as well", async () => {
+  test("an hour after it is over: deleted, also turns of sessions that an older release has ended", async () => {
     const { session, sync } = await running();
     const old = (await post({ session_id: session })).body.id;
     const [given] = await sync();
@@ -226,7 +226,7 @@ describe("the end of a call, and of a worker", () => {
     expectProblem(await read(old), "not_found");
     expect(await statusOf(kept)).toBe("queued");
     await release({ session_id: session });
-    // As the functions of the release before leave it.
+    // The state that the functions of the release before leave.
     await client`update call_turns set status = 'queued', ended_at = null, text = 'x' where id = ${kept}`;
     await endDueCalls(db, 10, operatorOrigin());
     expect(await stored(kept)).toBeUndefined();

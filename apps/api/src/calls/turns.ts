@@ -1,4 +1,4 @@
-/** `/api/v1/realtime/turns` and `/interrupt`: what a program has the avatar of a running call say. */
+/** `/api/v1/realtime/turns` and `/interrupt`: a program controls the speech of the avatar in a running call. */
 import { createTurn, findTurn } from "@realtime-avatar/db/calls/turns";
 import type { Claim } from "@realtime-avatar/db/idempotency/idempotency-keys";
 import {
@@ -29,22 +29,22 @@ const OPERATIONS = operations({
   createTurn: {
     summary: "Have the avatar say a text",
     description:
-      "The call belongs to the calling key or to a descendant, and is running. With `say`, its avatar says the text. With `answer`, it answers the text as if the person had said it. Before the person joins, turns wait. At most 8 turns of a call wait. A turn is said at most once: when its avatar worker is lost, it has failed.",
+      "The call belongs to the calling key or to a descendant, and is running. With `say`, its avatar says the text. With `answer`, it answers the text as if the person had said it. Before the person joins, turns wait. At most 8 turns of a call wait. A turn is said at most once: when its avatar worker is lost, the turn fails.",
     body: CreateTurn,
-    success: { status: 202, description: "The turn waits.", schema: Turn },
+    success: { status: 202, description: "The turn is waiting.", schema: Turn },
     problems: [...PROBLEMS, "too_many_turns"],
   },
   getTurn: {
     summary: "Read a turn",
     description:
-      "Returns a turn of a call of the calling key or of a descendant, until an hour after it is over. `heard` has the words that were heard.",
+      "Returns a turn of a call of the calling key or of a descendant, until an hour after it is over. `heard` contains the heard words.",
     success: { status: 200, description: "The turn.", schema: Turn },
   },
   interruptCall: {
     summary: "Interrupt a call",
-    description: "Ends what the avatar is saying, and drops the turns that wait. A turn after it is said.",
+    description: "Interrupts the avatar, and drops waiting turns. Later turns are said.",
     body: InterruptCall,
-    success: { status: 202, description: "The avatar stops in a moment.", schema: InterruptedCall },
+    success: { status: 202, description: "The interruption was accepted.", schema: InterruptedCall },
     problems: PROBLEMS,
   },
 });
@@ -52,7 +52,7 @@ const OPERATIONS = operations({
 const TURN = { schema: Turn, toText: JSON.stringify };
 const INTERRUPTED_CALL = { schema: InterruptedCall, toText: JSON.stringify };
 
-/** What follows a write of a turn or of an interruption. */
+/** The response to a write of a turn or of an interruption. */
 const settle = (
   outcome: OutcomeOf<typeof createTurn>,
   { db, dependencies: { realtime } }: Attempt<unknown>,

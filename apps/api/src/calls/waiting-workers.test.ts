@@ -2,13 +2,13 @@ import { describe, expect, test } from "bun:test";
 import { createLog } from "@realtime-avatar/runtime/log";
 import { createWaitingWorkers } from "./waiting-workers.ts";
 
-/** Waiting workers, and what they have asked for so far. `work`: the workers that have work. */
+/** Waiting workers, with the list of statements so far. `work`: the workers that have work. */
 const waitingWith = (work: Set<string>) => {
   const asked: string[][] = [];
   let failing = 0;
   const waiting = createWaitingWorkers(async (ids) => {
     asked.push(ids);
-    if (failing-- > 0) throw new Error("the database is away");
+    if (failing-- > 0) throw new Error("the database is unavailable");
     return ids.filter((id) => work.has(id));
   }, createLog("silent"));
   const fail = (times: number): void => {
@@ -17,7 +17,7 @@ const waitingWith = (work: Set<string>) => {
   return { ...waiting, asked, fail };
 };
 
-test("a worker without work, waiting: false after a second, asked for some ten times", async () => {
+test("a worker without work: false after a second and about ten statements", async () => {
   const { wait, asked } = waitingWith(new Set());
   expect(await wait("a")).toBe(false);
   expect(asked.length).toBeWithin(1, 12);
@@ -26,7 +26,7 @@ test("a worker without work, waiting: false after a second, asked for some ten t
   expect(asked.length).toBeLessThanOrEqual(before + 1);
 });
 
-test("many workers, waiting: one question for all, and only those with work go on", async () => {
+test("many waiting workers: one statement for all, and only those with work resume", async () => {
   const work = new Set<string>();
   const { wait, asked } = waitingWith(work);
   const ids = Array.from({ length: 50 }, (_, number) => `w${number}`);
@@ -37,7 +37,7 @@ test("many workers, waiting: one question for all, and only those with work go o
   expect(asked.length).toBeLessThan(15);
 });
 
-test("a worker, syncing again while it waits: the first sync goes on without work, the second waits", async () => {
+test("a worker that syncs again while it waits: the first sync ends without work, the second waits", async () => {
   const work = new Set<string>();
   const { wait } = waitingWith(work);
   const first = wait("a");
@@ -47,38 +47,38 @@ test("a worker, syncing again while it waits: the first sync goes on without wor
   expect(await second).toBe(true);
 });
 
-test("a worker that comes back when none has waited: is asked for again", async () => {
+test("a worker that waits after an idle time: statements begin again", async () => {
   const work = new Set(["a"]);
   const { wait } = waitingWith(work);
   for (let count = 0; count < 3; count++) {
     expect(await wait("a")).toBe(true);
-    // The last question was the last for now.
+    // No worker waits, so no statement follows.
     await Bun.sleep(20);
   }
 });
 
-test("a question that fails: asked again, and the worker gets its work", async () => {
+test("a statement that fails: repeated, and the worker gets its work", async () => {
   const { wait, fail } = waitingWith(new Set(["a"]));
   fail(2);
   expect(await wait("a")).toBe(true);
 });
 
 describe("after a write of this process", () => {
-  /** Without a look, nothing is asked for an hour. */
+  /** The poll interval is an hour, so only `look` runs statements. */
   const HOUR = 3_600_000;
   const waitingLong = (listWithWork: (ids: string[]) => Promise<string[]>) =>
     createWaitingWorkers(listWithWork, createLog("silent"), { poll: HOUR, rest: 5, wait: HOUR });
 
-  test("a worker with work: goes on without the next poll", async () => {
+  test("a worker with work: resumes before the next poll", async () => {
     const { wait, look } = waitingLong(async (ids) => ids.filter((id) => id === "a"));
     const outcomes = [wait("a"), wait("b")] as const;
     look();
     expect(await outcomes[0]).toBe(true);
-    // Those without work wait on, for the next write.
+    // Workers without work keep waiting for the next write.
     expect(await Promise.race([outcomes[1], Bun.sleep(50).then(() => "waits")])).toBe("waits");
   });
 
-  test("a write while a statement runs: asked again after it", async () => {
+  test("a write while a statement runs: another statement after it", async () => {
     const running = Promise.withResolvers<void>();
     const begun = Promise.withResolvers<void>();
     let work: string[] = [];
@@ -97,7 +97,7 @@ describe("after a write of this process", () => {
     expect(await outcome).toBe(true);
   });
 
-  test("a thousand writes at once: share a statement", async () => {
+  test("a thousand writes at once: one shared statement", async () => {
     const asked: string[][] = [];
     const { wait, look } = waitingLong(async (ids) => {
       asked.push(ids);
@@ -109,7 +109,7 @@ describe("after a write of this process", () => {
     expect(asked).toEqual([["a"]]);
   });
 
-  test("one worker, woken: goes on alone", async () => {
+  test("one woken worker: only it resumes", async () => {
     const { wait, wake } = waitingLong(async () => []);
     const outcome = wait("a");
     wake("unknown");

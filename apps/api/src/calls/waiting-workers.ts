@@ -1,24 +1,31 @@
 /**
- * The syncs of avatar workers that wait for work. One statement finds all workers with work: every 100 ms, and at once after a write of
- * this process that gives a worker work. So a worker gets a call at once. An idle worker costs one more statement a second.
+ * The syncs of avatar workers that wait for work. One statement finds all workers with work. It runs every 100 ms, and
+ * at once after a write of this process that makes work for a worker. So a worker gets a call at once, and an idle
+ * worker costs one statement a second besides.
  */
 import { describeError } from "@realtime-avatar/db/connection/errors";
 import type { Logger } from "@realtime-avatar/runtime/log";
 
-/** `poll`: between two statements. `rest`: the same after a write, so that many writes share a statement. `wait`: of a sync, at most. */
+/**
+ * `poll`: time between two statements. `rest`: the same after a write, so that many writes share a statement. `wait`:
+ * maximum time of a sync.
+ */
 export type WaitTimes = { poll: number; rest: number; wait: number };
 const TIMES_MS: WaitTimes = { poll: 100, rest: 5, wait: 1000 };
 
 export type WaitingWorkers = {
-  /** Waits until the worker has work. False: it has none within a second, or a later sync of it waits in place of this one. */
+  /**
+   * Waits until the worker has work. Returns false after a second without work, or when a later sync of the worker
+   * waits instead.
+   */
   wait(workerId: string): Promise<boolean>;
-  /** Ends the wait of a worker, if it waits here: it has work. */
+  /** Ends the wait of a worker that has work, if it waits here. */
   wake(workerId: string): void;
-  /** Looks for workers with work now, after a write of this process. */
+  /** Runs the statement now, after a write of this process. */
   look(): void;
 };
 
-/** `listWithWork`: those of the workers that have work. */
+/** `listWithWork`: returns those of the workers that have work. */
 export const createWaitingWorkers = (
   listWithWork: (workerIds: string[]) => Promise<string[]>,
   log: Logger,
@@ -26,7 +33,7 @@ export const createWaitingWorkers = (
 ): WaitingWorkers => {
   const waiting = new Map<string, (hasWork: boolean) => void>();
   let isPolling = false;
-  /** Whether there was a write since the last statement began. */
+  /** Whether a write came since the last statement began. */
   let isAsked = false;
   let endPause = (): void => {};
 

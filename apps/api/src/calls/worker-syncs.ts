@@ -1,4 +1,4 @@
-/** The syncs of avatar workers: what they report is written, and the response has their work or waits for it. */
+/** The syncs of avatar workers. The service writes their reports, and responds with work or waits for it. */
 import { createHash } from "node:crypto";
 import {
   type Assignment,
@@ -53,23 +53,26 @@ import { createManifests, type Manifest, type ManifestOutcome, type Manifests } 
 import type { Realtime } from "./realtime.ts";
 import { BACKGROUND_MS } from "./room-checks.ts";
 
-/** How long a response waits for what new calls need: manifests, and tokens. What comes later is in the next response. */
+/** How long a response waits for the manifests and tokens of new calls. Later ones are in the next response. */
 const START_WAIT_MS = 200;
 /** Maximum number of workers whose last sync is remembered. */
 const MAX_WORKERS = 10_000;
 
-/** A sync, as its request brings it. */
+/** A sync with the parts of its request. */
 export type WorkerSync = {
   db: Db;
   workerId: string;
   request: SyncRequest;
   realtime: Realtime;
   context: RequestContext;
-  /** Ends with the connection. */
+  /** Aborted when the connection ends. */
   signal: AbortSignal;
 };
 
-/** With what the avatar joins: what an agent has brought, or a new token for our room. Throws when the former cannot be opened. */
+/**
+ * The access of the avatar to the room of a call: the token that an agent brought, or a new token for a room of the
+ * service. Throws when the brought token cannot be unsealed.
+ */
 const accessOf = async (
   { tenantId, sessionId, brought, roomName, mode, maxSeconds }: Assignment,
   { config, tokenKey }: Realtime,
@@ -83,7 +86,7 @@ const accessOf = async (
   return { url: brought.url, token, agent_identity: brought.agentIdentity };
 };
 
-/** The voice of the avatar, for a worker that reads it. An agent brings a voice. */
+/** The voice of the avatar, for a worker that supports it. A call with an agent has none. */
 const presentVoice = (
   { brought, defaultVoiceId }: Assignment,
   features: readonly string[],
@@ -92,7 +95,7 @@ const presentVoice = (
     ? { default_voice_id: defaultVoiceId }
     : {};
 
-/** What a worker that can move calls needs for that. A room of an agent is not ours. */
+/** The data with which a worker can move a call. A brought room cannot be moved. */
 const presentResume = (
   { brought, roomNumber, gapCount, gapSeconds }: Assignment,
   features: readonly string[],
@@ -102,7 +105,10 @@ const presentResume = (
   return { resume: { room_number: roomNumber, ...gaps, return_seconds: RETURN_SECONDS } };
 };
 
-/** The conversation until now, for a worker that goes on with it, without the segments that another WEBHOOK_SECRET_KEY has sealed. */
+/**
+ * The history of the conversation, for a worker that continues it, without segments that another WEBHOOK_SECRET_KEY has
+ * sealed.
+ */
 const presentHistory = (
   { brought, sessionId, history, isHandedOver, lostProcesses }: Assignment,
   features: readonly string[],
@@ -125,7 +131,7 @@ const presentAssigned = async (
   generation: assignment.generation,
   environment: assignment.environment,
   ...(await accessOf(assignment, realtime)),
-  // An agent sends no sound before it sees a picture.
+  // An agent sends sound only after it sees a picture.
   mode: assignment.brought === null ? assignment.mode : "avatar",
   avatar: { avatar_id: assignment.avatarId, manifest },
   input: usableInput(assignment.input, features),
@@ -148,7 +154,7 @@ const presentTurn = ({ turnId, sessionId, ...turn }: CallTurn): AssignedTurn => 
   ...turn,
 });
 
-/** Where a call goes on. Null when the token takes too long: the next sync has it. */
+/** The next room of a call. null when the token takes too long: the next sync has it. */
 const presentMove = async (change: RoomChange, { config }: Realtime): Promise<Move | null> => {
   const { sessionId, generation, roomNumber, roomName, mode, maxSeconds } = change;
   const minting = mintToken(config, avatarToken(roomName, mode, maxSeconds));
@@ -158,8 +164,8 @@ const presentMove = async (change: RoomChange, { config }: Realtime): Promise<Mo
 };
 
 /**
- * For how long a call can go on, with a token that lasts as long: a new process of the call joins the room with it. Null when the token
- * takes too long: the next sync has it.
+ * The extension of a call, with a token that is valid as long, for a new process of the call. null when the token takes
+ * too long: the next sync has it.
  */
 const presentGrowth = async (growth: Growth, { config }: Realtime): Promise<Grow | null> => {
   const { sessionId, generation, maxSeconds, limit, roomName, mode } = growth;
@@ -170,7 +176,7 @@ const presentGrowth = async (growth: Growth, { config }: Realtime): Promise<Grow
   return token === undefined ? null : { ...grown, token };
 };
 
-/** What a response says of calls that a worker has. */
+/** The changes of a worker's calls in a response. */
 type Changes = { move: Move[]; grow: Grow[] };
 const presentChanges = async ({ move, grow }: SyncResult, realtime: Realtime): Promise<Changes> => {
   const moves = Promise.all(move.map((change) => presentMove(change, realtime)));
@@ -180,18 +186,18 @@ const presentChanges = async ({ move, grow }: SyncResult, realtime: Realtime): P
 
 type PresentedPreload = NonNullable<SyncResponse["preload"]>[number];
 
-/** What is ready of the calls that a worker is to start, and what the others wait for. */
+/** The calls that are ready to start, and the pending parts of the others. */
 type Started = { start: AssignedCall[]; missing: Promise<unknown>[] };
 
 /**
- * Returns a function that presents the calls to start. One whose manifest is unusable ends, alone. One that cannot be presented for
- * now, because the store fails or its token cannot be opened, is left out: each sync tries again, until nobody can join the call.
- * Tokens are signed by threads that also read files, and a disk that hangs keeps all of them.
+ * Returns a function that presents the calls to start. A call with an unusable manifest ends; the others start. A call
+ * is left out while the store fails or its token cannot be unsealed: each sync tries again until the call can no longer
+ * be joined. Tokens are signed by threads that also read files, and a disk that hangs blocks all of them.
  */
 const createStarting = (dependencies: Dependencies, manifests: Manifests) => {
   const { databases, metrics, log } = dependencies;
 
-  /** Ends a call in the background, charged what was reported. */
+  /** Ends a call in the background, charged for its reported seconds. */
   const fail = ({ tenantId, sessionId }: Assignment, why: string, { realtime, context }: WorkerSync): void => {
     log.warn({ session: sessionId, why }, "the manifest of an avatar is unusable: its call ends");
     const db = databases.ofTenant(tenantId).within(BACKGROUND_MS);
@@ -218,7 +224,7 @@ const createStarting = (dependencies: Dependencies, manifests: Manifests) => {
       if (outcome.kind === "failed") throw outcome.error;
       return await presentAssigned(assignment, outcome.manifest, sync, dependencies);
     } catch (error) {
-      log.warn({ error: describeError(error) }, "failed to read what an avatar worker needs of a call");
+      log.warn({ error: describeError(error) }, "failed to read the files or the token of a call");
       return null;
     }
   };
@@ -248,8 +254,8 @@ const createStarting = (dependencies: Dependencies, manifests: Manifests) => {
 };
 
 /**
- * Returns a function that presents the avatars to load. One whose manifest does not come in time is left out: the next sync has it
- * again.
+ * Returns a function that presents the avatars to load. An avatar whose manifest is late is left out until the next
+ * sync.
  */
 const createPreloading = (manifests: Manifests) => {
   const present = async ({ id, tenantId, avatarId, manifest }: Preload): Promise<PresentedPreload | null> => {
@@ -265,21 +271,22 @@ const createPreloading = (manifests: Manifests) => {
   };
 };
 
-/** A worker without slots has nothing to wait for: it stops, unless it can have slots here again. */
+/** A worker without slots does not wait: it is stopping, unless it can get slots here again. */
 const isStopping = ({ slots, features }: SyncRequest): boolean => slots === 0 && !features.includes(SHARED_SLOTS);
 
-/** What of a shard is news to a worker that shares its slots: each further call that waits is none. */
+/** The part of a shard's state that is news for a worker with shared slots. A further waiting call is not news. */
 const wanted = (shared: SyncResult["shared"]) => shared && [shared.slots, shared.waiting > 0];
 
 /**
- * Remembers what each worker has said and was told. Only news ends a wait: a call that ends is listed, and told again, until its
- * worker has left. As a digest, because the calls of a worker can be 400 kB. A sync with a change does not wait: a worker aborts its
- * wait at each change, and would lose its lease while its calls change more often than a wait lasts.
+ * Remembers the last request and response of each worker. Only news ends a wait: an ending call is listed, and its end
+ * is sent again, until its worker has left. Stored as a digest, because the calls of a worker can be 400 kB. A sync
+ * with a change does not wait. A worker aborts its wait at each change, and would lose its lease if its calls changed
+ * more often than a wait lasts.
  */
 const createMemory = () => {
   const last = new Map<string, { digest: string; request: WeakRef<SyncRequest> }>();
   return {
-    /** Remembers this sync. Returns whether it differs from the one before. */
+    /** Remembers this sync. Returns whether it differs from the previous one. */
     isNews: (
       workerId: string,
       request: SyncRequest,
@@ -313,18 +320,18 @@ const createMemory = () => {
       else last.set(workerId, { digest, request: new WeakRef(request) });
       return !isSame;
     },
-    /** The response to a sync was not received. A later sync of the worker stays as it is. */
+    /** The response to a sync was not received. A later sync of the worker is kept. */
     forget: (workerId: string, request: SyncRequest): void => {
       if (last.get(workerId)?.request.deref() === request) last.delete(workerId);
     },
   };
 };
 
-/** Whether the worker stops: it hands its calls over. */
+/** Whether the worker stops and hands its calls over. */
 const isGoodbye = ({ slots, calls, features }: SyncRequest): boolean =>
   slots === 0 && calls.length === 0 && !features.includes(SHARED_SLOTS);
 
-/** Returns a function that does a sync. */
+/** Returns a function that handles a sync. */
 export const createWorkerSyncs = (dependencies: Dependencies) => {
   const { config, metrics } = dependencies;
   const sessionLeaseSeconds = Math.max(config.sessionLeaseSeconds, MIN_CALL_LEASE_SECONDS);
@@ -337,7 +344,7 @@ export const createWorkerSyncs = (dependencies: Dependencies) => {
 
   const write = async ({ db, workerId, request, realtime, context }: WorkerSync): Promise<SyncResult> => {
     const origin = requestOrigin(dependencies, null, context);
-    // Also when the connection has ended meanwhile: otherwise it is not known which lease is to end.
+    // Also runs when the connection has ended meanwhile, because the lease must be known to end it.
     const { deadline, recordSpan } = context;
     const patient = db.until({ deadline, recordSpan });
     const result = await runWrite(() => syncWorker(patient, workerId, request, terms, origin));
@@ -394,7 +401,7 @@ export const createWorkerSyncs = (dependencies: Dependencies) => {
       const waiting = realtime.waitingWorkers(db);
       const waited = waiting.wait(workerId);
       for (const part of first.missing) void part.then(() => waiting.wake(workerId));
-      // One that is aborted gets no second lease: another sync of the worker may have come, or none will.
+      // An aborted sync does not extend the lease: another sync of the worker may have come, or no further one will.
       if (!(await waited) || signal.aborted) return first.response;
       return (await syncOnce(sync, watched.written)).response;
     } finally {

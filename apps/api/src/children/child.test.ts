@@ -1,4 +1,4 @@
-/** A worker as a child process: its output, its restarts and its end, with shell scripts in its place. */
+/** A worker as a child process: its output, its restarts and its end. Shell scripts stand in for the worker. */
 import { expect, test } from "bun:test";
 import { chmod, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -10,7 +10,7 @@ import { findProgram } from "./program.ts";
 
 const folder = await fileFolder();
 
-/** A worker that is this shell script. `lines` are what reaches the log of the API, `errors` its standard error. */
+/** Runs this shell script as the worker. `lines`: its lines in the log of the API. `errors`: its standard error. */
 const workerOf = (script: string, firstPauseMs = 1) => {
   const lines: string[] = [];
   const errors: string[] = [];
@@ -77,7 +77,7 @@ test("the worker, stopped before or between starts: stops at once", async () => 
   await stop();
 });
 
-test("a worker program, not executable: tried again, and it stops", async () => {
+test("a worker program, not executable: tried again until the stop", async () => {
   const lines: string[] = [];
   const logOutput = {
     write: (line: string) => void lines.push(line),

@@ -1,25 +1,24 @@
 /**
- * Child processes of the API, so that a service on its embedded database needs no second command: the worker, and for calls
- * LiveKit and an avatar worker. The API does not depend on them: a request that needs a worker's work only leaves a job.
- *
- * A child stops when its standard input ends, which the kernel also ends when the API is killed.
+ * Child processes of the API, so that a service on its embedded database needs no second command: the worker, and for
+ * calls LiveKit and an avatar worker. The API does not depend on them: a request only leaves a job for the worker. A
+ * child stops when its standard input ends. The kernel also ends it when the API is killed.
  */
 import { printableLines } from "@realtime-avatar/domain/text";
 import { type Logger, type LogOutput, passLine } from "@realtime-avatar/runtime/log";
 
-/** The pause before a child that has ended is started again: doubled each time, up to the maximum. */
+/** The pause before a child is started again: doubled each time, up to the maximum. */
 const FIRST_PAUSE_MS = 1000;
 const MAX_PAUSE_MS = 30_000;
-/** A child that has run for this long has started well: the pause begins anew. */
+/** A child that has run for this long counts as stable: the next pause is the first one again. */
 const STEADY_MS = 60_000;
-/** How long a child may take to stop. A worker gives its jobs five seconds, and then hands them back. */
+/** How long a child may take to stop. A worker gives its jobs five seconds, and then returns them. */
 const STOP_MS = 20_000;
-/** How long the output of a child that has ended is waited for. */
+/** How long to wait for the remaining output of an ended child. */
 const OUTPUT_MS = 1000;
-/** A longer line of output is passed on in parts. */
+/** A longer line of output is split. */
 const MAX_LINE_CHARACTERS = 1024 * 1024;
 
-/** Calls `onLine` with each line of `stream`, its end included. A last line without an end gets one. */
+/** Calls `onLine` with each line of `stream`, including its line end. A last line without a line end gets one. */
 const eachLine = async (stream: ReadableStream<Uint8Array>, onLine: (line: string) => void): Promise<void> => {
   const decoder = new TextDecoder();
   let rest = "";
@@ -36,10 +35,10 @@ const eachLine = async (stream: ReadableStream<Uint8Array>, onLine: (line: strin
 };
 
 export type ChildOptions = {
-  /** For the log: "worker". */
+  /** The name in the log, such as "worker". */
   name: string;
   command: readonly string[];
-  /** Its environment. */
+  /** Its environment variables. */
   variables: Readonly<Record<string, string | undefined>>;
   log: Logger;
   logOutput: LogOutput;
@@ -52,11 +51,11 @@ export type ChildOptions = {
 
 export type Child = {
   start(): void;
-  /** Tells the child to stop, and waits until it has; kills it when it takes too long. It is not started again. */
+  /** Stops the child for good, and waits for its end. Kills it when it takes too long. */
   stop(): Promise<void>;
 };
 
-/** Runs a child from `start` to `stop`: one that ends by itself is started again, after a pause that grows. */
+/** Runs a child from `start` to `stop`. A child that ends by itself is started again after a growing pause. */
 export const createChild = (options: ChildOptions): Child => {
   const { name, command, variables, log, logOutput, isTerminal, firstPauseMs = FIRST_PAUSE_MS } = options;
   const { onError = (line) => process.stderr.write(printableLines(line)) } = options;
@@ -68,7 +67,8 @@ export const createChild = (options: ChildOptions): Child => {
   const runOnce = async (): Promise<void> => {
     const started = Bun.spawn([...command], {
       env: { ...variables },
-      // In a process group of its own: Ctrl-C reaches this process alone, also while the child is loading.
+      // The child gets its own process group, so that Ctrl-C reaches only this process, also while the child is
+      // loading.
       detached: true,
       stdin: "pipe",
       stdout: "pipe",
@@ -79,7 +79,7 @@ export const createChild = (options: ChildOptions): Child => {
     await started.exited;
     child = null;
     await started.stdin.end();
-    // A process that the child has started, and that outlives it, may hold its output open.
+    // A process that the child has started can outlive it, and hold its output open.
     await Promise.race([Promise.all(output), Bun.sleep(OUTPUT_MS)]);
     const { exitCode: code, signalCode: signal } = started;
     if (!isStopping) log.warn({ code, signal: signal ?? undefined }, `the ${name} has ended; starting it again`);

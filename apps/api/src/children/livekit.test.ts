@@ -1,4 +1,4 @@
-/** Which process of a data directory has the LiveKit for calls, and its configuration; no LiveKit runs here. */
+/** The LiveKit for calls on a data directory: the process that owns it, and its configuration. No LiveKit runs here. */
 import { afterAll, expect, test } from "bun:test";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -23,7 +23,7 @@ const prepare = ({ avatarWorker = ["false"], variables = {} as Variables } = {})
     isTerminal: false,
   });
 
-test("a program on the port of the last run, which responds like a LiveKit: is neither used nor asked", async () => {
+test("a program on the port of the last run that responds like LiveKit: neither used nor asked", async () => {
   const requests: string[] = [];
   const other = Bun.serve({
     hostname: "127.0.0.1",
@@ -42,7 +42,7 @@ test("a program on the port of the last run, which responds like a LiveKit: is n
   await embedded?.stopLivekit();
 });
 
-test("a second process with the same data directory: has no LiveKit until the first has stopped its own", async () => {
+test("a second process with the same data directory: no LiveKit until the first has stopped its own", async () => {
   const first = await prepare();
   expect(first).not.toBeNull();
   expect(await prepare()).toBeNull();
@@ -52,7 +52,7 @@ test("a second process with the same data directory: has no LiveKit until the fi
   await next?.stopLivekit();
 });
 
-test("the LiveKit that this process starts: is on loopback, and creates no room for who joins", async () => {
+test("the LiveKit that this process starts: on loopback, without creation of rooms by participants", async () => {
   const embedded = await prepare();
   await embedded?.start("http://127.0.0.1:1");
   const configuration = await Bun.file(embeddedConfigFile(dataDirectory)).json();
@@ -61,7 +61,7 @@ test("the LiveKit that this process starts: is on loopback, and creates no room 
   await embedded?.stopLivekit();
 });
 
-test("the environment of the avatar worker: the providers of conversations, and no secret of the API", async () => {
+test("the environment of the avatar worker: the providers of conversations, without secrets of the API", async () => {
   const file = join(dataDirectory, "environment");
   const providers = {
     LLM_URL: "http://127.0.0.1:1/v1",

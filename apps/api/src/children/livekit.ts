@@ -1,6 +1,6 @@
 /**
- * LiveKit and an avatar worker as child processes, so that calls work on the embedded database without configuration. All of it
- * is on loopback: from another device, only the API can be reached.
+ * LiveKit and an avatar worker as child processes, so that calls work on the embedded database without configuration.
+ * Both listen on loopback: from another device, only the API can be reached.
  */
 import { randomBytes } from "node:crypto";
 import { createSocket } from "node:dgram";
@@ -15,15 +15,15 @@ import { Secret } from "@realtime-avatar/storage/secret";
 import { type Child, type ChildOptions, createChild } from "./child.ts";
 
 const LOOPBACK = "127.0.0.1";
-/** The ports of the API, and of media by UDP. The next free ones are taken. */
+/** The ports of the API, and of media over UDP. If they are in use, the next free ports are taken. */
 const PORTS = { api: 7880, udp: 7882 };
-/** How many ports are tried. */
+/** Maximum number of ports that are tried. */
 const MAX_PORTS = 200;
 const LOG_FILE = "livekit.log";
 
 /**
- * Runs LiveKit until standard input ends, however the service ends, and then kills it: on SIGTERM it would wait until its
- * participants have left. Its log is a file of its own, because it can contain tokens.
+ * Runs LiveKit until standard input ends, however the service ends, and then kills it: on SIGTERM, it would wait until
+ * its participants have left. Its log goes to a separate file, because it can contain tokens.
  */
 const SCRIPT = `
 umask 077
@@ -40,7 +40,7 @@ kill "$watcher" 2>/dev/null
 exit "$code"
 `;
 
-/** Whether there is a program to start. */
+/** The program of LiveKit, if it can be started. */
 export type LivekitProgram = { kind: "found"; path: string } | { kind: "missing" } | { kind: "off" };
 
 /** `LIVEKIT_SERVER_BIN`, or `livekit-server` on the PATH, unless `LIVEKIT_EMBEDDED` is `off`. Throws a `ConfigError`. */
@@ -90,7 +90,8 @@ const configurationOf = ({ apiKey, apiSecret }: LivekitConfig, { api, udp }: Por
     rtc: {
       node_ip: LOOPBACK,
       use_external_ip: false,
-      // No media by TCP: LiveKit 1.13.5 would listen at that port on every address of the machine, whatever is bound or included.
+      // No media over TCP: LiveKit 1.13.5 would listen at that port on every address of the machine, despite the other
+      // settings.
       tcp_port: 0,
       allow_tcp_fallback: false,
       udp_port: udp,
@@ -103,7 +104,7 @@ const configurationOf = ({ apiKey, apiSecret }: LivekitConfig, { api, udp }: Por
     webhook: { api_key: apiKey, urls: [`${serviceUrl}/internal/livekit-events`] },
   });
 
-/** What the avatar worker needs of the environment. The rest may be secret. */
+/** The variables that the avatar worker needs. Others can be secret. */
 const NEEDED =
   /^(PATH|HOME|TMPDIR|LD_LIBRARY_PATH|LOG_LEVEL|AVATAR_SLOTS|AVATAR_MARK|RENDERER|OPENAI_API_KEY|(?:LLM|STT|TTS)_\w+|OTEL_\w+|NODE_EXTRA_CA_CERTS)$/;
 
@@ -111,16 +112,16 @@ const avatarWorkerVariables = (variables: Variables, serviceUrl: string, secret:
   ...Object.fromEntries(Object.entries(variables).filter(([name]) => NEEDED.test(name))),
   SERVICE_URL: serviceUrl,
   AVATAR_WORKER_SECRET: secret.reveal(),
-  // What the library of LiveKit would write to standard error is no line of our log.
+  // LiveKit's library would write lines to standard error that do not have the format of our log.
   RUST_LOG: "off",
 });
 
 export type EmbeddedLivekit = {
   config: LivekitConfig;
   workerSecret: Secret;
-  /** Starts both, when the service listens at this address. */
+  /** Starts both programs, when the service listens at this address. */
   start(serviceUrl: string): Promise<void>;
-  /** While the service still responds. */
+  /** Stops the avatar worker while the service still responds. */
   stopAvatarWorker(): Promise<void>;
   stopLivekit(): Promise<void>;
 };
@@ -135,8 +136,8 @@ export type EmbeddedOptions = Pick<ChildOptions, "log" | "logOutput" | "isTermin
 };
 
 /**
- * Chooses ports and keys. Null when another process with this data directory has a LiveKit already. What an earlier process
- * has left there is not believed: any program can listen on its port by now.
+ * Chooses ports and keys. Returns null when another process with this data directory already has a LiveKit. Files of an
+ * earlier process are not trusted: any program can listen on its port by now.
  */
 export const prepareLivekit = async (options: EmbeddedOptions): Promise<EmbeddedLivekit | null> => {
   const { program, avatarWorker, dataDirectory, variables, log } = options;
@@ -151,7 +152,7 @@ export const prepareLivekit = async (options: EmbeddedOptions): Promise<Embedded
 
   const start = async (serviceUrl: string): Promise<void> => {
     const logFile = join(dataDirectory, LOG_FILE);
-    // Renamed, so that it is never seen incomplete, and has this mode even when there was a file.
+    // Written by a rename, so that it is never seen incomplete, and has this mode even if the file existed.
     await rm(`${file}.new`, { force: true });
     await writeFile(`${file}.new`, configurationOf(own, ports, serviceUrl), { mode: 0o600, flag: "wx" });
     await rename(`${file}.new`, file);
@@ -160,7 +161,7 @@ export const prepareLivekit = async (options: EmbeddedOptions): Promise<Embedded
         ...options,
         name: "LiveKit server",
         command: ["/bin/sh", "-c", SCRIPT, program, file, logFile],
-        // It would read variables of its own.
+        // LiveKit would read its own variables from the environment.
         variables: { PATH: variables["PATH"] },
       }),
       worker: createChild({

@@ -1,4 +1,4 @@
-/** Where the programs are that the API runs as child processes. */
+/** Finds the programs that the API runs as child processes. */
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 
@@ -6,9 +6,9 @@ import { dirname, join } from "node:path";
 const COMPILED = "/$bunfs/";
 
 /**
- * The command of the worker, or of the avatar worker, that belongs to this API: its source beside the source of the API, its
- * bundle beside the bundle, and its compiled program in the folder of the compiled API. Null when it is not there. `folder` is
- * where this module is, and `executable` the program that runs it.
+ * The command of the worker, or of the avatar worker, of this release: its source beside the source of the API, its
+ * bundle beside the bundle, or its compiled program in the folder of the compiled API. null when it is missing.
+ * `folder`: the folder of this module. `executable`: the program that runs it.
  */
 export const findProgram = (
   app: "worker" | "avatar-worker",
@@ -21,6 +21,6 @@ export const findProgram = (
   }
   const files = [join(folder, `../../../${app}/src/main.ts`), join(folder, `../../${app}/dist/main.js`)];
   const file = files.find((path) => existsSync(path));
-  // This process has read the `.env` already, unless it was told not to.
+  // This process has already read the `.env` file, unless it was told not to.
   return file === undefined ? null : [executable, "--no-env-file", file, "--child"];
 };

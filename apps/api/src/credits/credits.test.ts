@@ -10,7 +10,7 @@ const SECOND = 1_000_000;
 
 const api = await startApi();
 
-/** A tenant of its own with 100 seconds of live credits, and a key of it. */
+/** A tenant with 100 seconds of live credits, and its key. */
 const newTenant = async () => {
   const { db } = api.database;
   const tenantId = await seedTenant(db, { live: 100 * SECOND });
@@ -22,7 +22,7 @@ const newTenant = async () => {
 };
 
 describe("credits", () => {
-  test("the balance, after sessions: follows them, in one environment", async () => {
+  test("the balance, after sessions: reduced in one environment", async () => {
     const { tenantId, get, post } = await newTenant();
     const { sessionId } = await post("", { maxSessionSeconds: 60 });
     await post(`/${sessionId}/release`, { usedCreditMicros: 5 * SECOND });
@@ -91,7 +91,7 @@ describe("credits", () => {
     expect((await api.call("PATCH", "/api/v1/credits/balance", { key: secret.reveal(), body })).status).toBe(403);
   });
 
-  test("sessions, refused for lack of credits: announced once to a tenant with an endpoint, and not by a session that opens", async () => {
+  test("sessions, refused for lack of credits: one event for a tenant with an endpoint; none for an opened session", async () => {
     const { tenantId, key, post } = await newTenant();
     const { db } = api.database;
     await seedEndpoint(db, tenantId);
@@ -101,14 +101,14 @@ describe("credits", () => {
     expect(await deliveredTypes(db, tenantId, tenantId)).toEqual(["credits.exhausted"]);
   });
 
-  test("the entries, filtered by kind, key and session: every movement, of this tenant", async () => {
+  test("the entries, filtered by kind, key and session: every movement of this tenant", async () => {
     const { get, post } = await newTenant();
     const { sessionId, apiKeyId } = await post("", { maxSessionSeconds: 60 });
     await post(`/${sessionId}/release`, { usedCreditMicros: 5 * SECOND });
     const page = await get("/credits/entries");
     expect(validate(CreditEntryPage, page)).toEqual([]);
     const shown = ({ data }: CreditEntryPage) => data.map((entry) => `${entry.kind} ${entry.amountCreditMicros}`);
-    // Entries of one write have no order among themselves.
+    // Entries of one write are unordered among themselves.
     expect(shown(page).sort()).toEqual(["grant 100000000", "hold 60000000", "release 55000000", "settle 5000000"]);
     expect(shown(await get("/credits/entries?kind=hold"))).toEqual(["hold 60000000"]);
     for (const query of [`sessionId=${sessionId}`, `apiKeyId=${apiKeyId}`]) {
@@ -137,7 +137,7 @@ describe("the usage summary", () => {
     const byKey = await get("/usage/summary");
     expect(validate(UsageSummaryPage, byKey)).toEqual([]);
     const { activeSeconds } = byKey.data[0];
-    // On a busy machine, more seconds have passed.
+    // More seconds can pass on a busy machine.
     expect(activeSeconds).toBeWithin(8, 11);
     expect(byKey.data).toEqual([
       {
@@ -179,7 +179,7 @@ describe("the usage summary", () => {
     expect(validate(UsageSummaryPage, first)).toEqual([]);
     const second = await get(`/usage/summary?cursor=${first.nextCursor}`);
     expect([sum(second), second.nextCursor, second.from, second.to]).toEqual([2000, null, first.from, first.to]);
-    // A cursor belongs to its list, and to its grouping.
+    // A cursor is valid only for its list and its grouping.
     const refused = await api.call("GET", `/api/v1/usage/summary?groupBy=avatar&cursor=${first.nextCursor}`, { key });
     expect(refused.body.errors).toMatchObject([{ code: "invalid_cursor" }]);
     const sessions = await get(`/usage/sessions?${query}&limit=1`);

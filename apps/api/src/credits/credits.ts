@@ -38,7 +38,7 @@ const OPERATIONS = operations({
   updateCreditBalance: {
     summary: "Change the threshold of low credits",
     description:
-      "Changes below how many available credits the event `credits.low` is sent to the webhook endpoints of the tenant, in the environment of the calling key. Null: never. Nothing is granted or spent.",
+      "Changes the threshold in the environment of the calling key. When fewer credits are available, the event `credits.low` is sent to the tenant's webhook endpoints. Null: never. No credits are granted or spent.",
     body: UpdateCreditBalance,
     success: { status: 200, description: "The balance, with the threshold.", schema: CreditBalance },
     problems: ["not_found"],
@@ -46,7 +46,7 @@ const OPERATIONS = operations({
   listCreditEntries: {
     summary: "List credit entries",
     description:
-      "Lists movements of the tenant's credits in the environment of the calling key, newest first: for a person and a root key all, for any other key those of sessions of its own and of its descendants. A page can have fewer entries than `limit`, or none, and still have a `nextCursor`. Entries are never changed.",
+      "Lists movements of the tenant's credits in the environment of the calling key, newest first. A person and a root key see all movements. Any other key sees those of its own sessions and of its descendants' sessions. A page can have fewer entries than `limit`, or none, and still have a `nextCursor`. Entries are never changed.",
     query: CREDIT_ENTRY_LIST.query,
     success: { status: 200, description: "A page of entries.", schema: CreditEntryPage },
   },
@@ -59,8 +59,8 @@ const OPERATIONS = operations({
 });
 
 /**
- * What a caller sees of the entries. A person and a root key see all of the environment; a key that another key created sees only
- * those of its own sessions and of its descendants', and none of the operator.
+ * The entries that a caller sees. A person and a root key see all of the environment. A key that another key created
+ * sees only those of its own sessions and of its descendants' sessions, without the operator's.
  */
 const entriesOf = (caller: AnyCaller) => ({
   tenantId: caller.tenantId,
@@ -96,7 +96,7 @@ const UPDATE_BALANCE = {
   settle: async ({ kind }: OutcomeOf<typeof changeLowThreshold>, { caller, db }: UpdateAttempt) => {
     if (kind === "stale") return { kind };
     const balance = await findCreditBalance(db, caller.tenantId, caller.environment);
-    // A tenant that was never granted anything.
+    // The tenant was never granted credits.
     if (!balance) throw notFound();
     return { kind: "written" as const, resource: { version: null, body: balance } };
   },
@@ -109,7 +109,7 @@ export const creditRoutes = (dependencies: Dependencies) =>
       "/balance",
       async ({ caller, db, request, set }) => {
         readQuery(request, NO_PARAMETERS);
-        // The look-up of a key has found it.
+        // The look-up of a key has read it.
         const balance = caller.balance ?? (await findCreditBalance(db, caller.tenantId, caller.environment));
         set.headers["content-type"] = "application/json";
         return responseText(BALANCE, balance ?? emptyBalance(caller, caller.checkedAt));

@@ -1,4 +1,4 @@
-/** What opening a session and starting a call have in common: the limits that refuse them. */
+/** The limits that refuse the opening of a session and the start of a call. */
 
 import type { Origin } from "@realtime-avatar/db/audit/audit-events";
 import type { Caller } from "@realtime-avatar/db/callers/callers";
@@ -29,27 +29,30 @@ export const OPENING_PROBLEMS = [
   "concurrency_limit_reached",
 ] as const;
 
-/** The problem of a reached limit of open sessions. A key reads how many are open only when the limit is its own. */
+/**
+ * The problem of a reached limit of open sessions. It tells a key the number of open sessions only if the limit is its
+ * own.
+ */
 const sessionLimitReached = async (db: Db, caller: Caller, reached: ReachedLimit): Promise<Problem> =>
   concurrencyLimitReached(reached, reached.limitedBy === "self" ? await countOpenSessions(db, caller) : null);
 
-/** Throws the problem of a session that cannot fit, as the look-up of its caller found it. */
+/** Throws the problem of a session that cannot fit, according to the look-up of its caller. */
 export const checkHeadroom = async (db: Db, planned: PlannedSession, caller: Caller): Promise<void> => {
   const { headroom } = caller;
-  // Overdue sessions hold credits: the write closes them before it refuses the session.
+  // Overdue sessions hold credits. The write closes them before it refuses the session.
   if (!headroom || headroom.hasOverdue) return;
   const reached = findReachedLimit(headroom);
   if (reached) throw await sessionLimitReached(db, caller, reached);
   const refusal = refuseHold(planned, headroom);
-  // The write refuses it then, and announces it: at most once an hour.
+  // The write then refuses it, and announces it at most once an hour.
   if (refusal?.code === "insufficient_credits" && headroom.announcesExhaustion) return;
   if (refusal) throw refusal;
 };
 
-/** The outcomes with which a limit refuses a session: it may fit once overdue sessions are closed. */
+/** Outcomes for which a session is tried again after overdue sessions are closed. */
 const LIMITS: readonly string[] = ["spend_limit_exceeded", "insufficient_credits", "concurrency_limit_reached"];
 
-/** Opens a session. If a limit refuses it while the tenant has overdue sessions, these are closed, and it is tried once more. */
+/** Opens a session. If a limit refuses it while the tenant has overdue sessions, closes them and tries once more. */
 export const openWithinLimits = async <Outcome extends { kind: string }>(
   open: () => Promise<Outcome>,
   { db, caller, origin, sweepOverdue }: { db: Db; caller: Caller; origin: Origin; sweepOverdue: SweepOverdue },
@@ -63,11 +66,11 @@ export const openWithinLimits = async <Outcome extends { kind: string }>(
 /** The outcomes that refuse a session. */
 export type OpeningRefusal = Exclude<OpenOutcome, { kind: "written" | "replayed" | "stale" }>;
 
-/** What to do with an avatar of this status before a call. */
+/** The step that makes an avatar of this status ready for a call. */
 const UNTIL_READY: Partial<Record<AvatarStatus, string>> = {
   draft: "Set its `sourceAssetId`, and wait until it is `ready`.",
   preprocessing: "Wait until it is `ready`.",
-  failed: "Its `error` says why: set another `sourceAssetId`.",
+  failed: "Its `error` has the reason. Set another `sourceAssetId`.",
   disabled: "Set its `status` to `ready`.",
 };
 
@@ -96,7 +99,7 @@ export const openingRefused = async (
   }
 };
 
-/** What has refused a session, as the metrics name it; null when no limit has. */
+/** The limit that has refused a session, for metrics; null for other errors. */
 const limitOf = (error: unknown): SessionLimit | null => {
   if (!(error instanceof Problem)) return null;
   const { code, status, extras } = error;
@@ -105,7 +108,9 @@ const limitOf = (error: unknown): SessionLimit | null => {
   return extras.limitedBy === "self" || extras.limitedBy === "ancestor" ? extras.limitedBy : "balance";
 };
 
-/** Counts a refusal by a limit, and throws it again. Called at the end, because a refused request may still get an earlier response. */
+/**
+ * Counts a refusal by a limit, and rethrows it. Called last, because a refused request can still get a stored response.
+ */
 export const countRefusal =
   (metrics: Pick<Metrics, "sessionRefused"> | null) =>
   (error: unknown): never => {

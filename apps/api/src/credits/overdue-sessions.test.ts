@@ -9,13 +9,13 @@ import { createOverdueSweep } from "./overdue-sessions.ts";
 const { db } = await fileDatabase();
 const folder = await fileFolder();
 
-test("a request, refused before a sweep ended: is told that it has; one that was refused later: is not", async () => {
+test("a request, refused before the end of a sweep: true; refused after it: false", async () => {
   const sweep = createOverdueSweep(null);
   const tenantId = await seedTenant(db);
   const before = performance.now();
   const [first, second] = [1, 2].map(() => sweep(db, tenantId, operatorOrigin(), before));
   expect([await first, await second]).toEqual([true, true]);
-  // It was refused while the sweep ran, and asks when it has ended.
+  // The request was refused while the sweep ran, and asks after its end.
   expect(await sweep(db, tenantId, operatorOrigin(), before)).toBe(true);
   expect(await sweep(db, tenantId, operatorOrigin(), performance.now())).toBe(false);
 });

@@ -1,4 +1,7 @@
-/** Overdue sessions still hold credits: they are closed before a request of their tenant is refused for lack of credits or by a limit of open sessions. */
+/**
+ * Closes overdue sessions, which still hold credits, before a request of their tenant is refused for lack of credits or
+ * by a limit of open sessions.
+ */
 
 import type { Origin } from "@realtime-avatar/db/audit/audit-events";
 import type { Db } from "@realtime-avatar/db/connection/pool";
@@ -6,12 +9,13 @@ import { closeOverdueSessions, SWEPT } from "@realtime-avatar/db/credits/overdue
 import type { TenantId } from "@realtime-avatar/domain/id";
 import type { Metrics } from "@realtime-avatar/runtime/metrics";
 
-/** How often the sessions of a tenant are swept at most. */
+/** Minimum time between two sweeps of a tenant. */
 const INTERVAL_MS = 1000;
 
 /**
- * Closes overdue sessions of a tenant, at most a thousand, and at most once a second for a tenant. Returns whether a sweep
- * has ended after `since`, a time of `performance.now()`: then credits may have become free. Requests of a tenant share a sweep.
+ * Closes at most a thousand overdue sessions of a tenant, at most once a second for each tenant. Requests of a tenant
+ * share a sweep. Returns whether a sweep has ended after `since`, a time of `performance.now()`, because credits can
+ * then have become free.
  */
 export type SweepOverdue = (db: Db, tenantId: TenantId, origin: Origin, since: number) => Promise<boolean>;
 
@@ -31,7 +35,7 @@ const sweep = async (
 
 /** Each process counts for itself. */
 export const createOverdueSweep = (metrics: Pick<Metrics, "sessionSettled"> | null): SweepOverdue => {
-  /** By tenant, the oldest start first: those that were started a second ago are removed. */
+  /** By tenant, the oldest start first. Sweeps that started more than a second ago are removed. */
   const recent = new Map<TenantId, Sweep>();
   return async (db, tenantId, origin, since) => {
     for (const [known, { startedAt }] of recent) {

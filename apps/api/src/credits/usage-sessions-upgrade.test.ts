@@ -13,7 +13,7 @@ test("responses, stored by the release before, repeated: the same bytes", async 
   const { sessionId, avatarName, reservedCreditMicros, expiresAt } = opened.body;
   const reported = await call(`/${sessionId}/usage`, used);
   const released = await call(`/${sessionId}/release`, {});
-  // That release stored an opening without these members, which it kept beside it, and other responses whole.
+  // The release before stored an opening without these members, which it stored separately, and other responses whole.
   for (const [path, members] of [
     ["", { avatarName, reservedCreditMicros, expiresAt }],
     [`/${sessionId}/usage`, reported.body],

@@ -20,7 +20,7 @@ const release = (id: string, body?: object, caller = key, headers: Record<string
   api.call("POST", `${PATH}/${id}/release`, { key: caller, headers, ...(body && { body }) });
 const read = async (id: string, caller = key) => (await api.call("GET", `${PATH}/${id}`, { key: caller })).body;
 
-/** A tenant of its own, with so many seconds of live credits, and keys of it. */
+/** A tenant with this number of seconds of live credits, and its keys. */
 const tenantWith = async (seconds: number) => {
   const tenantId = await seedTenant(api.database.db, { live: seconds * SECOND });
   type Request = Parameters<typeof seedKey>[2];
@@ -69,7 +69,7 @@ describe("the opening of a session", () => {
     expect([found.status, found.headers.get("etag"), found.body]).toMatchObject([200, '"1"', body]);
   });
 
-  test("a new session, beyond the cap of its key or an ancestor: 402, naming whose cap only", async () => {
+  test("a new session, above the cap of its key or an ancestor: 402 that names only the key of the cap", async () => {
     const { newKey } = await tenantWith(1000);
     const root = await newKey({ spendLimitCreditMicros: 20 * SECOND });
     const child = await newKey({ spendLimitCreditMicros: 15 * SECOND }, root.record);
@@ -110,7 +110,7 @@ describe("the opening of a session", () => {
     for (const { body } of [patched, revoked]) expect(body.spentCreditMicros).toBe(3 * SECOND);
   });
 
-  test("a new session, refused: nothing is written", async () => {
+  test("a new session, refused: no write", async () => {
     const { newKey } = await tenantWith(5);
     const { key: poor } = await newKey();
     const { key: capped } = await newKey({ spendLimitCreditMicros: SECOND });
@@ -123,7 +123,7 @@ describe("the opening of a session", () => {
     expect((await open({ maxSessionSeconds: 2 }, capped)).status).toBe(402);
     expect(await lsn()).toBe(start);
     expect(await rowCounts(api.database)).toEqual(before);
-    // A refusal is not kept: the same request succeeds once it fits.
+    // A refusal is not stored: the same request succeeds once it fits.
     expect((await open({ maxSessionSeconds: 5 }, poor)).status).toBe(201);
   });
 
@@ -172,7 +172,7 @@ describe("an Idempotency-Key", () => {
     expect(all.filter((answer) => answer.headers.get("idempotent-replayed") === null)).toHaveLength(1);
     const [first] = all;
     expect(first?.body.reservedCreditMicros).toBe(10 * SECOND);
-    // The balance is used up: the replay comes before the refusal.
+    // The balance is used up. The replay takes precedence over the refusal.
     const again = await open({ maxSessionSeconds: 10 }, caller, headers);
     expect([again.status, again.text, again.headers.get("idempotent-replayed"), again.headers.get("etag")]).toEqual([
       201,
@@ -199,7 +199,7 @@ describe("an Idempotency-Key", () => {
     expect(new Set(all.map(({ text }) => text)).size).toBe(1);
     expect(all.filter((answer) => answer.headers.get("idempotent-replayed") === null)).toHaveLength(1);
     expect(all[0]?.body).toMatchObject({ status: "released", billedCreditMicros: 7 });
-    // What failed is not kept.
+    // A failed request is not stored.
     expect((await report(sessionId, 9, key, { "idempotency-key": "late" })).body.code).toBe("session_closed");
     const [row] = await api.database.db.client`select count(*) from idempotency_claims where idempotency_key = 'late'`;
     expect(row?.["count"]).toBe("0");
@@ -222,7 +222,7 @@ describe("the report and the release of a session", () => {
     expect(await read(sessionId)).toMatchObject(ended.body);
   });
 
-  test("a release, without usage:write: the key's own lineage only, without a usage", async () => {
+  test("a release, without usage:write: only for the key and its descendants, without a usage", async () => {
     const { newKey } = await tenantWith(1000);
     const parent = await newKey({ scopes: ["realtime:write", "usage:read"] });
     const child = await newKey({ scopes: ["realtime:write"] }, parent.record);
@@ -241,7 +241,7 @@ describe("the report and the release of a session", () => {
     });
   });
 
-  test("a report, credits nearly used up or the cap lowered: says that the call must end", async () => {
+  test("a report, credits nearly used up or the cap lowered: `mustEnd`", async () => {
     const { newKey } = await tenantWith(1000);
     const root = await newKey();
     const child = await newKey({ spendLimitCreditMicros: 100 * SECOND }, root.record);
@@ -268,14 +268,14 @@ test("overdue sessions, before a refusal: closed, at most once a second for a te
   const overdue = () => api.database.db.client`
     update usage_sessions set expires_at = now() - interval '1 second' where tenant_id = ${tenantId} and ended_at is null`;
   await overdue();
-  // Of concurrent requests, each finds what the one sweep has freed.
+  // Every concurrent request finds the credits that the one sweep has freed.
   const all = await Promise.all(Array.from({ length: 4 }, () => open({ maxSessionSeconds: 10 }, caller)));
   expect(all.map(({ status }) => status).sort()).toEqual([201, 201, 402, 402]);
   expect(await read(first.sessionId, caller)).toMatchObject({ status: "failed", billedCreditMicros: 0 });
   expect(record.tenantId).toBe(tenantId);
   await overdue();
   expect((await open({ maxSessionSeconds: 20 }, caller)).status).toBe(402);
-  // Another replica sweeps for itself.
+  // Another replica sweeps separately.
   const other = await callAnew(api.database.db)("POST", PATH, { key: caller, body: { maxSessionSeconds: 20 } });
   expect(other.status).toBe(201);
 });
@@ -324,7 +324,7 @@ describe("the list of sessions", () => {
     expect((await list(same, caller)).data).toEqual(second.data);
     const later = new Date(Date.parse(first.from) + 1).toISOString();
     expect((await list({ ...same, from: later }, caller)).errors).toMatchObject([{ code: "invalid_cursor" }]);
-    // From the moment of a session on, and up to it: one includes it, the other does not.
+    // The window includes a session created at its start, and excludes one created at its end.
     const at = first.data[1].createdAt;
     const [row] = await api.database.db.client`
       select count(*) filter (where created_at >= ${at}) as since, count(*) filter (where created_at < ${at}) as before

@@ -49,7 +49,7 @@ const OPERATIONS = operations({
   openUsageSession: {
     summary: "Open a usage session",
     description:
-      "Holds credits for a call, under the spend caps of the calling key and of its ancestors, and of the balance of the tenant, while fewer sessions are open than the key, each ancestor and the tenant may have: as many whole seconds as fit, at most `maxSessionSeconds` and at least `minSessionSeconds`. A request that does not fit holds nothing. The session ends by itself unless its use is reported before `expiresAt`.",
+      "Holds credits for a call: as many whole seconds as fit, at most `maxSessionSeconds` and at least `minSessionSeconds`. They must fit the tenant's balance and the spend caps of the calling key and of its ancestors. The number of open sessions is limited for the key, each ancestor and the tenant. A request that does not fit holds nothing. The session ends by itself unless its use is reported before `expiresAt`.",
     body: CreateUsageSession,
     success: { status: 201, description: "The session.", schema: UsageSession },
     problems: OPENING_PROBLEMS,
@@ -75,7 +75,7 @@ const OPERATIONS = operations({
   reportUsage: {
     summary: "Report the usage of a session",
     description:
-      "Records what the session has used since its start. The first report, which may be 0, starts the session. Each report extends its lease. Usage is cumulative: a report that is lost, repeated or late changes nothing.",
+      "Records what the session has used since its start. The first report, which may be 0, starts the session. Each report extends its lease. Usage is cumulative: lost, repeated and late reports have no effect on the charge.",
     body: ReportUsage,
     success: {
       status: 200,
@@ -87,7 +87,7 @@ const OPERATIONS = operations({
   releaseSession: {
     summary: "End a usage session",
     description:
-      "With `usage:write`: ends any session, charges it `usedCreditMicros` or, if that is more, what was reported, once, and frees the rest. With `realtime:write` alone: ends a session of the calling key or of a descendant that was never started, which is charged nothing. One that was started stays open with `mustEnd`, until its engine ends it, or until the end of its lease, when it is charged what was reported. A call of this service is ended at once, started or not. The same request again has no effect.",
+      "With `usage:write`: ends any session, charges it once, and frees the rest. The charge is `usedCreditMicros` or, if higher, the reported usage. With `realtime:write` alone: ends a session of the calling key or of a descendant that was never started, at no charge. A started session stays open with `mustEnd` until its engine ends it, or until the end of its lease, and is then charged for the reported usage. A call of this service ends at once, started or not. Repeating the request has no effect.",
     body: ReleaseSession,
     isBodyOptional: true,
     success: { status: 200, description: "The session after the request.", schema: UsageSession },
@@ -117,7 +117,7 @@ type OpenAttempt = Attempt<CreateUsageSession, PlannedSession>;
 const OPEN_SESSION = {
   body: CreateUsageSession,
   representation: OPENED_SESSION,
-  /** A session that cannot fit is refused before its response is made: a refusal stays cheap. */
+  /** A session that cannot fit is refused before its response is made, so that refusals stay cheap. */
   lookUp: async ({ body, db, caller: anyCaller, origin, dependencies }: OpenAttempt): Promise<PlannedSession> => {
     const caller = requireKey(anyCaller);
     const { creditPriceMicrosPerSecond, sessionStartSeconds } = dependencies.config;
@@ -160,7 +160,10 @@ const sessionIdOf = (id: string): SessionId => {
   return id;
 };
 
-/** The session as a report or a release left it. Throws the problem that says why it did not; `closed` is its detail. */
+/**
+ * The session after a report or a release. Throws a problem if the write was refused. `closed`: the detail for a closed
+ * session.
+ */
 const settleSession = (outcome: SessionOutcome<object>, closed: string): Settled<UsageSession> => {
   switch (outcome.kind) {
     case "written":
@@ -196,7 +199,7 @@ const RELEASE_SESSION = {
   plan: ({ db, id, body, caller: anyCaller, origin }: Attempt<ReleaseSession>) => {
     const caller = requireKey(anyCaller);
     const { usedCreditMicros: used = null, reason = null } = body;
-    // The member itself is valid, so this is not 422: it is the grant of the caller that does not allow it.
+    // The member itself is valid, so this is not 422: the scopes of the caller do not allow it.
     if (used !== null) checkScope(caller, ["usage:write"]);
     const release = { isEngine: permits(caller.scopes, "usage:write"), used, reason };
     return {
@@ -208,13 +211,13 @@ const RELEASE_SESSION = {
     outcome: OutcomeOf<typeof releaseSession>,
     { db, dependencies: { metrics, realtime } }: Attempt<ReleaseSession>,
   ) => {
-    // An overdue session that this request has closed can be `session_closed`.
+    // An overdue session that this request itself has closed can result in `session_closed`.
     if ("hasEnded" in outcome && outcome.hasEnded) {
       metrics?.sessionSettled();
-      // It may be a call.
+      // The session may be a call.
       realtime?.waitingWorkers(db).look();
     }
-    return settleSession(outcome, "The session has ended, with another charge.");
+    return settleSession(outcome, "The session has already ended, with another charge.");
   },
 };
 

@@ -29,9 +29,9 @@ test("two Authorization headers, in one request: 401", async () => {
   expect(response.status).toBe(401);
 });
 
-describe("the state of a key, told only to the holder of its true secret", () => {
+describe("the state of a key, shown only to the holder of its true secret", () => {
   const impostor = (keyId: string): string => {
-    // The right handle with another secret, and a right checksum.
+    // The right handle and a right checksum with another secret.
     const forged = generateApiKey("live", (count) => {
       const bytes = random(count);
       return count === 16
@@ -130,14 +130,14 @@ test("a write, its connection lost: 503, outcome unknown, and the next request w
   expect(response.headers.get("retry-after")).toBe("1");
   await holder.client`rollback`;
   await holder.close();
-  // The process goes on, and serves the next request.
+  // The process continues, and serves the next request.
   expect((await send(`Bearer ${secret.reveal()}`)).status).toBe(201);
 });
 
 test.each([
   ["with a declared length", "Content-Length: 100\r\n\r\n{"],
   ["in the middle of a chunk", "Transfer-Encoding: chunked\r\n\r\n64\r\n{"],
-])("a client, hanging up %s: logged as 400, not as an error", async (_, rest) => {
+])("a client that disconnects %s: logged as 400, not as an error", async (_, rest) => {
   const { hostname, port } = new URL(api.url);
   const id = `hang-up-${crypto.randomUUID()}`;
   const head = `POST /api/v1/avatars HTTP/1.1\r\nHost: api\r\nX-Request-Id: ${id}\r\nContent-Type: application/json\r\n`;

@@ -1,8 +1,8 @@
 /**
- * Authentication, scopes and roles. A route with `scope` runs only for a key that holds that scope, or for a person whose
- * role allows its operation. Its handler gets the `caller` and `db`, for reading, and `write`, the one way to write as the
- * caller (`write.ts`). All of this comes before the body is read, so that an unauthenticated client learns nothing and
- * costs little.
+ * Authentication, scopes and roles. A route with `scope` runs only for a key that holds that scope, or for a person
+ * whose role allows its operation. Its handler gets `caller` and `db` for reads, and `write`, the only way to write as
+ * the caller (`write.ts`). Authentication precedes the read of the body, so that an unauthenticated client learns
+ * nothing and costs little.
  */
 
 import { findApiKey } from "@realtime-avatar/db/api-keys/api-keys";
@@ -34,12 +34,12 @@ const BEARER = /^bearer +/i;
 /** `token68` of RFC 9110 §11.2, required by RFC 6750 §2.1. No character matches two parts, so matching takes linear time. */
 const TOKEN = /^[A-Za-z0-9._~+/-]+=*$/;
 
-/** The scopes with one of which a route runs, the one that a refusal names first; `any` is any valid key, `person` no key. */
+/** The accepted scopes of a route. A refusal names the first. `any`: any valid key. `person`: no key. */
 type RequiredScopes = readonly [Scope, ...Scope[]] | "any" | "person";
 
 /** Preallocated, so that rejecting a request stays cheap. */
 const MISSING = new Problem("missing_api_key", "Send `Authorization: Bearer <API key>`.");
-/** The same text for malformed and for unknown keys, so that the response does not reveal which it is. */
+/** Malformed and unknown keys get the same text, so that the response does not distinguish them. */
 export const INVALID = new Problem(
   "invalid_api_key",
   "The API key is malformed or unknown. Was it copied whole, and is it a key of this service?",
@@ -54,7 +54,7 @@ const bearerToken = ({ headers }: Request): string | null => {
   return header.slice(scheme.length);
 };
 
-/** The authenticated caller, its secret, and the key of the same tenant that the path names, if there is one. */
+/** The authenticated caller, its secret, and the key of the same tenant that the path names, if it does. */
 type Authenticated = {
   caller: AnyCaller;
   target: ApiKeyRecord | null;
@@ -63,12 +63,12 @@ type Authenticated = {
   db: Db;
 };
 
-/** An authenticated request that writes: all that `execute` (`write.ts`) needs of it. */
+/** An authenticated request that writes, with the data that `execute` (`write.ts`) needs. */
 export type WriteRequest = Authenticated & {
   dependencies: Dependencies;
   request: Request;
   path: string;
-  /** The id in the path; empty when there is none. */
+  /** The id in the path; empty without one. */
   id: string;
   idempotencyKey: string | null;
   set: ResponseHead;
@@ -77,7 +77,9 @@ export type WriteRequest = Authenticated & {
   authenticateAgain(): Promise<Authenticated>;
 };
 
-/** The credential of `secret` with its key, and which of `places` has it. Throws a problem unless both are valid. */
+/**
+ * The credential of `secret` with its key, and the one of `places` that has it. Throws a problem unless both are valid.
+ */
 const findValidCredential = async (
   databases: Databases,
   places: readonly Db[],
@@ -96,7 +98,7 @@ const findValidCredential = async (
   if (!stored || !verifyApiKey(secret, stored.digest)) throw INVALID;
   const { status, tenantId } = stored.caller;
   context.tenantId = tenantId;
-  // Only the holder of the true secret gets here, and may know the status of the key.
+  // Only the holder of the true secret reaches this line, and may learn the status of the key.
   if (status === "revoked") throw new Problem("revoked_api_key", "The API key has been revoked.");
   if (stored.retired) throw new Problem("revoked_api_key", "A rotation has replaced this secret of the API key.");
   if (status === "expired") throw new Problem("expired_api_key", "The API key has expired.");
@@ -117,7 +119,7 @@ const authenticateKey = async (
   const known = recentSecrets.tenantOf(secret);
   const places = known === undefined ? databases.ofKeyId(secret.keyId) : [databases.ofTenant(known)];
   let { stored, db } = await findValidCredential(databases, places, secret, targetId, context, known, including);
-  // When another request used the credential first, or a rotation retired it meanwhile, it is looked up again.
+  // When another request has used the credential first, or a rotation has retired it meanwhile, it is looked up again.
   if (stored.isUnused && !(await confirmFirstUse(db, secret.keyId))) {
     ({ stored, db } = await findValidCredential(
       databases,
@@ -136,7 +138,7 @@ const authenticateKey = async (
   return { caller, target, secret, db };
 };
 
-/** Authenticates a person by the cookie of the session. A request without a cookie that counts has no credentials. */
+/** Authenticates a person by the session cookie. A request without a usable cookie has no credentials. */
 const authenticateByCookie = async (
   { databases, publicUrl, noteSeen }: Dependencies,
   request: Request,
@@ -162,10 +164,13 @@ export const checkScope = (caller: Pick<Caller, "scopes">, required: Exclude<Req
   throw new Problem("insufficient_scope", `This operation needs the scope ${required.join(" or ")}.`, extras);
 };
 
-/** What a route needs of its caller, when a scope does not say it all. */
+/** The requirements of a route on its caller, when a scope is not enough. */
 type Requirements = {
   scopes: readonly [Scope, ...Scope[]];
-  /** What the look-up of a key finds as well: `caller.headroom`, what it can still hold, or `caller.balance`. */
+  /**
+   * Credits that the look-up of a key also reads: `caller.headroom`, the credits that it can still hold, or
+   * `caller.balance`.
+   */
   including?: CreditsOfCaller;
 };
 
@@ -176,7 +181,7 @@ const requirementsOf = (
   return { scopes: needed === "any" || needed === "person" ? needed : [needed], including: null };
 };
 
-/** Throws unless the caller may call the operation: a key by its scopes, a person by the role. */
+/** Throws unless the caller may call the operation. A key needs a scope, a person a role. */
 const authorize = (caller: AnyCaller, required: RequiredScopes, operation: string | undefined): void => {
   const minimumRole =
     operation !== undefined && Object.hasOwn(MINIMUM_ROLES, operation) ? MINIMUM_ROLES[operation] : null;
@@ -185,7 +190,7 @@ const authorize = (caller: AnyCaller, required: RequiredScopes, operation: strin
   else checkScope(caller, required);
 };
 
-/** What authentication needs of a request. */
+/** The parts of a request that authentication uses. */
 export type RequestParts = {
   request: Request;
   params?: unknown;
@@ -195,7 +200,10 @@ export type RequestParts = {
   route: string;
 };
 
-/** Authenticates a request, counts it, and throws a problem unless its caller may call the operation. `token`: of a key; null: none. */
+/**
+ * Authenticates a request, counts it, and throws a problem unless its caller may call the operation. `token`: of a key;
+ * null without one.
+ */
 export const authenticateRequest = async (
   dependencies: Dependencies,
   needed: Scope | "any" | "person" | Requirements,
@@ -203,10 +211,10 @@ export const authenticateRequest = async (
   token: () => string | null,
 ): Promise<WriteRequest> => {
   const { scopes, including } = requirementsOf(needed);
-  // Routes without parameters have no `params`, whatever the types say.
+  // Routes without parameters have no `params`, although the types say otherwise.
   const { id = "" } = (params ?? {}) as { id?: string };
   const targetId = isId("key", id) ? id : null;
-  // With a key, the cookie is ignored: nothing decides between two callers.
+  // With a key, the cookie is ignored, so that the caller is unambiguous.
   const authenticate = async (): Promise<Authenticated> => {
     const presented = token();
     return presented === null
@@ -237,9 +245,12 @@ export const authenticateRequest = async (
 
 export const authentication = (dependencies: Dependencies) =>
   new Elysia({ name: "authentication" }).use(withRequestContext).macro({
-    /** The scope that a key needs; `any` is any valid key, `person` no key. What a person needs is in `MINIMUM_ROLES`. */
+    /**
+     * The required scope of a key. `any`: any valid key. `person`: no key. `MINIMUM_ROLES` has the required roles of
+     * people.
+     */
     scope: (needed: Scope | "any" | "person" | Requirements) => ({
-      // As text: Elysia appends to lists each time that it reads them.
+      // A text, because Elysia appends to lists each time that it reads them.
       detail: { scope: [requirementsOf(needed).scopes].flat().join(" ") } as object,
       async resolve({ request, params, path, set, requestContext, route }) {
         const parts = { request, params, path, set, requestContext, route };

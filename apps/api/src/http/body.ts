@@ -1,4 +1,4 @@
-/** Request bodies: bytes, text, JSON, and then a valid value. Nothing is coerced. */
+/** Request bodies: bytes become text, JSON and then a valid value, without coercion. */
 import { withoutUnknownFields } from "@realtime-avatar/domain/calls/known-fields";
 import { type FieldError, Problem } from "@realtime-avatar/domain/problem";
 import { MAX_ERRORS, validate } from "@realtime-avatar/domain/schema";
@@ -9,8 +9,8 @@ import type { RequestContext } from "./request-context.ts";
 const MAX_DEPTH = 64;
 
 /**
- * The media type that a body must have, without parameters except its charset, and its maximum size. Unknown fields are refused,
- * unless they are ignored: where the client is a part of the service, of another release.
+ * The media type that a body must have, without parameters except its charset, and its maximum size. Unknown fields are
+ * refused. They are ignored only from programs of the service, which can be of another release.
  */
 export type BodyKind = { mediaType: string; maxBytes: number; ignoresUnknownFields?: true };
 const JSON_BODY: BodyKind = { mediaType: "application/json", maxBytes: 128 * 1024 };
@@ -64,7 +64,8 @@ const readBytes = async (request: Request, context: RequestContext, kind: BodyKi
     return await Promise.race([bytes, timeout]);
   } catch (error) {
     if (error instanceof Problem) throw error;
-    // The client disconnected or sent invalid framing. It will not read the response; the log must not report a defect.
+    // The client disconnected or sent invalid framing. It will not read the response, and the log must not report a
+    // defect.
     throw new Problem("malformed_request", "The body ended before it was complete.");
   } finally {
     clearTimeout(timer);
@@ -115,10 +116,10 @@ const parseJson = (text: string): unknown => {
   }
 };
 
-/** Whether the request has no body: none was sent, or one of zero bytes. */
+/** Whether the request has no body, or an empty one. */
 const isAbsent = ({ body, headers }: Request): boolean => body === null || headers.get("content-length") === "0";
 
-/** As `readBody`, for a request that needs no body: none counts as `{}`. */
+/** Like `readBody`, for an optional body: a missing one counts as `{}`. */
 export const readOptionalBody = async <Schema extends TSchema>(
   request: Request,
   context: RequestContext,
@@ -135,8 +136,8 @@ export const readText = async (request: Request, context: RequestContext, kind: 
 
 /**
  * The valid body of `request`. Throws the problems `unsupported_media_type`, `body_too_large`, `malformed_json` and
- * `validation_failed`, checked in this order. The last one contains all errors of the body and the query, and `errors`,
- * those of other parts of the request. No route with a body has query parameters.
+ * `validation_failed`, checked in this order. The last one contains all errors of the body and of the query, and
+ * `errors`, which are of other parts of the request. Routes with a body have no query parameters.
  */
 export const readBody = async <Schema extends TSchema>(
   request: Request,

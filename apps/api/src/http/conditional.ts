@@ -13,7 +13,7 @@ const CONDITION = new RegExp(CONDITION_PATTERN);
 /** A version as the service writes it; no other tag matches. */
 const VERSION = /^[1-9]\d{0,9}$/;
 
-/** The tags of a list, `*` for any; `null` when the header is malformed. */
+/** The tags of a list; `*` for any tag; `null` when the header is malformed. */
 const tagsOf = (header: string): { tag: string; isWeak: boolean }[] | "*" | null => {
   if (header.length > MAX_CONDITION_LENGTH || !CONDITION.test(header)) return null;
   if (header === "*") return "*";
@@ -49,7 +49,10 @@ export const readIfMatch = ({ headers }: Request): Expectation => {
   };
 };
 
-/** Whether `If-None-Match` names `entityTag`, in quotes: the caller has it already. Tags are compared weakly (§13.1.2). */
+/**
+ * Whether `If-None-Match` names `entityTag` (in quotes), so that the caller already has it. Tags are compared weakly
+ * (§13.1.2).
+ */
 export const hasTag = ({ headers }: Request, entityTag: string): boolean => {
   const header = headers.get("if-none-match");
   const tags = header === null ? null : tagsOf(header);

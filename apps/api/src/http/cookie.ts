@@ -1,7 +1,7 @@
 /**
- * The cookies of a session and of an attempt to sign in by OIDC, and when that of a session counts. A browser sends cookies
- * with requests that pages of other origins make, so the cookie alone is not enough (OWASP ASVS 5.0 §3.5): a request must say
- * that it comes from a page of this service, and carry a header that no form can send.
+ * The cookies of sessions and of OIDC attempts. A browser also sends cookies with requests from pages of other origins,
+ * so the cookie alone is not enough (OWASP ASVS 5.0 §3.5). A request must come from a page of this service, according
+ * to its headers, and must have a header that no form can send.
  */
 import { ENVIRONMENTS, type Environment } from "@realtime-avatar/domain/environment";
 import { OIDC_ATTEMPT_MS } from "@realtime-avatar/domain/people/oidc-attempt";
@@ -12,9 +12,10 @@ import { parseToken, type SessionToken } from "@realtime-avatar/domain/people/to
 export const ENVIRONMENT_HEADER = "realtime-avatar-environment";
 
 /**
- * The name of the cookie. With `__Host-` a browser takes it only over https, from this host, for every path, and no other
- * host can set it. Without https there is localhost alone, where the port in the name keeps two services apart: cookies ignore
- * ports. So a service on another port receives this cookie, and can set one (docs/people.md).
+ * The name of the cookie. A browser accepts the prefix `__Host-` only over https, from this host and for every path,
+ * and no other host can set such a cookie. Without https, only localhost is possible. There, the name contains the
+ * port, because cookies ignore ports. So a service on another port of localhost also receives this cookie, and can set
+ * it (docs/people.md).
  */
 export const cookieName = (publicUrl: string, kind: "session" | "oidc" = "session"): string => {
   const { protocol, port } = new URL(publicUrl);
@@ -33,12 +34,12 @@ export const clearedCookie = (publicUrl: string): string =>
   `${cookieName(publicUrl)}=; ${attributes(publicUrl)}; Max-Age=0`;
 
 /**
- * The white space around a cookie (RFC 6265 §5.4), and no other. To a browser, a name that begins with the byte A0 has no
- * `__Host-` prefix, so another host of the site can set it. `trim` would remove that byte.
+ * The white space around a cookie (RFC 6265 §5.4). `trim` would also remove the byte A0. To a browser, a name that
+ * begins with this byte has no `__Host-` prefix, so another host of the site can set it.
  */
 const WHITE_SPACE = /^[ \t]+|[ \t]+$/g;
 
-/** The value of the cookie of this name; null when there is none, or more than one. */
+/** The value of the cookie of this name; null when it is missing or repeated. */
 const cookieOf = (header: string | null, name: string): string | null => {
   const values = (header ?? "")
     .split(";")
@@ -48,17 +49,17 @@ const cookieOf = (header: string | null, name: string): string | null => {
 };
 
 /**
- * The `Set-Cookie` of an attempt to sign in by OIDC. It is Lax: the provider leads the browser back, and a Strict cookie would
- * not come with that request. Only the callback reads it.
+ * The `Set-Cookie` of an OIDC attempt. It is Lax, because a browser does not send a Strict cookie when the provider
+ * redirects it back. Only the callback reads it.
  */
 export const attemptCookie = (publicUrl: string, sealed: string): string =>
   `${cookieName(publicUrl, "oidc")}=${sealed}; ${attributes(publicUrl, "Lax")}; Max-Age=${OIDC_ATTEMPT_MS / 1000}`;
 
-/** The `Set-Cookie` that deletes the cookie of an attempt. */
+/** The `Set-Cookie` that deletes the cookie of an OIDC attempt. */
 export const clearedAttemptCookie = (publicUrl: string): string =>
   `${cookieName(publicUrl, "oidc")}=; ${attributes(publicUrl, "Lax")}; Max-Age=0`;
 
-/** The sealed attempt of a request; null when there is none, or more than one. */
+/** The sealed attempt of a request; null when the cookie is missing or repeated. */
 export const presentedAttempt = ({ headers }: Request, publicUrl: string): string | null =>
   cookieOf(headers.get("cookie"), cookieName(publicUrl, "oidc"));
 
@@ -71,8 +72,8 @@ export const isForeign = ({ headers }: Request, publicUrl: string): boolean => {
 };
 
 /**
- * The session that a request presents, and its environment; null when the request has no cookie that counts. A
- * browser sends `Origin` with every request that may write.
+ * The session that a request presents, and its environment; null without a usable cookie. A browser sends `Origin` with
+ * every request that can write.
  */
 export const presentedSession = (
   request: Request,

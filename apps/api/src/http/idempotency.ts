@@ -20,10 +20,10 @@ import { ENVIRONMENT_HEADER } from "./cookie.ts";
 import { isPerson, requirePasskey } from "./person.ts";
 import { type Representation, type ResourceHead, type ResponseHead, sendText, withMembers } from "./response.ts";
 
-/** What authenticates a caller, and what its stored responses are sealed with. */
+/** The secret that authenticates a caller and seals its stored responses. */
 export type CallerSecret = ApiKeySecret | SessionToken;
 
-/** What tells a request from others, and its caller. */
+/** The parts of a request that identify its claim, and its caller. */
 export type ClaimingRequest = {
   request: Request;
   path: string;
@@ -47,8 +47,8 @@ const SECRET_RESPONSES: ReadonlySet<TSchema> = new Set([
 ]);
 
 /**
- * Whether responses of this schema contain a secret. Such a response is stored sealed. One that is stored unsealed was not
- * stored by this service, and is not sent.
+ * Whether responses of this schema contain a secret. The service stores such responses sealed. It does not send an
+ * unsealed one, because it cannot have stored it itself.
  */
 export const containsSecret = (schema: TSchema): boolean => SECRET_RESPONSES.has(schema);
 
@@ -66,8 +66,8 @@ export const readIdempotencyKey = ({ method, headers }: Request): string | null 
 };
 
 /**
- * What an `Idempotency-Key` is claimed for: method and path, and for a person the environment of the request, which the credential
- * of a key implies.
+ * The operation of a claim: method and path, and for a person the environment of the request. The credential of a key
+ * implies its environment.
  */
 const claimedOperation = ({ request: { method, headers }, path, caller }: ClaimingRequest): string =>
   isPerson(caller) ? `${method} ${path} ${headers.get(ENVIRONMENT_HEADER)}` : `${method} ${path}`;
@@ -91,7 +91,7 @@ export const createClaim = (
   return { ...claim, responseBody: sealed, sealedFor: "keyId" in secret ? secret.keyId : secret.id };
 };
 
-/** The response that an earlier request with this `Idempotency-Key` has stored; null when there is none. */
+/** The response that an earlier request with this `Idempotency-Key` has stored; null without one. */
 export const findReplay = async (db: Db, claiming: ClaimingRequest): Promise<StoredReplay | null> => {
   const { idempotencyKey, caller } = claiming;
   if (idempotencyKey === null) return null;
@@ -99,13 +99,14 @@ export const findReplay = async (db: Db, claiming: ClaimingRequest): Promise<Sto
 };
 
 /**
- * Whether a person needs the passkey to see a response with a secret: always, except for a new key or webhook endpoint of the test
- * environment, which needs none when it is created. Otherwise an unattended session would show for a day what it no longer creates.
+ * Whether a person needs the passkey to see a stored response with a secret. Otherwise an unattended session could show
+ * secrets for a day that it could no longer create. Exception: a new key or webhook endpoint of the test environment,
+ * whose creation needs no passkey.
  */
 const needsPasskey = (text: string, status: number): boolean =>
   status !== 201 || (JSON.parse(text) as { environment?: unknown }).environment !== "test";
 
-/** The body of the stored response of an earlier request, for the caller of one with `body`. */
+/** The body of the stored response, for the caller of a repeated request with `body`. */
 export const openReplay = (
   { response: stored, responseFields }: StoredReplay,
   claiming: ClaimingRequest,
@@ -128,7 +129,7 @@ export const openReplay = (
   }
   const detail =
     "The request was executed before, with another secret of the calling key or in another session. Only that one can decrypt the response.";
-  // A rotation has no `Location`: the path of its key or endpoint is used.
+  // The response to a rotation has no `Location`, so the path of its key or endpoint is used.
   const rotated = /\/rotate(-secret)?$/.test(path) ? path.slice(0, path.lastIndexOf("/")) : undefined;
   const location = stored.location ?? rotated;
   throw new Problem("replay_unavailable", detail, location === undefined ? {} : { location });

@@ -1,4 +1,4 @@
-/** How the pages of lists are sent. What they contain is tested beside each list. */
+/** Sending pages of lists. Tests beside each list check the contents. */
 import { expect, test } from "bun:test";
 import { startApi } from "../../test/support/api.ts";
 import { pageHeaders, seedPerson } from "../../test/support/people/people.ts";
@@ -19,7 +19,7 @@ const read = async (path: string, headers: Record<string, string>, method = "GET
   return { ...response, headers: response.headers, bytes: await response.bytes() };
 };
 
-test("a list for a person, whose browser accepts gzip: compressed, and the same", async () => {
+test("a list for a person whose browser accepts gzip: compressed, with the same content", async () => {
   const plain = await read("limit=20", { ...page, "accept-encoding": "identity" });
   const gzip = await read("limit=20", { ...page, "accept-encoding": "gzip, deflate, br, zstd" });
   expect([plain.headers.get("content-encoding"), gzip.headers.get("content-encoding")]).toEqual([null, "gzip"]);
@@ -30,7 +30,7 @@ test("a list for a person, whose browser accepts gzip: compressed, and the same"
   expect([head.headers.get("content-encoding"), head.bytes.length]).toEqual(["gzip", 0]);
 });
 
-test("a short list, one of more than 64 KiB, a coding that is refused, and a list for a key: not compressed", async () => {
+test("a short list, one of more than 64 KiB, a refused coding, and a list for a key: not compressed", async () => {
   const bearer = { authorization: `Bearer ${key}`, "accept-encoding": "gzip" };
   for (const [path, headers] of [
     ["name=none", { ...page, "accept-encoding": "gzip" }],
@@ -44,7 +44,7 @@ test("a short list, one of more than 64 KiB, a coding that is refused, and a lis
   }
 });
 
-test("lists with a total: as many as match, beside the page; without the parameter, and as a file, none", async () => {
+test("lists with `total`: the number of matches beside the page; without the parameter, and in files: no total", async () => {
   const root = await api.key({ name: "root", environment: "live", scopes: ["*", "usage:write"] });
   const created = (
     await api.call("GET", "/api/v1/audit-events?action=avatar.created&limit=1&total=true", { key: root })

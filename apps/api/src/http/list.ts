@@ -16,15 +16,19 @@ import { isPerson } from "./person.ts";
 import { readQuery } from "./query.ts";
 import { acceptsCoding, type ResponseHead } from "./response.ts";
 
-/** What the handler of a read needs of its request. */
+/** The parts of a request that the handler of a read uses. */
 type Reading = { caller: AnyCaller; db: Db; request: Request; set: ResponseHead };
 
-/** Shorter texts are sent soon in any case. Compressing longer ones would hold up other requests for more than a millisecond. */
+/**
+ * Shorter texts are sent quickly anyway. Compressing longer ones would block other requests for more than a
+ * millisecond.
+ */
 const [MIN_COMPRESSED, MAX_COMPRESSED] = [1024, 64 * 1024];
 
 /**
- * A page for the dashboard, compressed: 20 keys are 1 KB instead of 14 KB, a quarter of a second at 400 kbit/s. Only for people: a
- * page of another site cannot send their cookie, so it cannot measure what its own text in a list is compressed to (BREACH).
+ * A compressed page for the dashboard: 20 keys take 1 KB instead of 14 KB, which saves a quarter of a second at 400
+ * kbit/s. Only for people: pages of other sites cannot send their cookie, so they cannot measure compressed sizes
+ * (BREACH).
  */
 const compressed = (parts: readonly string[], set: ResponseHead): Uint8Array<ArrayBuffer> => {
   const headers = set.headers as Record<string, string>;
@@ -34,15 +38,15 @@ const compressed = (parts: readonly string[], set: ResponseHead): Uint8Array<Arr
   return Bun.gzipSync(parts.join(""));
 };
 
-/** Counts what matches the filters of a list. */
+/** Counts the items that match the filters of a list. */
 type Counting<OfList> = (
   reading: Pick<Reading, "caller" | "db">,
   filters: PageRequest<OfList> extends { filters: infer Filters } ? Filters : never,
 ) => Promise<Total>;
 
 /**
- * The handler of a list: reads the parameters of the page by `requestOf`, and sends what `read` finds. `count`: of a list whose items
- * are counted on request (`hasTotal`), beside the page.
+ * The handler of a list. `requestOf`: reads the parameters of the page. `read`: finds the page. `count`: counts all
+ * items, for a list with `hasTotal`.
  */
 export const listHandler =
   <Prefix extends IdPrefix, Filters extends TProperties>(
@@ -55,7 +59,7 @@ export const listHandler =
     ) => PageRequest<List<Prefix, Filters>> = readPage,
     count: Counting<List<Prefix, Filters>> | null = null,
   ) =>
-  // Elysia prepares what the parameters name, and no more.
+  // Elysia prepares only the named parameters.
   async ({ caller, db, request, set }: Reading) => {
     const parameters = readQuery(request, list.query);
     const page = requestOf(list, parameters);

@@ -1,6 +1,6 @@
 /**
- * The OpenAPI description of a route, apart from its method, path and scope. `document.ts` generates the document from it and
- * fails when a route has none.
+ * The OpenAPI description of a route, apart from its method, path and scope. `document.ts` generates the document from
+ * it, and fails for a route without one.
  */
 
 import type { ProblemCode } from "@realtime-avatar/domain/problem";
@@ -10,39 +10,44 @@ export type Operation = {
   operationId: string;
   summary: string;
   description: string;
-  /** The schema of the body; absent when the operation takes none. */
+  /** The schema of the body; absent when the operation takes no body. */
   body?: TSchema;
-  /** Whether the body may be omitted: then it counts as `{}`. */
+  /** Whether the body may be omitted, and then counts as `{}`. */
   isBodyOptional?: true;
   /** Whether the body is a form (`multipart/form-data`), not JSON. */
   isForm?: true;
-  /** The schema of the query parameters; absent when the operation takes none. */
+  /** The schema of the query parameters; absent when the operation has no parameters. */
   query?: TObject;
-  /** Whether the response has no `ETag`, though it has an id. */
+  /** Whether the response has no `ETag`, although it has an id. */
   isUnversioned?: true;
   /** Whether the operation supports `If-None-Match`. */
   isConditional?: true;
-  /** A redirect (303) has no body. `file`: the body is a file in CSV, which is downloaded, or a WAV file. */
+  /** A redirect (303) has no body. `file`: the body is a CSV file, which is downloaded, or a WAV file. */
   success:
     | { status: 200 | 201 | 202; description: string; file?: never; schema: TSchema }
     | { status: 200; description: string; file: "csv" | "wav"; schema?: never }
     | { status: 303; description: string; file?: never; schema?: never };
-  /** The 429 of a caller that waits for its turn, beside the problems with that status. It is no problem itself. */
+  /**
+   * The 429 response to a caller that waits for its turn. It is not a problem; problems with this status exist besides.
+   */
   queued?: { description: string; schema: TSchema };
-  /** Whether a POST creates nothing: then an `Idempotency-Key` has no effect. */
+  /** Whether a POST creates nothing, so that an `Idempotency-Key` has no effect. */
   createsNothing?: true;
   /** Whether a successful response sets the cookie of a session, or deletes it. */
   setsCookie?: true;
-  /** Whether a browser gets an HTML page, by its `Accept` header. */
+  /** Whether a browser gets an HTML page, according to its `Accept` header. */
   isPage?: true;
   /** The problems specific to this operation. The others follow from its method, scope, body and parameters. */
   problems?: readonly ProblemCode[];
 };
 
-/** The `detail` that Elysia keeps with a route. The macro that checks scopes adds `scope`: those of which one is needed, `any` or `person`. */
+/**
+ * The `detail` that Elysia keeps with a route. The macro for scopes adds `scope`: the accepted scopes, `any` or
+ * `person`.
+ */
 export type RouteDetail = Partial<Operation> & {
   scope?: string;
-  /** Whether the document leaves the route out. */
+  /** Whether the document omits the route. */
   isHidden?: true;
 };
 

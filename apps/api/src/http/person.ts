@@ -10,7 +10,7 @@ import { type SessionToken, verifyToken } from "@realtime-avatar/domain/people/t
 import { Problem } from "@realtime-avatar/domain/problem";
 import type { RequestContext } from "./request-context.ts";
 
-/** The same text for a session that has ended and for one that never was. */
+/** The same text for an ended session and for one that never existed. */
 const INVALID = new Problem("invalid_session", "The session has ended. Sign in again.");
 
 /** The person of a session. Throws the problem `invalid_session` unless the session is live. */
@@ -28,25 +28,25 @@ export const authenticatePerson = async (
 
 export const isPerson = (caller: AnyCaller): caller is PersonCaller => caller.sessionId !== null;
 
-/** The caller of an operation that only people may call. */
+/** Returns the caller of an operation that only people may call. */
 export const requirePerson = (caller: AnyCaller): PersonCaller => {
   if (!isPerson(caller)) throw new Error("a key has called an operation of people");
   return caller;
 };
 
-/** The caller of an operation that only keys may call. */
+/** Returns the caller of an operation that only keys may call. */
 export const requireKey = (caller: AnyCaller): Caller => {
   if (isPerson(caller)) throw new Error("a person has called an operation of keys");
   return caller;
 };
 
-/** What the caller may grant to keys. */
+/** The grantor that represents the caller when it creates or changes keys. */
 export const toGrantor = (caller: AnyCaller): Grantor =>
   isPerson(caller) ? personGrantor(caller.environment) : caller;
 
 /**
- * The caller of a write that needs the passkey: the write checks it again. Throws the problem `passkey_required` for a person
- * whose passkey was not used within five minutes.
+ * The caller of a write that needs the passkey. Throws the problem `passkey_required` for a person whose passkey was
+ * not used within five minutes. The write checks it again.
  */
 export const requirePasskey = <Some extends AnyCaller>(caller: Some): Some => {
   if (!isPerson(caller)) return caller;

@@ -1,4 +1,7 @@
-/** Error responses: `application/problem+json` (RFC 9457), with fixed texts, nothing internal and no input of the caller. */
+/**
+ * Error responses: `application/problem+json` (RFC 9457). Their texts are fixed, without internal data and without
+ * input of the caller.
+ */
 
 import { DatabaseError, databaseFailure, isAbort } from "@realtime-avatar/db/connection/errors";
 import { SCOPES } from "@realtime-avatar/domain/api-keys/scope";
@@ -25,19 +28,19 @@ const RETRY_AFTER_SECONDS = 1;
 /** The problem for an error. An unknown error is `internal_error`; its message is not sent. */
 export const toProblem = (error: unknown): Problem => {
   if (error instanceof Problem) return error;
-  // The client has disconnected. This problem is for the log and the metrics.
+  // The client has disconnected. This problem is only for the log and the metrics.
   if (isAbort(error)) return new Problem("malformed_request", "The connection ended before the request was executed.");
   if (error instanceof StorageError && error.reason !== "damaged") {
     return new Problem("unavailable", STORE_UNAVAILABLE, { retryable: true }, { cause: error });
   }
-  // `throwWriteError` reports writes with an unknown outcome. Every other failure of the database changed nothing.
+  // `throwWriteError` reports writes with an unknown outcome. All other failures of the database have changed nothing.
   if (databaseFailure(error)) return new Problem("unavailable", UNAVAILABLE, { retryable: true });
   return new Problem("internal_error", "The service has a defect. The request id identifies the request in its log.");
 };
 
 /**
- * The problem `not_found` for a key. It says for which environment the key is, whatever the id: a key of the other environment is
- * a frequent cause, and the response reveals nothing about other resources.
+ * The problem `not_found` for a key. It names the environment of the key, because a key of the wrong environment is a
+ * frequent cause. It does so for every id, so the response reveals nothing about other resources.
  */
 export const notFoundForKey = (environment: Environment): Problem => {
   const ofKey = `The API key is for the ${environment} environment, and finds nothing of the other one.`;
@@ -45,8 +48,8 @@ export const notFoundForKey = (environment: Environment): Problem => {
 };
 
 /**
- * Throws the error of a write. When the connection was lost meanwhile, the write may or may not have been executed: the
- * problem `outcome_unknown` says so. `isRepeatable` says that the request may be sent again without being executed twice.
+ * Throws the error of a write. If the connection was lost during the write, its outcome is unknown, and the problem is
+ * `outcome_unknown`. `isRepeatable`: the request can be sent again without being executed twice.
  */
 export const throwWriteError = (error: unknown, isRepeatable: boolean): never => {
   if (databaseFailure(error) !== "outcome_unknown") throw error;
@@ -56,9 +59,10 @@ export const throwWriteError = (error: unknown, isRepeatable: boolean): never =>
 };
 
 /**
- * Runs a write that does not take the steps of `write.ts`, and has no `Idempotency-Key`: its request has no caller (a sign-in, an
- * invitation, a leaked key), comes from the provider (`oidc-callback.ts`), or is repeated until it is received (an avatar worker, an
- * agent). A challenge, an attempt, an invitation, a token or the state itself lets it take effect once.
+ * Runs a write outside of the steps of `write.ts`, without an `Idempotency-Key`. Its request has no caller (a sign-in,
+ * an invitation, a leaked key), comes from the provider (`oidc-callback.ts`), or is repeated until it is acknowledged
+ * (an avatar worker, an agent). It takes effect once, because it consumes a challenge, an attempt, an invitation or a
+ * token, or checks the state.
  */
 export const runWrite = <Outcome>(write: () => Promise<Outcome>): Promise<Outcome> =>
   write().catch((error: unknown) => throwWriteError(error, false));
@@ -66,7 +70,7 @@ export const runWrite = <Outcome>(write: () => Promise<Outcome>): Promise<Outcom
 /** The errors of the database queue that mean overload. */
 const OVERLOAD = new Set(["QUEUE_FULL", "DEADLINE_EXCEEDED"]);
 
-/** Whether `error`, which the client got as `problem`, was caused by overload alone. */
+/** Whether only overload caused `error`, which the client got as `problem`. */
 export const isOverload = (error: unknown, { code }: Problem): boolean => {
   if (code !== "unavailable") return false;
   const cause = error instanceof Problem ? error.cause : error;
@@ -119,10 +123,12 @@ const fieldError = {
   detail: Type.String(),
 };
 const { grant, ...others } = FIELD_ERROR_CODES;
-const code = (codes: readonly FieldErrorCode[]) => OneOf([...new Set(codes)], { description: "What is wrong." });
+const code = (codes: readonly FieldErrorCode[]) => OneOf([...new Set(codes)], { description: "The error, as text." });
 const strict = { additionalProperties: false };
 const bounds = { minItems: 1, maxItems: MAX_ERRORS };
-const allowed = Type.Unknown({ description: "What the calling key may grant; null when it may grant nothing." });
+const allowed = Type.Unknown({
+  description: "The values that the calling key may grant; null when it may grant none.",
+});
 const scopes = Type.Union(SCOPES.map((scope) => Type.Literal(scope)));
 
 const requiredCreditMicros = Type.Integer({
@@ -133,7 +139,7 @@ const requiredCreditMicros = Type.Integer({
 const SessionCount = (description: string) => Type.Optional(Count({ description }));
 const limitedBy = Type.Union(
   LIMITED_BY.map((whose) => Type.Literal(whose)),
-  { description: "Whose spend cap it is: that of the calling key, or of an ancestor of it." },
+  { description: "The owner of the spend cap: the calling key or one of its ancestors." },
 );
 
 /** The members that only some problems have. */
@@ -148,17 +154,19 @@ const MEMBERS: Partial<Record<ProblemCode, TProperties>> = {
   insufficient_credits: { requiredCreditMicros },
   concurrency_limit_reached: {
     limitedBy: OneOf(SESSION_LIMITED_BY, {
-      description: "Whose limit it is: the limit of the calling key, of one of its ancestors, or of the tenant.",
+      description: "The owner of the limit: the calling key, one of its ancestors, or the tenant.",
     }),
     maxConcurrentSessions: Count({ minimum: 1, description: "The limit." }),
-    liveSessions: SessionCount("Open sessions that count against the limit; only of the calling key's own limit."),
-    activeSessions: SessionCount("Those of them that were started."),
-    connectingSessions: SessionCount("Those of them that were not started yet."),
-    pendingSessions: SessionCount("Starts of calls that wait for a slot."),
+    liveSessions: SessionCount("Open sessions that count against the limit. Only for the calling key's own limit."),
+    activeSessions: SessionCount("Started sessions among them."),
+    connectingSessions: SessionCount("Sessions among them that were not started yet."),
+    pendingSessions: SessionCount("Starts of calls that are waiting for a slot."),
   },
   insufficient_scope: { requiredScope: scopes, grantedScopes: Type.Array(scopes) },
   insufficient_role: {
-    requiredRole: Nullable(OneOf(ROLES), { description: "The least role; null: the operation is only for API keys." }),
+    requiredRole: Nullable(OneOf(ROLES), {
+      description: "The required role; null: the operation is only for API keys.",
+    }),
     role: Nullable(OneOf(ROLES), { description: "The role of the caller; null: the caller is an API key." }),
   },
   invalid_transition: { currentStatus: Type.String(), allowedStatuses: Type.Array(Type.String()) },
@@ -172,7 +180,7 @@ export const problemSchema = (code: ProblemCode) =>
       title: Type.Literal(PROBLEMS[code].title),
       // TypeBox says `number`, for which generators write a floating-point type.
       status: { ...Type.Literal(PROBLEMS[code].status), type: "integer" } as TLiteral<number>,
-      detail: Type.String({ description: "What is wrong, for people." }),
+      detail: Type.String({ description: "The error, as text for people." }),
       code: Type.Literal(code),
       requestId: Type.String({ description: "As in `X-Request-Id`." }),
       retryable: Type.Boolean({

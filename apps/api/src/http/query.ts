@@ -17,7 +17,7 @@ export const parseQuery = (
   const value: Record<string, unknown> = Object.create(null);
   const errors = new Map<string, FieldError>();
   const start = url.indexOf("?");
-  // The common case, and on the path of every request.
+  // The common case, which every request takes.
   if (start === -1) return { value, errors: [] };
   const parameters = new URLSearchParams(url.slice(start));
   const unknown = `Is not a known query parameter. Known: ${Object.keys(schema.properties).join(", ") || "none"}.`;
@@ -45,7 +45,7 @@ export const refuseIfAny = (errors: readonly FieldError[]): void => {
 
 /**
  * The query parameters of `request`. Throws the problem `validation_failed` with the errors of the parameters and with
- * `errors`, those of other parts of the request.
+ * `errors`, which are of other parts of the request.
  */
 export const readQuery = <Schema extends TObject>(
   request: Request,

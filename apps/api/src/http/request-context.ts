@@ -1,4 +1,4 @@
-/** The request context: the data of one request that its response headers, log line and audit event need. */
+/** The request context: the data of one request for its response headers, log line and audit event. */
 
 import type { Origin } from "@realtime-avatar/db/audit/audit-events";
 import type { RecordSpan } from "@realtime-avatar/db/connection/request-limit";
@@ -11,31 +11,37 @@ import { Elysia } from "elysia";
 
 export type RequestContext = {
   requestId: string;
-  /** As of `performance.now()`. */
+  /** In the time of `performance.now()`. */
   startedAt: number;
-  /** When the work of the database must be complete, on the same clock. The time in which the client sends the body is added. */
+  /**
+   * The time, on the same clock, when the work of the database must be complete. The time in which the client sends the
+   * body is added.
+   */
   deadline: number;
   /** The trace to which the request belongs (W3C Trace Context), if any. */
   traceId?: string | undefined;
   span?: RequestSpan | undefined;
   recordSpan?: RecordSpan | undefined;
   /**
-   * Whether the client has disconnected, or Bun has responded already: then nothing may be written. Bun creates the signal
-   * of a request on first access, with the correct state.
+   * Whether the client has disconnected, or Bun has already responded: the request must not write then. Bun creates the
+   * signal of a request on first access, with the correct state.
    */
   isAborted: () => boolean;
-  /** Called when the whole body has been read; set only when the connection would be closed otherwise. */
+  /** Called after the whole body was read. Set only if the connection would otherwise be closed. */
   onBodyRead?: (() => void) | undefined;
   tenantId?: string;
   keyId?: string;
-  /** Of the key, once it is authenticated. */
+  /** The environment of the key, after authentication. */
   keyEnvironment?: Environment;
-  /** The person who calls. */
+  /** The calling person. */
   userId?: string;
   problem?: ProblemCode;
   /** The defect or failure of the service, for the log. */
   error?: unknown;
-  /** Whether programs of the operator send such a request all the time: it is logged only when it fails, or at the level `debug`. */
+  /**
+   * Whether programs of the operator send such requests regularly. They are logged only when they fail, or at the level
+   * `debug`.
+   */
   isRoutine?: boolean;
   /** Whether the request was refused because of overload. */
   isShed?: boolean;
@@ -63,14 +69,14 @@ export const withRequestContext = new Elysia({ name: "request-context" }).decora
   {} as RequestContext,
 );
 
-/** The origin of a write of this request: `actor` is the key or the person that acts, or null. */
+/** The origin of a write of this request. `actor`: the acting key or person, or null. */
 export const requestOrigin = (
   { clock, random }: { clock: () => Date; random: RandomBytes },
   actor: Origin["actor"],
   { requestId }: RequestContext,
 ): Origin => ({ actor, requestId, now: clock(), random });
 
-/** Runs work that may take longer than the database: the deadline of the request moves by the time that it took. */
+/** Runs work that can take longer than the database. Moves the deadline of the request by the time of the work. */
 export const untimed = async <Result>(context: RequestContext, work: () => Promise<Result>): Promise<Result> => {
   const startedAt = performance.now();
   try {

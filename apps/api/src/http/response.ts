@@ -4,37 +4,40 @@ import type { TSchema } from "@sinclair/typebox";
 import { entityTag } from "./conditional.ts";
 
 /**
- * Elysia's `set`: the status and the headers of the response. A handler that returns text sets them here: Elysia would
- * copy a returned `Response`, header by header, to add what is here.
+ * Elysia's `set`: the status and the headers of the response. Handlers return text and set them here, because Elysia
+ * would copy a returned `Response` header by header to add these.
  */
 export type ResponseHead = { status?: number | string; headers: Record<string, string | number> };
 
-/** The status and the headers of a response with one resource. `location` is the path of a new resource. `etag` is empty when the response has no version. */
+/**
+ * The status and the headers of a response with one resource. `location`: the path of a new resource. `etag`: empty for
+ * a response without a version.
+ */
 export type ResourceHead = { status: number; location: string | null; etag: string };
 
 /** How a resource is represented: the schema of the representation, and its JSON. */
 export type Representation<Body> = {
   schema: TSchema;
   toText: (body: Body) => string;
-  /** Presents the members that only the write knew, as they are stored, in the response to a request with `body`. */
+  /** Adds the stored members that only the write knew, in the response to a request with `body`. */
   present?: (members: object, body: unknown) => object;
 };
 
 /**
- * Whether `body` matches `schema`. One of a list of values may be unknown: a newer version has written it, which runs beside
- * this one, or ran before a roll back.
+ * Whether `body` matches `schema`. Values of enumerations may be unknown: a newer version, which runs beside this one
+ * or ran before a rollback, may have written them.
  */
 export const matchesSchema = (schema: TSchema, body: unknown): boolean =>
   validate(schema, body).every(({ code }) => code === "not_allowed");
 
-/** The JSON of `body`. Throws when it does not match the schema: that is a defect of the service. */
+/** The JSON of `body`. Throws when it does not match the schema, which is a defect of the service. */
 export const responseText = <Body>({ schema, toText }: Representation<Body>, body: Body): string => {
-  // The error does not contain the body, which may contain a secret.
+  // The error omits the body, which can contain a secret.
   if (!matchesSchema(schema, body)) throw new Error("a response does not match its schema");
   return toText(body);
 };
 
-/** The JSON text of an object with further members. The names of both differ. */
+/** Adds members to the JSON text of an object that has none of them. */
 export const withMembers = (text: string, members: object | null | undefined): string => {
   const more = members ? JSON.stringify(members).slice(1, -1) : "";
   if (more === "") return text;
@@ -59,7 +62,7 @@ export const sendResource = <Body>(
 ): string =>
   sendText(responseText(representation, body), { status: 200, location: null, etag: entityTag(record) }, set);
 
-/** Whether a client accepts a content coding, by its `Accept-Encoding` (RFC 9110 §12.5.3). */
+/** Whether a client accepts a content coding, according to its `Accept-Encoding` (RFC 9110 §12.5.3). */
 export const acceptsCoding = ({ headers }: Request, coding: string): boolean => {
   const accepted = new Map(
     (headers.get("accept-encoding") ?? "").split(",").map((part) => {

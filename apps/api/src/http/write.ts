@@ -1,11 +1,9 @@
 /**
  * A write of a caller, from top to bottom: read the body, look up, plan, claim, write, settle, and send the response.
- * `authenticate.ts` has authenticated the caller before. What a route writes is a `WriteOperation`: data, with one function
- * for each of these steps.
- *
- * While the outcome is stale, the caller is authenticated again and another attempt is made. When a request is refused, an
- * earlier one with the same `Idempotency-Key` may have succeeded, with another caller or target or at another time: its
- * response is replayed then.
+ * `authenticate.ts` has authenticated the caller before. A route defines its write as a `WriteOperation`: data, with
+ * one function for each of these steps. While the outcome is stale, the caller is authenticated again and another
+ * attempt is made. When a request is refused, an earlier request with the same `Idempotency-Key` may have succeeded, in
+ * another state of caller or target. Its response is then replayed.
  */
 
 import type { Origin } from "@realtime-avatar/db/audit/audit-events";
@@ -23,68 +21,76 @@ import { NO_PARAMETERS, readQuery, refuseIfAny } from "./query.ts";
 import { requestOrigin } from "./request-context.ts";
 import { type Representation, type ResourceHead, responseText, sendText, withMembers } from "./response.ts";
 
-/** One attempt at a write. Its caller is the one of the latest look-up. */
+/** One attempt at a write, with the caller of the latest look-up. */
 export type Attempt<Body, Basis = unknown, Outcome = unknown> = WriteRequest & {
   body: Body;
   /** The condition of `If-Match`. */
   expectation: Expectation;
   origin: Origin;
-  /** The attempt before this one, which was stale; null for the first. */
+  /** The previous attempt, which was stale; null for the first. */
   previous: { basis: Basis; outcome: Outcome } | null;
 };
 
-/** A resource as a response shows it: with a `location`, as a new one (201). 202: the rest is done later. `version` is null when it has none. */
+/**
+ * A resource in a response. `location`: set for a new resource (201). Status 202: the work continues after the
+ * response. `version`: null for a resource without versions.
+ */
 export type ResourceResponse<Resource> = { status?: 202; location?: string; version: number | null; body: Resource };
 
 export type Plan<Outcome, Resource> = {
-  /** Null when only the write knows it: a claim then stores an empty object, and the write adds all members. */
+  /**
+   * null when only the write knows the response. A claim then stores an empty object, and the write adds all members.
+   */
   response: ResourceResponse<Resource> | null;
-  /** Writes, and stores the response when there is a claim. */
+  /** Writes, and stores the response if a claim is given. */
   write(claim: Claim | null): Promise<Outcome>;
 };
 
-/** The outcome of a write that was not refused. `resource` is the response where the plan has none, or one of an earlier request. */
+/**
+ * The outcome of a write that was not refused. `resource`: the response if the plan has none, or the response of an
+ * earlier request.
+ */
 export type Settled<Resource> =
   | { kind: "written"; responseFields?: object | null; resource?: ResourceResponse<Resource> }
   | { kind: "stale" }
-  /** The caller waits for its turn, and has to ask again: 429 with this body, which is no problem. */
+  /** The caller waits for its turn, and must repeat the request: 429 with this body, which is not a problem. */
   | { kind: "queued"; body: object; retryAfterSeconds: number }
   | StoredReplay;
 
 /** The outcome of the function of a write. */
 export type OutcomeOf<Write extends (...input: never[]) => unknown> = Awaited<ReturnType<Write>>;
 
-/** The steps of a kind of write, in their order. */
+/** The steps of a kind of write, in order. */
 export type WriteOperation<Body, Basis, Outcome, Resource> = {
   representation: Representation<Resource>;
-  /** Finds what the plan is based on, beside the caller: rows, what a passkey has signed, a file in the store. */
+  /** Finds the basis of the plan besides the caller: rows, the signed data of a passkey, a file in the store. */
   lookUp?(attempt: Attempt<Body, Basis, Outcome>): Promise<Basis>;
-  /** Plans the write. Pure and synchronous. Throws the problem of a request that is refused. */
+  /** Plans the write. Pure and synchronous. Throws a problem to refuse the request. */
   plan(attempt: Attempt<Body, Basis, Outcome>, basis: Basis): Plan<Outcome, Resource>;
-  /** Throws the problem of an outcome that refuses the write. Does what follows one that was done: files, metrics. */
+  /** Throws the problem of a refused write. Otherwise does the follow-up work: files, metrics. */
   settle(
     outcome: Outcome,
     attempt: Attempt<Body, Basis, Outcome>,
     basis: Basis,
   ): Settled<Resource> | Promise<Settled<Resource>>;
   /**
-   * Makes true again what a stored response says, before it is sent once more. Returns the response to send in its place; null: the
-   * stored one. Throws a problem when it cannot.
+   * Restores the state that a stored response describes, before it is replayed. Returns a response to send instead, or
+   * null for the stored one. Throws a problem if this fails.
    */
   restore?(response: string, attempt: Attempt<Body, Basis, Outcome>): Promise<string | null>;
 };
 
-/** The body that an operation reads. */
+/** How an operation reads its body. */
 type BodyOf<Schema extends TSchema> = {
-  /** Null: the request has none. */
+  /** null: the request has no body. */
   body: Schema | null;
-  /** Whether it may be omitted: then it counts as `{}`. */
+  /** Whether the body may be omitted, and then counts as `{}`. */
   isBodyOptional?: boolean;
-  /** The errors of a body that meets its schema. */
+  /** Further errors of a body that meets its schema. */
   errorsOf?(body: Static<Schema>): readonly FieldError[];
 };
 
-/** The outcome of a write that was done, with the resource as it is now. */
+/** The outcome of a completed write, with the current resource. */
 export const writtenResource = <Resource>({ version }: { version: number }, body: Resource): Settled<Resource> => ({
   kind: "written",
   resource: { version, body },
@@ -102,7 +108,7 @@ const readValidBody = async <Schema extends TSchema>(
   return body;
 };
 
-/** The head of a response that only the write knows, as a claim stores it. */
+/** The head that a claim stores for a response that only the write knows. */
 const UNKNOWN_HEAD: ResourceHead = { status: 200, location: null, etag: '"0"' };
 
 const QUEUED_HEAD: ResourceHead = { status: 429, location: null, etag: "" };
@@ -113,7 +119,7 @@ const headOf = ({ status, location, version }: ResourceResponse<unknown>): Resou
   etag: version === null ? "" : entityTag({ version }),
 });
 
-/** Makes one attempt. `claimedBody` is what a request with the same `Idempotency-Key` must have as well. */
+/** Makes one attempt. `claimedBody`: the body that a repeated request with the same `Idempotency-Key` must have. */
 const makeAttempt = async <Body, Basis, Outcome, Resource>(
   operation: WriteOperation<Body, Basis, Outcome, Resource>,
   attempt: Attempt<Body, Basis, Outcome>,
@@ -144,7 +150,7 @@ const makeAttempt = async <Body, Basis, Outcome, Resource>(
     : { kind: "written" as const, head, text: withMembers(text, responseFields) };
 };
 
-/** The response of an earlier request, if this one was refused with `error`; otherwise throws the error again. */
+/** The response of an earlier request, if this one was refused with `error`. Otherwise rethrows the error. */
 const replayAfter = async (error: unknown, attempt: WriteRequest): Promise<StoredReplay> => {
   const isRefused = error instanceof Problem && error.status < 500;
   const replay = isRefused ? await findReplay(attempt.db, attempt) : null;
@@ -191,7 +197,7 @@ export const execute = async <Schema extends TSchema, Basis, Outcome, Resource>(
   write: WriteRequest,
   operation: BodyOf<Schema> & WriteOperation<Static<Schema>, Basis, Outcome, Resource>,
 ): Promise<string> => {
-  // A POST has no condition: its `If-Match` is ignored.
+  // A POST has no condition, so its `If-Match` is ignored.
   const expectation = write.request.method === "POST" ? ANY_VERSION : readIfMatch(write.request);
   const body = await readValidBody(write, operation, expectation);
   return executeWithBody(write, operation, body, body, expectation);

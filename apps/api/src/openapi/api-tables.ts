@@ -1,5 +1,5 @@
 /**
- * The parts of docs/api.md that follow from the code: `bun run openapi` writes them, and a test fails while they are not current.
+ * The generated parts of docs/api.md. `bun run openapi` writes them, and a test fails while they are outdated.
  *
  *   <!-- operations -->, <!-- problems -->, <!-- codes -->    the tables of operations, problems and codes of `errors`
  *   <!-- operation: createApiKey -->                          in a section: address, scope, fields and errors of an operation
@@ -15,7 +15,7 @@ import { problemsOf } from "./document.ts";
 
 type Schema = Record<string, unknown>;
 type Route = { method: string; path: string; hooks?: { detail?: object } };
-/** The OpenAPI document, as far as it is read here. */
+/** The parts of the OpenAPI document that are read here. */
 export type Described = {
   paths: Record<string, Record<string, unknown>>;
   components: { schemas: Record<string, Schema> };
@@ -28,7 +28,7 @@ type Field = { name: string; schema: Schema; isRequired: boolean; description: s
 const OF_LISTS = ["limit", "cursor", "total"];
 /** A longer list of values is below the table. */
 const MAX_VALUES_LENGTH = 120;
-/** The operations of people are in docs/people.md. */
+/** Operations for people, which docs/people.md describes. */
 const OF_PEOPLE = /^\/api\/v1\/(users|user-sessions|invitations|passkeys|identities|oidc)(\/|$)/;
 
 const CODES_OF = {
@@ -145,7 +145,7 @@ const scopeWords = (scope: string): string => {
 };
 const addressOf = ({ method, path }: Route): string => `${method} ${path.replace(/:(\w+)/g, "{$1}")}`;
 
-/** Names of earlier sections, by the lists of values that they show. */
+/** Names of earlier sections, by the lists of values that they contain. */
 type Listed = Map<string, string>;
 
 const listBelow = ({ name, schema }: Field, title: string, listed: Listed): string[] => {
@@ -160,7 +160,7 @@ const listBelow = ({ name, schema }: Field, title: string, listed: Listed): stri
   return [wrap(`The values of ${quote(name)} are ${listValues(values, "and")}.`)];
 };
 
-/** Errors that follow from the method or the path, and are named beside those of the operation. */
+/** Errors that follow from the method or the path, and are listed with those of the operation. */
 const SHOWN = ["not_found", "precondition_failed", "replay_unavailable", "passkey_required"];
 
 const errorsOf = ({ method, path }: Route, detail: RouteDetail): string => {
@@ -177,7 +177,7 @@ type Section = { title: string; route: Route; detail: RouteDetail; block: string
 const operationBlock = ({ title, route, detail, block }: Section, document: Described, listed: Listed): string => {
   const path = addressOf(route).split(" ")[1] ?? "";
   const operation = document.paths[path]?.[route.method.toLowerCase()] as Record<string, unknown> | undefined;
-  // A file has the filters of its list.
+  // An export has the filters of its list.
   const fields = operation && !path.endsWith(".csv") ? fieldsOf(operation, document) : [];
   const meanings = meaningsIn(block);
   const rows = fields.map((field) => [
@@ -218,7 +218,7 @@ const codeTable = (): string =>
 
 const BLOCK = /<!-- (operations|problems|codes|operation: ([^\n]+?)) -->\n(.*?)<!-- end -->/gs;
 
-/** The text of docs/api.md with its generated parts written anew. Throws when an operation has no section, or two. */
+/** The text of docs/api.md with new generated parts. Throws when an operation has no section, or two. */
 export const writeTables = (text: string, document: Described, routes: readonly Route[]): string => {
   const known = new Map<string, { route: Route; detail: RouteDetail }>();
   for (const route of routes) {

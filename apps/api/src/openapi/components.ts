@@ -58,8 +58,9 @@ const NAMES = new Map<unknown, string>(Object.entries(SCHEMAS).map(([name, schem
 export const ref = (kind: string, name: string): Json => ({ $ref: `#/components/${kind}/${name}` });
 
 /**
- * Forbids other members by `unevaluatedProperties`, which has the same meaning where nothing is composed. With
- * `additionalProperties: false`, openapi-generator 7.16 ignores that members can be null: its client in Rust fails to read them.
+ * Forbids other members by `unevaluatedProperties`, which means the same in schemas without composition. With
+ * `additionalProperties: false`, openapi-generator 7.16 ignores that members can be null, and its client in Rust fails
+ * to read them.
  */
 const closeObject = (value: unknown): unknown => {
   if (Object(value).additionalProperties !== false) return value;
@@ -172,7 +173,7 @@ export const headers = (names: Record<string, string> | readonly string[]): Json
   );
 export const COMMON_HEADERS = ["X-Request-Id", "traceparent", "Cache-Control", "X-Content-Type-Options"];
 
-/** Without an example: the reference page would send it with each trial call. */
+/** Has no example, because the reference page would send it with each trial call. */
 const header = (name: string, description: string, schema: Json = {}): Json => ({
   name,
   in: "header",
@@ -202,7 +203,7 @@ export const PARAMETERS: Record<string, Json> = {
   ),
   Environment: header(
     "Realtime-Avatar-Environment",
-    "With a session: the environment that the request is about. Required with the cookie; ignored with a key.",
+    "With a session: the environment of the request. Required with the cookie; ignored with a key.",
     { minLength: 4, maxLength: 4, pattern: "^(live|test)$" },
   ),
   IfMatch: header(

@@ -1,4 +1,6 @@
-/** The document of the API: current, clean, and with examples that hold. `conformance.test.ts` holds the service to it. */
+/**
+ * The OpenAPI document: current, clean, and with valid examples. `conformance.test.ts` checks the service against it.
+ */
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -22,7 +24,7 @@ import type { Dependencies } from "../dependencies.ts";
 import { openApiDocument } from "./document.ts";
 import { describeApi, OPENAPI_FILE } from "./write-file.ts";
 
-// No test asserts a time: a slow disk must not fail one.
+// Tests do not assert times, so that a slow disk does not fail one.
 setDefaultTimeout(600_000);
 
 /** Bun refuses a larger head with a 431. */
@@ -30,15 +32,16 @@ const MAX_HEAD_BYTES = 16 * 1024;
 
 const document = JSON.parse(JSON.stringify(describeApi())) as OpenApi;
 const clone = (): OpenApi => structuredClone(document);
-/** The document with its first two paths alone: to lint the whole takes seconds. */
+/** The document with only its first two paths, because linting the whole takes seconds. */
 const excerpt = (): OpenApi => {
   const copy = clone();
   return { ...copy, paths: Object.fromEntries(Object.entries(copy.paths).slice(0, 2)) };
 };
 
 /**
- * Findings of Spectral's `oas` rules, with all recommended ones. On the whole document, the rule of examples takes nine
- * tenths of the time, so only `LONG=1` has it there: the first test of "the examples" below, and Redocly, check them all.
+ * Findings of Spectral's `oas` rules, including all recommended ones. On the whole document, the rule for examples
+ * takes nine tenths of the time, so only `LONG=1` runs it there. The first test of "the examples" below and Redocly
+ * check all examples.
  */
 const spectral = async (described: OpenApi): Promise<string[]> => {
   const linter = new Spectral();
@@ -57,7 +60,7 @@ const redocly = async (described: OpenApi): Promise<string[]> => {
 };
 
 const source = await Bun.file(import.meta.path).text();
-/** Lints the whole document, unless this very document was clean before: it takes seconds. */
+/** Lints the whole document, unless the same document was clean before: it takes seconds. */
 const lintOnce = async (lint: typeof spectral): Promise<void> => {
   const hash = Bun.hash(JSON.stringify(document) + source + process.env["LONG"]);
   const clean = join(cacheFolder("linted", ["bun.lock"]), `${lint.name}-${hash}`);
@@ -122,12 +125,13 @@ describe("the OpenAPI document", () => {
     expect(new Set(operations.map(({ operation }) => operation.operationId)).size).toBe(operations.length);
   });
 
-  test("the routes, their responses: validated by the routes themselves, but for one", () => {
+  test("the routes, their responses: validated by the routes themselves, with one exception", () => {
     const { routes } = createApp({ config: readConfig({}) } as unknown as Dependencies);
     const declaring = routes.filter(
       ({ hooks, path }) => path.startsWith("/api/v1") && Object.keys(hooks?.response ?? {}).length > 0,
     );
-    // The pages of lists are JSON of the database, compared with their schema by a test; the others use `responseText`.
+    // The pages of lists are JSON from the database, compared with their schema by a test. The others use
+    // `responseText`.
     expect(declaring.map(({ method, path }) => `${method} ${path}`)).toEqual(["POST /api/v1/leaked-keys"]);
   });
 
@@ -161,7 +165,7 @@ describe("the OpenAPI document", () => {
     }
   });
 
-  test("a request with every parameter at its greatest length: has a head that the server takes", () => {
+  test("a request with every parameter at its maximum length: a head that the server accepts", () => {
     for (const { method, path, operation } of describedOperations(document)) {
       const bytes = operation.parameters
         .map((parameter) => resolved<Parameter>(document, parameter))
@@ -174,12 +178,12 @@ describe("the OpenAPI document", () => {
           return name.length + 4 + maxLength * bytesOfCharacter;
         })
         .reduce((sum, length) => sum + length, path.length);
-      // The rest is for credentials, cookies and what browsers add.
+      // The rest is for credentials, cookies and headers of browsers.
       expect([`${method} ${path}`, bytes <= MAX_HEAD_BYTES - 1536]).toEqual([`${method} ${path}`, true]);
     }
   });
 
-  test("the document, its problems: all but those of HTTP itself, and those of routes that the document leaves out", () => {
+  test("the document, its problems: all except those of HTTP itself and of omitted routes", () => {
     const known = Object.keys(document.components.examples);
     const unknown = Object.keys(PROBLEMS).filter((code) => !known.includes(code));
     expect(unknown).toEqual(["invalid_credentials", "method_not_allowed", "expectation_failed"]);
@@ -197,7 +201,7 @@ const objectsIn = (value: unknown, path = "#"): [path: string, object: Record<st
         ...Object.entries(value).flatMap(([name, member]) => objectsIn(member, `${path}/${name}`)),
       ];
 
-// Each of these is valid, passes the linters, and broke a client that a generator wrote.
+// Each of these cases is valid, passes the linters, and broke a generated client.
 describe("the document, for generators of clients", () => {
   const schemas = objectsIn(document).filter(([path]) => !/\/(examples?|properties|mapping)$|\/examples?\//.test(path));
   const paths = (isWrong: (schema: Record<string, unknown>) => boolean): string[] =>
@@ -212,7 +216,7 @@ describe("the document, for generators of clients", () => {
     expect(paths(({ type, const: value }) => type === "number" && Number.isInteger(value))).toEqual([]);
   });
 
-  test("the webhooks: have a tag that no operation has, and refer to no parameter or event of components", () => {
+  test("the webhooks: a separate tag, and no reference to parameters or events of components", () => {
     const { webhooks: described } = document as OpenApi & { webhooks: unknown };
     const webhooks = objectsIn(described);
     const alone = /^#\/components\/(parameters\/|schemas\/\w+Event$)/;

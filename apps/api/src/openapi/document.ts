@@ -1,6 +1,6 @@
 /**
  * The OpenAPI 3.1 document (spec.openapis.org/oas/v3.1.1), generated from the routes and from the schemas that validate
- * requests and responses. Derives the facts that follow from method, scope and body, once for all routes.
+ * requests and responses. Derives common facts from method, scope and body, once for all routes.
  */
 import { ID_CHARACTERS, ID_SUFFIX_LENGTH } from "@realtime-avatar/domain/id";
 import { MINIMUM_ROLES } from "@realtime-avatar/domain/people/roles";
@@ -48,7 +48,10 @@ const VOICE_ID = {
   description: "The id of a voice, such as `flite-slt`.",
   schema: { type: "string", pattern: LISTED_VOICE_ID.source },
 };
-/** The path parameters, without examples for the same reason. The prefix of an id follows from the path before `/:id`. */
+/**
+ * The path parameters. They have no examples, because the reference page would send them. The prefix of an id follows
+ * from the path before `/:id`.
+ */
 const pathParameters = (path: string): Json[] =>
   [...path.matchAll(/:(\w+)/g)].map(([, name = ""]) => {
     if (path.startsWith("/api/v1/voices/")) return VOICE_ID;
@@ -83,7 +86,7 @@ const traitsOf = (method: string, { scope, success, operationId = "", createsNot
     isWrite: method !== "GET",
     /** Whether keys may call the operation. */
     isForKeys: !isPublic && scope !== "person",
-    /** The least role of a person; null when people may not call the operation. */
+    /** The required role of a person; null when people may not call the operation. */
     role: isPublic ? null : role,
     isIdempotent: method === "POST" && !isPublic && createsNothing !== true,
     showsSecret: success?.schema !== undefined && containsSecret(success.schema),
@@ -114,7 +117,7 @@ export const problemsOf = (method: string, path: string, detail: RouteDetail): M
   addIf(detail.body !== undefined && !detail.isForm, "malformed_json");
   addIf(usesDatabase, "validation_failed", "unavailable");
   addIf(usesDatabase && isWrite, "outcome_unknown");
-  // Two requests without fields cannot differ.
+  // Requests without fields are always equal.
   addIf(isIdempotent && Object.keys(detail.body?.["properties"] ?? {}).length > 0, "idempotency_key_reused");
   addIf(isIdempotent && showsSecret, "replay_unavailable");
   addIf(isConditionalChange, "precondition_failed");
@@ -150,7 +153,7 @@ const problemResponse = (status: number, codes: readonly ProblemCode[], rates: J
   };
 };
 
-/** A response that is a problem, or what a caller gets that waits for its turn. */
+/** A problem response, combined with the response to a caller that waits for its turn. */
 const withQueued = (problem: Json, { description, schema }: NonNullable<Operation["queued"]>): Json => ({
   ...problem,
   description: `${description}\n\n${problem["description"]}`,
@@ -176,7 +179,7 @@ const TAGS: Record<string, { name: string; description: string }> = {
   "/api/v1/realtime": { name: "Calls", description: "Talk to an avatar. LiveKit carries picture and sound." },
   "/api/v1/webhook-endpoints": {
     name: "Webhooks",
-    description: "Be told of what happens: signed requests to your endpoints, by the rules of Standard Webhooks.",
+    description: "Receive events: signed requests to your endpoints, by the rules of Standard Webhooks.",
   },
   "/api/v1/webhook-deliveries": { name: "Webhooks", description: "" },
   "/api/v1/audit-events": {
@@ -212,7 +215,8 @@ const operationOf = (method: string, path: string, detail: RouteDetail, shared: 
   const ofKeys = scope === "any" ? "any valid key" : `the scope ${names}`;
   const ofPeople = `the session of a person with the role \`${role}\` or a greater one`;
   const requirement = `Requires ${[...(isForKeys ? [ofKeys] : []), ...(role ? [ofPeople] : [])].join(", or ")}.`;
-  // Every response to an authenticated request shows the rate limits. A 401 does not, as no key is authenticated.
+  // Every response to an authenticated request shows the rate limits. A 401 does not, because its key is not
+  // authenticated.
   const rates = isPublic ? {} : headers(["RateLimit-Policy", "RateLimit"]);
   const etag = isVersioned ? headers(["ETag"]) : {};
   const common = { ...headers(COMMON_HEADERS), ...rates, ...etag };
@@ -270,7 +274,7 @@ const operationOf = (method: string, path: string, detail: RouteDetail, shared: 
   };
 };
 
-/** Of an address to which another site leads the browser, so that its length is not ours to choose. */
+/** For an address to which another site redirects the browser. The other site determines its length. */
 const REFUSED_HEAD = {
   description: "The head of the request is larger than 16 KiB, or malformed: 431 or 400 without a body.",
 };
@@ -285,11 +289,11 @@ const PAGE_HEADERS = ["Vary", "Content-Security-Policy", "Cross-Origin-Opener-Po
 /** A route of the application, as Elysia lists it. */
 export type DescribedRoute = { method: string; path: string; hooks?: { detail?: object } };
 
-/** Whether a route is part of the API. The others are for the operator, or serve HTML pages. */
+/** Whether a route is part of the API. Other routes are for the operator, or serve HTML pages. */
 const isDescribed = ({ path, hooks }: DescribedRoute): boolean =>
   (path.startsWith("/api/v1") || path.startsWith("/problems")) && !(hooks?.detail as RouteDetail | undefined)?.isHidden;
 
-/** The schemas to which these parts of the document refer, and those to which such a schema refers. */
+/** The schemas that these parts of the document refer to, directly or through other schemas. */
 const namedSchemas = (...parts: Json[]): Json => {
   const schemas = Object.entries(SCHEMAS).map(([name, schema]) => [name, schemaJson(schema)] as const);
   const used = JSON.stringify([parts, ...schemas]);

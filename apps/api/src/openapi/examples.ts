@@ -19,7 +19,7 @@ const suffix = "01h455vb4pex5vsknk084sn02q";
 const secret = "rta_live_0123456789ABCDEF_GHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvw3jxJMV";
 const time = "2026-11-20T12:00:00.000Z";
 
-/** The same UUID as in the suffix of the ids. */
+/** The UUID in the suffix of the ids. */
 export const REQUEST_ID = "01890a5d-ac96-774b-bcce-b302099a8057";
 
 const apiKey: apiKeys.ApiKey = {
@@ -231,7 +231,7 @@ const window = { from: "2026-10-21T12:00:00.000Z", to: time };
 
 const page = <Item>(item: Item) => ({ data: [item], nextCursor: null });
 
-/** By the name of the schema in the document. */
+/** The examples, by the name of the schema in the document. */
 export const EXAMPLES = {
   ...KEPT_EXAMPLES,
   ...PEOPLE_EXAMPLES,
@@ -354,7 +354,7 @@ export const EXAMPLES = {
   ReportUsage: { usedCreditMicros: 42_000_000 } satisfies credits.ReportUsage,
   RotateApiKey: { overlapSeconds: 86_400 } satisfies apiKeys.RotateApiKey,
   StartCall: {
-    // Not the id of the other examples: a test creates this avatar, and needs the other one to be unknown.
+    // Differs from the id of the other examples: a test creates this avatar, and needs the other one to be unknown.
     avatar_id: "ava_01h455vb4pex5vsknk084sn03r",
     max_session_seconds: 600,
     client_metadata: { user_id: "user-17" },
@@ -363,7 +363,7 @@ export const EXAMPLES = {
   UpdateCreditBalance: { lowThresholdCreditMicros: 600_000_000 },
   UpdateAvatar: { displayName: "Ada Lovelace", metadata: { team: "sales" } } satisfies UpdateAvatar,
   CreateVideo: {
-    // As that of a call.
+    // The same avatar as in the example of a call.
     avatarId: "ava_01h455vb4pex5vsknk084sn03r",
     text: "Hello, and welcome to our shop.",
     voiceId: "flite-slt",

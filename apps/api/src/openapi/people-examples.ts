@@ -1,9 +1,9 @@
-/** Examples of the bodies of people. Ceremonies of WebAuthn are shortened: the values are those of no authenticator. */
+/** Examples of the bodies of people. The values of WebAuthn ceremonies are shortened, and not from an authenticator. */
 import type * as people from "@realtime-avatar/domain/people/schemas";
 
 const suffix = "01h455vb4pex5vsknk084sn02q";
 const time = "2026-11-20T12:00:00.000Z";
-/** Well-formed, but the token of no invitation. */
+/** Well-formed, but not the token of an invitation. */
 const token = `rta_invitation_${suffix}_${suffix}_0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefg`;
 const url = `https://avatars.example.com/dashboard/register#${token}`;
 

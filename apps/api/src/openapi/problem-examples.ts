@@ -1,4 +1,4 @@
-/** The members of each problem beside those that every problem has, for the examples of the OpenAPI document. */
+/** The additional members of each problem, for the examples of the OpenAPI document. */
 import type { ProblemCode, ProblemExtras } from "@realtime-avatar/domain/problem";
 
 export const PROBLEM_EXAMPLES: Partial<Record<ProblemCode, ProblemExtras>> = {

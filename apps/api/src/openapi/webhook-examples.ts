@@ -12,7 +12,7 @@ import type {
 
 const suffix = "01h455vb4pex5vsknk084sn02q";
 const time = "2026-11-20T12:00:00.000Z";
-/** Well-formed, but the secret of no endpoint: 32 bytes of zero. */
+/** Well-formed, but not the secret of an endpoint: 32 bytes of zero. */
 const secret = `whsec_${"A".repeat(43)}=`;
 
 const endpoint: WebhookEndpoint = {
@@ -52,7 +52,7 @@ const delivery: WebhookDelivery = {
 
 const page = <Item>(item: Item) => ({ data: [item], nextCursor: null });
 
-/** By the name of the schema in the document. */
+/** The examples, by the name of the schema in the document. */
 export const WEBHOOK_EXAMPLES = {
   CreateWebhookEndpoint: {
     url: "https://www.example.com/hooks",

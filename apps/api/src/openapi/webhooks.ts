@@ -1,4 +1,4 @@
-/** The `webhooks` of the OpenAPI document: each event, as a receiver gets it. */
+/** The `webhooks` of the OpenAPI document: each event in the form that a receiver gets. */
 import {
   describeEvent,
   eventObject,
@@ -25,7 +25,7 @@ const header = (name: string, description: string, example: string, pattern: str
 const PARAMETERS: Json[] = [
   header(
     "webhook-id",
-    "Id of the event: the same for each attempt. A receiver ignores one that it has handled.",
+    "Id of the event, the same for each attempt. A receiver must ignore events that it has already handled.",
     "evt_01h455vb4pex5vsknk084sn02q",
     "^evt_[0-9a-z]{26}$",
   ),
@@ -43,15 +43,18 @@ const PARAMETERS: Json[] = [
   ),
 ];
 
-/** A tag of the webhooks alone: generators write a class for each tag, and would mix these requests with those of a client. */
+/**
+ * A tag for webhooks only: generators write a class for each tag, and would otherwise mix these requests with those of
+ * a client.
+ */
 export const EVENTS_TAG = {
   name: "Webhook events",
   description: "The requests that your endpoints receive, one for each type of event.",
 };
 
-/** What the receiver says. */
+/** The responses of a receiver. */
 export const WEBHOOK_RESPONSES: Record<string, Json> = {
-  WebhookReceived: { description: "The event was received. Of the body only the first 512 bytes are kept." },
+  WebhookReceived: { description: "The event was received. Only the first 512 bytes of the body are stored." },
   WebhookGone: { description: "The receiver wants no more events: the endpoint is disabled." },
   WebhookTooMany: { description: "The receiver wants fewer requests for a while. `Retry-After` is respected." },
   WebhookNotReceived: { description: "The event was not received. It is sent again, up to ten times within 75 hours." },
@@ -81,7 +84,7 @@ const pascal = (type: WebhookEventType): string =>
   type.replace(/(?:^|[._])([a-z])/g, (_, letter: string) => letter.toUpperCase());
 
 const operationOf = (type: WebhookEventType): Json => {
-  // Inline as well: oapi-codegen leaves out the components to which webhooks alone refer, and then does not compile.
+  // Inline as well: oapi-codegen omits components that only webhooks refer to, and its output then does not compile.
   const schema = schemaJson(WEBHOOK_EVENTS[eventObject(type)]);
   return {
     post: {

@@ -7,7 +7,7 @@ import { openApiDocument } from "./document.ts";
 
 export const OPENAPI_FILE = join(import.meta.dir, "../../../../docs/openapi.json");
 
-/** The document. The application only lists its routes here, which needs no database. */
+/** The document. Here the application only lists its routes, which needs no database. */
 export const describeApi = () =>
   openApiDocument(createApp({ config: readConfig({}) } as unknown as Dependencies).routes);
 

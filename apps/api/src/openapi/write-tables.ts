@@ -8,7 +8,7 @@ import { describeApi } from "./write-file.ts";
 
 export const API_FILE = join(import.meta.dir, "../../../../docs/api.md");
 
-/** The document with its parts written anew. */
+/** The document with new generated parts. */
 export const writtenAnew = (text: string): string =>
   writeTables(
     text,

@@ -1,11 +1,11 @@
-/** Text in pages of the service: it reads back as it was, and ends neither an element nor an attribute. */
+/** Text in pages of the service: it reads back unchanged, and cannot end an element or an attribute. */
 import { expect, test } from "bun:test";
 import { escapeHtml, htmlPage, textHtml } from "./html-page.ts";
 import { codeHtml, fieldRow, markdown } from "./reference/schema-html.ts";
 
 const HOSTILE = `</title></code></p>"><script>x</script>&amp;&#34;"'`;
 
-test("a hostile text, escaped: has no character that ends an element or an attribute in quotes, and reads back", () => {
+test("a hostile text, escaped: no character that ends an element or a quoted attribute; reads back unchanged", () => {
   const html = escapeHtml(HOSTILE);
   expect(html).not.toMatch(/[<>"]/);
   expect(html.replace(/&#(\d+);/g, (_, code: string) => String.fromCharCode(Number(code)))).toBe(HOSTILE);

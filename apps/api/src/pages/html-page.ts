@@ -5,7 +5,10 @@ import type { ResponseHead } from "../http/response.ts";
 /** The rules for all pages: no framing, and no form or base with another target. */
 const ALWAYS = "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/** Sends `html`. `allowed` lists what the page may load; everything else is forbidden (Content Security Policy Level 3). */
+/**
+ * Sends `html`. `allowed`: the resources that the page may load. All others are forbidden (Content Security Policy
+ * Level 3).
+ */
 export const asPage = <Html extends string | Uint8Array>(
   html: Html,
   allowed: string,
@@ -18,20 +21,20 @@ export const asPage = <Html extends string | Uint8Array>(
   return html;
 };
 
-/** Whether the client is a browser, which accepts HTML by name. Programs accept JSON or anything. */
+/** Whether the client is a browser, which accepts HTML explicitly. Programs accept JSON or anything. */
 export const wantsHtml = (request: Request): boolean => {
   const accept = request.headers.get("accept") ?? "";
   return /text\/html/i.test(accept) && !/json/i.test(accept);
 };
 
-/** Leads to the page at `location`: for good (308), or for now (307). */
+/** Redirects to the page at `location`: permanently (308) or temporarily (307). */
 export const redirect = (location: string, set: ResponseHead, status: 307 | 308 = 308): string => {
   set.status = status;
   (set.headers as Record<string, string>)["location"] = location;
   return "";
 };
 
-/** The look of the pages that need no other files: the colours of the dashboard, light and dark. */
+/** The style of pages without further files: the colours of the dashboard, light and dark. */
 const STYLE = `:root{color-scheme:light dark;--page:light-dark(#f5f6f8,#0d0f13);--surface:light-dark(#fff,#161920);--raised:light-dark(#eef0f4,#22262f);--field:light-dark(#858d9b,#6b7484);--line:light-dark(#d9dde4,#2e343f);--text:light-dark(#14171c,#eceef2);--muted:light-dark(#525a68,#a6aebb);--accent:light-dark(#4338ca,#b3bcff);--fill:light-dark(#4338ca,#4f46e5)}
 *{box-sizing:border-box}
 body{margin:0;background:var(--page);color:var(--text);font:.9375rem/1.5 system-ui,sans-serif;overflow-wrap:anywhere}
@@ -41,11 +44,11 @@ code,pre,textarea{font:.8125rem/1.5 ui-monospace,monospace}
 :focus-visible{outline:2px solid var(--accent);outline-offset:2px}
 `;
 
-/** The sign of the product, as `apps/dashboard/src/icon.svg` has it. */
+/** The logo of the product, the same as `apps/dashboard/src/icon.svg`. */
 export const ICON =
   "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 32 32'%3E%3Crect width='32' height='32' rx='8' fill='%234f46e5'/%3E%3Ccircle cx='16' cy='10.5' r='5' fill='%23fff'/%3E%3Cpath d='M6.5 23.8v1.2M11.25 21v4M16 20v5M20.75 21v4M25.5 23.8v1.2' fill='none' stroke='%23fff' stroke-width='3.4' stroke-linecap='round'/%3E%3C/svg%3E";
 
-/** A whole page, and what its policy has to allow. `style` follows the common style; `body` is HTML. */
+/** A whole page, and the directives that its policy must allow. `style`: added to the common style. `body`: HTML. */
 export const htmlPage = ({ title, style = "", head = "", body }: Record<"title" | "body", string> & HtmlParts) => {
   const css = STYLE + style;
   const hash = createHash("sha256").update(css).digest("base64");
@@ -70,6 +73,6 @@ type HtmlParts = { style?: string; head?: string };
 export const escapeHtml = (text: string): string =>
   text.replace(/[&<>"]/g, (character) => `&#${character.charCodeAt(0)};`);
 
-/** Text of the service as HTML: escaped, and with text between backquotes as code. */
+/** Text of the service as HTML: escaped, with text between backquotes as code. */
 export const textHtml = (text: string): string =>
   escapeHtml(text).replace(/`([^`]+)`/g, (_, code: string) => `<code>${code}</code>`);

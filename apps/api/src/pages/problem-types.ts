@@ -45,7 +45,7 @@ const OPERATIONS = operations({
   getProblemType: {
     summary: "Explain a problem",
     description:
-      "Explains a problem: when it occurs and what the caller can do. Its address is the `type` of the problem. Browsers get HTML.",
+      "Explains a problem: when it occurs, and what the caller can do. The address of this operation is the `type` of the problem. Browsers get HTML.",
     success: { status: 200, description: "The explanation of the problem.", schema: ProblemType },
     isPage: true,
   },

@@ -1,7 +1,9 @@
-/** Pages and scripts that are kept compressed. */
+/** Pages and scripts that are stored compressed. */
 import { acceptsCoding, type ResponseHead } from "../http/response.ts";
 
-/** Sends what `gzip` holds: compressed to a client that accepts it, as every browser does, and plain to any other. */
+/**
+ * Sends the content of `gzip`: compressed to clients that accept it, as all browsers do, and uncompressed to others.
+ */
 export const sendGzip = (
   gzip: Uint8Array<ArrayBuffer>,
   request: Request,

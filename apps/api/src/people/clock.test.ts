@@ -1,4 +1,7 @@
-/** The clock of the database decides about sessions, the last use of a passkey, and links. That of a replica may be wrong. */
+/**
+ * The database's clock decides about sessions, the last use of a passkey, and links. The clock of a replica may be
+ * wrong.
+ */
 import { beforeAll, describe, expect, test } from "bun:test";
 import { whileHeld } from "@realtime-avatar/testing/postgres/waits";
 import { seedKey } from "@realtime-avatar/testing/seeds";
@@ -28,7 +31,7 @@ const replicaAt = (offset: number): TestApi => {
   const call = callAnew(api.database.db, { clock: () => new Date(Date.now() + offset) });
   return { ...api, call };
 };
-/** `time` is `milliseconds` after some moment between `before` and `after`, to the precision of a column. */
+/** Expects that `time` is `milliseconds` after a moment between `before` and `after`, to the precision of a column. */
 const expectBetween = (time: string | Date, milliseconds: number, [before, after]: [number, number]): void => {
   const at = new Date(time).getTime() - milliseconds;
   expect([at >= before - 1, at <= after + 1]).toEqual([true, true]);
@@ -51,7 +54,7 @@ describe.each([-45, 45])("a replica whose clock is wrong by %d minutes", (minute
     person = await signInAgain(replica, person);
   };
 
-  test("a session, begun on this replica: lasts as long as elsewhere, valid on both", async () => {
+  test("a session, begun on this replica: the usual lifetime, valid on both replicas", async () => {
     const [answer, during] = await timed(() => signIn(replica, person.authenticator));
     expect(answer.status).toBe(201);
     const { id, expiresAt, verifiedUntil } = answer.body;
@@ -64,7 +67,7 @@ describe.each([-45, 45])("a replica whose clock is wrong by %d minutes", (minute
     }
   });
 
-  test("a verification, on this replica: counts for five minutes", async () => {
+  test("a verification, on this replica: valid for five minutes", async () => {
     const { publicKey } = (await person.call("POST", `${CURRENT}/verification/options`, {})).body;
     const credential = person.authenticator.get(publicKey);
     const [verified, during] = await timed(() => person.call("POST", `${CURRENT}/verification`, { credential }));
@@ -86,7 +89,7 @@ describe.each([-45, 45])("a replica whose clock is wrong by %d minutes", (minute
     expect((await accept(replica, token)).status).toBe(201);
   });
 
-  test("an operation, when the database's verification time is over: 403; before: 201", async () => {
+  test("an operation, after the verification has expired by the database's clock: 403; before: 201", async () => {
     const body = { email: `asks-${minutes}@example.com`, role: "viewer" };
     await set("verified_until", "now()");
     expectProblem(await person.call("POST", "/api/v1/invitations", body), "passkey_required");
@@ -97,7 +100,7 @@ describe.each([-45, 45])("a replica whose clock is wrong by %d minutes", (minute
   test.each([
     ["expires_at", "now()"],
     ["created_at", "now() - interval '30 minutes'"],
-  ])("a session, over by the database's clock: 401: %s = %s", async (column, value) => {
+  ])("a session, expired by the database's clock: 401: %s = %s", async (column, value) => {
     await set(column, value);
     await api.database.db.client`delete from people_seen`;
     expectProblem(await person.call("GET", CURRENT), "invalid_session");
@@ -106,7 +109,7 @@ describe.each([-45, 45])("a replica whose clock is wrong by %d minutes", (minute
   });
 });
 
-describe("a write that waits until its passkey is too old", () => {
+describe("a write that waits until its verification has expired", () => {
   const whileVerificationEnds = <Result>(person: Person, send: () => Promise<Result>): Promise<Result> =>
     whileHeld(
       api.database,
@@ -138,7 +141,7 @@ describe("a write that waits until its passkey is too old", () => {
     ["a removal", async () => ["DELETE", `users/${(await seedPerson(api, "viewer")).id}`]],
   ];
 
-  test.each(writes)("a write, waiting past its verification, nothing written: %s", async (_, prepare) => {
+  test.each(writes)("a write, waiting beyond its verification: refused without a write: %s", async (_, prepare) => {
     const person = await seedPerson(api, "owner");
     const [method, path, body] = await prepare(person);
     const events = () => api.database.db.client`select id from audit_events where actor_id = ${person.id} order by id`;

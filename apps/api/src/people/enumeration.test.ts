@@ -1,6 +1,6 @@
 /**
- * What a stranger learns: the response to an unknown tenant, user, passkey or link has the same bytes as that to a known one whose
- * secret is wrong, and takes the same statements.
+ * Protection against enumeration: the responses for an unknown tenant, user, passkey or link, and for a known one with
+ * a wrong secret, have the same bytes and take the same statements.
  */
 import { afterAll, expect, test } from "bun:test";
 import { randomBytes } from "node:crypto";
@@ -13,7 +13,7 @@ import { createAuthenticator } from "../../test/support/people/authenticator.ts"
 import { inviteByOperator, type Person, seedPerson } from "../../test/support/people/people.ts";
 import { expectProblem } from "../../test/support/routes.ts";
 
-/** The names of the statements that were sent. */
+/** The names of the sent statements. */
 const statements: string[] = [];
 const api = await startApi();
 const watcher = { statement: (name: string) => void statements.push(name), batch: () => {}, batchRetry: () => {} };

@@ -18,7 +18,7 @@ const post = (person: Person, path: string, body: unknown, headers: Record<strin
   person.call("POST", `/api/v1/${path}`, body, headers);
 const optionsOf = async (person: Person, path: string) => (await post(person, path, {})).body.publicKey;
 
-/** Bodies that an owner can send to each POST of people, and another body of the same operation. */
+/** For each POST of people: a body that an owner can send, and another body for the same operation. */
 const BODIES: Record<string, (owner: Person) => Promise<{ body: object; other: object | null }>> = {
   invitations: async () => {
     const email = `${crypto.randomUUID()}@example.com`;
@@ -61,12 +61,13 @@ describe.each(PATHS)("POST /api/v1/%s with an Idempotency-Key", (path) => {
     if (other !== null) expectProblem(await post(owner, path, other, headers), "idempotency_key_reused");
     expect(await rowCounts(api.database)).toEqual(before);
 
-    // It does not depend on what the caller may do now, but a link is shown only with the passkey, as at first.
+    // The replay does not depend on the caller's current rights, but a link is shown only with the passkey, as at
+    // first.
     await expireVerification(api.database, owner);
     const later = await post(owner, path, body, headers);
     if (LINKS.includes(path)) expectProblem(later, "passkey_required");
     else expect(later.text).toBe(first.text);
-    // In the other environment, it is another request: the challenge was spent, and a link needs the passkey again.
+    // In the other environment, it is another request: the challenge is spent, and a link needs the passkey again.
     const elsewhere = await owner.call("POST", `/api/v1/${path}`, body, headers, "test");
     expectProblem(elsewhere, path === VERIFICATION ? "invalid_passkey" : "passkey_required");
   });
@@ -80,7 +81,7 @@ describe.each(PATHS)("POST /api/v1/%s with an Idempotency-Key", (path) => {
     expect(answers.filter(({ headers: sent }) => sent.get("idempotent-replayed") === null)).toHaveLength(1);
   });
 
-  test("a POST, refused: nothing is stored, and the key is free", async () => {
+  test("a POST, refused: no stored response, and the Idempotency-Key is free", async () => {
     const owner = await seedPerson(api, "owner");
     const { body, other } = await bodiesOf(path, owner);
     const key = crypto.randomUUID();
@@ -104,7 +105,7 @@ describe.each(PATHS)("POST /api/v1/%s with an Idempotency-Key", (path) => {
   });
 });
 
-describe.each(LINKS)("the link of a response of %s", (path) => {
+describe.each(LINKS)("a link in the response of %s", (path) => {
   test("a link, in a stored response: sealed, replayed only in the session that received it", async () => {
     const owner = await seedPerson(api, "owner");
     const { body } = await bodiesOf(path, owner);
@@ -120,7 +121,7 @@ describe.each(LINKS)("the link of a response of %s", (path) => {
     expectProblem(refused, "replay_unavailable");
     expect(refused.headers.get("location")).toBe(first.headers.get("location"));
 
-    // One that is stored unsealed was not stored by the service.
+    // An unsealed response was not stored by the service.
     await api.database.db.client`
       update idempotency_claims set response_body = ${Buffer.from('{"url":"https://evil.example"}')}, sealed_for = null
       where idempotency_key = ${key}`;
@@ -147,7 +148,7 @@ test("a verification, repeated in another session: its response is not replayed"
   expectProblem(await post(other, VERIFICATION, body, headers), "invalid_passkey");
 });
 
-test("a demoted owner, repeating an invitation: 403, no stored link", async () => {
+test("a demoted owner that repeats an invitation: 403, no stored link", async () => {
   const [owner, other] = [await seedPerson(api, "owner"), await seedPerson(api, "owner")];
   const { body } = await bodiesOf("invitations", owner);
   const headers = { "idempotency-key": crypto.randomUUID() };

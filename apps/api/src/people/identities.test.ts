@@ -1,4 +1,7 @@
-/** Linking and unlinking ask for the passkey, or the provider, of the last five minutes, also when they wait. */
+/**
+ * Linking and unlinking need a verification by the passkey or the provider within the last five minutes, also when they
+ * have to wait.
+ */
 import { afterAll, expect, test } from "bun:test";
 import { whileHeld } from "@realtime-avatar/testing/postgres/waits";
 import { startFakeProvider } from "../../test/support/people/fake-provider.ts";
@@ -32,7 +35,7 @@ test("an account, unlinked within five minutes of the passkey: 200; later: 403",
   expect(await identitiesOf(verified)).toEqual([]);
 });
 
-test("an account, linked when the five minutes passed at the provider: refused", async () => {
+test("an account, linked after the five minutes passed at the provider: refused", async () => {
   const person = await seedPerson(api, "viewer");
   const begun = await beginIdentity(person);
   await expireVerification(api.database, person);
@@ -40,7 +43,7 @@ test("an account, linked when the five minutes passed at the provider: refused",
   expect(await identitiesOf(person)).toEqual([]);
 });
 
-test("an account, linked when the five minutes pass at a lock: refused", async () => {
+test("an account, linked after the five minutes passed at a lock: refused", async () => {
   const person = await seedPerson(api, "viewer");
   const begun = await beginIdentity(person);
   const answer = await whileHeld(
@@ -67,7 +70,7 @@ test.each([
   }
 });
 
-test("a linked account, listed: shown to its person alone", async () => {
+test("a linked account, listed: shown only to its person", async () => {
   const [person, other] = [await seedPerson(api, "viewer"), await seedPerson(api, "owner")];
   expect(dashboardPage(await endAs(api, provider, await beginIdentity(person), "mine"))).toBe("/people");
   expect(await identitiesOf(person)).toMatchObject([{ issuer: provider.issuer, subject: "mine" }]);

@@ -1,4 +1,4 @@
-/** `/api/v1/identities`: the accounts at a provider of OpenID Connect with which the caller signs in. */
+/** `/api/v1/identities`: the caller's accounts at an OpenID Connect provider. */
 import { deleteIdentity, listIdentities } from "@realtime-avatar/db/people/identities";
 import { isId } from "@realtime-avatar/domain/id";
 import { presentIdentity } from "@realtime-avatar/domain/people/people";
@@ -16,21 +16,21 @@ import { type Attempt, execute, type OutcomeOf, type Settled, writtenResource } 
 const OPERATIONS = operations({
   listIdentities: {
     summary: "List the own identities",
-    description: "Lists the accounts at a provider with which the caller signs in, newest first.",
+    description: "Lists the caller's accounts at an OpenID Connect provider, newest first.",
     query: IDENTITY_LIST.query,
     success: { status: 200, description: "A page of identities.", schema: IdentityPage },
   },
   deleteIdentity: {
     summary: "Unlink an identity",
     description:
-      "Unlinks an identity of the caller, and ends the other sessions that it has opened. What is the last way to sign in cannot be unlinked.",
-    success: { status: 200, description: "The identity as it was.", schema: Identity },
+      "Unlinks an identity of the caller, and ends the other sessions that it has opened. An identity that is the last way to sign in cannot be unlinked.",
+    success: { status: 200, description: "The identity before it was unlinked.", schema: Identity },
     problems: ["passkey_required", "last_passkey"],
   },
 });
 
 const IDENTITY = { schema: Identity, toText: JSON.stringify };
-/** The version of every identity: it never changes. */
+/** Identities never change, so all have the same version. */
 const VERSION = { version: 1 };
 
 const DELETE_IDENTITY = {

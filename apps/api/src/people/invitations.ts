@@ -51,7 +51,7 @@ const OPERATIONS = operations({
   beginInvitation: {
     summary: "Get options to accept an invitation",
     description:
-      "Returns what the link of an invitation is for, and the options to create a passkey with. Requires no credentials. The link stays valid.",
+      "Returns the purpose of an invitation's link, and the options to create a passkey. Requires no credentials. The link stays valid.",
     body: InvitationOptionsRequest,
     success: { status: 200, description: "The invitation, and the options.", schema: InvitationOptions },
     problems: ["rate_limited", "foreign_origin", "invalid_invitation"],
@@ -59,9 +59,9 @@ const OPERATIONS = operations({
   acceptInvitation: {
     summary: "Accept an invitation",
     description:
-      "Registers the passkey that the browser has created, and signs in. The link is spent. A link for a new user creates the user with this name; a link for a further passkey of a user gives the passkey this name.",
+      "Registers the passkey that the browser has created, and signs in. The link is spent. A link for a new user creates the user with this name. A link for a further passkey of a user gives the passkey this name.",
     body: AcceptInvitation,
-    success: { status: 201, description: "The session. `Set-Cookie` has its cookie.", schema: CurrentSession },
+    success: { status: 201, description: "The session. `Set-Cookie` contains its cookie.", schema: CurrentSession },
     problems: [
       "rate_limited",
       "foreign_origin",
@@ -89,7 +89,7 @@ const OPERATIONS = operations({
   deleteInvitation: {
     summary: "Withdraw an invitation",
     description: "Makes the link of an invitation invalid.",
-    success: { status: 200, description: "The invitation as it was.", schema: Invitation },
+    success: { status: 200, description: "The invitation before it was withdrawn.", schema: Invitation },
   },
 });
 
@@ -97,11 +97,14 @@ const INVITATION = { schema: Invitation, toText: JSON.stringify };
 const WITH_URL = { schema: InvitationWithUrl, toText: JSON.stringify };
 const OPTIONS = { schema: InvitationOptions, toText: JSON.stringify };
 
-/** The version of every invitation: it never changes. */
+/** Invitations never change, so all have the same version. */
 const VERSION = { version: 1 };
 const FIRST_PASSKEY_NAME = "First passkey";
 
-/** The invitation of a token, and the database that has it. Throws the problem `invalid_invitation`, with the same text for every reason. */
+/**
+ * The invitation of a token, and its database. Throws the problem `invalid_invitation`, with the same text for every
+ * reason.
+ */
 export const findValidInvitation = async (
   { databases }: Dependencies,
   text: string,
@@ -121,12 +124,15 @@ const invalidInvitation = (): Problem =>
     "The link is not valid: it was used, withdrawn or has expired. Ask for another one.",
   );
 
-/** The user of an invitation: an existing one, or the one that the invitation creates, whose id follows from its own. */
+/**
+ * The user of an invitation: an existing user, or the user that the invitation creates, whose id is derived from the
+ * invitation's id.
+ */
 export const invitedUserId = ({ id, userId }: StoredInvitation): UserId => userId ?? `usr_${id.slice(4)}`;
 
 const useOf = ({ id }: StoredInvitation) => ({ purpose: "registration" as const, subject: id });
 
-/** Registers the passkey and signs in. Throws the problem that says why it cannot. */
+/** Registers the passkey and signs in. Throws a problem when it cannot. */
 const accept = async (
   dependencies: Dependencies,
   { token, name, credential }: AcceptInvitation,
@@ -172,7 +178,7 @@ const accept = async (
   }
 };
 
-/** The routes that need no credentials: they have the token of a link. */
+/** The routes without credentials, which have the token of a link. */
 export const invitationAcceptanceRoutes = (dependencies: Dependencies) => {
   const check = createStrangerCheck(dependencies);
   return new Elysia({ name: "invitation-acceptance", prefix: "/api/v1/invitations" })
@@ -229,7 +235,7 @@ const CREATE_INVITATION = {
     switch (outcome.kind) {
       case "already_member":
         throw new Problem("already_member", "A user of the tenant has this email address.");
-      // The caller is of the tenant.
+      // The caller belongs to the tenant.
       case "not_found":
         throw new Error("the tenant of the caller does not exist");
       default:

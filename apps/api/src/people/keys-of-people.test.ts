@@ -1,4 +1,4 @@
-/** What people do with keys and other resources: no lineage, two worlds, replays, the audit trail. */
+/** People and their keys and other resources: lineage, environments, replays, and the audit trail. */
 import { describe, expect, test } from "bun:test";
 import { callAnew, startApi, TEST_CONFIG } from "../../test/support/api.ts";
 import {
@@ -40,7 +40,7 @@ describe("keys that a person creates", () => {
       const path = `${KEYS}/${id}`;
       expect((await person.call("GET", path)).body.id).toBe(id);
       expect((await person.call("PATCH", path, { name: "y" })).body.name).toBe("y");
-      // An overlap under way keeps no person from rotating: that is the way back for a lost secret.
+      // An overlap does not prevent a person from rotating, because rotation recovers from a lost secret.
       for (let turn = 0; turn < 2; turn++) {
         const rotated = await person.call("POST", `${path}/rotate`, { overlapSeconds: 60 });
         expect([rotated.status, typeof rotated.body.apiKey]).toEqual([200, "string"]);
@@ -94,7 +94,7 @@ describe("an Idempotency-Key of a person", () => {
     const other = await second.call("POST", KEYS, body, headers);
     expectProblem(other, "replay_unavailable");
     expect(other.headers.get("location")).toBe(`${KEYS}/${first.body.id}`);
-    // Of another person it is another key.
+    // For another person, it is another Idempotency-Key.
     const stranger = await seedPerson(api, "developer");
     expect((await stranger.call("POST", KEYS, body, headers)).status).toBe(201);
     const [stored] = await api.database.db.client`
@@ -102,7 +102,7 @@ describe("an Idempotency-Key of a person", () => {
     expect(Buffer.from(stored?.["response_body"]).toString("latin1")).not.toContain(first.body.apiKey);
   });
 
-  test("sent again after the passkey: a live secret only with it, a test key without", async () => {
+  test("repeated after the verification has expired: a live secret needs the passkey again, a test key does not", async () => {
     await renew();
     const live = await create({ environment: "live" }, { "idempotency-key": "live" });
     const test = await create({ environment: "test" }, { "idempotency-key": "test" });
@@ -110,7 +110,7 @@ describe("an Idempotency-Key of a person", () => {
     const rotate = () => person.call("POST", `${path}/rotate`, {}, { "idempotency-key": "rotation" });
     const rotated = await rotate();
     expect(rotated.status).toBe(200);
-    // To rotate a test key needs the passkey as well, unlike to create one.
+    // Rotating a test key needs the passkey as well, unlike creating one.
     const rotateTest = () =>
       person.call("POST", `${KEYS}/${test.body.id}/rotate`, {}, { "idempotency-key": "rotation" });
     expect((await rotateTest()).status).toBe(200);
@@ -121,7 +121,7 @@ describe("an Idempotency-Key of a person", () => {
       expect(refused.text).not.toMatch(/rta_(live|test)_/);
     }
     expect((await create({ environment: "test" }, { "idempotency-key": "test" })).body).toEqual(test.body);
-    // A refusal that comes before the passkey is asked for changes nothing: a revoked key cannot be rotated.
+    // A refusal before the check of the passkey stays the same: a revoked key cannot be rotated.
     expect((await person.call("DELETE", path)).status).toBe(200);
     expectProblem(await rotate(), "passkey_required");
     await api.database.db.client`
@@ -149,7 +149,7 @@ describe("the audit trail", () => {
     const owner = await seedPerson(api, "owner");
     const own = await owner.call("GET", `/api/v1/audit-events?targetId=${owner.id}`);
     expect(own.body.data).toMatchObject([{ action: "user.created", actorType: "user", actorId: owner.id }]);
-    // A test key sees nothing of people.
+    // A test key sees no events of people.
     const inTest = await api.call("GET", "/api/v1/audit-events?limit=100", { key: await api.key({ scopes: ["*"] }) });
     expect(inTest.text).not.toContain(owner.id);
   });
@@ -165,7 +165,7 @@ describe("the audit trail", () => {
   });
 });
 
-test("two people, one beyond its rate: only that one is limited", async () => {
+test("two people, one above the rate: only that one is limited", async () => {
   const config = { ...TEST_CONFIG, rateLimit: { perSecond: 1, burst: 0 } };
   const call = callAnew(api.database.db, { config });
   const others = [person, await seedPerson(api, "viewer")];

@@ -1,4 +1,4 @@
-/** What an attacker tries against sign-in by OpenID Connect. The provider of these tests signs whatever they want. */
+/** Attacks on sign-in by OpenID Connect. The provider of these tests signs any token. */
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import { newOidcAttempt, sealOidcAttempt } from "@realtime-avatar/domain/people/oidc-attempt";
 import { Secret } from "@realtime-avatar/storage/secret";
@@ -44,7 +44,7 @@ beforeEach(() => {
 });
 
 let accounts = 0;
-/** A person who has joined with an account of the provider. */
+/** A person with an account of the provider. */
 const seedMember = async (role: "owner" | "viewer" = "viewer", tenant = api.tenantId) => {
   accounts++;
   const sub = `account-${accounts}`;
@@ -72,12 +72,12 @@ describe("the callback of the provider", () => {
     const answers = await Promise.all([1, 2, 3].map(() => comeBack(api, query, begun.cookie)));
     expect(answers.filter((answer) => readSession(answer) !== null)).toHaveLength(1);
     expectFailure(await comeBack(api, query, begun.cookie), "expired");
-    // A code that is new does not make the attempt new.
+    // A new code does not renew the attempt.
     expectFailure(await comeBack(api, callbackQuery(fake, begun, { code: "other" }), begun.cookie), "expired");
     expect(await sessions()).toBe(before + 1);
   });
 
-  test("a callback, in another browser: refused, and the provider is not asked", async () => {
+  test("a callback, in another browser: refused without a request to the provider", async () => {
     const { sub } = await seedMember();
     const [mine, theirs] = [await beginSignIn(api), await beginSignIn(api)];
     fake.exchanges.length = 0;
@@ -85,7 +85,7 @@ describe("the callback of the provider", () => {
     const query = callbackQuery(fake, mine);
     for (const cookie of [null, theirs.cookie, "", "x"]) expectFailure(await comeBack(api, query, cookie), "expired");
     expect(fake.exchanges).toHaveLength(0);
-    // The attempt of the browser is not lost by it.
+    // The attempt of the first browser is still valid.
     expect(readSetCookie(await comeBack(api, query, theirs.cookie), ATTEMPT_COOKIE)).toBeNull();
   });
 
@@ -128,11 +128,11 @@ describe("the callback of the provider", () => {
     const attempt = newOidcAttempt(api.tenantId, { kind: "sign_in" }, { now: new Date(), random });
     const forged = sealOidcAttempt(attempt, new Secret("a secret that is not the one of the service"), random);
     expectFailure(await comeBack(api, callbackQuery(fake, begun, { state: attempt.state }), forged), "expired");
-    // The key is derived for attempts alone: no other text of the service opens as one.
+    // The key is derived for attempts only, so no other sealed text of the service is accepted.
     expectFailure(await comeBack(api, query, (await seedMember()).cookie), "expired");
   });
 
-  test("a callback, begun for one tenant: no sign-in to another with the same account", async () => {
+  test("a callback, begun for one tenant: no sign-in to another tenant with the same account", async () => {
     const tenant = await seedTenant(api.database.db);
     const { sub } = await seedMember();
     expectFailure(await endAs(api, fake, await beginSignIn(api, tenant), sub), "unknown_identity");
@@ -143,14 +143,14 @@ describe("the callback of the provider", () => {
       const { body } = await personWith(api, answer).call("GET", "/api/v1/user-sessions/current");
       expect(body.tenant.id).toBe(tenantId);
     }
-    // The response of the one with the cookie of the other.
+    // The response of one attempt with the cookie of the other.
     const [one, other] = [await beginSignIn(api), await beginSignIn(api, tenant)];
     expectFailure(await comeBack(api, callbackQuery(fake, one), other.cookie), "expired");
   });
 
   test.each([
     ["of another provider", { iss: "https://evil.example.com" }],
-    ["without the issuer, which this provider always names", { iss: null }],
+    ["without the issuer, which this provider always sends", { iss: null }],
     ["without a code", { code: null }],
     ["with an empty code", { code: "" }],
   ])("a callback, %s: refused", async (_, changes) => {
@@ -175,7 +175,7 @@ describe("the callback of the provider", () => {
     expect([dashboardPage(answer), readSession(answer) !== null]).toEqual(["", true]);
   });
 
-  test("a callback, the provider's error: a page with a code, not the provider's words", async () => {
+  test("a callback, with an error of the provider: a page with a code, without the provider's text", async () => {
     for (const [error, code] of [
       ["access_denied", "denied"],
       ["server_error", "not_accepted"],
@@ -185,12 +185,12 @@ describe("the callback of the provider", () => {
       const words = { error, error_description: "Visit https://evil.test", code: null };
       const answer = await comeBack(api, callbackQuery(fake, begun, words), begun.cookie);
       expect(dashboardPage(answer)).toBe(`/sign-in?tenant=${api.tenantId}&problem=${code}`);
-      // It is over: the same cookie counts no more in this browser.
+      // The attempt is over: the cookie is no longer valid in this browser.
       expect(readSetCookie(answer, ATTEMPT_COOKIE)).toBe("");
     }
   });
 
-  test("a callback, a HEAD request: the attempt stays usable", async () => {
+  test("a HEAD request for a callback: the attempt stays usable", async () => {
     const { sub } = await seedMember();
     const begun = await beginSignIn(api);
     fake.claims = { sub };
@@ -231,7 +231,7 @@ describe("an ID token", () => {
     ["with an empty subject", { sub: "" }],
     ["with a subject that is a number", { sub: 1 }],
     ["with a subject of 256 characters", { sub: "x".repeat(256) }],
-    ["with a subject that is no ASCII", { sub: "ä" }],
+    ["with a subject that is not ASCII", { sub: "ä" }],
     ["with a zero byte in its subject", { sub: "account-1\u0000" }],
   ])("an ID token, %s: refused", async (_, claims) => {
     const { sub } = await seedMember();
@@ -275,7 +275,7 @@ describe("the person of an account", () => {
     expectFailure(await endAs(api, fake, begun, sub), "unknown_identity");
   });
 
-  test("a person, signing in with an old cookie in the browser: a new session", async () => {
+  test("a person who signs in with an old cookie in the browser: a new session", async () => {
     const member = await seedMember();
     const begun = await beginSignIn(api);
     fake.claims = { sub: member.sub };
@@ -285,7 +285,7 @@ describe("the person of an account", () => {
     expect(session).not.toBe(member.cookie);
   });
 
-  test("an unknown account, claiming a person's e-mail address: no sign-in", async () => {
+  test("an unknown account with a person's e-mail address: no sign-in", async () => {
     const { email } = await seedPerson(api, "owner");
     const begun = await beginSignIn(api);
     fake.claims = { email, email_verified: true, preferred_username: email };
@@ -317,7 +317,7 @@ describe("the person of an account", () => {
     }
   });
 
-  test("an account, linked already: not linked to another person, nor twice", async () => {
+  test("an account that is already linked: not linked again or to another person", async () => {
     const { sub } = await seedMember();
     const person = await seedPerson(api, "viewer");
     expectFailure(await endAs(api, fake, await beginIdentity(person), sub), "identity_taken");
@@ -381,7 +381,7 @@ describe("the start of an attempt", () => {
   });
 });
 
-test("the attempt cookie and the session cookie, exchanged: neither counts as the other", async () => {
+test("the attempt cookie and the session cookie, exchanged: not accepted in place of the other", async () => {
   const { sub, cookie } = await seedMember();
   const begun = await beginSignIn(api);
   const answer = await api.call("GET", "/api/v1/user-sessions/current", { headers: pageHeaders(begun.cookie) });

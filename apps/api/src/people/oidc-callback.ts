@@ -1,4 +1,4 @@
-/** The end of an attempt to sign in by OpenID Connect. Every outcome is a redirect to a page of the dashboard. */
+/** The end of an OIDC attempt. Every outcome is a redirect to a page of the dashboard. */
 
 import type { PersonCaller } from "@realtime-avatar/db/callers/callers";
 import { describeError } from "@realtime-avatar/db/connection/errors";
@@ -42,7 +42,7 @@ import { findValidInvitation, invitedUserId } from "./invitations.ts";
 import { OidcError, type OidcPerson } from "./oidc-provider.ts";
 import { readUserAgent } from "./sign-in.ts";
 
-/** A request of the provider that ends the attempt of its browser. */
+/** A request from the provider that ends the attempt of its browser. */
 type Callback<Purpose extends OidcPurpose = OidcPurpose> = {
   dependencies: Dependencies;
   db: Db;
@@ -53,15 +53,15 @@ type Callback<Purpose extends OidcPurpose = OidcPurpose> = {
 };
 type CallbackOf<Kind extends OidcPurpose["kind"]> = Callback<Extract<OidcPurpose, { kind: Kind }>>;
 
-/** Where an attempt that succeeded leads, below `/dashboard`; and the new session, if there is one. */
+/** The page to which a successful attempt redirects, below `/dashboard`, and the new session, if any. */
 /** The home page of the dashboard. */
 const HOME = "";
 
 type Success = { page: string; session: SessionToken | null };
 
 /**
- * Until when a session is verified. The provider may have asked the person long before, or say nothing about it: then
- * operations that ask for the passkey ask the person again.
+ * The end of a session's verification. The provider may have asked the person long before, or may not say when.
+ * Operations that need the passkey then ask the person again.
  */
 const verifiedBy = ({ authenticatedAt }: OidcPerson, now: Date): Date =>
   authenticatedAt === null ? now : verifiedUntil(authenticatedAt < now ? authenticatedAt : now);
@@ -98,7 +98,7 @@ const endSignIn = async ({
   return { page: HOME, session: signedIn.token };
 };
 
-/** What the acceptance of an invitation writes. */
+/** The write of an accepted invitation. */
 const acceptanceOf = (
   { dependencies, attempt, person, request, context }: CallbackOf<"acceptance">,
   invitation: Invited,
@@ -130,7 +130,7 @@ type Invited = Awaited<ReturnType<typeof findValidInvitation>>["invitation"];
 const endAcceptance = async (callback: CallbackOf<"acceptance">): Promise<Success> => {
   const { dependencies, db, attempt, context } = callback;
   const { invitation } = await findValidInvitation(dependencies, attempt.purpose.token, context);
-  // The attempt is sealed, and the token carries its tenant. A difference is a defect.
+  // The attempt is sealed, and the token contains its tenant. A difference is a defect.
   if (invitation.tenantId !== attempt.tenantId) throw new OidcError("invalid_invitation");
   const { acceptance, origin } = acceptanceOf(callback, invitation);
   context.userId = invitedUserId(invitation);
@@ -150,12 +150,12 @@ const endAcceptance = async (callback: CallbackOf<"acceptance">): Promise<Succes
   }
 };
 
-/** The end of an attempt that began in a session. */
+/** A callback of an attempt that began in a session. */
 type OfSession = Pick<Callback, "db" | "context"> & { attempt: { tenantId: TenantId; purpose: OidcSession } };
 
 /**
- * The person of the session for which the attempt began. The cookie of the session is Strict, so it does not come with the
- * request of a provider: the attempt, which is sealed, names the session in its place.
+ * The person of the session in which the attempt began. The session cookie is Strict, so the browser does not send it
+ * with a redirect from the provider. The sealed attempt names the session instead.
  */
 const callerOf = async ({ db, attempt, context }: OfSession): Promise<PersonCaller> => {
   const stored = await findUserSession(db, { tenantId: attempt.tenantId, id: attempt.purpose.sessionId });
@@ -167,7 +167,7 @@ const callerOf = async ({ db, attempt, context }: OfSession): Promise<PersonCall
 const endIdentity = async (callback: CallbackOf<"identity">): Promise<Success> => {
   const { dependencies, db, attempt, person, context } = callback;
   const { kind } = await retryWhileStale(async () => {
-    // Again, as the attempt lasts longer than a verification.
+    // Checked again, because an attempt can last longer than a verification.
     const caller = requirePasskey(await callerOf(callback));
     const origin = requestOrigin(dependencies, caller, context);
     const identity: IdentityRecord = {
@@ -203,7 +203,7 @@ const endVerification = async (callback: CallbackOf<"verification">): Promise<Su
     const origin = requestOrigin(dependencies, caller, context);
     const { tenantId, id: userId } = caller;
     const use = { tenantId, identityId: identity.id, userId, usedAt: origin.now };
-    // By the clock of the database, as the look-up has read it.
+    // Measured by the clock of the database, which the look-up has read.
     const until = verifiedBy(person, caller.checkedAt);
     return runWrite(() => verifyUserSession(db, caller, use, spentAttempt(attempt), until, origin));
   });
@@ -226,7 +226,10 @@ const endAttempt = (callback: Callback): Promise<Success> => {
   }
 };
 
-/** The parameters of the response. A repeated one is a failure (RFC 6749 §3.1): two readers could take different ones. */
+/**
+ * The parameters of the response. A repeated parameter is a failure (RFC 6749 §3.1), because two readers could use
+ * different values.
+ */
 const parametersOf = ({ url }: Request): URLSearchParams => {
   const start = url.indexOf("?");
   const parameters = new URLSearchParams(start === -1 ? "" : url.slice(start));
@@ -235,7 +238,7 @@ const parametersOf = ({ url }: Request): URLSearchParams => {
   return parameters;
 };
 
-/** The attempt of the cookie, if the response belongs to it. */
+/** The attempt in the cookie, if the response belongs to it. */
 const attemptOf = (
   { publicUrl, sessionSecret, clock }: Dependencies,
   request: Request,
@@ -249,14 +252,14 @@ const attemptOf = (
   return attempt;
 };
 
-/** The problems that the page explains. The others are failures of the service. */
+/** The problems that the page explains. All others are failures of the service. */
 const FAILURES: Partial<Record<Problem["code"], OidcFailure>> = {
   invalid_invitation: "invalid_invitation",
   passkey_required: "not_verified",
   rate_limited: "rate_limited",
 };
 
-/** The failure behind an error, which is logged: without the parameters of the request, and in no words of the provider. */
+/** The failure behind an error. It is logged without the parameters of the request and without text of the provider. */
 const failureOf = (error: unknown, { log }: Dependencies, { requestId }: RequestContext): OidcFailure => {
   const failure =
     error instanceof OidcError ? error.failure : (error instanceof Problem && FAILURES[error.code]) || "unavailable";
@@ -269,7 +272,7 @@ const failureOf = (error: unknown, { log }: Dependencies, { requestId }: Request
 const pageOfFailure = (failure: OidcFailure, attempt: OidcAttempt | null): string =>
   `/sign-in?${new URLSearchParams({ ...(attempt && { tenant: attempt.tenantId }), problem: failure })}`;
 
-/** Ends an attempt, and sends the redirect. */
+/** Ends an attempt, and redirects. */
 export const endOidcAttempt = async (
   dependencies: Dependencies,
   checkRate: (request: Request) => Promise<void>,
@@ -283,13 +286,13 @@ export const endOidcAttempt = async (
   let page: string;
   try {
     await checkRate(request);
-    // A HEAD, which programs send to look at an address, must not spend the attempt.
+    // A HEAD request, which programs send to check an address, must not spend the attempt.
     if (!oidc || request.method !== "GET") throw new OidcError("expired", "method");
     const parameters = parametersOf(request);
     const begun = attemptOf(dependencies, request, parameters);
     attempt = begun;
     context.tenantId = begun.tenantId;
-    // The response belongs to the attempt: it is over, whatever the outcome is.
+    // The response belongs to the attempt, so the attempt is over with any outcome.
     cookies.push(clearedAttemptCookie(publicUrl()));
     if (parameters.get("error") === "access_denied") throw new OidcError("denied");
     const person = await untimed(context, () => oidc.exchange(begun, parameters));
@@ -303,7 +306,7 @@ export const endOidcAttempt = async (
   set.status = 303;
   set.headers["location"] = `${publicUrl()}/dashboard${page}`;
   set.headers["referrer-policy"] = "no-referrer";
-  // Elysia sends a list as one header for each item; its type of `set` has no list.
+  // Elysia sends a list as one header for each item, but its type of `set` has no lists.
   if (cookies.length > 0) (set.headers as Record<string, unknown>)["set-cookie"] = cookies;
   return "";
 };

@@ -1,4 +1,4 @@
-/** The variables of the provider: all of them, or none. */
+/** The variables of the provider: all or none of them are set. */
 import { describe, expect, test } from "bun:test";
 import { readOidcConfig } from "./oidc-config.ts";
 

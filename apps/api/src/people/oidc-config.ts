@@ -1,21 +1,21 @@
-/** The provider of OpenID Connect with which people sign in. */
+/** The OpenID Connect provider for sign-in. */
 import { readVariable, refuse, type Variables } from "@realtime-avatar/runtime/config";
 import { Secret } from "@realtime-avatar/storage/secret";
 
 export type OidcConfig = {
-  /** Exactly as the provider writes it: identities are stored with it. */
+  /** Exactly as the provider writes it, because identities are stored with it. */
   issuer: string;
   clientId: string;
   clientSecret: Secret;
-  /** What people call the provider. */
+  /** The name of the provider for people. */
   name: string;
 };
 
 const MAX_ISSUER = 512;
 const MAX_NAME = 64;
-const ISSUER_FORM = `an https:// URL (http:// for localhost alone) of at most ${MAX_ISSUER} characters, without query and fragment`;
+const ISSUER_FORM = `an https:// URL (http:// only for localhost) of at most ${MAX_ISSUER} characters, without query and fragment`;
 
-/** OpenID Connect Core §3.1.2.1 requires TLS. Over http, anyone on the way could sign in as anyone. */
+/** OpenID Connect Core §3.1.2.1 requires TLS. Over http, an attacker in the network could sign in as any person. */
 const isIssuer = (text: string): boolean => {
   if (text.length > MAX_ISSUER || !/^https?:\/\/[^\s?#@]+$/.test(text) || !URL.canParse(text)) return false;
   const { protocol, hostname } = new URL(text);
@@ -28,7 +28,7 @@ const readText = (variables: Variables, name: string, maxLength: number): string
     text.length <= maxLength && text.trim() === text && !/\p{C}/u.test(text) ? text : undefined,
   );
 
-/** `OIDC_ISSUER` and the variables that belong to it; null without them. One without the others is an error. */
+/** `OIDC_ISSUER` and its related variables; null if none is set. An incomplete set is an error. */
 export const readOidcConfig = (variables: Variables): OidcConfig | null => {
   const issuer = readVariable<string | null>(variables, "OIDC_ISSUER", null, ISSUER_FORM, (text) =>
     isIssuer(text) ? text : undefined,
@@ -42,7 +42,7 @@ export const readOidcConfig = (variables: Variables): OidcConfig | null => {
   for (const name of Object.keys(required)) {
     if (!variables[name]) refuse(variables, name, `set when ${present} is set`);
   }
-  // Within `readVariables`, an invalid one is null as well.
+  // Within `readVariables`, an invalid variable is null as well.
   if (issuer === null || clientId === null || clientSecret === null) return null;
   const shown = name ?? new URL(issuer).host.slice(0, MAX_NAME);
   return { issuer, clientId, clientSecret: new Secret(clientSecret), name: shown };

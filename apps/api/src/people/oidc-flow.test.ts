@@ -26,7 +26,7 @@ provider.register(PUBLIC_URL + CALLBACK);
 const api = await startApiWith(provider.issuer);
 afterAll(() => provider.close());
 
-/** Signs in at the provider, and comes back. */
+/** Signs in at the provider, and returns to the callback. */
 const go = async (begun: Begun, login: string, browser = createOidcBrowser()): Promise<Answer> => {
   const location = await browser.authorize(begun.url.href, login);
   expect(location).toStartWith(`${PUBLIC_URL}${CALLBACK}?`);
@@ -63,7 +63,7 @@ test("a provider that has rotated its key: the next sign-in works", async () => 
   expect(dashboardPage(await go(await beginSignIn(api), "rotated-1"))).toBe("");
 });
 
-test("the authorization request, of a sign-in: PKCE, nonce, state, and the scope openid alone", async () => {
+test("the authorization request of a sign-in: PKCE, nonce, state, and only the scope openid", async () => {
   const { url, cookie } = await beginSignIn(api);
   const { code_challenge, state, nonce, ...rest } = Object.fromEntries(url.searchParams);
   expect(rest).toEqual({
@@ -74,7 +74,7 @@ test("the authorization request, of a sign-in: PKCE, nonce, state, and the scope
     code_challenge_method: "S256",
   });
   for (const text of [code_challenge, state, nonce]) expect(text).toMatch(/^[\w-]{43}$/);
-  // The cookie shows nothing of it.
+  // The cookie reveals none of them.
   for (const text of [state, nonce, api.tenantId]) {
     expect(cookie).not.toContain(text as string);
     expect(Buffer.from(cookie, "base64url").toString("latin1")).not.toContain(text as string);
@@ -89,7 +89,7 @@ test("the attempt cookie, set: HttpOnly, Lax, Secure, ten minutes", async () => 
   expect(attributes).toEqual(["Path=/", "HttpOnly", "SameSite=Lax", "Secure", "Max-Age=600"]);
 });
 
-test("a person, after linking an account: verifies with it, and the provider asks again", async () => {
+test("a person, after linking an account: verifies with it, and the provider prompts again", async () => {
   const person = await seedPerson(api, "owner");
   const browser = createOidcBrowser();
   expect(dashboardPage(await go(await beginIdentity(person), "linked-1", browser))).toBe("/people");
@@ -101,7 +101,7 @@ test("a person, after linking an account: verifies with it, and the provider ask
   expect(options.body).toMatchObject({ hasPasskey: true, oidc: { name: "Example Login" } });
   const begun = await beginVerification(person, "/usage");
   expect(Object.fromEntries(begun.url.searchParams)).toMatchObject({ prompt: "login", max_age: "0" });
-  // The browser has a session of the provider, which asks nevertheless.
+  // The browser has a session of the provider, which prompts nevertheless.
   expect(dashboardPage(await go(begun, "linked-1", browser))).toBe("/usage");
   expect(dashboardPage(await go(await beginVerification(person, "/"), "linked-1", browser))).toBe("");
   expect((await invite()).status).toBe(201);
@@ -117,12 +117,12 @@ test("a verification, as another account: refused", async () => {
   }
 });
 
-test("an account without a link, its address that of a person: no sign-in", async () => {
+test("an unlinked account with a person's e-mail address: no sign-in", async () => {
   await inviteByOperator(api, { email: "victim@example.com", role: "owner" });
   const person = await seedPerson(api, "owner");
   const login = person.email.split("@")[0] as string;
   const before = (await api.database.db.client`select 1 from user_sessions`).length;
-  // Its e-mail address at the provider is that of the person, and verified there.
+  // Its e-mail address at the provider is the person's, and verified there.
   expect(readFailure(await go(await beginSignIn(api), login))).toBe("unknown_identity");
   expect(readFailure(await go(await beginSignIn(api), "victim"))).toBe("unknown_identity");
   expect((await api.database.db.client`select 1 from user_sessions`).length).toBe(before);
@@ -151,7 +151,7 @@ test("the log, after a sign-in: no code, token, state or secret", async () => {
   }
 });
 
-test("a callback with every parameter at its greatest length, percent-encoded: a page, and no 431", async () => {
+test("a callback with every parameter at its maximum length, percent-encoded: a page instead of a 431", async () => {
   const begun = await beginSignIn(api);
   const query = Object.entries(OidcCallback.properties).map(([name, { maxLength }]) => {
     return `${name}=${encodeURIComponent((name === "state" ? "x" : "%").repeat(Number(maxLength)))}`;

@@ -1,4 +1,4 @@
-/** What a provider of OpenID Connect may cost: it is down, slow, endless or wrong, and the service goes on. */
+/** Limits for an OpenID Connect provider: it is down, slow, endless or wrong, and the service still works. */
 import { beforeEach, describe, expect, test } from "bun:test";
 import { newOidcAttempt, type OidcPurpose } from "@realtime-avatar/domain/people/oidc-attempt";
 import { Problem } from "@realtime-avatar/domain/problem";
@@ -18,12 +18,12 @@ beforeEach(() => {
 
 const METADATA = "/.well-known/openid-configuration";
 const TENANT = "ten_01h455vb4pex5vsknk084sn02q";
-/** By how much the clock of the service is ahead, in milliseconds. */
+/** The offset of the service's clock, in milliseconds. */
 let elapsed = 0;
 const clock = () => new Date(Date.now() + elapsed);
 const attemptFor = (purpose: OidcPurpose = { kind: "sign_in" }) =>
   newOidcAttempt(TENANT, purpose, { now: clock(), random });
-// No response of a test is late, however slow the machine is.
+// Limits that no response of a test exceeds, even on a slow machine.
 const providerAt = (issuer = fake.issuer, limits = { requestMs: 60_000, totalMs: 60_000 }) => {
   const clientSecret = new Secret(OIDC_CLIENT.clientSecret);
   const config = { issuer, clientId: OIDC_CLIENT.clientId, clientSecret, name: "Example Login" };
@@ -31,7 +31,7 @@ const providerAt = (issuer = fake.issuer, limits = { requestMs: 60_000, totalMs:
 };
 type Provider = ReturnType<typeof providerAt>;
 
-/** The reason for which an attempt cannot begin. */
+/** The reason why an attempt cannot begin. */
 const reasonOf = async (provider: Provider): Promise<string> => {
   const error = await provider.authorizationUrl(attemptFor()).catch((failure: unknown) => failure);
   if (!(error instanceof Problem)) throw new Error(`not a problem: ${error}`);
@@ -44,7 +44,7 @@ const reasonOf = async (provider: Provider): Promise<string> => {
   return (error.cause as Error).message.replace(/^.*: /, "");
 };
 
-/** The failure and the reason with which the exchange of a code ends. */
+/** The failure and the reason of an exchange. */
 const failureOf = async (provider: Provider, purpose?: OidcPurpose, at = fake): Promise<string> => {
   const attempt = attemptFor(purpose);
   at.nonce = attempt.nonce;
@@ -64,7 +64,7 @@ const endless = (): Response =>
     { headers: { "content-type": "application/json" } },
   );
 const silent = (): Promise<Response> => new Promise(() => {});
-/** 100 MB that are some 100 KB on the way. */
+/** 100 MB that are about 100 KB when compressed. */
 const bomb = (): Response =>
   new Response(Bun.gzipSync(new Uint8Array(100_000_000)), {
     headers: { "content-type": "application/json", "content-encoding": "gzip" },
@@ -96,13 +96,17 @@ describe("the metadata of a provider", () => {
 
   test.each<[string, () => Response | Promise<Response>, string]>([
     ["is endless", endless, "response_too_large"],
-    ["is small on the way and 100 MB here", bomb, "response_too_large"],
-    ["is no JSON", () => new Response("<html>"), "OAUTH_RESPONSE_IS_NOT_JSON"],
+    ["has 100 MB after decompression", bomb, "response_too_large"],
+    ["is not JSON", () => new Response("<html>"), "OAUTH_RESPONSE_IS_NOT_JSON"],
     ["is refused", () => new Response("no", { status: 404 }), "OAUTH_RESPONSE_IS_NOT_CONFORM"],
     ["is elsewhere", () => Response.redirect("http://localhost:1/"), "OAUTH_RESPONSE_IS_NOT_CONFORM"],
     ["is of another issuer", metadata({ issuer: "https://evil.test" }), "OAUTH_JSON_ATTRIBUTE_COMPARISON_FAILED"],
     ["differs by a slash", () => metadata({ issuer: `${fake.issuer}/` })(), "issuer_differs"],
-    ["leads to a script", metadata({ authorization_endpoint: "javascript:alert(1)" }), "authorization_endpoint"],
+    [
+      "has a script as its address",
+      metadata({ authorization_endpoint: "javascript:alert(1)" }),
+      "authorization_endpoint",
+    ],
     ["leads nowhere", metadata({ authorization_endpoint: undefined }), "authorization_endpoint"],
   ])("the metadata, a document that %s: a problem with its reason", async (_, answer, reason) => {
     fake.answers.set(METADATA, answer);
@@ -122,7 +126,7 @@ describe("the metadata of a provider", () => {
     expect(reads).toBe(1);
   });
 
-  test("the metadata, its authentication methods: decide how the secret is sent", async () => {
+  test("the metadata, its authentication methods: the secret is sent accordingly", async () => {
     const provider = providerAt();
     await failureOf(provider);
     expect(fake.exchanges[0]?.get("client_secret")).toBeNull();
@@ -132,7 +136,7 @@ describe("the metadata of a provider", () => {
   });
 });
 
-// At once, since each waits for the limit of one request.
+// At once, because each waits for the limit of one request.
 test("a provider, silent or sending byte by byte, at each request to it: a timeout", async () => {
   const outcomes = [METADATA, "/token", "/jwks"].flatMap((path) =>
     [silent, trickle].map(async (answer) => {
@@ -150,7 +154,7 @@ test("a provider, silent or sending byte by byte, at each request to it: a timeo
 describe("the exchange of a code", () => {
   test.each<[string, string, () => Response | Promise<Response>, string]>([
     ["is endless", "/token", endless, "provider_unavailable: response_too_large"],
-    ["is small on the way and 100 MB here", "/token", bomb, "provider_unavailable: response_too_large"],
+    ["has 100 MB after decompression", "/token", bomb, "provider_unavailable: response_too_large"],
     ["fails", "/token", () => new Response("x", { status: 500 }), "provider_unavailable: status_500"],
     ["is limited", "/token", () => new Response("x", { status: 429 }), "provider_unavailable: status_429"],
     [
@@ -166,13 +170,13 @@ describe("the exchange of a code", () => {
       "not_accepted: OAUTH_INVALID_RESPONSE",
     ],
     ["ends with endless keys", "/jwks", endless, "provider_unavailable: response_too_large"],
-    ["ends with no such key", "/jwks", () => Response.json({ keys: [] }), "not_accepted: OAUTH_KEY_SELECTION_FAILED"],
+    ["ends without such a key", "/jwks", () => Response.json({ keys: [] }), "not_accepted: OAUTH_KEY_SELECTION_FAILED"],
   ])("a code exchange, its response %s: fails with a code", async (_, path, answer, failure) => {
     fake.answers.set(path, answer);
     expect(await failureOf(providerAt())).toBe(failure);
   });
 
-  test("code exchanges, many with tokens of unknown keys: their keys are read again once in five seconds", async () => {
+  test("many code exchanges with tokens of unknown keys: the keys are read again once in five seconds", async () => {
     let reads = 0;
     const { keys } = (await (await fetch(`${fake.issuer}/jwks`)).json()) as { keys: object[] };
     fake.answers.set("/jwks", () => {
@@ -183,13 +187,13 @@ describe("the exchange of a code", () => {
     expect(await failureOf(provider)).toStartWith("no error");
     fake.keyId = "unknown";
     const refused = "not_accepted: OAUTH_KEY_SELECTION_FAILED";
-    // One after the other: each has its nonce.
+    // One after another, because each has its nonce.
     for (let attempt = 0; attempt < 5; attempt++) expect(await failureOf(provider)).toBe(refused);
     expect(reads).toBe(2);
     elapsed = 5000;
     expect(await failureOf(provider)).toBe(refused);
     expect(reads).toBe(3);
-    // The keys that were read serve others.
+    // The keys that were read also serve other exchanges.
     fake.keyId = "1";
     expect(await failureOf(provider)).toStartWith("no error");
     expect(reads).toBe(3);
@@ -214,7 +218,7 @@ describe("a verification by a provider", () => {
     ["does not say when", undefined],
     ["asked before the attempt", seconds(-120)],
     ["asks in the future", seconds(600)],
-    ["asked at no time", 0],
+    ["has no time of its prompt", 0],
     ["asked at the end of times", 2 ** 40],
   ])("a verification, by a provider that %s: refused", async (_, time) => {
     fake.claims = { auth_time: time };
@@ -226,7 +230,7 @@ describe("a verification by a provider", () => {
     expect(await failureOf(providerAt(), purpose)).toStartWith("no error");
   });
 
-  test("a verification, compared with a sign-in: only it asks the provider to prompt the person", async () => {
+  test("a verification, unlike a sign-in: asks the provider to prompt the person", async () => {
     const provider = providerAt();
     const parametersOf = async (of?: OidcPurpose) =>
       Object.fromEntries(new URL(await provider.authorizationUrl(attemptFor(of))).searchParams);

@@ -1,7 +1,8 @@
 /**
- * A provider of OpenID Connect (openid.net/specs/openid-connect-core-1_0.html): the authorization code flow with PKCE (RFC
- * 7636), a nonce, and the issuer in the response (RFC 9207). `openid-client` does the protocol. This file bounds what the
- * provider may cost: it is asked when a person needs it, and never at the start.
+ * A provider of OpenID Connect (openid.net/specs/openid-connect-core-1_0.html): the authorization code flow with PKCE
+ * (RFC 7636), a nonce, and the issuer in the response (RFC 9207). `openid-client` implements the protocol. This file
+ * limits time and size of the provider's responses. The provider gets requests only when a person needs it, never at
+ * the start of the service.
  */
 import type { OidcAttempt } from "@realtime-avatar/domain/people/oidc-attempt";
 import type { OidcFailure } from "@realtime-avatar/domain/people/oidc-pages";
@@ -9,26 +10,26 @@ import { Problem } from "@realtime-avatar/domain/problem";
 import * as openid from "openid-client";
 import type { OidcConfig } from "./oidc-config.ts";
 
-/** Where the provider leads the browser. It is registered there, so it never changes. */
+/** The path to which the provider redirects the browser. It is registered there, so it never changes. */
 const OIDC_CALLBACK_PATH = "/api/v1/oidc/callback";
 
-/** The maximum time of one request to the provider, and of all that one sign-in needs. */
+/** Timeouts of one request to the provider, and of all requests of one sign-in. */
 const LIMITS = { requestMs: 4000, totalMs: 8000 };
-/** The maximum size of a response: metadata and keys of large providers have some 10 KB. */
+/** The maximum size of a response. Metadata and keys of large providers have about 10 KB. */
 const MAX_RESPONSE_BYTES = 256 * 1024;
-/** How long the metadata of the provider is used. The library reads the keys again after five minutes. */
+/** How long the metadata of the provider is cached. The library reads the keys again after five minutes. */
 const METADATA_MS = 3_600_000;
-/** The shortest time between two reads of the keys for tokens whose key is unknown. */
+/** The minimum time between two reads of the keys for tokens with an unknown key. */
 const KEYS_INTERVAL_MS = 5000;
-/** The age from which the library reads the keys again for a token whose key is unknown. */
+/** The age at which the library reads the keys again for a token with an unknown key. */
 const AGE_TO_READ_AGAIN_SECONDS = 60;
 const RETRY_AFTER_SECONDS = 5;
-/** By how much the clocks of the service and of the provider may differ: the tolerance of the library. */
+/** Allowed difference between the clocks of the service and of the provider: the tolerance of the library. */
 const CLOCK_TOLERANCE_MS = 30_000;
 /** OpenID Connect Core §2: at most 255 characters of ASCII. */
 const SUBJECT = /^[\x20-\x7e]{1,255}$/;
 
-/** Why an attempt failed. `reason` is for the log: a code, never the words of the provider. */
+/** Why an attempt failed. `reason`: a code for the log, never text of the provider. */
 export class OidcError extends Error {
   readonly failure: OidcFailure;
   readonly reason: string;
@@ -55,7 +56,7 @@ const readBounded = async (response: Response): Promise<Uint8Array<ArrayBuffer>>
   return new Uint8Array(Buffer.concat(chunks));
 };
 
-/** A member of an error that is a code: anything else may be the words of the provider, or contain a token. */
+/** A member of an error that is a code. Other texts can be the provider's, or contain a token. */
 const codeIn = (error: unknown, name: "code" | "error"): string | undefined => {
   const code = typeof error === "object" && error !== null ? (error as Record<string, unknown>)[name] : undefined;
   return typeof code === "string" && /^[A-Za-z_]{1,64}$/.test(code) ? code : undefined;
@@ -67,7 +68,7 @@ const createFetch =
   async (url, options) => {
     const controller = new AbortController();
     let timer: Timer | undefined;
-    // A race besides the signal: a body that never ends must not depend on how the signal reaches it.
+    // A race in addition to the signal, because an endless body must not depend on how the signal reaches it.
     const timeout = new Promise<never>((_, reject) => {
       timer = setTimeout(() => {
         reject(unavailable("timeout"));
@@ -89,7 +90,7 @@ const createFetch =
       throw error instanceof OidcError ? error : unavailable(codeIn(error, "code") ?? "no_response");
     } finally {
       clearTimeout(timer);
-      // Ends the rest of a response that is too large.
+      // Aborts the rest of a response that is too large.
       controller.abort();
     }
   };
@@ -114,21 +115,22 @@ const within = async <Result>(totalMs: number, work: () => Promise<Result>): Pro
   }
 };
 
-/** What the library needs for requests to the provider with this metadata. */
+/** The library's configuration for requests to the provider with this metadata. */
 const configure = (
   { issuer, clientId, clientSecret }: OidcConfig,
   metadata: openid.ServerMetadata,
   request: openid.CustomFetch,
 ) => {
   const secret = clientSecret.reveal();
-  // Without the member, a provider takes the secret in a header (OpenID Connect Discovery §3).
+  // Without the member, a provider accepts the secret in a header (OpenID Connect Discovery §3).
   const methods = metadata.token_endpoint_auth_methods_supported ?? ["client_secret_basic"];
   const takesHeader = methods.includes("client_secret_basic");
   const authenticate = takesHeader ? openid.ClientSecretBasic(secret) : openid.ClientSecretPost(secret);
   const configuration = new openid.Configuration(metadata, clientId, { client_secret: secret }, authenticate);
   configuration[openid.customFetch] = request;
   if (issuer.startsWith("http:")) openid.allowInsecureRequests(configuration);
-  // TLS to the token endpoint would do (OpenID Connect Core §3.1.3.7). The signature also holds behind a proxy that ends TLS.
+  // TLS to the token endpoint would suffice (OpenID Connect Core §3.1.3.7). The signature also protects behind a proxy
+  // that terminates TLS.
   openid.enableNonRepudiationChecks(configuration);
   return configuration;
 };
@@ -146,19 +148,19 @@ const discover = async (
       ...(isLocal && { execute: [openid.allowInsecureRequests] }),
     });
   } catch (error) {
-    // Metadata that is not valid is as good as none.
+    // Invalid metadata counts like missing metadata.
     throw unavailable(toOidcError(error).reason);
   }
   const metadata = found.serverMetadata();
   // Identities are stored with the issuer, so it is compared character by character (RFC 8414 §3.3).
   if (metadata.issuer !== issuer) throw unavailable("issuer_differs");
-  // The page leads the browser there: an address such as `javascript:` must not come so far.
+  // The page redirects the browser there, so an address such as `javascript:` must be refused.
   const { protocol } = new URL(metadata.authorization_endpoint ?? "about:blank");
   if (protocol !== "https:" && !(isLocal && protocol === "http:")) throw unavailable("authorization_endpoint");
   return metadata;
 };
 
-/** Metadata that is read when it is needed, by one request at a time. A failure is not remembered. */
+/** Metadata that is read on demand, by one request at a time. A failure is not remembered. */
 const createMetadata = (config: OidcConfig, clock: () => Date, request: openid.CustomFetch) => {
   let known: { metadata: openid.ServerMetadata; until: number } | null = null;
   let reading: Promise<openid.ServerMetadata> | null = null;
@@ -177,9 +179,9 @@ const createMetadata = (config: OidcConfig, clock: () => Date, request: openid.C
 };
 
 /**
- * The keys of the provider, which one exchange after the other uses. The library reads keys again, once, when a token names an
- * unknown one and they are a minute old: a provider that rotates its key could sign no one in until then. So the library is told
- * that they are that old, unless they were read for an unknown key within `KEYS_INTERVAL_MS`.
+ * The keys of the provider, shared by all exchanges. For a token with an unknown key, the library reads the keys again
+ * only if they are at least a minute old. After a rotation, sign-ins would fail for that minute. So the library gets a
+ * sufficient age, unless the keys were read for an unknown key within `KEYS_INTERVAL_MS`.
  */
 const createKeys = (clock: () => Date, request: openid.CustomFetch) => {
   let known: { jwks: openid.ExportedJWKSCache["jwks"]; readAt: number } | null = null;
@@ -187,7 +189,10 @@ const createKeys = (clock: () => Date, request: openid.CustomFetch) => {
   let readAgain: { response: ReturnType<openid.CustomFetch>; at: number } | null = null;
   const isRecent = (): boolean => readAgain !== null && clock().getTime() - readAgain.at < KEYS_INTERVAL_MS;
 
-  /** Reads the keys, by one request at a time. `isAgain`: other keys are known; one response in `KEYS_INTERVAL_MS` serves all. */
+  /**
+   * Reads the keys, by one request at a time. `isAgain`: other keys are known, so one response in `KEYS_INTERVAL_MS`
+   * serves all.
+   */
   const read = (url: string, options: openid.CustomFetchOptions, isAgain: boolean): ReturnType<openid.CustomFetch> => {
     if (isAgain && readAgain && isRecent()) return readAgain.response;
     reading ??= request(url, options).finally(() => {
@@ -204,7 +209,7 @@ const createKeys = (clock: () => Date, request: openid.CustomFetch) => {
     return reading;
   };
 
-  /** Runs `work` with a configuration that has the known keys, and remembers those that it reads. */
+  /** Runs `work` with a configuration that has the known keys, and remembers newly read keys. */
   return async <Result>(
     configuration: openid.Configuration,
     work: (configuration: openid.Configuration) => Promise<Result>,
@@ -232,7 +237,10 @@ const createKeys = (clock: () => Date, request: openid.CustomFetch) => {
   };
 };
 
-/** Who has signed in at the provider. `authenticatedAt`: when the provider last asked the person; null: it does not say. */
+/**
+ * A person who has signed in at the provider. `authenticatedAt`: when the provider last prompted the person; null if
+ * unknown.
+ */
 export type OidcPerson = { issuer: string; subject: string; authenticatedAt: Date | null };
 
 /** The provider of `config`, for the public URL of the service. */
@@ -250,7 +258,7 @@ export const createOidcProvider = (
     issuer,
     name,
 
-    /** The address of the provider at which the attempt goes on. Throws the problem `provider_unavailable`. */
+    /** The provider's address at which the attempt continues. Throws the problem `provider_unavailable`. */
     authorizationUrl: async (attempt: OidcAttempt): Promise<string> => {
       try {
         const url = openid.buildAuthorizationUrl(configure(config, await within(totalMs, metadata), request), {
@@ -272,8 +280,8 @@ export const createOidcProvider = (
     },
 
     /**
-     * Exchanges the code of a response for the person, after the response was found to belong to the attempt. Throws an
-     * `OidcError`. With a verification, `authenticatedAt` is not before the attempt.
+     * Exchanges the code of a response for the person, after a check that the response belongs to the attempt. Throws
+     * an `OidcError`. With a verification, `authenticatedAt` is not before the attempt.
      */
     exchange: async (attempt: OidcAttempt, parameters: URLSearchParams): Promise<OidcPerson> => {
       try {
@@ -290,7 +298,7 @@ export const createOidcProvider = (
           );
           const { iss, sub, azp, auth_time: time } = tokens.claims() ?? {};
           if (iss !== issuer || sub === undefined || !SUBJECT.test(sub)) throw new OidcError("not_accepted", "claims");
-          // The library compares it only where the token is for several clients (OpenID Connect Core §3.1.3.7).
+          // The library compares it only for tokens with several clients (OpenID Connect Core §3.1.3.7).
           if (azp !== undefined && azp !== config.clientId) throw new OidcError("not_accepted", "azp");
           const authenticatedAt = typeof time === "number" && time > 0 && time < 2 ** 33 ? new Date(time * 1000) : null;
           if (mustAskAgain(attempt) && !isFresh(attempt, authenticatedAt, clock())) throw new OidcError("not_fresh");
@@ -303,7 +311,7 @@ export const createOidcProvider = (
   };
 };
 
-/** Whether the provider asked the person after the attempt began. */
+/** Whether the provider prompted the person after the attempt began. */
 const isFresh = ({ startedAt }: OidcAttempt, at: Date | null, now: Date): boolean =>
   at !== null && at.getTime() >= startedAt - CLOCK_TOLERANCE_MS && at.getTime() <= now.getTime() + CLOCK_TOLERANCE_MS;
 

@@ -1,4 +1,4 @@
-/** When a provider says that it has asked the person (`auth_time`): what that counts for, at each end of an attempt. */
+/** The time at which a provider prompted the person (`auth_time`), and its effect on each kind of attempt. */
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import { startFakeProvider } from "../../test/support/people/fake-provider.ts";
 import {
@@ -14,7 +14,7 @@ import {
 import { expireVerification, inviteByOperator, seedPerson } from "../../test/support/people/people.ts";
 
 const fake = startFakeProvider();
-/** The clock of the service stands still, on a whole second, as `auth_time` counts seconds. */
+/** The clock of the service stands still at a whole second, because `auth_time` counts seconds. */
 const now = Math.floor(Date.now() / 1000) * 1000;
 const api = await startApiWith(fake.issuer, () => new Date(now));
 afterAll(() => fake.stop());
@@ -24,7 +24,7 @@ const MINUTE = 60_000;
 let accounts = 0;
 const newAccount = (): string => `account-${++accounts}`;
 
-/** For how long after its begin the newest session is verified. */
+/** How long after its begin the newest session is verified. */
 const verifiedForMs = async (): Promise<number> => {
   const [row] = await api.database.db.client`
     select (extract(epoch from verified_until - created_at) * 1000)::float8 as "ms" from user_sessions order by created_at desc limit 1`;
@@ -41,8 +41,8 @@ describe.each<[string, unknown, number]>([
   ["never", undefined, 0],
   ["at no time", 0, 0],
   ["at the end of times", 2 ** 40, 0],
-])("a person whom the provider asked %s", (_, time, expectedMs) => {
-  test("a sign-in and an acceptance: verified for five minutes from then on, and from now on at the latest", async () => {
+])("a person whom the provider prompted %s", (_, time, expectedMs) => {
+  test("a sign-in and an acceptance: verified for five minutes from that time, at most from now", async () => {
     fake.claims = { auth_time: time };
     const sub = newAccount();
     const token = await inviteByOperator(api, { email: `${sub}@example.com`, role: "owner" });
@@ -50,7 +50,7 @@ describe.each<[string, unknown, number]>([
     expect([readFailure(joined), await verifiedForMs()]).toEqual([null, expectedMs]);
     const answer = await endAs(api, fake, await beginSignIn(api), sub);
     expect([readFailure(answer), await verifiedForMs()]).toEqual([null, expectedMs]);
-    // What asks for the passkey is refused, unless the provider has asked the person within five minutes.
+    // Operations with the passkey are refused, unless the provider has prompted the person within five minutes.
     const { call } = personWith(api, answer);
     const invited = await call("POST", "/api/v1/invitations", { email: `by-${sub}@example.com`, role: "viewer" });
     expect(invited.status).toBe(expectedMs > 0 ? 201 : 403);
@@ -58,7 +58,7 @@ describe.each<[string, unknown, number]>([
 });
 
 test.each([-1, String(now / 1000), null, true])(
-  "a sign-in, the provider says that it asked at %p: refused",
+  "a sign-in, with the prompt of the provider at %p: refused",
   async (time) => {
     const person = await seedPerson(api, "owner");
     const sub = newAccount();
@@ -68,7 +68,7 @@ test.each([-1, String(now / 1000), null, true])(
   },
 );
 
-/** The seconds by which the clocks may differ. */
+/** Allowed difference of the clocks, in seconds. */
 const TOLERANCE = 30;
 
 test.each<[number, string | null]>([

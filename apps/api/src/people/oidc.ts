@@ -1,6 +1,7 @@
 /**
- * `/api/v1/oidc`: sign-in by OpenID Connect. A page begins an attempt, which is sealed into a cookie, and leads the browser to
- * the provider. The provider leads it back to the callback, which ends the attempt and leads to a page.
+ * `/api/v1/oidc`: sign-in by OpenID Connect. A page begins an attempt, which is sealed into a cookie, and redirects the
+ * browser to the provider. The provider redirects it back to the callback, which ends the attempt and redirects to a
+ * page.
  */
 import type { AnyCaller } from "@realtime-avatar/db/callers/callers";
 import { isId, type TenantId } from "@realtime-avatar/domain/id";
@@ -35,13 +36,13 @@ import { findValidInvitation } from "./invitations.ts";
 import { endOidcAttempt } from "./oidc-callback.ts";
 import { createStrangerCheck } from "./sign-in.ts";
 
-/** What the operations that begin an attempt have in common. */
+/** The common part of the operations that begin an attempt. */
 const begin = (summary: string, description: string) => ({
   summary,
-  description: `${description} The response has the address of the provider, to which the page leads the browser; its cookie binds the attempt to the browser, for ten minutes. Without a provider, the response is 404.`,
+  description: `${description} The response contains the address of the provider, to which the page redirects the browser. Its cookie binds the attempt to the browser for ten minutes. Without a provider, the response is 404.`,
   success: {
     status: 200 as const,
-    description: "The address. `Set-Cookie` has the sealed attempt.",
+    description: "The address. `Set-Cookie` contains the sealed attempt.",
     schema: OidcRedirect,
   },
   setsCookie: true as const,
@@ -56,7 +57,7 @@ const OPERATIONS = operations({
   beginOidcAcceptance: {
     ...begin(
       "Begin to accept an invitation by OpenID Connect",
-      "Begins the acceptance of an invitation with an account at the provider, in place of a passkey. The link stays valid until the provider leads back. `name` is the name of a new user. Requires no credentials.",
+      "Begins the acceptance of an invitation with an account at the provider, in place of a passkey. The link stays valid until the provider redirects back. `name` is the name of a new user. Requires no credentials.",
     ),
     body: BeginOidcAcceptance,
     problems: ["rate_limited", "foreign_origin", "not_found", "invalid_invitation", "provider_unavailable"],
@@ -71,7 +72,7 @@ const OPERATIONS = operations({
   beginOidcVerification: {
     ...begin(
       "Begin to verify the session by OpenID Connect",
-      "Begins a verification of the session: the provider asks the person again. For five minutes after it, the session may do what asks for the passkey again.",
+      "Begins a verification of the session: the provider prompts the person again. For five minutes after it, the session may call operations that need the passkey.",
     ),
     body: BeginOidcVerification,
     createsNothing: true,
@@ -80,9 +81,9 @@ const OPERATIONS = operations({
   endOidcAttempt: {
     summary: "Come back from the provider",
     description:
-      "Where the provider leads the browser. Ends the attempt of the cookie, once, and leads to a page of the dashboard: with a session of its own after a sign-in, to the sign-in page with the code of a failure otherwise. Ignores parameters that it does not know; a repeated one is a failure.",
+      "The provider redirects the browser here. Ends the attempt of the cookie, once, and redirects to a page of the dashboard: with a new session after a sign-in, or to the sign-in page with the code of a failure. Unknown parameters are ignored. A repeated parameter is a failure.",
     query: OidcCallback,
-    success: { status: 303, description: "The page. `Set-Cookie` deletes the attempt, and may have a session." },
+    success: { status: 303, description: "The page. `Set-Cookie` deletes the attempt, and may contain a session." },
     setsCookie: true,
   },
 });
@@ -106,13 +107,13 @@ const sendBegin = async (
   return sendJson(REDIRECT, { url }, set);
 };
 
-/** A tenant that does not exist begins an attempt like any other: the response does not tell which tenants there are. */
+/** An unknown tenant begins an attempt like any other, so that the response does not reveal which tenants exist. */
 const readTenantId = (text: string): TenantId => {
   if (isId("ten", text)) return text;
   throw validationFailed([{ pointer: "#/tenantId", code: "not_allowed", detail: "Must be the id of a tenant." }]);
 };
 
-/** The routes that need no credentials. */
+/** The routes without credentials. */
 export const oidcRoutes = (dependencies: Dependencies) => {
   const check = createStrangerCheck(dependencies);
   const what = `come back from the provider ${CALLBACKS_PER_MINUTE} times`;
@@ -146,9 +147,9 @@ export const oidcRoutes = (dependencies: Dependencies) => {
     );
 };
 
-/** The session of the request, for which an attempt begins. */
+/** The session of the request, in which an attempt begins. */
 const sessionOf = (caller: AnyCaller, secret: CallerSecret): OidcSession => {
-  // Only people have a session, and only the token of a session authenticates people.
+  // Only people have a session, and only session tokens authenticate people.
   const digest = secret instanceof PersonToken ? Buffer.from(digestToken(secret)).toString("base64url") : "";
   return { sessionId: requirePerson(caller).sessionId, digest };
 };

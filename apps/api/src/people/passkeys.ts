@@ -83,8 +83,8 @@ const OPERATIONS = operations({
   deletePasskey: {
     summary: "Delete a passkey",
     description:
-      "Deletes a passkey of the caller, and ends the other sessions that it has opened. What is the last way to sign in cannot be deleted.",
-    success: { status: 200, description: "The passkey as it was.", schema: Passkey },
+      "Deletes a passkey of the caller, and ends the other sessions that it has opened. A passkey that is the last way to sign in cannot be deleted.",
+    success: { status: 200, description: "The passkey before its deletion.", schema: Passkey },
     problems: ["passkey_required", "last_passkey"],
   },
 });
@@ -95,7 +95,7 @@ const LINK = { schema: PasskeyInvitation, toText: JSON.stringify };
 
 const useOf = ({ sessionId }: PersonCaller) => ({ purpose: "new_passkey" as const, subject: sessionId });
 
-/** The passkey after a change. Throws the problem that says why it was not changed. */
+/** The passkey after a change. Throws a problem when it was not changed. */
 const settleChange = (outcome: PasskeyOutcome, { expectation: { matches } }: Attempt<unknown>): Settled<Passkey> => {
   switch (outcome.kind) {
     case "not_found":
@@ -170,7 +170,7 @@ const CREATE_LINK = {
   },
   settle: (outcome: OutcomeOf<typeof insertInvitation>): WriteOutcome => {
     switch (outcome.kind) {
-      // The user was removed after the look-up. The next attempt says so.
+      // The user was removed after the look-up. The next attempt reports it.
       case "already_member":
       case "not_found":
         return { kind: "stale" };

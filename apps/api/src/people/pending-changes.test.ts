@@ -1,4 +1,4 @@
-/** A person who writes without a pause, in commits that take their time, cannot put off a change of themselves. */
+/** A person who writes without a pause, with slow commits, cannot delay a change of themselves. */
 import { afterAll, describe, expect, test } from "bun:test";
 import { connectTo, session } from "@realtime-avatar/testing/database";
 import { until } from "@realtime-avatar/testing/until";
@@ -23,7 +23,7 @@ import {
   signIn,
 } from "../../test/support/people/people.ts";
 
-/** As a commit that waits for a replica far away. */
+/** Makes commits slow, like a wait for a remote replica. */
 const SLOW = [
   "create function dawdle() returns trigger language plpgsql as $$ begin perform pg_sleep(0.02); return new; end $$",
   "create trigger dawdle before update on avatars for each row when (new.display_name = 'slow') execute function dawdle()",
@@ -32,7 +32,7 @@ const LANES = 20;
 
 const api = await startApi();
 for (const text of SLOW) await api.database.db.client.unsafe(text);
-/** Another replica, whose connections are free. */
+/** Another replica, with free connections. */
 const db = connectTo(api.database, { connections: 4, deadlineMs: 30_000 });
 const provider = startFakeProvider();
 const replica = { ...api, call: callAnew(db, { config: oidcConfig(provider.issuer) }) };
@@ -56,11 +56,14 @@ const announced = async (): Promise<string[]> =>
   (await api.database.db.client`select subject_id as id from pending_changes`).map(({ id }) => id);
 
 type Send = () => Promise<{ status: number }>;
-/** Changes that wait for writes of a person: the request, when it is prepared, and whose writes are announced. */
+/**
+ * A change that waits for writes of a person: its name, its preparation, its request, and the subject of the pending
+ * change.
+ */
 type Change = [name: string, prepare: (person: Person, owner: Sender) => Send | Promise<Send>, announced: keyof Person];
 
 const VERIFICATION = "user-sessions/current/verification";
-/** What ends the rights of the person: nothing is written after the response. */
+/** Changes that end the rights of the person: no write follows the response. */
 const ENDS: Change[] = [
   [
     "the end of the session",
@@ -132,7 +135,7 @@ const OTHERS: Change[] = [
   ],
 ];
 
-/** Runs `work` while the person changes avatars, one request after the other in each lane. Changes are not batched. */
+/** Runs `work` while the person changes avatars, in several lanes of sequential requests. Changes are not batched. */
 const underWrites = async <Result>(flooder: Person, work: () => Promise<Result>): Promise<Result> => {
   const draft = { displayName: "x", sourceKind: "image" };
   const avatars = Array.from({ length: LANES }, () => flooder.call("POST", "/api/v1/avatars", draft));
@@ -158,7 +161,7 @@ describe("a change of a person who writes without a pause", () => {
     const send = await prepare(person, owner);
     const atResponse = await underWrites(person, async () => {
       expect((await send()).status).toBe(200);
-      // They go on writing, or trying to. The announcement is withdrawn shortly after the response.
+      // The person continues to write, or tries to. The pending change is withdrawn shortly after the response.
       const written = await writtenBy(person);
       await until(async () => (await announced()).length === 0, { state: announced });
       return written;
@@ -174,12 +177,12 @@ describe("a change of a person who writes without a pause", () => {
   });
 });
 
-test.each([...ENDS, ...OTHERS])("%s, waiting for writes: announced", async (_, prepare, whose) => {
+test.each([...ENDS, ...OTHERS])("%s, waiting for writes: a pending change", async (_, prepare, whose) => {
   const owner = onReplica(await seedPerson(api, "owner"));
   const person = await seedPerson(api, "developer");
   const send = await prepare(person, owner);
   const holder = session(api.database.url);
-  // As a write of the person does.
+  // Locks like a write of the person.
   await holder.client`begin`;
   await holder.client`select 1 from users where id = ${person.id} for share`;
   await holder.client`select 1 from user_sessions where id = ${person.sessionId} for share`;

@@ -21,7 +21,7 @@ const api = await startApi();
 
 const CURRENT = "/api/v1/user-sessions/current";
 const usersOf = (person: Person) => `/api/v1/users/${person.id}`;
-/** A tenant of its own: how many owners it has matters. */
+/** A tenant with this number of owners. */
 const seedOwners = async (count: number): Promise<Person[]> => {
   const tenant = await seedTenant(api.database.db);
   return Promise.all(Array.from({ length: count }, () => seedPerson(api, "owner", tenant)));
@@ -49,7 +49,7 @@ describe("users", () => {
     expect((await owner.call("PATCH", usersOf(viewer), { name: "y" })).status).toBe(200);
   });
 
-  test("a removed person, afterwards: every request and a sign-in are refused", async () => {
+  test("a removed person: every request and a sign-in are refused", async () => {
     const [owner] = (await seedOwners(1)) as [Person];
     const person = await seedPerson(api, "developer", owner.tenantId);
     const key = await person.call("POST", "/api/v1/api-keys", { name: "stays", scopes: ["avatars:read"] });
@@ -57,7 +57,7 @@ describe("users", () => {
     expectProblem(await person.call("GET", "/api/v1/avatars"), "invalid_session");
     expectProblem(await signIn(api, person.authenticator), "invalid_passkey");
     expectProblem(await owner.call("GET", usersOf(person)), "not_found");
-    // Keys are of the tenant.
+    // Keys belong to the tenant.
     expect((await api.call("GET", "/api/v1/avatars", { key: key.body.apiKey })).status).toBe(200);
     const { client } = api.database.db;
     for (const table of ["passkeys", "user_sessions"]) {
@@ -115,7 +115,7 @@ describe("a change of a person while a write waits", () => {
     ["POST", "/api/v1/invitations", { email: "x@example.com", role: "viewer" }],
   ];
 
-  test.each(changes)("a waiting write, its person changed: nothing written, when %s", async (_, code, change) => {
+  test.each(changes)("a waiting write, its person changed: no write, when %s", async (_, code, change) => {
     for (const [method, path, body] of writes) {
       const role = path.includes("invitations") ? "owner" : "developer";
       const person = await seedPerson(api, role);
@@ -171,7 +171,7 @@ describe("passkeys", () => {
     expect((await person.call("PATCH", path, { name: "Old phone" })).body.name).toBe("Old phone");
     expectProblem(await person.call("PATCH", path, { name: "x" }, { "if-match": '"1"' }), "precondition_failed");
 
-    // The phone is lost: its sessions end with it.
+    // The phone is lost: deleting its passkey ends its sessions.
     expect((await person.call("DELETE", path)).status).toBe(200);
     expectProblem(await bySecond.call("GET", CURRENT), "invalid_session");
     expectProblem(await signIn(api, phone), "invalid_passkey");

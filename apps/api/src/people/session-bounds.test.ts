@@ -1,4 +1,4 @@
-/** How many sessions a person has, and what their requests may use. */
+/** Limits of a person: the number of sessions, and the rate of their requests. */
 import { describe, expect, test } from "bun:test";
 import { PUBLIC_URL, startApi, TEST_CONFIG, testStorage } from "../../test/support/api.ts";
 import { createAuthenticator } from "../../test/support/people/authenticator.ts";
@@ -15,7 +15,7 @@ import { expectProblem } from "../../test/support/routes.ts";
 
 const CURRENT = "/api/v1/user-sessions/current";
 const api = await startApi();
-/** With one request in a second. */
+/** An API with a limit of one request a second. */
 const limited = await startApi(testStorage, { config: { ...TEST_CONFIG, rateLimit: { perSecond: 1, burst: 0 } } });
 
 const again = (person: Person, to = api): Promise<Person> => signInAgain(to, person);
@@ -27,7 +27,7 @@ const endedOf = async (person: Person): Promise<string[]> => {
   return rows.map(({ target_id }) => target_id as string);
 };
 let inserted = 0;
-/** Sessions that the person has had for a while, beside the first. */
+/** Adds older sessions of the person. */
 const insertSessions = (person: Person, count: number, ago: string) => api.database.db.client`
   with copy as materialized (
     select tenant_id, 'uss_' || lpad((${100 * ++inserted}::integer + at)::text, 26, '0'), user_id, passkey_id, digest, null, 1,
@@ -53,7 +53,7 @@ describe("the bound of 20 sessions of a person", () => {
   });
 
   test("sign-ins, eight at once near the bound: 20 sessions stay", async () => {
-    // One with a counter would have to sign in order.
+    // An authenticator with a counter would have to sign in order.
     const authenticator = createAuthenticator(PUBLIC_URL, { hasCounter: false });
     const token = await inviteByOperator(api, { email: "at-once@example.com", role: "viewer" });
     const person = signedInPerson(api, await accept(api, token, authenticator), authenticator);
@@ -68,7 +68,7 @@ describe("the bound of 20 sessions of a person", () => {
     await again(person);
     expect(await endedOf(person)).toEqual([]);
     expect((await person.call("GET", CURRENT)).status).toBe(200);
-    // Of those that were idle, what is beyond the bound is deleted.
+    // Idle sessions above the bound are deleted.
     expect((await sessionsOf(person)).length).toBe(20);
   });
 
@@ -88,8 +88,9 @@ describe("the bound of 20 sessions of a person", () => {
   });
 });
 
-test("two sessions of a person, sending requests: one budget", async () => {
-  // A window may end between two requests, so there are several attempts. Apart, two sessions never refuse each other.
+test("two sessions of a person that send requests: one shared budget", async () => {
+  // A window can end between two requests, so several attempts are made. With separate budgets, no request would ever
+  // be refused.
   for (let attempt = 1; ; attempt++) {
     const person = await seedPerson(limited, "viewer");
     const sessions = [person, await again(person, limited)];

@@ -5,8 +5,8 @@ import type { Secret } from "@realtime-avatar/storage/secret";
 import type { ApiConfig } from "../config.ts";
 
 /**
- * The secret of this process. Replicas with data directories of their own need `SESSION_SECRET`: with a random one, only this
- * process accepts the challenges that it has signed.
+ * The secret of this process. Replicas with separate data directories need `SESSION_SECRET`: otherwise each accepts
+ * only its own challenges.
  */
 export const openSessionSecret = (
   { sessionSecret, database }: Pick<ApiConfig, "sessionSecret" | "database">,
@@ -17,8 +17,7 @@ export const openSessionSecret = (
     {
       dataDirectory: database.dataDirectory,
       name: "session-secret",
-      warning:
-        "DATA_DIR cannot be written: set SESSION_SECRET, or people cannot sign in when there are several replicas",
+      warning: "DATA_DIR cannot be written: set SESSION_SECRET, or people cannot sign in with several replicas",
     },
     log,
   );

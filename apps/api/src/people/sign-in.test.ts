@@ -1,4 +1,4 @@
-/** Registration and sign-in with passkeys, and what an attacker would try. */
+/** Registration and sign-in with passkeys, and attacks on them. */
 import { describe, expect, test } from "bun:test";
 import { generateKeyPairSync, sign, X509Certificate } from "node:crypto";
 import { whileHeld } from "@realtime-avatar/testing/postgres/waits";
@@ -42,7 +42,7 @@ describe("an invitation", () => {
     const [cookie = "", ...attributes] = (accepted.headers.get("set-cookie") ?? "").split("; ");
     expect(cookie).toStartWith(`${COOKIE}=rta_session_`);
     expect(attributes).toEqual(["Path=/", "HttpOnly", "SameSite=Strict", "Secure", "Max-Age=43200"]);
-    // The token is in the cookie alone.
+    // The token is only in the cookie.
     expect(accepted.text).not.toContain("rta_session_");
 
     const person = signedInPerson(api, accepted, authenticator);
@@ -108,7 +108,7 @@ describe("an invitation", () => {
     expectProblem(await accept(api, removed), "invalid_invitation");
   });
 
-  test("an invitation, for an existing person's address: gives no passkey of that person", async () => {
+  test("an invitation for an existing person's address: no passkey for that person", async () => {
     const [owner, victim] = [await seedPerson(api, "owner"), await seedPerson(api, "developer")];
     const body = { email: victim.email.toUpperCase(), role: "owner" };
     expectProblem(await owner.call("POST", "/api/v1/invitations", body), "already_member");
@@ -150,7 +150,8 @@ describe("a registration", () => {
   });
 
   test("a registration, with a certificate: refused before a revocation list is fetched", async () => {
-    // A list that a certificate names, as an attacker would name an address inside the network of the service.
+    // An address that a certificate names as its list, as an attacker would name an address inside the network of the
+    // service.
     let fetched = 0;
     const list = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Response(`${++fetched}`) });
     const keys = generateKeyPairSync("ec", { namedCurve: "P-256" });
@@ -174,7 +175,7 @@ describe("a registration", () => {
   });
 
   test("a registration, self-signed without a certificate: accepted", async () => {
-    // Self attestation: there is nothing to fetch.
+    // Self attestation: no certificate, so no list to fetch.
     const authenticator = createAuthenticator(PUBLIC_URL);
     const attestation: Deviation["attestation"] = (signed) => [
       "packed",
@@ -212,7 +213,7 @@ describe("a registration", () => {
       { ...good, response: { ...response, clientDataJSON: "e30" } },
       { ...good, response: { ...response, attestationObject: "oA" } },
       { ...good, response: { ...response, attestationObject: "_____" } },
-      // CBOR, but no map; and a map without a statement.
+      // CBOR that is not a map, and a map without a statement.
       ...[cbor(5), cbor("x"), Buffer.from([0xf6]), cbor(new Map([["fmt", "packed"]]))].map((bytes) => ({
         ...good,
         response: { ...response, attestationObject: bytes.toString("base64url") },

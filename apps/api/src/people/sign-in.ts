@@ -1,4 +1,4 @@
-/** What the routes that sign people in have in common. */
+/** The common part of the routes that sign people in. */
 import { findUserSession } from "@realtime-avatar/db/people/user-sessions";
 import { presentCurrentSession } from "@realtime-avatar/domain/people/people";
 import { CurrentSession } from "@realtime-avatar/domain/people/schemas";
@@ -11,21 +11,21 @@ import { createNetworkLimit } from "../http/limits/rate-limit.ts";
 import type { RequestContext } from "../http/request-context.ts";
 import { type ResponseHead, responseText, sendText } from "../http/response.ts";
 
-/** Maximum number of requests without credentials of one client in a minute. A sign-in takes two. */
+/** Maximum number of requests without credentials of one client in a minute. A sign-in takes two requests. */
 const REQUESTS_PER_MINUTE = 60;
 const MAX_USER_AGENT = 512;
 
 export const CURRENT_SESSION = { schema: CurrentSession, toText: JSON.stringify };
 
-/** What browsers call themselves. It is shown to the person, and decides nothing. */
+/** The browser's name for itself. It is only shown to the person. */
 export const readUserAgent = ({ headers }: Request): string | null => {
   const text = headers.get("user-agent");
   return text === null ? null : [...text.slice(0, MAX_USER_AGENT)].join("").toWellFormed();
 };
 
 /**
- * Checks a request without credentials: limits it by the address, and refuses it from a page of another origin, which could
- * otherwise sign the browser in as another person.
+ * Checks a request without credentials. Limits the rate by the address. Refuses requests from pages of other origins,
+ * which could otherwise sign the browser in as another person.
  */
 export const createStrangerCheck = (dependencies: Dependencies): ((request: Request) => Promise<void>) => {
   const what = `make ${REQUESTS_PER_MINUTE} requests without credentials`;
@@ -38,7 +38,7 @@ export const createStrangerCheck = (dependencies: Dependencies): ((request: Requ
   };
 };
 
-/** The provider of OIDC as the API shows it; null when there is none. */
+/** The OIDC provider as the API shows it; null without one. */
 export const shownProvider = ({ oidc }: Dependencies): { name: string } | null => oidc && { name: oidc.name };
 
 /** Sends the new session and its cookie. */
@@ -49,7 +49,7 @@ export const sendNewSession = async (
   set: ResponseHead,
 ): Promise<string> => {
   const stored = await findUserSession(databases.ofTenant(token.tenantId).until(context), token);
-  // It was ended in the meantime.
+  // The session was ended meanwhile.
   if (!stored) throw new Problem("invalid_session", "The session has ended. Sign in again.");
   const { session, user, tenantName, checkedAt } = stored.person;
   const text = responseText(CURRENT_SESSION, presentCurrentSession(session, user, tenantName, checkedAt));

@@ -1,4 +1,4 @@
-/** Sessions of people: when the cookie counts, how a session ends, and what an attacker would try. */
+/** Sessions of people: conditions for the cookie, ends of sessions, and attacks. */
 
 import { describe, expect, test } from "bun:test";
 import { sweepChallenges } from "@realtime-avatar/db/people/passkeys";
@@ -30,7 +30,7 @@ describe("a cookie outside a page of the service", () => {
   const body = { displayName: "x", sourceKind: "image" };
   const good = () => pageHeaders(owner.cookie);
   const attacks: [string, () => Record<string, string>][] = [
-    ["without Sec-Fetch-Site, as an old browser or no browser sends it", () => without(good(), "sec-fetch-site")],
+    ["without Sec-Fetch-Site, as from an old browser or a program", () => without(good(), "sec-fetch-site")],
     ["from another site", () => ({ ...good(), "sec-fetch-site": "cross-site" })],
     ["from another host of the same site", () => ({ ...good(), "sec-fetch-site": "same-site" })],
     ["from the address bar", () => ({ ...good(), "sec-fetch-site": "none" })],
@@ -38,12 +38,18 @@ describe("a cookie outside a page of the service", () => {
     ["with the Origin of a page without one", () => ({ ...good(), origin: "null" })],
     ["with the Origin of another port", () => ({ ...good(), origin: `${PUBLIC_URL}:8443` })],
     ["with the Origin over http", () => ({ ...good(), origin: "http://avatars.test" })],
-    ["without the header that no form can send", () => without(good(), "realtime-avatar-environment")],
-    ["with another value of that header", () => ({ ...good(), "realtime-avatar-environment": "LIVE" })],
-    ["with two values of that header", () => ({ ...good(), "realtime-avatar-environment": "live, test" })],
+    [
+      "without the header for environments, which no form can send",
+      () => without(good(), "realtime-avatar-environment"),
+    ],
+    ["with another value of the header for environments", () => ({ ...good(), "realtime-avatar-environment": "LIVE" })],
+    [
+      "with two values of the header for environments",
+      () => ({ ...good(), "realtime-avatar-environment": "live, test" }),
+    ],
     ["with the cookie under another name", () => ({ ...good(), cookie: `realtime-avatar-session=${owner.cookie}` })],
     ["with two cookies", () => ({ ...good(), cookie: `${COOKIE}=${owner.cookie}; ${COOKIE}=${owner.cookie}` })],
-    // A byte that a browser does not take for white space: with it, another host of the site can set the cookie.
+    // Browsers do not treat this byte as white space. With it, another host of the site can set the cookie.
     [
       "with the cookie under a name without the prefix",
       () => ({ ...good(), cookie: `a=b; \xa0${COOKIE}=${owner.cookie}` }),
@@ -51,7 +57,7 @@ describe("a cookie outside a page of the service", () => {
     ["with a malformed cookie", () => ({ ...good(), cookie: `${COOKIE}="${owner.cookie}"` })],
   ];
 
-  test.each(attacks)("a cookie, %s: as without credentials", async (_, headers) => {
+  test.each(attacks)("a cookie, %s: treated as no credentials", async (_, headers) => {
     const before = await avatarCount();
     expectProblem(await api.call("POST", "/api/v1/avatars", { body, headers: headers() }), "missing_api_key");
     expectProblem(await api.call("GET", CURRENT, { headers: headers() }), "missing_api_key");
@@ -114,7 +120,7 @@ describe("localhost without https", () => {
       return readAnswer(await app.handle(new Request(`${publicUrl}/api/v1/${path}`, init)));
     };
     const { email } = await seedPerson(api, "viewer");
-    // The same person: the relying party of the passkey is another one.
+    // The same person, with a new passkey, because the relying party differs.
     const [invited] = [await owner.call("POST", "/api/v1/invitations", { email: `local-${email}`, role: "viewer" })];
     const token = invited?.body.url.split("#")[1];
     const options = await send("invitations/options", { token });
@@ -130,7 +136,7 @@ describe("localhost without https", () => {
     expect(current.status).toBe(200);
   });
 
-  test("a cookie set by a page on another port: 200 alone (docs/people.md), 401 beside the person's own", async () => {
+  test("a cookie set by a page on another port: 200 alone (docs/people.md), 401 together with the person's own", async () => {
     const publicUrl = "http://localhost:3123";
     const app = createTestApp(api.database.db, { publicUrl: () => publicUrl });
     const statusWith = async (...tokens: string[]): Promise<number> => {
@@ -146,7 +152,7 @@ describe("localhost without https", () => {
 });
 
 describe("the end of a session", () => {
-  /** Another replica: another process would not differ, as nothing of a session is in memory. */
+  /** Uses another replica. Another process would not differ, because sessions are not kept in memory. */
   const askReplica = async (person: Person): Promise<Answer> => {
     const db = connectTo(api.database);
     try {
@@ -234,7 +240,7 @@ describe("the list of sessions", () => {
     expect([...page.data, ...next.body.data].map(({ id }: { id: string }) => id)).toEqual(all);
   });
 
-  test("the sessions, after a request: show when they were last seen", async () => {
+  test("the sessions, after a request: include when they were last seen", async () => {
     const person = await seedPerson(api, "viewer");
     await person.call("GET", CURRENT);
     await api.seen.flush();
@@ -278,13 +284,13 @@ describe("the verification of a session", () => {
     }
     const own = await person.call("POST", `${CURRENT}/verification/options`, {});
     const credential = person.authenticator.get(own.body.publicKey);
-    // What verifies a session does not sign in.
+    // A verification of a session cannot be used for a sign-in.
     expectProblem(await api.call("POST", "/api/v1/user-sessions", { body: { credential } }), "invalid_passkey");
     expect((await person.call("POST", `${CURRENT}/verification`, { credential })).status).toBe(200);
     expectProblem(await person.call("POST", `${CURRENT}/verification`, { credential }), "invalid_passkey");
   });
 
-  test("a verification, in one session: does not count in another", async () => {
+  test("a verification, in one session: not valid in another", async () => {
     const person = await seedPerson(api, "owner");
     const second = await signInAgain(api, person);
     await expireVerification(api.database, person);

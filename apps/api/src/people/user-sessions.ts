@@ -55,7 +55,7 @@ const OPERATIONS = operations({
   beginSignIn: {
     summary: "Get options to sign in",
     description:
-      "Returns the options to sign in with any passkey of this service, and whether there is a sign-in by OpenID Connect. Requires no credentials.",
+      "Returns the options to sign in with any passkey of this service, and whether sign-in by OpenID Connect is available. Requires no credentials.",
     body: Nothing,
     isBodyOptional: true,
     success: { status: 200, description: "The options.", schema: SignInOptions },
@@ -63,9 +63,9 @@ const OPERATIONS = operations({
   },
   signIn: {
     summary: "Sign in",
-    description: "Signs in with the response of a passkey. Requires no credentials. Each response counts once.",
+    description: "Signs in with the response of a passkey. Requires no credentials. Each response is accepted once.",
     body: SignIn,
-    success: { status: 201, description: "The session. `Set-Cookie` has its cookie.", schema: CurrentSession },
+    success: { status: 201, description: "The session. `Set-Cookie` contains its cookie.", schema: CurrentSession },
     problems: ["rate_limited", "foreign_origin", "invalid_passkey", "invalid_session"],
     setsCookie: true,
   },
@@ -79,7 +79,7 @@ const OPERATIONS = operations({
     description: "Ends the session of the cookie, on every replica before the response is sent.",
     success: {
       status: 200,
-      description: "The session as it was. `Set-Cookie` deletes its cookie.",
+      description: "The session before its end. `Set-Cookie` deletes its cookie.",
       schema: UserSession,
     },
     setsCookie: true,
@@ -87,7 +87,7 @@ const OPERATIONS = operations({
   beginVerification: {
     summary: "Get options to use the passkey again",
     description:
-      "Returns the options to verify the session with a passkey of the caller, and the other ways to do that.",
+      "Returns the options to verify the session with a passkey of the caller, and the other ways to verify it.",
     createsNothing: true,
     body: Nothing,
     isBodyOptional: true,
@@ -95,7 +95,7 @@ const OPERATIONS = operations({
   },
   verifyUserSession: {
     summary: "Use the passkey again",
-    description: "For five minutes, the session may do what asks for the passkey again.",
+    description: "For five minutes, the session may call operations that need the passkey.",
     body: SignIn,
     success: { status: 200, description: "The session.", schema: CurrentSession },
     problems: ["invalid_passkey"],
@@ -110,7 +110,7 @@ const OPERATIONS = operations({
     summary: "End a session",
     description:
       "Ends a session of the caller, or for an owner any session of the tenant, on every replica before the response is sent.",
-    success: { status: 200, description: "The session as it was.", schema: UserSession },
+    success: { status: 200, description: "The session before its end.", schema: UserSession },
     setsCookie: true,
   },
 });
@@ -120,7 +120,7 @@ const SIGN_IN_OPTIONS = { schema: SignInOptions, toText: JSON.stringify };
 const VERIFICATION_OPTIONS = { schema: VerificationOptions, toText: JSON.stringify };
 const SIGN_IN = { purpose: "sign_in", subject: "" } as const;
 
-/** The passkey that the response of an authenticator names, of this user. Throws the problem `invalid_passkey`. */
+/** The passkey of this user that the response of an authenticator names. Throws the problem `invalid_passkey`. */
 const findNamedPasskey = async (
   db: Db,
   { tenantId, userId }: { tenantId: TenantId; userId: UserId },
@@ -150,7 +150,7 @@ const signIn = async (
   return signedIn.token;
 };
 
-/** The routes that need no credentials. */
+/** The routes without credentials. */
 export const signInRoutes = (dependencies: Dependencies) => {
   const check = createStrangerCheck(dependencies);
   return new Elysia({ name: "sign-in", prefix: "/api/v1/user-sessions" })
@@ -177,7 +177,9 @@ export const signInRoutes = (dependencies: Dependencies) => {
     );
 };
 
-/** Ends the session that the path names, or else that of the caller. The response has the session as it was. */
+/**
+ * Ends the session that the path names, or else the caller's session. The response contains the session before its end.
+ */
 const END_SESSION = {
   body: null,
   representation: SESSION,
@@ -203,7 +205,7 @@ const END_SESSION = {
         const caller = requirePerson(attempt.caller);
         const isCurrent = session.id === caller.sessionId;
         if (isCurrent) attempt.set.headers["set-cookie"] = clearedCookie(attempt.dependencies.publicUrl());
-        // Of another session it is not read: the sign-in is the last time that is known.
+        // For another session, the last use is not read. Its sign-in is the last known time.
         const lastSeenAt = isCurrent ? caller.checkedAt : session.createdAt;
         return writtenResource(session, presentUserSession(session, { lastSeenAt, isCurrent }));
       }
@@ -235,7 +237,7 @@ const VERIFY_SESSION = {
   plan: ({ db, caller: anyCaller, origin }: VerifyAttempt, { assertion, challenge }: Verification) => {
     const caller = requirePerson(anyCaller);
     const { user, tenantName, checkedAt } = caller;
-    // By the clock of the database, as the look-up has read it.
+    // Measured by the clock of the database, which the look-up has read.
     const until = verifiedUntil(checkedAt);
     const session = { ...caller.session, verifiedUntil: until, version: caller.session.version + 1 };
     return {
@@ -286,7 +288,7 @@ export const userSessionRoutes = (dependencies: Dependencies) => {
     .post(
       "/current/verification",
       ({ write, caller }) => {
-        // The response is about this session: another session of the person does not get it.
+        // The response belongs to this session. Another session of the person does not get it.
         const path = `/api/v1/user-sessions/${requirePerson(caller).sessionId}/verification`;
         return execute({ ...write, path }, VERIFY_SESSION);
       },

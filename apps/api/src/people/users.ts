@@ -33,7 +33,7 @@ const OPERATIONS = operations({
   updateUser: {
     summary: "Change a user",
     description:
-      "Changes the own name; an owner changes the name and the role of every user. A change of role takes effect on every replica before the response is sent.",
+      "Changes the caller's name. An owner changes the name and the role of any user. A change of role takes effect on every replica before the response is sent.",
     body: UpdateUser,
     success: { status: 200, description: "The user after the request.", schema: User },
     problems: ["passkey_required", "last_owner"],
@@ -41,15 +41,15 @@ const OPERATIONS = operations({
   deleteUser: {
     summary: "Remove a user",
     description:
-      "Removes a person with the passkeys, the sessions and the open invitations, on every replica before the response is sent. The keys that the person created stay.",
-    success: { status: 200, description: "The user as it was.", schema: User },
+      "Removes a person with the passkeys, the sessions and the open invitations. Takes effect on every replica before the response is sent. The keys that the person created stay.",
+    success: { status: 200, description: "The user before the removal.", schema: User },
     problems: ["passkey_required", "last_owner"],
   },
 });
 
 const USER = { schema: User, toText: JSON.stringify };
 
-/** The user of a change that was written; null when it is stale. Throws the problem that says why it was not. */
+/** The user after a written change; null when the attempt is stale. Throws a problem when the change is refused. */
 const changedUser = (outcome: UserOutcome, { matches }: Expectation): UserRecord | null => {
   switch (outcome.kind) {
     case "not_found":

@@ -27,13 +27,13 @@ import {
 import { decodeAttestationObject, isoBase64URL } from "@simplewebauthn/server/helpers";
 
 const RELYING_PARTY_NAME = "Realtime Avatar Service";
-/** ES256, EdDSA, RS256: what authenticators have. */
+/** ES256, EdDSA and RS256, which authenticators support. */
 const ALGORITHMS = [-7, -8, -257];
 const TRANSPORTS = ["ble", "cable", "hybrid", "internal", "nfc", "smart-card", "usb"] as const;
 type Transport = (typeof TRANSPORTS)[number];
 const BASE64URL = /^[A-Za-z0-9_-]+$/;
 
-/** The same text for every reason: the response of an authenticator shows an attacker nothing. */
+/** The same text for every reason, so that an attacker learns nothing from it. */
 export const invalidPasskey = (cause?: unknown, reason = ""): Problem =>
   new Problem("invalid_passkey", `The response of the passkey was not accepted.${reason}`, {}, { cause });
 
@@ -87,14 +87,14 @@ const challengeIn = (
     throw invalidPasskey();
   }
   const { challenge, crossOrigin } = (data ?? {}) as { challenge?: unknown; crossOrigin?: unknown };
-  // A page of another origin has framed this one: the dashboard is never framed.
+  // `crossOrigin` means that another origin has framed the page. The dashboard is never framed.
   if (typeof challenge !== "string" || crossOrigin === true) throw invalidPasskey();
   const spent = readChallenge(sessionSecret, challenge, use, clock());
   if (!spent) throw invalidPasskey();
   return { text: challenge, spent };
 };
 
-/** Runs a verification of the library, which throws for what it does not accept. */
+/** Runs a verification of the library. Throws when the library rejects or throws. */
 const accepted = async <Result extends { verified: boolean }>(
   verify: () => Promise<Result>,
 ): Promise<Extract<Result, { verified: true }> | Result> => {
@@ -109,13 +109,13 @@ const accepted = async <Result extends { verified: boolean }>(
 };
 
 /**
- * Refuses attestation statements with certificates. The service asks for none, so a browser removes them. The library would
- * verify them, and fetch the revocation lists that they name, from any address.
+ * Refuses attestation statements with certificates. The service requests none, so browsers remove them. The library
+ * would verify them, and fetch their revocation lists from any address.
  */
 const checkAttestation = (attestationObject: string): void => {
   let isAccepted: boolean;
   try {
-    // The types promise maps. CBOR of a client can be anything, and what is not a map throws here.
+    // The types promise maps, but the client's CBOR can be anything. A value that is not a map throws here.
     const decoded = decodeAttestationObject(bytesOf(attestationObject));
     const format = decoded.get("fmt");
     isAccepted = format === "none" || (format === "packed" && decoded.get("attStmt").get("x5c") === undefined);
@@ -160,7 +160,7 @@ const createRegistration = (dependencies: Dependencies) => {
         timeout: CHALLENGE_MS,
         attestationType: "none",
         excludeCredentials: existing.map(descriptorOf),
-        // A sign-in names no user: the authenticator must know for whom the passkey is. The passkey is the only factor.
+        // A sign-in does not name a user, so the authenticator must store the user. The passkey is the only factor.
         authenticatorSelection: { residentKey: "required", userVerification: "required" },
         supportedAlgorithmIDs: ALGORITHMS,
       });
@@ -205,7 +205,7 @@ const createRegistration = (dependencies: Dependencies) => {
 const createAuthentication = (dependencies: Dependencies) => {
   const { publicUrl, clock } = dependencies;
   return {
-    /** Options to use one of the passkeys `allowed`; any passkey of this service when there are none. */
+    /** Options to use one of the passkeys `allowed`; if it is empty, any passkey of this service. */
     authenticationOptions: async (allowed: readonly PasskeyRecord[], use: ChallengeUse): Promise<JsonObject> => {
       const options = await generateAuthenticationOptions({
         rpID: rpIdOf(publicUrl()),
@@ -217,7 +217,7 @@ const createAuthentication = (dependencies: Dependencies) => {
       return { ...options };
     },
 
-    /** The credential id and the user that the response of an authenticator names. Neither is verified yet. */
+    /** The credential id and the user in the response of an authenticator. Neither is verified yet. */
     readAssertion: (credential: JsonObject) => {
       const { common, response } = readCredential(credential);
       const handle = response["userHandle"];
@@ -225,7 +225,7 @@ const createAuthentication = (dependencies: Dependencies) => {
       return { credentialId: bytesOf(common.id), user };
     },
 
-    /** What a passkey has signed. Throws the problem `invalid_passkey`. */
+    /** The verified data that a passkey has signed. Throws the problem `invalid_passkey`. */
     verifyAssertion: async (
       credential: JsonObject,
       passkey: PasskeyRecord,
@@ -261,7 +261,7 @@ const createAuthentication = (dependencies: Dependencies) => {
   };
 };
 
-/** The ceremonies, for the public URL of the service. The public URL alone decides origin and relying party. */
+/** The ceremonies for the public URL of the service. The public URL alone determines origin and relying party. */
 export const createPasskeyCeremonies = (dependencies: Dependencies) => ({
   ...createRegistration(dependencies),
   ...createAuthentication(dependencies),

@@ -19,7 +19,7 @@ const OPERATIONS = operations({
   updateSettings: {
     summary: "Change the settings",
     description:
-      "Changes the settings of the tenant in the environment of the calling key. Open calls, and transcripts that are already kept, do not change.",
+      "Changes the settings of the tenant in the environment of the calling key. Open calls and stored transcripts stay unchanged.",
     body: UpdateTenantSettings,
     success: { status: 200, description: "The settings after the change.", schema: TenantSettings },
   },

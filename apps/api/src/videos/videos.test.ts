@@ -38,7 +38,7 @@ const read = (id: string, caller = key) => api.call("GET", `${PATH}/${id}`, { ke
 const remove = (id: string, caller = key, headers: Record<string, string> = {}) =>
   api.call("DELETE", `${PATH}/${id}`, { key: caller, headers });
 
-/** Renders the video of the next job, as a worker would. */
+/** Renders the video of the next job like a worker. */
 const render = async (bytes = "film") => {
   const { db } = api.database;
   const job = await claimJob(db, jobClaim({ kinds: ["render_video"], slots: 9 }));
@@ -97,7 +97,7 @@ describe("the creation of a video", () => {
         ["#/voiceId", "unsupported_voice"],
       ],
     ],
-  ])("%s: 422, and nothing is written", async (_, body, errors) => {
+  ])("%s: 422 without a write", async (_, body, errors) => {
     const before = await rowCounts(api.database);
     const answer = await create({ avatarId, ...body });
     expect([answer.status, answer.body.code]).toEqual([422, "validation_failed"]);
@@ -107,7 +107,7 @@ describe("the creation of a video", () => {
     expect(await rowCounts(api.database)).toEqual(before);
   });
 
-  test("an avatar that does not exist, of others, of the other environment, or not ready: 404, and 409 with its status", async () => {
+  test("an avatar that is unknown, foreign or of the other environment: 404; not ready: 409 with its status", async () => {
     const inTest = await api.key({ environment: "test", scopes: ["*"] });
     for (const id of ["x", "ava_01h455vb4pex5vsknk084sn02q", await avatarIn("ready", inTest)]) {
       expect((await create({ avatarId: id, text: TEXT })).body.code).toBe("not_found");
@@ -117,7 +117,7 @@ describe("the creation of a video", () => {
     expect(body.detail).toContain("`preprocessing`");
   });
 
-  test("an audio: its seconds are held; one of others, of another kind or too long: 422 at the field", async () => {
+  test("an audio: its seconds are held; a foreign one, another kind or too long: 422 at the field", async () => {
     const { id } = await seedAsset(api.database.db, api.tenantId, "live", "audio");
     await client`update assets set duration_ms = 4200 where id = ${id}`;
     const made = await create({ avatarId, audioAssetId: id });
@@ -137,7 +137,7 @@ describe("the creation of a video", () => {
     }
   });
 
-  test("too few credits, and too many videos: 402 with what is required, and 429 with the limit", async () => {
+  test("too few credits: 402 with the required credits; too many videos: 429 with the limit", async () => {
     const tenantId = await seedTenant(api.database.db, { live: 90 * SECOND });
     const newKey = async (environment: Environment = "live") =>
       (await seedKey(api.database.db, tenantId, { environment, scopes: ["*"] })).secret.reveal();
@@ -153,14 +153,14 @@ describe("the creation of a video", () => {
     const [limited] = all.filter(({ status }) => status !== 201);
     const expected = { code: "concurrency_limit_reached", limitedBy: "tenant", maxConcurrentSessions: 20 };
     expect([limited?.status, limited?.body]).toMatchObject([429, expected]);
-    // The other environment has its own credits, and its own limit.
+    // The other environment has separate credits and a separate limit.
     const tester = await newKey("test");
     const inTest = { avatarId: await avatarIn("ready", tester), text: TEXT };
     expect((await create(inTest, tester)).body).toMatchObject({ environment: "test", status: "queued" });
     expect((await create(owned, tester)).status).toBe(404);
   });
 
-  test("an Idempotency-Key, sent again: the same response, also after the avatar was deleted; with another body: 422", async () => {
+  test("an Idempotency-Key, repeated: the same response, also after the avatar was deleted; with another body: 422", async () => {
     const own = await avatarIn("ready");
     const headers = { "idempotency-key": crypto.randomUUID() };
     const first = await create({ avatarId: own, text: TEXT }, key, headers);
@@ -172,7 +172,7 @@ describe("the creation of a video", () => {
 });
 
 describe("a video that was created", () => {
-  test("rendered: ready, with an address at which everyone can read its file, in parts too", async () => {
+  test("rendered: ready, with an address at which anyone can read its file, also in parts", async () => {
     await client`delete from jobs`;
     const { id } = await created();
     const { file } = await render();
@@ -191,7 +191,7 @@ describe("a video that was created", () => {
     expect(asset.body).toMatchObject({ kind: "video", origin: "generated", publicUrl: body.videoUrl, status: "ready" });
   });
 
-  test("its file deleted by itself, and read with the entity tag from before: sent again, without the file", async () => {
+  test("only its file is deleted, read with the old entity tag: sent again, without the file", async () => {
     await client`delete from jobs`;
     const { id } = await created();
     const { file } = await render();
@@ -203,7 +203,7 @@ describe("a video that was created", () => {
     expect([status, body]).toMatchObject([200, { status: "ready", assetId: null, videoUrl: null }]);
   });
 
-  test("deleted when it is ready: its text, its file and its asset are gone; deleted again: the same", async () => {
+  test("deleted when ready: text, file and asset are gone; deleted again: no effect", async () => {
     await client`delete from jobs`;
     const { id } = await created();
     const { file } = await render();
@@ -227,7 +227,7 @@ describe("a video that was created", () => {
     expect(session.body).toMatchObject({ status: "released", endReason: "released", billedCreditMicros: 0 });
   });
 
-  test("its usage session, reported or released: 409, and marked to end", async () => {
+  test("its usage session, reported or released: 409 with `mustEnd`", async () => {
     const engine = await api.key({ environment: "live", scopes: ["usage:write"] });
     const { sessionId } = await created();
     const path = `/api/v1/usage/sessions/${sessionId}`;
@@ -237,7 +237,7 @@ describe("a video that was created", () => {
     expect([release.status, release.body]).toMatchObject([200, { status: "started", mustEnd: true }]);
   });
 
-  test("of another key, another tenant, another environment: deleted by none of them, but by keys that manage files", async () => {
+  test("of another key, tenant or environment: not deleted; by a key with avatars:write: deleted", async () => {
     const { id } = await created();
     const child = await api.key({ environment: "live", scopes: ["realtime:write", "avatars:read"] });
     const { status, body } = await remove(id, child);

@@ -44,7 +44,7 @@ import { type Attempt, execute, type Settled, writtenResource } from "../http/wr
 const OPERATIONS = operations({
   createVideo: {
     summary: "Create a video",
-    description: `Has an avatar say a text, or an audio asset of at most ${MAX_AUDIO_SECONDS} seconds, in a video. The video is \`queued\`, then \`rendering\`, and becomes \`ready\` with its \`assetId\`, or \`failed\` with its \`error\`. Until then it holds credits: a second for every eight characters that are spoken (digits, signs and some scripts count as more), or those of the audio. It is charged the seconds of its file, at most what it holds, and nothing when it fails or is canceled.`,
+    description: `Has an avatar say a text, or an audio asset of at most ${MAX_AUDIO_SECONDS} seconds, in a video. The video is \`queued\`, then \`rendering\`, and becomes \`ready\` with its \`assetId\`, or \`failed\` with its \`error\`. Until then it holds credits: a second for every eight spoken characters (digits, signs and some scripts count as more), or the seconds of the audio. It is charged for the seconds of its file, at most the held credits. A failed or canceled video costs nothing.`,
     body: CreateVideo,
     success: { status: 201, description: "The video.", schema: Video },
     problems: OPENING_PROBLEMS,
@@ -65,19 +65,19 @@ const OPERATIONS = operations({
   deleteVideo: {
     summary: "Cancel or delete a video",
     description:
-      "Cancels a video that is `queued` or `rendering`: the worker stops within seconds, and nothing is charged. A video in another status is deleted, with its text and its file. Deleting it again has no effect. A key without `avatars:write` cancels and deletes only videos of its own and of its descendants.",
+      "Cancels a video that is `queued` or `rendering`: the worker stops within seconds, at no charge. A video in another status is deleted, with its text and its file. Deleting it again has no effect. A key without `avatars:write` cancels and deletes only its own videos and those of its descendants.",
     success: { status: 200, description: "The video after the request.", schema: Video },
     problems: ["asset_in_use"],
   },
 });
 
 const VIDEO = { schema: Video, toText: videoText };
-/** The response of a creation before its write, which completes it. */
+/** The response of a creation. The write completes it. */
 const NEW_VIDEO = { schema: NewVideo, toText: videoText };
 
 /**
- * The spoken part of a text, for the voice that the request names, or else for the most capable one. A provider's voice speaks languages in
- * which those of Flite say nothing.
+ * The spoken part of a text, for the voice that the request names, or else for the most capable voice. A provider's
+ * voice speaks languages that Flite's voices cannot speak.
  */
 const spokenBy = (speech: SpeechSettings, { text = "", voiceId }: CreateVideo): string => {
   const named = voiceId === undefined ? null : findVoice(speech, voiceId);
@@ -99,7 +99,7 @@ const tooManyVideos = (limit: number): Problem =>
 const CREATE_VIDEO = {
   body: CreateVideo,
   representation: NEW_VIDEO,
-  /** A video that cannot fit is refused before its response is made: a refusal stays cheap. */
+  /** A video that cannot fit is refused before its response is made, so that refusals stay cheap. */
   lookUp: async ({ body, caller: anyCaller, origin, dependencies }: CreateAttempt): Promise<PlannedVideo> => {
     const { speech, creditPriceMicrosPerSecond: price } = dependencies.config;
     const caller = requireKey(anyCaller);
@@ -108,7 +108,7 @@ const CREATE_VIDEO = {
     if (errors.length > 0) throw validationFailed(errors);
     const video = plannedVideo(body, { spoken, environment: caller.environment, ...origin });
     const { headroom } = caller;
-    // Overdue sessions hold credits: the write closes them before it refuses the video. So it announces a refusal.
+    // Overdue sessions hold credits. The write closes them before it refuses the video, and announces a refusal.
     if (video.seconds === null || !headroom || headroom.hasOverdue) return video;
     const refusal = refuseHold({ minSeconds: video.seconds, price }, headroom);
     if (refusal && !(refusal.code === "insufficient_credits" && headroom.announcesExhaustion)) throw refusal;
@@ -150,7 +150,7 @@ const CREATE_VIDEO = {
       case "asset_not_found":
         throw refusedAudio("asset_not_found");
       case "asset_kind_mismatch":
-        throw refusedAudio("asset_kind_mismatch", "The asset is not of the kind `audio`. Upload a recording.");
+        throw refusedAudio("asset_kind_mismatch", "The kind of the asset is not `audio`. Upload a recording.");
       case "asset_not_usable":
         throw refusedAudio(
           "asset_not_usable",
@@ -170,8 +170,7 @@ const CREATE_VIDEO = {
   },
 };
 
-const FILE_IN_USE =
-  "An avatar that is not deleted is built from the file of the video. Delete the avatar, or give it another source, first.";
+const FILE_IN_USE = "An avatar uses the file of the video. Delete the avatar, or give it another source, first.";
 
 const DELETE_VIDEO = {
   body: null,
@@ -196,7 +195,7 @@ const DELETE_VIDEO = {
       case "stale":
         return outcome;
       case "unchanged":
-        // It is deleted already, or has another version.
+        // The video is already deleted, or has another version.
         checkVersion(outcome.video, matches);
         break;
       case "written":
@@ -227,7 +226,7 @@ export const videoRoutes = (dependencies: Dependencies) => {
         readQuery(request, NO_PARAMETERS);
         const found = isId("vid", id) ? await findVideo(db, caller, id, assetOrigin()) : null;
         if (!found) throw notFound();
-        // The deletion of the file alone changes what is sent, and not the version.
+        // A deletion of only the file changes the response without changing the version.
         const hasLostFile = found.video.status === "ready" && found.video.assetId === null;
         if (hasLostFile || !isKnown(request, found)) return sendResource(VIDEO, found.video, found, set);
         set.headers.etag = entityTag(found);

@@ -1,4 +1,4 @@
-/** The samples of voices: read or made once, and kept in memory while there is room. */
+/** The samples of voices: read or made once, and cached in memory. */
 import { Problem } from "@realtime-avatar/domain/problem";
 import { SpeechError } from "@realtime-avatar/speech/errors";
 import { type SpeechTimeouts, speakWithProvider } from "@realtime-avatar/speech/provider";
@@ -8,25 +8,31 @@ import type { SpeechSettings } from "@realtime-avatar/speech/settings";
 import type { Voice } from "@realtime-avatar/speech/voices";
 import { encodeWav } from "@realtime-avatar/speech/wav";
 
-/** A voice that goes on is cut. At 48 kHz, this is 1 MB. */
+/** Longer samples are cut. At 48 kHz, this is 1 MB. */
 const MAX_SAMPLE_SECONDS = 10;
-/** At 24 kHz, 130 samples of five seconds. */
+/** Room for 130 samples of five seconds at 24 kHz. */
 const MAX_CACHE_BYTES = 32 * 1024 * 1024;
-/** Samples that are made at once: a caller of all voices must not take all of what the provider allows. */
+/**
+ * Maximum number of samples that are made at once, so that a caller of all voices does not exhaust the provider's
+ * limit.
+ */
 const MAX_IN_PROGRESS = 4;
-/** How long a voice whose provider failed is not asked for again. */
+/** How long a voice is not requested again after its provider failed. */
 const FAILURE_MS = 5000;
 const TIMEOUTS: SpeechTimeouts = { waitMs: 10_000, totalMs: 20_000 };
 
 export type VoiceSamples = {
-  /** A WAV file. Throws the problem `unavailable` when the provider fails, or too many samples are being made. */
+  /**
+   * Returns a WAV file. Throws the problem `unavailable` when the provider fails, or when too many samples are being
+   * made.
+   */
   read(voice: Voice): Promise<Uint8Array>;
 };
 
 const unavailable = (detail: string, cause?: unknown): Problem =>
   new Problem("unavailable", detail, { retryable: true, retryAfterSeconds: FAILURE_MS / 1000 }, { cause });
 
-/** The first seconds of what the provider says. */
+/** The first seconds of the provider's sound. */
 const makeSample = async ({ provider }: SpeechSettings, voice: Voice): Promise<Uint8Array> => {
   if (voice.provider === "flite") return readFliteSample(voice.id);
   if (provider === null) throw new SpeechError("voice_refused");
@@ -46,7 +52,7 @@ export const createVoiceSamples = (
   settings: SpeechSettings,
   { now = () => performance.now(), maxBytes = MAX_CACHE_BYTES }: { now?: () => number; maxBytes?: number } = {},
 ): VoiceSamples => {
-  /** By voice, the one that was asked for least recently first. */
+  /** By voice, the least recently requested first. */
   const cache = new Map<string, Uint8Array>();
   const inProgress = new Map<string, Promise<Uint8Array>>();
   const failedAt = new Map<string, number>();
@@ -87,7 +93,7 @@ export const createVoiceSamples = (
       const running = inProgress.get(voice.id);
       if (running !== undefined) return running;
       if (now() - (failedAt.get(voice.id) ?? Number.NEGATIVE_INFINITY) < FAILURE_MS) {
-        throw unavailable("The provider of this voice has failed just now.");
+        throw unavailable("The provider of this voice has just failed.");
       }
       if (inProgress.size >= MAX_IN_PROGRESS) throw unavailable("Too many samples are being made. Try again shortly.");
       const sample = make(voice);

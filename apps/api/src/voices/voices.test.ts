@@ -68,7 +68,7 @@ describe("the list of voices", () => {
     });
   });
 
-  test("the voices, of an operator: first, and without what the provider is told", async () => {
+  test("the voices, of an operator: first, and without their names at the provider", async () => {
     const { body, text } = await api.call("GET", "/api/v1/voices", { key });
     expect(body.data.map(({ id, isDefault }: { id: string; isDefault: boolean }) => [id, isDefault])).toEqual(
       [...VOICES, ...FLITE_VOICES].map(({ id }) => [id, id === "kokoro-heart"]),
@@ -94,17 +94,17 @@ describe("a sample", () => {
     expect([response.status, response.headers.get("content-type")]).toEqual([200, "audio/wav"]);
     expect(response.headers.get("x-content-type-options")).toBe("nosniff");
     expect(bytes).toEqual(await readFliteSample(id));
-    // A stream releases the bytes that it has sent, so the cache must keep a copy.
+    // A stream releases sent bytes, so the cache must keep a copy.
     expect((await bytesOf(id)).bytes).toEqual(bytes);
   });
 
-  test("a sample, by HEAD: the headers alone", async () => {
+  test("a sample, by HEAD: only the headers", async () => {
     const { status, text, headers } = await api.call("HEAD", sample("flite-slt"), { key });
     expect([status, text, headers.get("content-type")]).toEqual([200, "", "audio/wav"]);
   });
 
   test.each(["flite-xxx", "af_heart", "kokoro-9-voice", "constructor", "..%2Fflite-slt", "flite-slt%00"])(
-    "a sample, of a voice that does not exist (%s): 404",
+    "a sample, of an unknown voice (%s): 404",
     async (id) => {
       expect((await api.call("GET", sample(id), { key })).status).toBe(404);
     },
@@ -116,12 +116,12 @@ describe("a sample", () => {
     expect((await api.call("GET", sample("flite-slt"))).status).toBe(401);
   });
 
-  test("a sample of a provider, asked for by many at once: one request, and one for all that follow", async () => {
+  test("a sample of a provider, requested by many at once: one request to the provider, also for later ones", async () => {
     const { call } = api;
     const released = Promise.withResolvers<void>();
     respond = async () => {
       await released.promise;
-      // Of one piece, which a stream would release.
+      // A body in one piece, which a stream would release.
       return soundOf(SAMPLE_RATE)();
     };
     const all = Promise.all(Array.from({ length: 20 }, () => call("GET", sample("kokoro-heart"), { key })));
@@ -137,32 +137,29 @@ describe("a sample", () => {
     ["refuses the key", 401, "kokoro-1-voice"],
     ["has too many requests", 429, "kokoro-2-voice"],
     ["fails", 500, "kokoro-3-voice"],
-  ])(
-    "a sample of a provider that %s: 503 without its words, and it is not asked again at once",
-    async (_, status, id) => {
-      respond = () => Response.json({ error: { message: `PROVIDER-TEXT ${KEY}` } }, { status });
-      const { call } = api;
-      const first = await call("GET", sample(id), { key });
-      expect([first.status, first.body.code, first.body.retryable]).toEqual([503, "unavailable", true]);
-      expect(Number(first.headers.get("retry-after"))).toBeGreaterThan(0);
-      expect((await call("GET", sample(id), { key })).status).toBe(503);
-      expect(requests).toHaveLength(1);
-      for (const text of [first.text, api.log.join()]) expect(text).not.toMatch(/PROVIDER-TEXT|sk-secret/);
-      // The voices that come with the service have a sample all the same.
-      expect((await call("GET", sample("flite-slt"), { key })).status).toBe(200);
-    },
-  );
+  ])("a sample of a provider that %s: 503 without its text, and no further request at once", async (_, status, id) => {
+    respond = () => Response.json({ error: { message: `PROVIDER-TEXT ${KEY}` } }, { status });
+    const { call } = api;
+    const first = await call("GET", sample(id), { key });
+    expect([first.status, first.body.code, first.body.retryable]).toEqual([503, "unavailable", true]);
+    expect(Number(first.headers.get("retry-after"))).toBeGreaterThan(0);
+    expect((await call("GET", sample(id), { key })).status).toBe(503);
+    expect(requests).toHaveLength(1);
+    for (const text of [first.text, api.log.join()]) expect(text).not.toMatch(/PROVIDER-TEXT|sk-secret/);
+    // The built-in voices still have samples.
+    expect((await call("GET", sample("flite-slt"), { key })).status).toBe(200);
+  });
 });
 
 describe("the cache of samples", () => {
   const [heart, ...others] = VOICES;
 
-  test("a voice that goes on: cut at ten seconds", async () => {
+  test("an endless voice: cut at ten seconds", async () => {
     respond = soundOf(50 * SAMPLE_RATE);
     expect((await createVoiceSamples(speech).read(heart)).length).toBe(44 + 2 * 10 * SAMPLE_RATE);
   });
 
-  test("a voice whose provider failed, five seconds later: asked again", async () => {
+  test("a voice whose provider failed, five seconds later: requested again", async () => {
     let now = 0;
     const samples = createVoiceSamples(speech, { now: () => now });
     respond = () => new Response(null, { status: 500 });
@@ -176,7 +173,7 @@ describe("the cache of samples", () => {
     expect(requests).toHaveLength(2);
   });
 
-  test("more bytes than fit: the sample that was asked for least recently is made again", async () => {
+  test("more bytes than fit: the least recently requested sample is made again", async () => {
     respond = soundOf(SAMPLE_RATE);
     const samples = createVoiceSamples(speech, { maxBytes: 2.5 * 2 * SAMPLE_RATE });
     const [first, second] = others as [Voice, Voice];
@@ -184,14 +181,14 @@ describe("the cache of samples", () => {
     expect(requests).toEqual([heart, first, second, first].map(({ providerVoice }) => providerVoice));
   });
 
-  test("a sample that is larger than the cache: made, and not kept", async () => {
+  test("a sample that is larger than the cache: made, but not cached", async () => {
     respond = soundOf(SAMPLE_RATE);
     const samples = createVoiceSamples(speech, { maxBytes: 100 });
     expect((await samples.read(heart)).length).toBe((await samples.read(heart)).length);
     expect(requests).toHaveLength(2);
   });
 
-  test("more voices at once than may be made: refused, without a request", async () => {
+  test("more voices at once than the limit: refused without a request", async () => {
     const released = Promise.withResolvers<void>();
     respond = async () => {
       await released.promise;

@@ -14,7 +14,7 @@ const OPERATIONS = operations({
   listVoices: {
     summary: "List voices",
     description:
-      "Lists the voices of avatars: those of the operator first. `defaultVoiceId` of an avatar may name another one; the default voice then speaks.",
+      "Lists the voices of avatars, the operator's first. If `defaultVoiceId` of an avatar names an unlisted voice, the default voice speaks.",
     success: { status: 200, description: "All voices, on one page.", schema: VoicePage },
   },
   getVoiceSample: {
@@ -29,7 +29,7 @@ const VOICES = { schema: VoicePage, toText: JSON.stringify };
 const PREFIX = "/api/v1/voices";
 const PIECE_BYTES = 64 * 1024;
 
-/** Copies of the parts of `bytes`: what a stream has sent is released. */
+/** Copies the parts of `bytes`, because a stream releases the parts that it has sent. */
 const streamOf = (bytes: Uint8Array): ReadableStream<Uint8Array> => {
   let at = 0;
   return new ReadableStream({
@@ -74,7 +74,7 @@ export const voiceRoutes = (dependencies: Dependencies) => {
         const file = { client: `tenant ${caller.tenantId}`, file: `voice ${id}` };
         const stream = await fileSender.open(file, async () => ({ stream: streamOf(sample) }));
         const headers = { ...(set.headers as Record<string, string>), "content-type": "audio/wav" };
-        // Otherwise Elysia would copy the response, header by header, to add them.
+        // Otherwise Elysia would copy the response header by header to add these headers.
         set.headers = {};
         return new Response(stream, { headers });
       },

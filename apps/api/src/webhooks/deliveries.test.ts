@@ -1,4 +1,7 @@
-/** What callers do with deliveries. `webhooks.system.test.ts` in `test/e2e` has them with the worker, which sends them. */
+/**
+ * Reading, testing and resending deliveries. `webhooks.system.test.ts` in `test/e2e` tests them with the worker, which
+ * sends them.
+ */
 import { describe, expect, test } from "bun:test";
 import { callAnew, startApi, TEST_WEBHOOKS } from "../../test/support/api.ts";
 import { seedPerson } from "../../test/support/people/people.ts";
@@ -32,7 +35,7 @@ describe("a test of an endpoint", () => {
     expect((await api.call("GET", `${DELIVERIES}/${body.id}`, { key })).body).toEqual(body);
   });
 
-  test("a test of a disabled endpoint, and its recovery: 409, and nothing is queued", async () => {
+  test("a test of a disabled endpoint, and its recovery: 409 without a queued delivery", async () => {
     const id = await create();
     await api.call("PATCH", `${ENDPOINTS}/${id}`, { key, body: { status: "disabled" } });
     expectProblem(await send(id), "invalid_transition");
@@ -41,14 +44,14 @@ describe("a test of an endpoint", () => {
     expect((await api.call("GET", `${DELIVERIES}?endpointId=${id}`, { key })).body.data).toEqual([]);
   });
 
-  test("tests of a tenant, more than it can have at once: 429, and other requests hold no connection up", async () => {
+  test("tests of a tenant, above its limit: 429; waiting tests hold no database connection", async () => {
     const id = await create();
     const webhooks = { ...TEST_WEBHOOKS, testWaitMs: 2000 };
     const call = callAnew(api.database.db, { webhooks });
     const answers = Array.from({ length: TESTS_PER_TENANT + 3 }, () =>
       call("POST", `${ENDPOINTS}/${id}/test`, { key }),
     );
-    // While they wait, more requests than there are connections are served.
+    // While the tests wait, more requests than connections are served.
     const reads = await Promise.all(Array.from({ length: 40 }, () => call("GET", `${ENDPOINTS}/${id}`, { key })));
     expect(new Set(reads.map(({ status }) => status))).toEqual(new Set([200]));
     const ended = await Promise.all(answers);
@@ -62,9 +65,9 @@ describe("a test of an endpoint", () => {
     expect((await call("POST", `${ENDPOINTS}/${id}/test`, { key })).status).toBe(200);
   });
 
-  test("a test, the service stopping meanwhile: the delivery as it is", async () => {
+  test("a test, the service stopping meanwhile: the current delivery", async () => {
     const id = await create();
-    // As long as five looks.
+    // Long enough for five reads of the delivery.
     const webhooks = { ...TEST_WEBHOOKS, testWaitMs: 500 };
     let looks = 0;
     const isEnding = () => ++looks >= 2;
@@ -75,7 +78,7 @@ describe("a test of an endpoint", () => {
 });
 
 describe("deliveries", () => {
-  test("a recovery since more than 30 days ago: 422 with the pointer, and nothing is queued", async () => {
+  test("a recovery since more than 30 days ago: 422 with the pointer, without queued deliveries", async () => {
     const id = await create();
     const { body: sent } = await send(id);
     await client`update webhook_deliveries set status = 'failed', next_attempt_at = null where id = ${sent.id}`;
@@ -89,7 +92,7 @@ describe("deliveries", () => {
     expect((await api.call("GET", `${DELIVERIES}/${sent.id}`, { key })).body.status).toBe("failed");
     const recovered = await recover(29);
     expect(recovered.body).toMatchObject({ recovered: 1, pausedUntil: null });
-    // Within a minute.
+    // Within a minute, so too early.
     const again = await recover(29);
     expectProblem(again, "rate_limited");
     expect([
@@ -98,7 +101,7 @@ describe("deliveries", () => {
     ]).toEqual([true, true]);
   });
 
-  test("deliveries, by endpoint, status, type and target: those alone, page by page", async () => {
+  test("deliveries, filtered by endpoint, status, type and target: exactly the matches, page by page", async () => {
     const [id, other] = [await create(), await create()];
     const sent = [await send(id), await send(id), await send(other)].map(({ body }) => body.id);
     await client`update webhook_deliveries set status = 'failed', next_attempt_at = null where id = ${sent[0]}`;
@@ -129,7 +132,7 @@ describe("deliveries", () => {
     expect([again.headers.get("idempotent-replayed"), again.body.status]).toEqual(["true", "failed"]);
   });
 
-  test("a viewer: reads deliveries, and sends none", async () => {
+  test("a viewer: reads deliveries; sending is refused", async () => {
     const endpoint = await create();
     const { id } = (await send(endpoint)).body;
     const viewer = await seedPerson(api, "viewer");

@@ -1,4 +1,4 @@
-/** `/api/v1/webhook-deliveries`, and what makes deliveries: a test, a recovery. */
+/** `/api/v1/webhook-deliveries`, and the operations that create deliveries: tests and recoveries. */
 
 import type { Db } from "@realtime-avatar/db/connection/pool";
 import type { Claim } from "@realtime-avatar/db/idempotency/idempotency-keys";
@@ -39,7 +39,7 @@ const OPERATIONS = operations({
   testWebhookEndpoint: {
     summary: "Send a test event",
     description:
-      "Sends the event `webhook_endpoint.test` to the endpoint, and waits for at most 20 seconds until it was attempted. The response is the delivery, which says what the receiver responded. It is still `pending` when no worker has sent it in time. The endpoints of an environment that have one host get 60 tests and resends at once together, and then one each two seconds; more are 429 `rate_limited`.",
+      "Sends the event `webhook_endpoint.test` to the endpoint, and waits at most 20 seconds for the attempt. The response is the delivery, with the response of the receiver. The delivery is still `pending` if no worker has sent it in time. All endpoints of an environment with the same host together get 60 tests and resends at once, and then one every two seconds. Further ones get 429 `rate_limited`.",
     body: NoFields,
     isBodyOptional: true,
     isUnversioned: true,
@@ -49,9 +49,13 @@ const OPERATIONS = operations({
   recoverWebhookDeliveries: {
     summary: "Send failed deliveries again",
     description:
-      "Sends again the deliveries of the endpoint that were created since then, and have failed, were canceled or wait for another attempt, the oldest first. Each begins with its first attempt again. The endpoints of an environment that have one host get up to 20 of them a second together. After 5 that have failed in a row, or of a host that is new, one is tried, and the next one after 1, 2, 4 … minutes, at most an hour, until one succeeds. An endpoint is recovered once a minute; a request before that is 429 `rate_limited`.",
+      "Sends deliveries of the endpoint again, the oldest first: those that were created since then and have failed, were canceled or wait for another attempt. Each starts again with its first attempt. All endpoints of an environment with the same host together get up to 20 of them a second. After 5 failures in a row, or for a new host, a single delivery is tried, and the next one after 1, 2, 4 … minutes, at most an hour, until one succeeds. An endpoint can be recovered once a minute; earlier requests get 429 `rate_limited`.",
     body: RecoverDeliveries,
-    success: { status: 200, description: "How many deliveries are sent again, and when.", schema: RecoveredDeliveries },
+    success: {
+      status: 200,
+      description: "The number of deliveries that are sent again, and the time of the recovery.",
+      schema: RecoveredDeliveries,
+    },
     problems: ["invalid_transition"],
   },
   listWebhookDeliveries: {
@@ -70,7 +74,7 @@ const OPERATIONS = operations({
   resendWebhookDelivery: {
     summary: "Send a delivery again",
     description:
-      "Queues the delivery, whatever its status. It keeps its event and its body, and begins with its first attempt again. Tests and resends share a limit: see the test of an endpoint.",
+      "Queues the delivery in any status. It keeps its event and its body, and starts again with its first attempt. Tests and resends share a limit: see the test of an endpoint.",
     body: NoFields,
     isBodyOptional: true,
     isUnversioned: true,
@@ -79,7 +83,7 @@ const OPERATIONS = operations({
 });
 
 const DELIVERY = { schema: WebhookDelivery, toText: JSON.stringify };
-/** A response that the write completes, or that is read after the write. */
+/** A response that is completed by the write, or read after it. */
 const COMPLETED_LATER = { schema: ClosedObject({}), toText: () => "{}" };
 
 type EndpointAttempt<Body> = Attempt<Body, WebhookEndpointRecord | null>;
@@ -87,7 +91,7 @@ type EndpointAttempt<Body> = Attempt<Body, WebhookEndpointRecord | null>;
 const lookUpEndpoint = async ({ id, db, caller }: EndpointAttempt<unknown>): Promise<WebhookEndpointRecord | null> =>
   isId("whe", id) ? findEndpoint(db, caller, id) : null;
 
-/** The endpoint. Throws the problem of one to which nothing is sent. */
+/** The endpoint. Throws a problem if it is disabled. */
 const enabled = (endpoint: WebhookEndpointRecord | null): WebhookEndpointRecord => {
   if (endpoint === null) throw notFound();
   if (endpoint.status === "enabled") return endpoint;
@@ -95,7 +99,7 @@ const enabled = (endpoint: WebhookEndpointRecord | null): WebhookEndpointRecord 
   throw new Problem("invalid_transition", "The endpoint is disabled. Enable it first.", extras);
 };
 
-/** Throws the problem of a write that has found no delivery or endpoint, or that comes too early. */
+/** Throws the problem of a write for an unknown delivery or endpoint, or of a write that comes too early. */
 const refuse = <Outcome extends { kind: string }>(
   outcome: Outcome | { kind: "not_found" } | { kind: "rate_limited"; waitSeconds: number },
   limit: string,
@@ -161,7 +165,7 @@ const RESEND = {
   settle: (outcome: OutcomeOf<typeof resendDelivery>) => refuse(outcome, RESENT_TOO_OFTEN),
 };
 
-/** The delivery that a write has made or changed. */
+/** The delivery that a write has created or changed. */
 const readWritten = async (
   db: Db,
   id: WebhookDeliveryId,
@@ -176,10 +180,12 @@ const readWritten = async (
 
 const POLL_MS = 100;
 
-/** The delivery of a test when it was attempted, or as it is after `testWaitMs`. Between two looks no connection is held. */
+/**
+ * The delivery of a test after its attempt, or after `testWaitMs`. No database connection is held between two reads.
+ */
 const attempted = async (write: WriteRequest, id: WebhookDeliveryId): Promise<WebhookDelivery> => {
   const { isEnding, webhooks } = write.dependencies;
-  // Each look has a deadline of its own: the wait is longer than a request may otherwise take.
+  // Each read has a new deadline, because the wait is longer than the deadline of a request.
   const db = write.db.within(write.db.deadlineMs);
   const end = performance.now() + webhooks.testWaitMs;
   for (;;) {
@@ -201,7 +207,7 @@ const resend = async (write: WriteRequest): Promise<string> => {
   return sendJson(DELIVERY, await readWritten(write.db, deliveryIdOf(write.id), write), write.set);
 };
 
-/** What makes deliveries of an endpoint. */
+/** The routes that create deliveries of endpoints. */
 export const webhookTestRoutes = (dependencies: Dependencies) =>
   new Elysia({ name: "webhook-tests", prefix: "/api/v1/webhook-endpoints" })
     .use(authentication(dependencies))

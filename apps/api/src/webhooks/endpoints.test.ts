@@ -1,4 +1,4 @@
-/** What callers do with webhook endpoints: add, read, change, rotate and delete them. */
+/** Adding, reading, changing, rotating and deleting webhook endpoints. */
 import { describe, expect, test } from "bun:test";
 import { MAX_ENDPOINTS } from "@realtime-avatar/domain/webhooks/schemas";
 import { openWebhookSecret } from "@realtime-avatar/domain/webhooks/secret";
@@ -18,14 +18,14 @@ const create = (body: object = {}, headers: Record<string, string> = {}, by = ke
 const at = (method: string, id: string, body?: unknown, headers: Record<string, string> = {}): Promise<Answer> =>
   api.call(method, `${ENDPOINTS}/${id}`, { key, body, headers });
 const rotate = (id: string, headers: Record<string, string> = {}) => at("POST", `${id}/rotate-secret`, {}, headers);
-/** A key of a new tenant: the endpoints of a tenant are few. */
+/** A key of a new tenant, because a tenant can have only few endpoints. */
 const newTenant = async (): Promise<string> => {
   const tenantId = await seedTenant(api.database.db);
   return (await seedKey(api.database.db, tenantId, { environment: "live", scopes: ["*"] })).secret.reveal();
 };
 const removeAll = () => client`delete from webhook_endpoints where tenant_id = ${api.tenantId}`;
 
-/** What the secrets in the database are, opened with the key of the service. */
+/** The secrets in the database, unsealed with the key of the service. */
 const storedSecrets = async (id: string): Promise<(string | null)[]> => {
   const [row] = await client`select secret, previous_secret from webhook_endpoints where id = ${id}`;
   return [row?.["secret"], row?.["previous_secret"]].map((sealed) =>
@@ -60,7 +60,7 @@ describe("adding an endpoint", () => {
     expect(JSON.stringify(events)).not.toContain(secret);
   });
 
-  test("an endpoint, its key revoked: stays, and gets the events of other keys", async () => {
+  test("an endpoint whose key is revoked: stays, and gets the events of other keys", async () => {
     const tenantId = await seedTenant(api.database.db);
     const [first, second] = [
       await seedKey(api.database.db, tenantId, { environment: "live", scopes: ["*"] }),
@@ -79,7 +79,7 @@ describe("adding an endpoint", () => {
     expect(body.data).toMatchObject([{ eventType: "avatar.created", targetId: avatar.body.id, status: "pending" }]);
   });
 
-  test("an endpoint with a URL alone, or with none: all events, in no order", async () => {
+  test("an endpoint with only a URL, or an empty list of events: all events, unordered", async () => {
     for (const url of [URL_OF, null]) {
       const { status, body } = await create({ url });
       expect([status, body.url, body.events, body.ordered, body.description]).toEqual([201, url, null, false, null]);
@@ -114,7 +114,7 @@ describe("adding an endpoint", () => {
     const refused = await create({ url });
     expectProblem(refused, "validation_failed");
     expect(refused.body.errors).toMatchObject([{ pointer: "#/url", code: "unsupported_url" }]);
-    // The URL may contain a password.
+    // The URL can contain a password.
     expect(refused.text).not.toContain(url);
     const { id } = (await create()).body;
     expectProblem(await at("PATCH", id, { url }), "validation_failed");
@@ -141,7 +141,7 @@ describe("adding an endpoint", () => {
     ["no events", { events: [] }, "#/events"],
     ["an unknown type", { events: ["avatar.created", "avatar.exploded"] }, "#/events/1"],
     ["a star", { events: ["*"] }, "#/events/0"],
-    ["a type of the audit trail alone", { events: ["user.created"] }, "#/events/0"],
+    ["a type that only the audit trail has", { events: ["user.created"] }, "#/events/0"],
     ["a text for ordered", { ordered: "true" }, "#/ordered"],
     ["a secret", { secret: "whsec_x" }, "#/secret"],
     ["a status", { status: "enabled" }, "#/status"],
@@ -151,7 +151,7 @@ describe("adding an endpoint", () => {
     expect(refused.body.errors).toMatchObject([{ pointer }]);
   });
 
-  test("endpoints, more than 16, also at once: 409, and 16 are there", async () => {
+  test("more than 16 endpoints, also at once: 409, and 16 exist", async () => {
     const other = await newTenant();
     const answers = await Promise.all(Array.from({ length: MAX_ENDPOINTS + 4 }, () => create({}, {}, other)));
     const refused = answers.filter(({ status }) => status === 409);
@@ -213,7 +213,7 @@ describe("a repeated request with its Idempotency-Key", () => {
 });
 
 describe("changing an endpoint", () => {
-  test("an endpoint, each field changed: shown, with the next version, and an audit event that names the fields", async () => {
+  test("an endpoint, each field changed: the next version, and an audit event that names the fields", async () => {
     const { id } = (await create()).body;
     const body = { url: "https://www.example.org:8443/", description: "y", events: ["asset.ready"], ordered: true };
     const changed = await at("PATCH", id, body, { "if-match": '"1"' });
@@ -231,7 +231,7 @@ describe("changing an endpoint", () => {
     await removeAll();
   });
 
-  test("an endpoint, disabled and enabled: says so and why", async () => {
+  test("an endpoint, disabled and enabled: its status with the reason", async () => {
     const { id } = (await create()).body;
     const disabled = await at("PATCH", id, { status: "disabled" });
     expect(disabled.body).toMatchObject({ status: "disabled", disabledReason: "requested" });
@@ -267,7 +267,7 @@ describe("changing an endpoint", () => {
 });
 
 describe("rotating a secret", () => {
-  test("a secret, rotated: a new one, the older one signs too for 24 hours", async () => {
+  test("a secret, rotated: both secrets sign for 24 hours", async () => {
     const { id, secret } = (await create()).body;
     const { status, body, headers } = await rotate(id);
     expect([status, headers.get("etag")]).toEqual([200, '"2"']);
@@ -290,7 +290,7 @@ describe("rotating a secret", () => {
     await removeAll();
   });
 
-  test("a secret, rotated by several at once: one succeeds, and the secret before still signs", async () => {
+  test("a secret, rotated by several at once: one succeeds, and the previous secret still signs", async () => {
     const { id, secret } = (await create()).body;
     const answers = await Promise.all(Array.from({ length: 5 }, () => rotate(id)));
     const [rotated, ...more] = answers.filter(({ status }) => status === 200);
@@ -321,7 +321,7 @@ describe("people", () => {
     expect((await developer.call("DELETE", path)).status).toBe(200);
   });
 
-  test("a person, without a recent passkey: no new live endpoint, URL or secret; the rest is allowed", async () => {
+  test("a person without a recent passkey: no new live endpoint, URL or secret; other changes are allowed", async () => {
     const person = await seedPerson(api, "owner");
     const path = `${ENDPOINTS}/${(await person.call("POST", ENDPOINTS, { url: URL_OF })).body.id}`;
     await expireVerification(api.database, person);

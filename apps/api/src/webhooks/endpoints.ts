@@ -66,7 +66,7 @@ const OPERATIONS = operations({
   updateWebhookEndpoint: {
     summary: "Change a webhook endpoint",
     description:
-      "Changes the given fields; `events` is replaced as a whole. The next attempt of each delivery sees the change: what a disabled endpoint, or one that no longer selects the event, still had to get is canceled. With `status: enabled` a disabled endpoint gets the events from then on. A person who changes the `url` in the live environment uses the passkey.",
+      "Changes the given fields; `events` is replaced as a whole. The change applies to the next attempt of each delivery. Pending deliveries are canceled if the endpoint is disabled or no longer selects the event. With `status: enabled`, a disabled endpoint gets the events from then on. A person who changes the `url` in the live environment uses the passkey.",
     body: UpdateWebhookEndpoint,
     success: { status: 200, description: "The endpoint after the request.", schema: WebhookEndpoint },
     problems: ["passkey_required"],
@@ -74,13 +74,13 @@ const OPERATIONS = operations({
   deleteWebhookEndpoint: {
     summary: "Delete a webhook endpoint",
     description:
-      "Deletes the endpoint and its secrets. What it still had to get is canceled. Its deliveries can still be read.",
+      "Deletes the endpoint and its secrets. Pending deliveries are canceled. Its deliveries can still be read.",
     success: { status: 200, description: "The endpoint in its last state.", schema: WebhookEndpoint },
   },
   rotateWebhookSecret: {
     summary: "Rotate the secret of a webhook endpoint",
     description:
-      "Gives the endpoint a new secret. Only this response contains it. For 24 hours each delivery is signed with both, so that a receiver can change its secret at any time. Until then the secret cannot be rotated again.",
+      "Gives the endpoint a new secret. Only this response contains it. For 24 hours, each delivery is signed with both secrets, so that a receiver can change its secret at any time. During that time, the secret cannot be rotated again.",
     body: NoFields,
     isBodyOptional: true,
     success: { status: 200, description: "The endpoint, with its new secret.", schema: WebhookEndpointWithSecret },
@@ -126,7 +126,7 @@ const createEndpoint = (dependencies: Dependencies) => ({
   },
 });
 
-/** The endpoint after a change or a deletion. Throws the problem that says why there was none. */
+/** The endpoint after a change or a deletion. Throws a problem when it was refused. */
 const settleChange = (
   outcome: OutcomeOf<typeof updateEndpoint>,
   { expectation: { matches } }: Attempt<unknown>,
@@ -171,7 +171,10 @@ const DELETE_ENDPOINT = {
 
 type RotateAttempt = Attempt<object, WebhookEndpointRecord | null>;
 
-/** The response is stored sealed, so it is made before the write. The write refuses when the endpoint has changed meanwhile. */
+/**
+ * The response is stored sealed, so it is made before the write. The write refuses if the endpoint has changed
+ * meanwhile.
+ */
 const ROTATE_SECRET = {
   body: NoFields,
   isBodyOptional: true,

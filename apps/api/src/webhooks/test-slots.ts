@@ -8,18 +8,21 @@ const TESTS_PER_PROCESS = 64;
 const RETRY = { retryable: true, retryAfterSeconds: 5 };
 
 export type TestSlots = {
-  /** Runs a test. Throws `rate_limited` when the tenant has too many in progress, and `unavailable` when the process has. */
+  /**
+   * Runs a test. Throws `rate_limited` when the tenant has too many tests in progress, and `unavailable` when the
+   * process has too many.
+   */
   run<Result>(tenantId: TenantId, test: () => Promise<Result>): Promise<Result>;
 };
 
-/** Each process counts for itself. When half of the places are taken, a tenant has one. */
+/** Each process counts for itself. When half of the places are taken, a tenant gets one place. */
 export const createTestSlots = (perTenant = TESTS_PER_TENANT, perProcess = TESTS_PER_PROCESS): TestSlots => {
   const places = createPlaces(perProcess);
   return {
     run: async (tenantId, test) => {
       const taken = places.take([{ name: tenantId, share: perTenant }]);
       if (taken.kind === "used_up") {
-        const detail = `A tenant can have ${perTenant} tests in progress, and one while there are many in all.`;
+        const detail = `A tenant can have ${perTenant} tests in progress, and only one while the server has many.`;
         throw new Problem("rate_limited", detail, RETRY);
       }
       if (taken.kind === "full") throw new Problem("unavailable", "Too many tests are in progress.", RETRY);

@@ -29,7 +29,7 @@ describe("the change of a key", () => {
         request_id: answer.headers.get("x-request-id"),
       },
     ]);
-    // What it may no longer do, it cannot do from now on.
+    // The new limits apply at once.
     expect((await api.call("GET", PATH, { key: made.apiKey })).status).toBe(403);
   });
 
@@ -45,7 +45,7 @@ describe("the change of a key", () => {
     expect(second.headers.get("etag")).toBe('"3"');
   });
 
-  test("a key, narrowed: its descendants stay as they are", async () => {
+  test("a key, narrowed: its descendants are unchanged", async () => {
     const parent = await make(root);
     const child = await make(parent.apiKey, { scopes: ["avatars:read"] });
     await patch(root, parent.id, { scopes: ["usage:read"] });
@@ -67,7 +67,7 @@ describe("the revocation of a key", () => {
       (await api.database.db.client`select xmin::text from api_keys where id = ${child.id}`)[0]?.["xmin"];
     const before = await versionOfRow();
     const second = await revoke(root, child.id);
-    // It is confirmed by a write, which a synchronous replica has to have, and not by what could be read.
+    // A write confirms the response, because a synchronous replica must have it. A read would not suffice.
     expect(await versionOfRow()).not.toBe(before);
     expect([second.status, second.body, second.headers.get("etag")]).toEqual([200, first.body, '"2"']);
     expect(await Promise.all([parent, child, grandchild, sibling].map(({ apiKey }) => works(apiKey)))).toEqual([
@@ -78,12 +78,12 @@ describe("the revocation of a key", () => {
     ]);
     expect((await get(root, grandchild.id)).body.status).toBe("revoked");
     expect(await trail(child.id)).toMatchObject([{ action: "api_key.revoked", changed_fields: ["status"] }]);
-    // A descendant is revoked already: to say so changes nothing.
+    // The descendant is already revoked, so this changes nothing.
     expect((await revoke(root, grandchild.id)).body).toEqual({ ...withoutSecret(grandchild), status: "revoked" });
     expect(await trail(grandchild.id)).toHaveLength(0);
   });
 
-  test("a key, changing itself without a pause: revoked all the same", async () => {
+  test("a key that changes itself without a pause: revoked all the same", async () => {
     for (const how of ["DELETE", "leaked-keys"]) {
       const made = await make(root);
       let stop = false;
@@ -104,7 +104,7 @@ describe("the revocation of a key", () => {
         await Promise.all(lanes);
       }
       const { headers, body } = await get(root, made.id);
-      // The answer shows the key as it came to be, whatever happened since its look-up.
+      // The response shows the key at its revocation, including changes since the look-up.
       if (how === "DELETE")
         expect([answer.body.name, answer.headers.get("etag")]).toEqual([body.name, headers.get("etag")]);
     }
@@ -127,7 +127,7 @@ describe("the rotation of a key", () => {
     expect((await rotate(root, live.id)).body.apiKey).toStartWith("rta_live_");
     expect(outcome(await api.call("GET", `${PATH}/self`, { key: made.apiKey }))).toEqual([401, "revoked_api_key"]);
     expect(await works(apiKey)).toBe(true);
-    // What descends from the record goes on.
+    // Descendants of the record stay valid.
     expect(await works(child.apiKey)).toBe(true);
     expect((await get(root, made.id)).text).not.toContain(apiKey);
     expect(await trail(made.id)).toMatchObject([
@@ -135,7 +135,7 @@ describe("the rotation of a key", () => {
     ]);
   });
 
-  test("a key with an expiry, rotated: the old secret ends by it, even if it is put off later", async () => {
+  test("a key with an expiry, rotated: the old secret ends at that expiry, even if the expiry is later extended", async () => {
     const expiresAt = new Date(Date.now() + 3_600_000).toISOString();
     const made = await make(root, { expiresAt });
     await rotate(root, made.id, { overlapSeconds: 604_800 });

@@ -9,7 +9,7 @@ const api = await startApi();
 const { expire } = apiKeyCalls(api);
 
 describe("the quota of active keys", () => {
-  /** A tenant with a root key, and a way to create keys as it. */
+  /** A tenant with a root key, and a function that creates keys with it. */
   const tenantOf = async (maximum: number) => {
     const call = callAnew(api.database.db, { config: { ...TEST_CONFIG, maxActiveKeysPerTenant: maximum } });
     const tenantId = await seedTenant(api.database.db);
@@ -19,7 +19,7 @@ describe("the quota of active keys", () => {
     return { call, own, create };
   };
 
-  test("a key beyond the quota, created: 409; revoked and expired lineages do not count", async () => {
+  test("a key above the quota: 409; revoked and expired lineages do not count", async () => {
     const { call, own, create } = await tenantOf(4);
     const [parent, second, third] = [await create(), await create(), await create()];
     expect([parent, second, third].map(({ status }) => status)).toEqual([201, 201, 201]);
@@ -33,7 +33,7 @@ describe("the quota of active keys", () => {
     const child = await create(parent.body.apiKey);
     expect(child.status).toBe(201);
     expect(outcome(await create())).toEqual([409, "quota_exceeded"]);
-    // With its ancestor, a descendant makes room too: two places.
+    // A revoked ancestor frees two places: its own and its descendant's.
     await call("DELETE", `${PATH}/${parent.body.id}`, { key: own });
     expect([(await create()).status, (await create()).status]).toEqual([201, 201]);
     expect(outcome(await create())).toEqual([409, "quota_exceeded"]);

@@ -1,4 +1,4 @@
-/** API keys by id, by `self` and in lists, and the limits of their lineage that they show. */
+/** API keys by id, by `self` and in lists, with the limits of their lineage. */
 import { describe, expect, test } from "bun:test";
 import { type ApiKey, ApiKeyWithCreator } from "@realtime-avatar/domain/api-keys/schemas";
 import { validate } from "@realtime-avatar/domain/schema";
@@ -58,7 +58,7 @@ describe("the key itself, by self", () => {
   });
 });
 
-/** A tenant of its own, with a live key that lists. */
+/** A tenant with a live key that can list keys. */
 const tenant = async (): Promise<string> => {
   const id = await seedTenant(api.database.db);
   return (await seedKey(api.database.db, id, { environment: "live", scopes: ["*"], name: "root" })).secret.reveal();
@@ -80,18 +80,18 @@ describe("the list of keys", () => {
     expect(text).not.toContain("apiKey");
   });
 
-  test("the list, read with a test key: its environment only, whatever the query", async () => {
+  test("the list, read with a test key: only its environment, for any query", async () => {
     const key = await tenant();
     const inTest = await make(key, { name: "in test" });
     expect(names(await list(inTest.apiKey))).toEqual(["in test"]);
     expect(names(await list(inTest.apiKey, "?environment=live"))).toEqual([]);
-    // A cursor carries no authority.
+    // A cursor grants no access.
     await make(key, { name: "live", environment: "live" });
     const { body } = await list(key, "?environment=live&limit=1");
     expect(names(await list(inTest.apiKey, `?cursor=${body.nextCursor}`))).toEqual([]);
   });
 
-  test("the list, with its total: of the tenant's keys that the caller can see, by the filters", async () => {
+  test("the list, with its total: the visible keys of the tenant that match the filters", async () => {
     const { db } = api.database;
     const id = await seedTenant(db);
     const { secret } = await seedKey(db, id, { environment: "live", scopes: ["*"] });
@@ -107,7 +107,7 @@ describe("the list of keys", () => {
     expect(await total(secret.reveal(), "total=true&name=anoth")).toEqual({ count: 1, isExact: true });
     expect(await total(inTest.reveal(), "total=true")).toEqual({ count: 2, isExact: true });
     expect(await total(inTest.reveal(), "total=true&environment=live")).toEqual({ count: 0, isExact: true });
-    // Only on request.
+    // The total is sent only on request.
     expect(await total(secret.reveal(), "status=active")).toBeUndefined();
     const refused = await api.call("GET", `${PATH}?total=1`, { key: secret.reveal() });
     expect([refused.status, refused.body.errors[0].parameter]).toEqual([422, "total"]);
@@ -163,7 +163,7 @@ describe("the limits of a lineage", () => {
     body.effectiveExpiresAt,
   ];
 
-  test("the limits of a key, its ancestors changed: each key shows what remains", async () => {
+  test("the limits of a key, its ancestors changed: each key shows its remaining limits", async () => {
     const live = { environment: "live" } as const;
     const parent = await make(root, live);
     const child = await make(parent.apiKey, live);
@@ -179,9 +179,10 @@ describe("the limits of a lineage", () => {
     expect(limits(await get(root, parent.id))).toEqual([0, 0, until, until]);
     expect(limits(await get(root, child.id))).toEqual([null, 0, null, until]);
     expect(limits(await get(root, grandchild.id))).toEqual([7, 0, "2090-01-01T00:00:00.000Z", until]);
-    // Test use never counts against live caps. An expiry holds in both.
+    // Use in test does not count against live caps. An expiry applies in both environments.
     expect(limits(await get(root, inTest.id))).toEqual([null, null, null, until]);
-    // The same in a list, for the key itself, and in the responses of a change, a rotation, a creation and a revocation.
+    // The limits are the same in a list, for the key itself, and in the responses to a change, a rotation, a creation
+    // and a revocation.
     const { body: page } = await list(root, "?limit=100");
     const listed = page.data.find(({ id }: ApiKey) => id === child.id);
     expect(limits({ body: listed } as Answer)).toEqual([null, 0, null, until]);

@@ -68,11 +68,14 @@ describe("the change of an avatar", () => {
   });
 });
 
-test.each(['"7"', "*", "malformed"])("an avatar, created with the If-Match header %p: it is ignored", async (value) => {
-  const body = { displayName: "x", sourceKind: "image" };
-  const answer = await api.call("POST", PATH, { key, body, headers: { "if-match": value } });
-  expect([answer.status, answer.headers.get("etag")]).toEqual([201, '"1"']);
-});
+test.each(['"7"', "*", "malformed"])(
+  "an avatar, created with the If-Match header %p: the header is ignored",
+  async (value) => {
+    const body = { displayName: "x", sourceKind: "image" };
+    const answer = await api.call("POST", PATH, { key, body, headers: { "if-match": value } });
+    expect([answer.status, answer.headers.get("etag")]).toEqual([201, '"1"']);
+  },
+);
 
 test("an avatar, deleted twice from every status: deleted once, the same response, still readable", async () => {
   for (const state of AVATAR_STATUSES.filter((status) => status !== "deleted")) {

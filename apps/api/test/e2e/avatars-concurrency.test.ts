@@ -1,11 +1,11 @@
-/** Avatars under several callers, compared with a model. */
+/** Avatars under several concurrent callers, compared with a model. */
 import { describe, expect, test } from "bun:test";
 import { AVATAR_STATUSES, type AvatarStatus, writableStatuses } from "@realtime-avatar/domain/avatars/status";
 import fc from "fast-check";
 import { startApi } from "../support/api.ts";
 import { avatarCalls, outcome } from "../support/avatars.ts";
 
-/** With LONG=1 in full. */
+/** The full number of runs with LONG=1. */
 const RUNS = process.env["LONG"] === "1" ? 60 : 15;
 
 const api = await startApi();
@@ -14,8 +14,8 @@ const keys = await Promise.all([0, 1, 2].map(() => api.key()));
 
 const { makeIn, get, patch, remove, trail } = avatarCalls(api, key);
 
-describe("avatars under several callers", () => {
-  /** What a caller may ask, and which transitions the platform would make meanwhile. */
+describe("avatars under several concurrent callers", () => {
+  /** The requests of a caller, and the transitions of the platform. */
   type Step = {
     caller: number;
     ask: "ready" | "disabled" | "delete" | "rename" | "preprocessing" | "prepared" | "failed";
@@ -24,14 +24,14 @@ describe("avatars under several callers", () => {
   const steps = (length: number): fc.Arbitrary<Step[]> =>
     fc.array(fc.record({ caller: fc.nat(2), ask: fc.constantFrom(...ASKS) }), { minLength: 1, maxLength: length });
 
-  /** The platform's own transitions, as the worker will make them: in one statement, from the states that allow it. */
+  /** The platform's own transitions, like those of the worker: in one statement, from the allowed states. */
   const TRANSITIONS = {
     preprocessing: { to: "preprocessing", from: ["draft", "ready", "failed"] },
     prepared: { to: "ready", from: ["preprocessing"] },
     failed: { to: "failed", from: ["preprocessing"] },
   } as const;
 
-  /** The model: the state that follows, or null when the step is refused. */
+  /** The model: the next state, or null when the step is refused. */
   const next = (state: AvatarStatus, ask: Step["ask"]): AvatarStatus | null => {
     if (ask === "rename") return state === "deleted" ? null : state;
     if (ask === "delete") return "deleted";
@@ -41,7 +41,7 @@ describe("avatars under several callers", () => {
     return from.some((state_) => state_ === state) ? to : null;
   };
 
-  /** Takes a step; the version and the state after it, or null when it was refused as the model may refuse it. */
+  /** Runs a step. Returns the version and the state after it, or null for a refusal that the model allows. */
   const take = async (id: string, { caller, ask }: Step) => {
     if (ask in TRANSITIONS) {
       const { to, from } = TRANSITIONS[ask as keyof typeof TRANSITIONS];
@@ -94,31 +94,31 @@ describe("avatars under several callers", () => {
     );
   });
 
-  test("random steps, at once: the results of one order of them", async () => {
+  test("random steps, at once: the results of some sequential order", async () => {
     await fc.assert(
       fc.asyncProperty(fc.constantFrom(...AVATAR_STATUSES), steps(10), async (start, sequence) => {
         const { id } = await makeIn(start);
         const results = await Promise.all(sequence.map(async (step) => ({ step, ...(await take(id, step)) })));
-        // Each step that was made raised the version by one: this is their order.
+        // Each completed step raised the version by one, which gives their order.
         const made = results.flatMap((result) => ("version" in result && result.version ? [result] : []));
         const byVersion = Map.groupBy(made, ({ version }) => version);
         let state = start;
         const states = new Set([state]);
         const last = Math.max(1, ...byVersion.keys());
         for (let version = 2; version <= last; version++) {
-          // Who deletes what is deleted is shown the version that it has.
+          // A repeated deletion returns the version of the first one.
           const group = byVersion.get(version) ?? [];
           const [first, ...others] = group.sort((a) => (a.step.ask === "delete" ? 1 : -1));
-          if (!first) throw new Error(`nobody made version ${version}`);
+          if (!first) throw new Error(`no step made version ${version}`);
           expect(others.every(({ step }) => step.ask === "delete" && first.step.ask === "delete")).toBe(true);
           expect(first.status).toBe(next(state, first.step.ask) ?? ("refused" as AvatarStatus));
           state = first.status ?? state;
           states.add(state);
         }
-        // Who lost was told a state that the avatar was in.
+        // Refused callers were told a state that the avatar was in.
         for (const { found } of results) if (found !== null) expect(states.has(found)).toBe(true);
         expect((await get(id)).body.status).toBe(state);
-        // The platform's transitions leave no event here; each of the others left one.
+        // Here, the platform's transitions write no audit event. Each other step wrote one.
         const transitions = made.filter(({ step }) => step.ask in TRANSITIONS);
         expect(await trail(id)).toHaveLength(last - 1 - transitions.length);
       }),

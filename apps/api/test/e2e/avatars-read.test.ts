@@ -28,7 +28,7 @@ describe("the reading of one avatar", () => {
     const made = await make();
     const head = await api.call("HEAD", `${PATH}/${made.id}`, { key, headers: { "if-none-match": '"1"' } });
     expect([head.status, head.headers.get("etag")]).toEqual([304, '"1"']);
-    // More values: conditional.test.ts.
+    // For more values: conditional.test.ts.
     const { status, headers, text } = await get(made.id, { "if-none-match": '"0", W/"1"' });
     expect([status, text, headers.get("etag"), headers.get("content-type")]).toEqual([304, "", '"1"', null]);
     expect([headers.get("cache-control"), (await get(made.id, { "if-none-match": '"2"' })).status]).toEqual([
@@ -61,7 +61,7 @@ describe("the list of avatars", () => {
     expect(names(await list(inTest.apiKey))).toEqual(["in test"]);
   });
 
-  test("the list, filtered and paged: the same avatars as a filter over the whole", async () => {
+  test("the list, filtered and paged: the same avatars as a filter over the whole list", async () => {
     const by = await tenant();
     const all: Avatar[] = [];
     const random = [0, 3, 1, 4, 1, 5, 2, 0, 5, 3, 5, 2, 4, 1, 0, 3, 2, 4, 5, 0];
@@ -92,7 +92,7 @@ describe("the list of avatars", () => {
           }
           expect(seen).toEqual(expected);
         }
-        // On any page, and with a cursor: how many match in all.
+        // The total of matches is the same on any page, and with a cursor.
         const { body } = await list(by, `?limit=1&total=true${filters}`);
         expect(body.total).toEqual({ count: expected.length, isExact: true });
         if (body.nextCursor === null) continue;
@@ -105,7 +105,7 @@ describe("the list of avatars", () => {
 });
 
 describe("the search of avatars", () => {
-  test("a search, in pages: its filters stay, and other filters beside a cursor are refused", async () => {
+  test("a search, in pages: its filters stay, and other filters with a cursor are refused", async () => {
     for (const displayName of ["Search 100%", "SEARCH 1000", "Other"]) await make({ displayName });
     const search = (query: string) => api.call("GET", `${PATH}?${query}`, { key });
     const names = ({ body }: Answer) => body.data.map(({ displayName }: { displayName: string }) => displayName);
@@ -120,7 +120,7 @@ describe("the search of avatars", () => {
     expect(names(await search(`id=${id}`))).toEqual(["Search 100%"]);
     expect(names(await search(`name=search&to=${createdAt}`))).toEqual([]);
     expect(names(await search(`name=other&from=${createdAt}`))).toEqual(["Other"]);
-    // Another tenant finds none of them.
+    // Another tenant finds none of these avatars.
     const { secret } = await seedKey(api.database.db, await seedTenant(api.database.db), { scopes: ["*"] });
     const foreign = { key: secret.reveal() };
     for (const query of ["name=search", `id=${id}`, cursor]) {

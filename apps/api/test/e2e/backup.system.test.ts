@@ -1,4 +1,4 @@
-/** What docs/deployment.md says of backups, done by its own commands. */
+/** The backups of docs/deployment.md, made with its own commands. */
 import { afterAll, expect, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { readdir, readFile, rm, stat } from "node:fs/promises";
@@ -25,7 +25,7 @@ const folder = await fileFolder();
 let server: EmbeddedDatabase | null = null;
 afterAll(() => server?.close());
 
-/** Does as the document says, in the folder of the test. */
+/** Runs the commands of the document in the folder of the test. */
 const follow = async (name: string, variables: Record<string, string>): Promise<void> => {
   const { code, stderr } = await runToEnd(["sh", "-ec", `cd "$0"\n${commandOf(name)}`, folder], variables);
   expect([code, stderr]).toEqual([0, ""]);
@@ -39,7 +39,7 @@ const avatar = {
 };
 const once = { body: { displayName: "once", sourceKind: "video" }, headers: { "idempotency-key": "the-same" } };
 
-/** What every restored service has to answer as the first one did. */
+/** Requests that every restored service must answer like the first one. */
 const asked = async ({ call }: Pick<TestApi, "call">, key: string, id: string) => {
   const [found, self, events, list] = await Promise.all([
     call("GET", `/api/v1/avatars/${id}`, { key }),
@@ -48,13 +48,13 @@ const asked = async ({ call }: Pick<TestApi, "call">, key: string, id: string) =
     call("GET", "/api/v1/avatars?limit=100", { key }),
   ]);
   const { lastUsedAt: _, ...lasting } = self.body;
-  // A service without users writes a new link for the first one at each start.
+  // A service without users writes a new link for the first user at each start.
   const { data, nextCursor }: { data: AuditEvent[]; nextCursor: string | null } = events.body;
   const kept = data.filter(({ action }) => action !== "invitation.created");
   return [found.status, found.text, found.headers.get("etag"), lasting, { data: kept, nextCursor }, list.text];
 };
 
-/** Where Debian has its PostgreSQL, the newest, with the programs that a backup takes. */
+/** The folder in which Debian installs PostgreSQL, with the programs for a backup. */
 const DEBIAN = "/usr/lib/postgresql";
 const [newest] = existsSync(DEBIAN)
   ? (await readdir(DEBIAN))
@@ -135,6 +135,6 @@ test("the embedded data, copied while stopped: the copy serves the same keys and
   expect(await asked(second, key, made.id)).toEqual(before);
   expect((await second.call("POST", "/api/v1/avatars", { key, ...once })).text).toBe(original.text);
   expect(await stop(second)).toBe(0);
-  // No other first key was made. The link for the first user is new.
+  // No second first key was created. The link for the first user is new.
   expect(second.stderr()).not.toMatch(/rta_(live|test)_/);
 });

@@ -1,4 +1,4 @@
-/** Attacks on the bill of a tenant, by keys of its own, over HTTP: what was served is charged. */
+/** Attacks on the bill of a tenant, by its own keys, over HTTP: the served time is charged. */
 import { describe, expect, test } from "bun:test";
 import type { Scope } from "@realtime-avatar/domain/api-keys/scope";
 import { seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
@@ -7,7 +7,7 @@ import { startApi } from "../support/api.ts";
 const SECOND = 1_000_000;
 const api = await startApi();
 
-/** A tenant with an hour of live credits, a key of its engine and a key that may only open and end calls. */
+/** A tenant with an hour of live credits, a key for its engine, and a key that may only open and end calls. */
 const newTenant = async () => {
   const { db } = api.database;
   const tenantId = await seedTenant(db, { live: 3600 * SECOND });
@@ -23,7 +23,7 @@ const newTenant = async () => {
   return { tenantId, engine, developer, caller, post, get, openBy };
 };
 
-test("a session after a report of 300 s, released with 0 by a key with usage:write: charged 300 s, and the engine's figure gets the same response", async () => {
+test("a session after a report of 300 s, released with 0 by a key with usage:write: charged 300 s; the engine's figure gets the same response", async () => {
   const { engine, developer, post, get, openBy } = await newTenant();
   const id = await openBy(developer);
   await post(engine, `/${id}/usage`, { usedCreditMicros: 300 * SECOND });
@@ -36,7 +36,7 @@ test("a session after a report of 300 s, released with 0 by a key with usage:wri
   expect([lifetimeUsedCreditMicros, reservedCreditMicros]).toEqual([300 * SECOND, 0]);
 });
 
-describe("a session that a key with realtime:write alone releases right after a report", () => {
+describe("a session, released by a key with only realtime:write right after a report", () => {
   test("the engine, reporting and releasing after it: accepted, and its final figure is charged", async () => {
     const { engine, caller, post, get, openBy } = await newTenant();
     const id = await openBy(caller);
@@ -70,7 +70,7 @@ describe("a session that a key with realtime:write alone releases right after a 
     await post(engine, `/${id}/usage`, { usedCreditMicros: 17 * SECOND });
     await post(caller, `/${id}/release`);
     await api.database.db.client`update usage_sessions set expires_at = now() - interval '1 second' where id = ${id}`;
-    // A release of an overdue session ends it, as the sweep would.
+    // A release of an overdue session ends it like the sweep.
     const late = await post(caller, `/${id}/release`);
     expect(late).toMatchObject({ status: 200, body: { status: "released", billedCreditMicros: 17 * SECOND } });
     const { lifetimeUsedCreditMicros, reservedCreditMicros } = await get("/credits/balance");

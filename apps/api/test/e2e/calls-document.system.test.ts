@@ -1,4 +1,4 @@
-/** The programs and the page of docs/calls.md, as they stand there: on the service with LiveKit, with a browser. */
+/** The programs and the page of docs/calls.md, unchanged, on the service with LiveKit and with a browser. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { mkdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
@@ -12,7 +12,7 @@ import { API, call, start, stop } from "../support/process.ts";
 
 setDefaultTimeout(90_000);
 
-/** How many calls the avatar worker has at once. */
+/** Number of slots of the avatar worker. */
 const SLOTS = 2;
 
 const binary = await livekitBinary();
@@ -23,11 +23,11 @@ const CLIENT = join(dirname(Bun.resolveSync("livekit-client", import.meta.dir)),
 const EXAMPLE = join(REPOSITORY, "examples/page");
 const document = await readFile(join(REPOSITORY, "docs/calls.md"), "utf8");
 const readme = await readFile(join(REPOSITORY, "README.md"), "utf8");
-/** A block of a document, by the comment before it. */
+/** A block of a document, found by the comment before it. */
 const blockOf = (name: string, text = document): string =>
   new RegExp(`<!-- ${name} -->\n\`\`\`\\w+\n(.*?)\`\`\``, "s").exec(text)?.[1] ?? "";
 
-/** Serves the Hono route as Hono calls it, and a page with the React part of the SDK. */
+/** Serves the Hono route in the way that Hono calls it, and a page with the React part of the SDK. */
 const ROUTE_SERVER = `import { route } from "./hono.ts";
 const built = await Bun.build({ entrypoints: ["./react.ts"], define: { "process.env.NODE_ENV": '"production"' } });
 const script = await built.outputs[0].text();
@@ -42,8 +42,10 @@ const server = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch });
 console.log("serving", server.url.href);
 `;
 
-/** Waits for a condition in the page, which is not asked for each of its frames: they keep the processor busy enough. */
-/** Below the time limit of a test. */
+/**
+ * Waits for a condition in the page. Does not check it for each frame, because frames already keep the processor busy.
+ */
+/** Less than the timeout of a test. */
 const WAIT_MS = 80_000;
 const untilTrue = (page: Page, expression: string): Promise<unknown> =>
   until(() => page.evaluate(expression), {
@@ -52,7 +54,7 @@ const untilTrue = (page: Page, expression: string): Promise<unknown> =>
     state: () => page.locator("body").allInnerTexts(),
   });
 
-/** A drawn portrait that passes the checks of photos, so that the picture in the documents shows no real person. */
+/** Draws a portrait that passes the checks of photos, so that the documents show no real person. */
 const drawPhoto = async (context: BrowserContext): Promise<Buffer> => {
   const page = await context.newPage();
   await page.setViewportSize({ width: 800, height: 800 });
@@ -88,7 +90,8 @@ describe.skipIf(missing !== null)(`docs/calls.md${skipped}`, () => {
     await writeFile(join(folder, "call.mjs"), readmeProgram);
     const DATA_DIR = await preparedDataDirectory(join(folder, "data"));
     const LIVEKIT_SERVER_BIN = binary.kind === "found" ? binary.path : "";
-    // From its source: a bundle has no avatar worker beside it. Each call with a picture takes a quarter of a processor.
+    // Started from its source, because a bundle has no avatar worker beside it. Each call with a picture takes a
+    // quarter of a processor.
     service = await start({ DATA_DIR, LIVEKIT_SERVER_BIN, AVATAR_SLOTS: `${SLOTS}` }, source(API));
     const [, first = ""] = await service.waitFor(/export API_KEY=(\S+)/);
     key = first;
@@ -124,14 +127,14 @@ describe.skipIf(missing !== null)(`docs/calls.md${skipped}`, () => {
     const [, port] = await program.waitFor(/Open http:\/\/localhost:(\d+)/);
     return { program, url: `http://localhost:${port}` };
   };
-  /** An avatar that is ready, of the first key. */
+  /** A ready avatar of the first key. */
   const readyAvatar = async (): Promise<string> => {
     const headers = { authorization: `Bearer ${key}` };
     const response = await fetch(`${service.url}/api/v1/avatars?status=ready`, { headers });
     return ((await response.json()) as { data: { id: string }[] }).data[0]?.id ?? "";
   };
   let serving: Promise<string> | undefined;
-  /** The address of the program with the Hono route, which is started once. */
+  /** The address of the program with the Hono route. It is started once. */
   const routeServer = (): Promise<string> => {
     serving ??= run("server.ts", { API_KEY: key })
       .waitFor(/serving (\S+)/)
@@ -140,7 +143,7 @@ describe.skipIf(missing !== null)(`docs/calls.md${skipped}`, () => {
   };
   const post = (url: string, body: object) =>
     fetch(url, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) });
-  /** Repeats a request for a call until there is a slot. Returns the session. */
+  /** Repeats a request for a call until a slot is free. Returns the session. */
   const untilConnected = (request: () => Promise<Response>): Promise<string> =>
     until(
       async () => {
@@ -179,7 +182,7 @@ describe.skipIf(missing !== null)(`docs/calls.md${skipped}`, () => {
     await page.close();
   });
 
-  test("the example of a page, under Node: the portrait moves, also after a reload, and the call ends; a refusal reaches the page", async () => {
+  test("the example of a page, under Node: the portrait moves, also after a reload, and the call ends; a refusal is shown on the page", async () => {
     const serve = async (AVATAR_ID: string): Promise<string> => {
       const program = runIn(EXAMPLE, [node, "server.mjs"], { API_KEY: key, AVATAR_ID, PAGE_PORT: "0" });
       const [, port] = await program.waitFor(/Open http:\/\/localhost:(\d+)/);
@@ -204,14 +207,14 @@ describe.skipIf(missing !== null)(`docs/calls.md${skipped}`, () => {
     await refusing.close();
   });
 
-  test("the example of a page, with a BASE_URL without its path: ends, and says so", async () => {
+  test("the example of a page, with a BASE_URL without its path: exits with an error", async () => {
     const program = runIn(EXAMPLE, [node, "server.mjs"], { BASE_URL: service.url });
     expect(await program.exited).toBe(1);
     expect(program.stderr()).toContain("BASE_URL must end in /api/v1");
   });
 
   const picture = process.env["CALL_PICTURE"];
-  // Another call in the browser: with LONG=1, or for its picture.
+  // Another call in the browser runs with LONG=1, or for its picture.
   const longTest = test.skipIf(process.env["LONG"] !== "1" && !picture);
   longTest("the page, with a test key: a call with TEST in the picture", async () => {
     const { body } = await call(`${service.url}/api/v1/api-keys`, key, {
@@ -245,7 +248,7 @@ describe.skipIf(missing !== null)(`docs/calls.md${skipped}`, () => {
     const url = await routeServer();
     const connect = () => readyAvatar().then((avatarId) => post(`${url}rta/call`, { avatarId }));
     const sessions: string[] = [];
-    // As many as the worker has slots.
+    // One start for each slot of the worker.
     let answer = await connect();
     for (; answer.status === 200; answer = await connect()) {
       const grant = (await answer.json()) as { session_id: string; max_session_seconds: number };

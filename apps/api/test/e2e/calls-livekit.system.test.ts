@@ -1,4 +1,4 @@
-/** Starts and ends of calls on a real LiveKit server, without media: what rooms there are, and what a token is worth. */
+/** Starts and ends of calls on a real LiveKit server, without media: the rooms, and the validity of tokens. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { livekitBinary } from "@realtime-avatar/testing/livekit/binary";
 import { type LivekitServer, startLivekit } from "@realtime-avatar/testing/livekit/server";
@@ -35,15 +35,15 @@ describe.skipIf(binary.kind === "missing")(
 
     const headers = { "idempotency-key": "real" };
     const start = () => call("POST", START, { key, headers, body: { avatar_id } });
-    /** What LiveKit says of a token: 200 if its holder could join. */
+    /** The status of LiveKit for a token: 200 if its holder could join. */
     const validate = async (token: string): Promise<number> =>
       (await fetch(`${livekit.apiUrl}/rtc/validate`, { headers: { authorization: `Bearer ${token}` } })).status;
 
-    test("a call, started, sent again and ended: its token is worth something only while it is open", async () => {
+    test("a call, started, repeated and ended: its token is valid only while it is open", async () => {
       const { body: grant } = await start();
       expect(await rooms.list("rta-")).toEqual([grant.room_name]);
       expect(await validate(grant.participant_token)).toBe(200);
-      // The room is gone, as after a restart of LiveKit: the same request makes it again.
+      // The room is gone, as after a restart of LiveKit. The same request creates it again.
       await rooms.delete(grant.room_name);
       expect(await validate(grant.participant_token)).toBe(404);
       expect((await start()).body).toEqual(grant);
@@ -56,9 +56,9 @@ describe.skipIf(binary.kind === "missing")(
       expect(await validate(grant.participant_token)).toBe(404);
     });
 
-    test("LiveKit that is frozen: 503 after two seconds and nothing is held; then it works", async () => {
+    test("a frozen LiveKit: 503 after two seconds without a hold; then it works", async () => {
       livekit.process.kill("SIGSTOP");
-      // The signal takes effect a moment later.
+      // The signal takes effect with a delay.
       const isFrozen = () =>
         fetch(livekit.apiUrl, { signal: AbortSignal.timeout(200) }).then(
           () => false,

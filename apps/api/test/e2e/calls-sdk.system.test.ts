@@ -1,4 +1,4 @@
-/** The published SDK, unchanged, starts and ends calls: the queue, the limits, and what happens when LiveKit fails. */
+/** The published SDK, unchanged, starts and ends calls: the queue, the limits, and failures of LiveKit. */
 import { describe, expect, test } from "bun:test";
 import { seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
 import { until } from "@realtime-avatar/testing/until";
@@ -11,7 +11,7 @@ const LONG = process.env["LONG"] === "1";
 const { api, livekit, avatar, syncOf } = await startCallApi();
 const { db } = api.database;
 
-/** A tenant of its own with the SDK, and an avatar. */
+/** A tenant with the SDK and an avatar. */
 const customer = async (limits: Parameters<typeof seedKey>[2] = {}) => {
   const tenantId = await seedTenant(db, { live: AMPLE_CREDITS });
   const { secret } = await seedKey(db, tenantId, { environment: "live", scopes: ["*"], ...limits });
@@ -24,7 +24,10 @@ const setSlots = async (slots: number): Promise<void> => {
   await db.client`update fleet.avatar_workers set lease_until = now() + interval '1 hour'`;
 };
 
-/** Asks until there is a call, as the SDK's documentation says. Returns it, and how often it was queued. */
+/**
+ * Repeats a start until it is a call, as the SDK's documentation describes. Returns the call, and how often it was
+ * queued.
+ */
 const askUntilCalled = async (sdk: RealtimeAvatar, options: StartCallOptions) => {
   for (let queued = 0; ; queued++) {
     const call = await sdk.startCall(options);
@@ -91,13 +94,13 @@ describe("all slots in use", () => {
     await busy.sdk.endCall(first.sessionId);
     await Promise.all(users);
     expect(order).toHaveLength(4);
-    // The first of each tenant comes before the third of one.
+    // The first user of each tenant comes before the third of one tenant.
     expect(order.indexOf("quiet")).toBeLessThan(3);
   });
 
-  // Each poller asks every two seconds, as the SDK does: this takes minutes.
+  // Each poller asks every two seconds, like the SDK, so this takes minutes.
   test.skipIf(!LONG)(
-    "pollers of three tenants, 1, 10 and 100: each is served in the order of the tickets, at most three at once",
+    "pollers of three tenants, 1, 10 and 100: served in the order of the tickets, at most three at once",
     async () => {
       const SLOTS = 3;
       await setSlots(SLOTS);
@@ -116,7 +119,7 @@ describe("all slots in use", () => {
           await Bun.sleep(call.retryAfterMs);
         }
         waiting.delete(ticket);
-        // Who came first and still waits could have had the other slots.
+        // Earlier pollers that still wait could have had the other slots.
         expect(order.indexOf(ticket)).toBeGreaterThanOrEqual(0);
         const ahead = order.slice(0, order.indexOf(ticket)).filter((one) => waiting.has(one));
         expect(ahead.length).toBeLessThan(SLOTS);
@@ -146,7 +149,7 @@ describe("all slots in use", () => {
   );
 });
 
-test("the limit of the key: concurrency_limit_reached with the counts, not a queue", async () => {
+test("the limit of the key: concurrency_limit_reached with the counts, no queue", async () => {
   await setSlots(4);
   const { sdk, avatarId } = await customer({ maxConcurrentSessions: 1 });
   const call = await sdk.startCall({ avatarId });
@@ -166,7 +169,7 @@ test("the limit of the key: concurrency_limit_reached with the counts, not a que
   if (!isQueued(call)) await sdk.endCall(call.sessionId);
 });
 
-test("too few credits: an error that is about billing", async () => {
+test("too few credits: a billing error", async () => {
   const tenantId = await seedTenant(db, { live: 1_000_000 });
   const { secret } = await seedKey(db, tenantId, { environment: "live", scopes: ["*"] });
   const sdk = new RealtimeAvatar({ apiKey: secret.reveal(), baseUrl: `${api.url}/api/v1` });
@@ -174,7 +177,7 @@ test("too few credits: an error that is about billing", async () => {
   expect(error).toMatchObject({ status: 402, isBilling: true });
 });
 
-test("LiveKit fails once: the SDK tries again by itself, and there is one call and one hold", async () => {
+test("LiveKit fails once: the SDK retries by itself; one call and one hold", async () => {
   await setSlots(4);
   const { sdk, avatarId } = await customer();
   livekit.setFault({ kind: "loses_response" });
@@ -190,7 +193,7 @@ test("LiveKit fails once: the SDK tries again by itself, and there is one call a
   await sdk.endCall(call.sessionId);
 });
 
-test("a response that is lost: the SDK sends the request again, and gets the same call", async () => {
+test("a lost response: the SDK repeats the request, and gets the same call", async () => {
   await setSlots(4);
   const { apiKey, avatarId } = await customer();
   let sent = 0;
@@ -212,7 +215,7 @@ test("a response that is lost: the SDK sends the request again, and gets the sam
   await sdk.endCall(call.sessionId);
 });
 
-test("a service without LiveKit: an error at once, which the SDK does not try again", async () => {
+test("a service without LiveKit: an error at once, which the SDK does not retry", async () => {
   const { apiKey, avatarId } = await customer();
   const call = callAnew(api.database.db);
   let sent = 0;

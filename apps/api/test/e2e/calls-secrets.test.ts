@@ -1,4 +1,4 @@
-/** Tokens of calls, and the secrets of LiveKit and of avatar workers: nowhere but in the responses that are for them. */
+/** Tokens of calls, and the secrets of LiveKit and of avatar workers: found only in their intended responses. */
 import { afterAll, expect, test } from "bun:test";
 import { createLog } from "@realtime-avatar/runtime/log";
 import { createMetrics } from "@realtime-avatar/runtime/metrics";
@@ -13,7 +13,7 @@ import { callOptions, EVENTS, START, signEvent, startCallApi, WORKER_SECRET } fr
 import { dump } from "../support/dump.ts";
 
 const collector = startCollector();
-// The exporter reads the environment by itself.
+// The exporter reads the environment itself.
 process.env["OTEL_EXPORTER_OTLP_ENDPOINT"] = collector.url;
 const config = readTracingConfig(process.env, "test");
 if (!config) throw new Error("tracing is not configured");
@@ -32,7 +32,7 @@ const log = createLog("trace", { write: (line) => void api.log.push(line) });
 const ready = await avatar();
 await syncOf("wrk_1", { slots: 4 });
 
-/** Whatever must not be found. */
+/** The secrets that must not be found. */
 const secrets: string[] = [WORKER_SECRET, livekit.apiSecret];
 const statuses = new Set<number>();
 
@@ -45,14 +45,14 @@ const assigned = (await syncOf("wrk_1", { slots: 4 })).start;
 secrets.push(grant.participant_token, ...assigned.map(({ token }) => token));
 const call = { session_id: grant.session_id, generation: 1, used_seconds: 1 };
 await syncOf("wrk_1", { slots: 4, calls: [{ ...call, state: "started" }] });
-// The token where it does not belong.
+// The token in wrong places.
 const token = grant.participant_token;
 statuses.add((await start({ avatar_id: token, [token]: token })).status);
 statuses.add((await release({ session_id: token })).status);
 statuses.add((await start({ avatar_id: "ava_x" }, token)).status);
 statuses.add((await sync(token.slice(0, 64), {}, token)).status);
 statuses.add((await sync("wrk_1", {}, `${WORKER_SECRET}x`)).status);
-// Events, whose signature is a token as well.
+// Events, whose signature is also a token.
 const event = JSON.stringify({ event: "room_started", room: { name: grant.room_name } });
 const signature = await signEvent(event, livekit);
 secrets.push(signature);
@@ -60,7 +60,7 @@ for (const authorization of [signature, `${signature}x`, token, WORKER_SECRET]) 
   const sent = { body: event, headers: { authorization, "content-type": "application/webhook+json" } };
   statuses.add((await api.call("POST", EVENTS, sent)).status);
 }
-// LiveKit that fails in every way. The library's error of a refused request quotes its token.
+// A LiveKit that fails in every way. The library's error for a refused request quotes its token.
 const options = callOptions({ ...livekit, apiSecret: `${livekit.apiSecret}x` });
 const refused = callAnew(db, { ...options, log, tracing, metrics });
 statuses.add((await refused("POST", START, { key, body: { avatar_id: ready } })).status);
@@ -72,7 +72,7 @@ for (const fault of [{ kind: "refuses", status: 500 } as const, { kind: "loses_r
   statuses.add((await failing("POST", START, other)).status);
 }
 livekit.setFault(null);
-// A room that an agent brings: accepted, sent again, assigned, moved, and refused with the token in every place.
+// A brought room: accepted, repeated, assigned, moved, and refused, with the token in every place.
 const roomSecret = roomToken();
 const brought = { livekit_token: roomSecret };
 const bring = bringTo(api.call);
@@ -100,7 +100,7 @@ statuses.add(
     })
   ).status,
 );
-// An agent in one of our rooms, with the key of a call.
+// An agent in a room of the service, with the key of a call.
 const agents = { livekitHosts: [], name: "my-agent" };
 const withAgent = callAnew(db, { config: { ...callOptions(livekit).config, agents }, log, tracing, metrics });
 const { body: agentGrant } = await withAgent("POST", START, { key, body: { avatar_id: ready } });
@@ -111,7 +111,7 @@ const attach = { livekit_url: livekit.url, livekit_token: agentToken };
 statuses.add((await bringTo(withAgent)(callKey, ready, attach)).status);
 statuses.add((await bringTo(withAgent)(`${callKey}x`, ready, attach)).status);
 statuses.add((await withAgent("GET", "/api/v1/avatars", { key: callKey })).status);
-// The key where it does not belong.
+// The key in wrong places.
 const misplaced = { "x-request-id": callKey };
 statuses.add((await withAgent("GET", `/api/v1/avatars/${callKey}`, { key, headers: misplaced })).status);
 statuses.add((await bring(key, callKey, { [callKey]: callKey }, { "idempotency-key": callKey })).status);
@@ -120,10 +120,10 @@ await release({ session_id: agentGrant.session_id });
 await release({ session_id: grant.session_id });
 await until(() => !livekit.rooms().includes(grant.room_name));
 
-/** What is left of a token when its public part is cut off: its content and its signature. */
+/** The secret parts of a token, without its public header: its content and its signature. */
 const parts = (): string[] => secrets.flatMap((secret) => [secret, ...secret.split(".").slice(1), secret.slice(-20)]);
 
-test("requests of calls, of workers and of LiveKit: they end in every way", () => {
+test("requests of calls, of workers and of LiveKit: with every kind of outcome", () => {
   expect([...statuses].sort()).toEqual([200, 201, 400, 401, 404, 422, 503]);
   expect(roomAssigned?.token).toBe(roomSecret);
   expect(replay.body.participant_token).toBe(token);
@@ -134,7 +134,7 @@ test("the tokens and secrets, in the log and the metrics: none", async () => {
   const lines = api.log.join("");
   expect(lines).toContain("LiveKit did not create a room");
   const shown = await (await metrics.fetch(new Request("http://localhost/metrics"))).text();
-  // What has happened is counted.
+  // Metrics have counted these outcomes.
   expect(shown).toMatch(/^realtime_avatar_calls_total\{outcome="started"\} [1-9]/m);
   expect(shown).toMatch(
     /^realtime_avatar_livekit_request_duration_seconds_count\{method="create",outcome="refused"\} [1-9]/m,
@@ -152,7 +152,7 @@ test("the tokens and secrets, in traces: none", async () => {
   for (const part of parts()) expect(traces).not.toContain(part);
 });
 
-test("the tokens and secrets, in the database: none in clear", async () => {
+test("the tokens and secrets, in the database: none in clear text", async () => {
   const text = sealed + (await dump(db));
   expect(text).toContain(grant.session_id);
   expect(sealed).toContain("agent-AJ_x");

@@ -1,7 +1,7 @@
 /**
- * The service is held to its document: requests are made up from what the document says of each operation, those that
- * meet it and those that do not, and every answer is compared with it: status, headers and body. LONG
- * makes more requests for each property.
+ * Checks the service against its OpenAPI document. Generates requests for each operation from the document, valid and
+ * invalid ones. Compares every response with the document: status, headers and body. LONG generates more requests for
+ * each property.
  */
 
 import { afterAll, describe, expect } from "bun:test";
@@ -37,7 +37,7 @@ import { expectWebhookResponses } from "../support/openapi/webhooks.ts";
 
 const database = await fileDatabase();
 const files = await testStorage(() => "http://localhost");
-/** With limits that nobody reaches, so that their headers are there. */
+/** Limits that are never reached, so that responses have their headers. */
 const rateLimit = { perSecond: 1_000_000, burst: 1_000_000 };
 const calls = await startConformanceCalls(database);
 const appWith = (given: Partial<Dependencies> = {}) =>
@@ -52,11 +52,11 @@ const nowhere = connect("postgres://nobody@127.0.0.1:1/nothing");
 const unreachable = appWith({ databases: oneDatabase(nowhere) });
 const tenantId = await seedTenant(database.db, { live: AMPLE_CREDITS });
 const ROOT: Parameters<typeof seedKey>[2] = { environment: "live", scopes: ["*", "usage:write"] };
-/** Live, with every scope. */
+/** A live key with every scope. */
 const { record, secret } = await seedKey(database.db, tenantId, ROOT);
 const caller = { record, key: secret.reveal() };
 
-/** A new key, a child of the caller unless it is to be another's. */
+/** A new key. By default, it is a child of the caller. */
 const newKey = async (request: Parameters<typeof seedKey>[2] = {}, parent = caller.record) => {
   const all: typeof request = { ...ROOT, ...request };
   const { record, secret } = await seedKey(database.db, tenantId, all, parent);
@@ -67,14 +67,14 @@ afterAll(() => Promise.all([nowhere.close(), calls.stop()]));
 
 const { test, note, testAllSeen } = newRecord();
 
-/** Sends a request, by default with the caller's key, and holds the answer to the document. */
+/** Sends a request, by default with the caller's key, and checks the response against the document. */
 const send = async (described: Described, sent: Sent, to = app): Promise<Answer> => {
   return note(described, await sendTo(to, described, { key: caller.key, ...sent }));
 };
 
 await calls.prepare(send);
 
-/** Something for an operation to work on: an id that its path can take. */
+/** The id of a new resource that the path of an operation can take. */
 const freshId = (described: Described): Promise<string> =>
   createTarget(described, {
     send,
@@ -84,7 +84,7 @@ const freshId = (described: Described): Promise<string> =>
     giveSource: (id) => database.db.client`update avatars set source_asset_id = 'x' where id = ${id}`,
   });
 
-/** Keys that are refused by every operation, or limited. */
+/** Keys that every operation refuses or limits. */
 const revoked = await newKey();
 await send(one("revokeApiKey"), { id: revoked.record.id });
 const expired = await newKey({ expiresAt: "2020-01-01T00:00:00Z" });
@@ -105,7 +105,7 @@ describe.each(operations.map((described, at) => [described.operation.operationId
         const body = await createBody(described, send);
         const wild = fc.stringMatching(/^[ -~]{0,40}$/).map((value) => value.trim());
         const edges = fc.constantFrom(...HEADER_EDGES);
-        // The others are replaced or ignored when they are malformed, as the document says of each: for all operations alike.
+        // The document says for all operations that other malformed headers are replaced or ignored.
         const refusal = { "Idempotency-Key": "malformed_request", "If-Match": "validation_failed" }[name];
         const sampling = refusal ? { seed: 9, numRuns: RUNS } : { seed: at + 1, numRuns: RUNS / 4 };
         const sendNext = sendToFresh({ send, freshId }, described);
@@ -113,7 +113,7 @@ describe.each(operations.map((described, at) => [described.operation.operationId
           fc.asyncProperty(
             fc.oneof(arbitraryValues(document, headerSchema).map(String), wild, edges),
             async (value) => {
-              // What HTTP itself cannot carry never comes so far.
+              // Removes characters that HTTP cannot carry.
               const sent = value.replace(/[^\x20-\x7e]/g, "").trim();
               const { code } = await sendNext({ body, headers: { [name]: sent } });
               const isMet = validator.errors(headerSchema, sent).length === 0;
@@ -140,9 +140,9 @@ describe.each(operations.map((described, at) => [described.operation.operationId
         else expect(JSON.parse(text)).toMatchObject({ code: "insufficient_scope", requiredScope: needed });
       });
 
-      test("requests, beyond the rate: the documented 429", async () => {
+      test("requests, above the rate: the documented 429", async () => {
         const body = schema ? {} : undefined;
-        // A window may end between two requests.
+        // A window can end between two requests.
         while ((await send(described, { id: "x", key: often.key, body }, limited)).code !== "rate_limited");
       });
     }
@@ -213,25 +213,25 @@ describe("responses that need two requests", () => {
     expect([refused.code, refused.headers.has("retry-after")]).toEqual(["rotation_in_progress", true]);
   });
 
-  test("a key, beyond the tenant's quota: 409", async () => {
+  test("a key, above the tenant's quota: 409", async () => {
     const config = { ...TEST_CONFIG, maxActiveKeysPerTenant: 1, rateLimit, tenantRateLimit: rateLimit };
     const { code } = await send(one("createApiKey"), { body: { name: "x" } }, appWith({ config }));
     expect(code).toBe("quota_exceeded");
   });
 
-  test("a session, over a cap or a limit, its avatar unknown, or ended: the documented problem", async () => {
+  test("a session, above a cap or a limit, its avatar unknown, or ended: the documented problem", async () => {
     const poor = await seedKey(database.db, await seedTenant(database.db), ROOT);
     await expectSessionProblems(send, newKey, poor.secret.reveal(), () => freshId(one("getUsageSession")));
   });
 
-  test("a call, over a cap or a limit, queued, sent again, or without LiveKit: the documented response", async () => {
+  test("a call, above a cap or a limit, queued, repeated, or without LiveKit: the documented response", async () => {
     const poor = await seedKey(database.db, await seedTenant(database.db), ROOT);
     const without = appWith({ config: { ...calls.options.config, livekit: null } });
     const sendWithout = (described: Described, sent: Sent) => send(described, sent, without);
     await calls.expectResponses({ send, sendWithout, newKey, poor: poor.secret.reveal() });
   });
 
-  test("a video, over a cap or a limit, sent again, of others or in use: the documented response", async () => {
+  test("a video, above a cap or a limit, repeated, foreign or in use: the documented response", async () => {
     const poor = await seedKey(database.db, await seedTenant(database.db), ROOT);
     const config = { ...TEST_CONFIG, maxRunningVideosPerTenant: 1, rateLimit, tenantRateLimit: rateLimit };
     const one = appWith({ config });
@@ -239,7 +239,7 @@ describe("responses that need two requests", () => {
     await expectVideoResponses({ send, sendLimited, newKey, poor: poor.secret.reveal() }, database.db);
   });
 
-  test("assets, uploaded, completed, in use and beyond the quota: the documented response", async () => {
+  test("assets, uploaded, completed, in use and above the quota: the documented response", async () => {
     const full = appWith({ config: { ...TEST_CONFIG, maxAssetsPerTenant: 1, rateLimit, tenantRateLimit: rateLimit } });
     await expectAssetResponses(send, (described, sent) => send(described, sent, full));
   });
@@ -316,7 +316,7 @@ describe("responses that need two requests", () => {
     expect(codes.at(-1)).toBe("rate_limited");
   });
 
-  // Those that take a defect of ours, or a connection that breaks: faults.ts and avatars.test.ts have them.
+  // Problems that need a defect of the service or a broken connection: faults.ts and avatars.test.ts test them.
   test("a malformed Host, on every operation: 400", async () => {
     for (const described of operations) {
       const { operation } = described;
@@ -326,7 +326,7 @@ describe("responses that need two requests", () => {
     }
   });
 
-  // And those of people, which people-routes.test.ts and keys-of-people.test.ts have.
+  // Problems of people: people-routes.test.ts and keys-of-people.test.ts test them.
   const OF_PEOPLE: readonly ProblemCode[] = ["invalid_session", "insufficient_role", "passkey_required"];
   const UNSEEN: readonly ProblemCode[] = ["internal_error", "outcome_unknown", ...OF_PEOPLE];
 

@@ -1,4 +1,4 @@
-/** docs/assets.md states the limits of the table that the code uses. */
+/** docs/assets.md: its limits equal the table in the code. */
 import { describe, expect, test } from "bun:test";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -33,7 +33,7 @@ describe("docs/assets.md", () => {
     expect(rowOf("audio")).toContain(`longer than ${audio.minSecondsExclusive} s |`);
   });
 
-  test("the codes of the `error` of an asset, compared with the code: each, in its order", () => {
+  test("the codes of the `error` of an asset, compared with the code: equal, in the same order", () => {
     const section = text.split("## Codes of `error`")[1]?.split("## ")[0] ?? "";
     const rows = [...section.matchAll(/^\| .+? \| (`.+`) \|$/gm)];
     const groups = Object.values(ASSET_ERROR_CODES).map((codes) => codes.map((code) => `\`${code}\``).join(", "));

@@ -1,4 +1,4 @@
-/** The examples and the programs of the documents are run, on a service with its worker. */
+/** Runs the examples and the programs of the documents, on a service with its worker. */
 import { beforeAll, describe, expect, test } from "bun:test";
 import { createHash } from "node:crypto";
 import { mkdir, readFile, symlink, writeFile } from "node:fs/promises";
@@ -24,7 +24,10 @@ let variables: Record<string, string>;
 type Create = <Body = Record<string, string>>(path: string, body: object) => Promise<Body>;
 type SignedUpload = { id: string; upload: { method: string; url: string; headers: Record<string, string> } };
 
-/** The assets that examples name: one that an avatar is built from, an upload whose file was sent, and one that waits for it. */
+/**
+ * The assets in examples: one from which an avatar is built, an upload whose file was sent, and one that waits for its
+ * file.
+ */
 const createAssets = async (create: Create): Promise<void> => {
   const md5 = createHash("md5").update(PHOTO).digest("base64");
   const about = { kind: "image", contentType: "image/jpeg", sizeBytes: PHOTO.length, md5 };
@@ -45,7 +48,7 @@ const createAssets = async (create: Create): Promise<void> => {
   variables["CALLED_ID"] = (await create("avatars", called))["id"] ?? "";
 };
 
-/** An avatar worker that says that it has a slot and takes turns, and joins no room. */
+/** An avatar worker that offers a slot and takes turns, but joins no room. */
 const syncWorker = async (): Promise<void> => {
   const ofCall = { generation: 1, state: "started", used_seconds: 1 };
   const calls = called === null ? [] : [{ session_id: called, ...ofCall }];
@@ -53,7 +56,7 @@ const syncWorker = async (): Promise<void> => {
   const headers = { authorization: `Bearer ${WORKER_SECRET}`, "content-type": "application/json" };
   await fetch(`${url}/internal/avatar-workers/wrk_docs/sync`, { method: "POST", headers, body }).catch(() => {});
 };
-/** Sends what was said in the call that has ended last. */
+/** Sends the transcript of the call that has ended last. */
 const sendTranscript = async (): Promise<void> => {
   const segments = EXAMPLES.Transcript.segments.map(({ input_source: _, ...segment }) => segment);
   const path = `/internal/avatar-workers/wrk_docs/calls/${variables["SESSION_ID"]}/transcript`;
@@ -61,10 +64,10 @@ const sendTranscript = async (): Promise<void> => {
   const headers = { authorization: `Bearer ${WORKER_SECRET}`, "content-type": "application/json" };
   await fetch(url + path, { method: "PUT", headers, body });
 };
-/** The call that the worker reports: the example that resumes a call needs a person in it. */
+/** The call that the worker reports. The example that resumes a call needs a person in it. */
 let called: string | null = null;
 
-/** In place of the receiver that the examples name. */
+/** Replaces the receiver in the examples. */
 const receiver = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Response(null, { status: 204 }) });
 await fixture({ close: () => receiver.stop(true) });
 const livekit = await startLivekitStandIn();
@@ -95,7 +98,7 @@ beforeAll(async () => {
   };
   const narrow = { name: "narrow", scopes: ["api_keys:write", "avatars:read"], spendLimitCreditMicros: 1_000_000 };
   variables["NARROW_KEY"] = (await create("api-keys", narrow))["apiKey"] ?? "";
-  // What the document has created as well, for the examples that need its id.
+  // Further resources of the document, for the examples that need their ids.
   const bodyOf = (path: string): object => {
     const [, section = ""] =
       apiDocument?.split(`\n## ${path === "avatars" ? "Create an avatar" : "Create an API key"}\n`) ?? [];
@@ -114,13 +117,13 @@ describe.each([
   ["docs/credits.md", creditsDocument],
 ] as const)("the examples of %s", (_, text = "") => {
   const examples = readExamples(text);
-  test("the examples, counted: each marked one is found", () => {
+  test("the examples: each marked one is found", () => {
     expect(examples.length).toBeGreaterThan(1);
     expect(examples.length).toBe(text.split("<!-- example -->").length - 1);
   });
 
   test.each([...examples])("the example %s, executed: the documented response", async (_title, command, answer) => {
-    // The avatar of the examples before a call has been deleted.
+    // The avatar of earlier examples is already deleted.
     const isOfCall = command.includes("avatar_id") || command.includes("/videos");
     const ofCall = isOfCall ? { AVATAR_ID: variables["CALLED_ID"] ?? "" } : {};
     called = command.includes("/session/resume") ? (variables["SESSION_ID"] ?? "") : null;
@@ -134,7 +137,7 @@ describe.each([
         `cd ${folder} && ${command
           .replaceAll("http://127.0.0.1:3000", url)
           .replaceAll("https://www.example.com/hooks", `${receiver.url.origin}/hooks`)
-          // Deliveries are kept for 30 days.
+          // Deliveries are kept for 30 days, so the date is replaced.
           .replace(/"since": "[^"]+"/, `"since": "${new Date().toISOString()}"`)}`,
       ],
       { ...variables, ...ofCall },
@@ -143,7 +146,7 @@ describe.each([
     const shown = settled(answer);
     expect(shortened(settled(stdout), shown)).toEqual(shown);
     if (command.includes("ID/prepare")) await untilPrepared(url, variables["API_KEY"] ?? "", stdout);
-    // A reader exports the ids of what was created last.
+    // A reader exports the ids of the resources that were created last.
     const [, session] = /"session_?[iI]d": ?"(ses_\w+)"/.exec(stdout) ?? [];
     if (session !== undefined) variables["SESSION_ID"] = session;
     const [, avatar] = /^\{"id":"(ava_\w+)"/.exec(stdout) ?? [];
@@ -161,15 +164,15 @@ describe.each([
   });
 });
 
-/** The pastes of the README, after the start and the key. */
+/** The blocks to paste in the README, after the start and the key. */
 const pastes = [...(readme ?? "").matchAll(/<!-- example -->\n```sh\n(.*?)```/gs)].map(([, paste = ""]) => paste);
 
-test("the README, its pastes: the fourth one makes the video, before LiveKit is mentioned", () => {
+test("the README: its fourth block creates the video, before LiveKit is mentioned", () => {
   expect(pastes).toHaveLength(2);
   expect(readme?.indexOf("LiveKit")).toBeGreaterThan(readme?.indexOf("ada.mp4") ?? 0);
 });
 
-/** The avatar and the film have to wait for what the examples before them have left to the worker. */
+/** The avatar and the video wait until the worker has done the jobs of earlier examples. */
 const FILM_MS = 180_000;
 
 test.each(["README.md", "the first start"])(
@@ -200,7 +203,7 @@ describe("the programs of docs/videos.md", () => {
     const environment = { ...variables, AVATAR_ID: variables["CALLED_ID"] ?? "", BASE_URL: url };
     const { code, stdout } = await runToEnd(["sh", "-c", `cd ${folder} && ${command(file).join(" ")}`], environment);
     expect([code, stdout.trim()]).toEqual([0, expect.stringMatching(/^ready \d+$/)]);
-    // An MP4 begins with this box.
+    // An MP4 file begins with this box.
     expect((await readFile(join(folder, "hello.mp4"))).toString("latin1", 4, 8)).toBe("ftyp");
   };
   test("the program in TypeScript, executed: a file", () => run("ts", bun));
@@ -229,7 +232,7 @@ describe("the program of docs/getting-started.md", () => {
     const file = join(folder, "first.ts");
     await writeFile(file, program.replace("http://127.0.0.1:3000", url));
     await symlink(join(REPOSITORY, "node_modules"), join(folder, "node_modules")).catch(() => {});
-    // Beside the photo.
+    // In the folder of the photo.
     const { code, stdout } = await runToEnd(["sh", "-c", `cd ${folder} && ${bun(file).join(" ")}`], variables);
     const address = `${url}/public/avatars/`;
     expect([code, stdout.trim()]).toEqual([

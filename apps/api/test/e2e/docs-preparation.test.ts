@@ -1,4 +1,4 @@
-/** docs/preparation.md has the tables that the code uses. */
+/** docs/preparation.md: its tables equal those in the code. */
 import { expect, test } from "bun:test";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -7,7 +7,7 @@ import { TABLES } from "../support/documents/preparation.ts";
 
 const text = await readFile(join(REPOSITORY, "docs/preparation.md"), "utf8");
 
-/** The cells of a table in Markdown, without the line below its head. */
+/** The cells of a Markdown table, without the line below its head. */
 const cellsOf = (table: string): string[][] =>
   table
     .trim()

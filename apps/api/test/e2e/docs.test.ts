@@ -1,4 +1,4 @@
-/** The documents tell the truth: their bounds and vectors are compared with the code. */
+/** Compares bounds, vectors and lists of the documents with the code. */
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -23,7 +23,7 @@ import { listOperations, type RouteDetail } from "../../src/http/operation.ts";
 import { problemSchema } from "../../src/http/problem.ts";
 import { API_FILE, writtenAnew } from "../../src/openapi/write-tables.ts";
 
-// No test asserts a time: a slow disk must not fail one.
+// Tests do not assert times, so that a slow disk does not fail one.
 setDefaultTimeout(60_000);
 
 /** A document, without the spaces that align the columns of its tables. */
@@ -33,7 +33,7 @@ const [apiDocument, keysDocument, creditsDocument, configuration, peopleDocument
   ["docs/api.md", "docs/keys.md", "docs/credits.md", "docs/configuration.md", "docs/people.md"].map(read),
 );
 
-/** The operations of people have a document of their own: they need a browser, so that no example of them can be run. */
+/** Operations for people, which docs/people.md describes: they need a browser, so their examples cannot be run. */
 const OF_PEOPLE = /^\/api\/v1\/(users|user-sessions|invitations|passkeys|identities|oidc)(\/|$)/;
 
 /** A text without the spaces and dashes that align the columns of tables. */
@@ -45,7 +45,7 @@ describe("the tables of docs/api.md", () => {
     expect(withoutPadding(writtenAnew(text))).toBe(withoutPadding(text));
   });
 
-  test("a new field, without a row: gets its bounds and the description of its schema; a meaning stays", () => {
+  test("a new field, without a row: gets its bounds and the description of its schema; existing meanings stay", () => {
     const text = (apiDocument ?? "")
       .replace(/^\| `displayName` \|.*\n/m, "")
       .replace(/^(\| `sourceKind` \|.*\| ).* \|$/m, "$1my words |");
@@ -59,7 +59,7 @@ describe("the tables of docs/api.md", () => {
     expect(() => writtenAnew(text)).toThrow("docs/api.md lacks listModels");
   });
 
-  test("the table of errors, compared with the code: each error and no other", () => {
+  test("the table of errors, compared with the code: equal", () => {
     const rows = [...(apiDocument ?? "").matchAll(/^\| (\d{3}) \| `(\w+)` \| (.+) \|$/gm)].map(
       ([, status, code, when]) => `${status} ${code} ${when}`,
     );
@@ -70,7 +70,7 @@ describe("the tables of docs/api.md", () => {
   test("the codes of `errors`, compared with the OpenAPI document: equal", () => {
     const section = apiDocument?.split("The `code` of each of the `errors`")[1]?.split("A 401 has")[0];
     const rows = [...(section ?? "").matchAll(/^\| .+? \| (`.+`) \|$/gm)].map(([, cell]) => cell);
-    // A long list takes several rows.
+    // A long list is split over several rows.
     expect(rows.join(", ")).toBe(
       Object.values(FIELD_ERROR_CODES)
         .flat()
@@ -138,7 +138,7 @@ describe("the tables of docs/api.md", () => {
   });
 });
 
-/** The values that a text names: those of the first cells, if it is a table. */
+/** The values that a text names. In a table, these are the first cells. */
 const valuesIn = (text: string): string[] => {
   const [, rows] = text.split(/^\| -+ \|.*\n/m);
   const found = rows === undefined ? text.matchAll(/`([^`]+)`/g) : rows.matchAll(/^\| `([^`]+)` \|/gm);
@@ -155,12 +155,12 @@ test.each<[what: string, document: string, list: RegExp, values: readonly string
   ["ends of a session", "docs/credits.md", /^\| `endReason` [\s\S]+?\n\n/m, SESSION_END_REASONS],
   ["ends of a call", "docs/engines.md", /^ {2}reason is [\s\S]+?\.$/m, END_REASONS],
   ["events of webhooks", "docs/webhooks.md", /^<!-- types -->[\s\S]+?\n\n/m, WEBHOOK_EVENT_TYPES],
-])("the %s, in %s: each and no other", async (_, document, list, values) => {
+])("the %s, in %s: equal to the code", async (_, document, list, values) => {
   const [text = ""] = list.exec(await read(document)) ?? [];
   expect(valuesIn(text).sort()).toEqual([...values].sort());
 });
 
-test("a column of numbers, of each list as a file: its name says the unit", async () => {
+test("a column of numbers, in each export: its name contains the unit", async () => {
   const { paths, components } = JSON.parse(await readFile(join(REPOSITORY, "docs/openapi.json"), "utf8"));
   const named = ({ $ref }: { $ref: string }) => components.schemas[$ref.split("/").at(-1) ?? ""];
   const columns = Object.keys(paths).flatMap((path) => {
@@ -186,7 +186,7 @@ describe("docs/credits.md", () => {
   });
 });
 
-test("docs/keys.md, its vectors: hold for the code", () => {
+test("docs/keys.md, its vectors: correct for the code", () => {
   const vectors = [...(keysDocument ?? "").matchAll(/^\| `(rta_\w+)` \| `([0-9a-f]{64})` \|$/gm)];
   expect(vectors).toHaveLength(2);
   for (const [, key = "", digest] of vectors) {
@@ -225,7 +225,7 @@ describe("the configuration", () => {
       ([, reader = "", name = ""]) => (suffixes[reader] ?? [""]).map((suffix) => `${name}${suffix}`),
     );
     expect(inDocument.sort()).toEqual(inExample.sort());
-    // The API and an avatar worker both read the secret that they share.
+    // Both the API and an avatar worker read the secret that they share.
     expect([...new Set(inCode)].sort()).toEqual(inDocument.sort());
   });
 

@@ -1,4 +1,4 @@
-/** The engine of docs/engines.md, as it stands there, in a call of the real service: needs Python and LiveKit's package for it. */
+/** The engine of docs/engines.md, unchanged, in a call of the real service. Needs Python with LiveKit's package. */
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import { readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -16,7 +16,7 @@ import { call, start, stop } from "../support/process.ts";
 setDefaultTimeout(90_000);
 
 const binary = await livekitBinary();
-/** PYTHON names an interpreter with the package: a virtual environment, for example. */
+/** PYTHON names an interpreter with the package, for example in a virtual environment. */
 const python = process.env["PYTHON"] ?? Bun.which("python3");
 const hasPackage = python !== null && (await runToEnd([python, "-c", "import livekit.rtc"])).code === 0;
 const missing =
@@ -47,7 +47,7 @@ describe.skipIf(isSkipped)(`docs/engines.md${isSkipped ? ` (skipped: ${missing})
     await untilPrepared(service.url, key, JSON.stringify(avatar));
     const startCall = { avatar_id: avatar.id, instructions: "Be kind." };
     let grant = await post("realtime/livekit/session", startCall);
-    // Before its first sync, the service has no slot.
+    // Before the first sync of the engine, the service has no slot.
     for (; grant.status !== "ready"; grant = await post("realtime/livekit/session", startCall)) await Bun.sleep(200);
     expect(grant.ignored).toEqual(["instructions"]);
     const person = await joinAsPerson(grant.livekit_url, grant.participant_token);

@@ -1,4 +1,4 @@
-/** The backend of examples/page: it starts and releases calls for its page, and keeps the API key. */
+/** The backend of examples/page: it starts and releases calls for its page, and keeps the API key secret. */
 import { afterAll, expect, test } from "bun:test";
 import { join } from "node:path";
 import { freePort } from "@realtime-avatar/testing/network/ports";
@@ -8,7 +8,7 @@ import { startCallApi } from "../support/calls/calls.ts";
 
 const { api, key, avatar, giveSlots, session } = await startCallApi();
 
-/** Starts the backend with this API key; it ends with the file. */
+/** Starts the backend with this API key. It is stopped after the tests of this file. */
 const startPage = async (apiKey: string, avatarId: string): Promise<string> => {
   const port = await freePort();
   const backend = Bun.spawn(["node", "server.mjs"], {
@@ -46,7 +46,7 @@ test("the page of the example: is sent; a call waits for a slot, starts, and is 
   expect([released.status, (await session(call.session_id)).endedAt]).toEqual([200, expect.any(String)]);
 });
 
-test("the page of the example, with an avatar that is not ready or a wrong key: has the problem of the service", async () => {
+test("the page of the example, with an unready avatar or a wrong key: the problem of the service", async () => {
   for (const [apiKey, avatarId, code] of [
     [key, await avatar(key, "draft"), "avatar_not_ready"],
     [key.replace(/.$/, (last) => (last === "x" ? "y" : "x")), await avatar(), "invalid_api_key"],

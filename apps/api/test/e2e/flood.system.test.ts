@@ -1,4 +1,4 @@
-/** A flood of requests that cannot authenticate, and those that can. A real process and a real database. */
+/** A flood of requests that cannot authenticate, beside valid requests. Uses a real process and a real database. */
 import { describe, expect, test } from "bun:test";
 import { randomFor } from "@realtime-avatar/db/connection/which-database";
 import { checksum } from "@realtime-avatar/domain/api-keys/secret";
@@ -10,9 +10,12 @@ import { until } from "@realtime-avatar/testing/until";
 import { type Flood, startFlood, unknownKeys } from "../support/flood.ts";
 import { fileService } from "../support/process.ts";
 
-/** With LONG=1 the flood has its full size, and the service its default configuration. */
+/** With LONG=1, the flood has its full size, and the service its default configuration. */
 const IS_LONG = process.env["LONG"] === "1";
-/** One connection to the database lets 50 look-ups wait: a part of the flood, as the default does of the full one. One of several databases has two. */
+/**
+ * With one database connection, 50 look-ups can wait: a part of this flood, as with the default settings and the full
+ * flood. Each of several databases has two connections.
+ */
 const FLOODERS = IS_LONG ? 1200 : IS_ONE_DATABASE ? 90 : 180;
 const SMALL: Record<string, string> = IS_LONG ? {} : { DATABASE_CONNECTIONS: "1", REQUEST_TIMEOUT_MS: "60000" };
 const KEYS = 11;
@@ -26,12 +29,14 @@ const newKey = async (): Promise<string> =>
   (await seedKey(database.db, tenantId, { environment: "live", scopes: ["*"] })).secret.reveal();
 const ask = async (key: string): Promise<number> => (await call("GET", "/api/v1/avatars?limit=1", { key })).status;
 
-/** Uses a key until a request is served: a new key waits with the flood, or with what is left of the last one. */
+/**
+ * Uses a key until a request is served, because a new key waits behind the current flood or the rest of the last one.
+ */
 const authenticate = async (key: string): Promise<void> => {
   await until(async () => (await ask(key)) === 200, { pollMs: 1 });
 };
 
-/** The statuses of `count` requests with each of `keys`, one after another for each key. */
+/** The statuses of `count` sequential requests with each of `keys`. */
 const askAll = async (keys: readonly string[], count: number): Promise<number[]> => {
   const statuses: number[] = [];
   const askInTurn = async (key: string): Promise<void> => {
@@ -41,13 +46,13 @@ const askAll = async (keys: readonly string[], count: number): Promise<number[]>
   return statuses;
 };
 
-/** A key of the right form and with the right checksum that has the public handle of `key`, and another secret. */
+/** A well-formed key with the public handle of `key` and another secret. */
 const wrongSecretOf = (key: string): string => {
   const body = `${key.slice(0, key.lastIndexOf("_"))}_${"A".repeat(43)}`;
   return body + checksum(body);
 };
 
-/** Does `work` during a flood that is known to fill its queue. */
+/** Runs `work` during a flood that fills its queue. */
 const during = async (flood: Flood, work: () => Promise<void>): Promise<void> => {
   try {
     await flood.untilAnswered(2 * FLOODERS);
@@ -56,7 +61,7 @@ const during = async (flood: Flood, work: () => Promise<void>): Promise<void> =>
   } finally {
     flood.stop();
   }
-  // Otherwise it was no flood: nothing of it was refused for want of a place.
+  // Checks that it was a flood: requests were refused because the queue was full.
   expect(flood.statuses.get(503)).toBeGreaterThan(0);
 };
 
@@ -70,7 +75,7 @@ describe(`a flood of unknown API keys over ${FLOODERS} connections`, () => {
     });
   });
 
-  test("a new key, first used during the flood: it waits its turn, then all is served", async () => {
+  test("a new key, first used during the flood: waits its turn, then every request is served", async () => {
     await during(await startFlood(url, FLOODERS, unknownKeys(randomFor(database.db, random))), async () => {
       const key = await newKey();
       await authenticate(key);
@@ -82,7 +87,7 @@ describe(`a flood of unknown API keys over ${FLOODERS} connections`, () => {
 test(`known keys, ${FLOODERS} connections flooding with wrong secrets of another: every request is served`, async () => {
   const keys = await Promise.all(Array.from({ length: KEYS }, newKey));
   await Promise.all(keys.map(authenticate));
-  // The public handle of a key may be seen in logs and lists: its look-ups go first too, whatever secret they bring.
+  // The public handle of a key can be seen in logs and lists. Its look-ups have priority too, with any secret.
   const victim = await newKey();
   await authenticate(victim);
   const wrong = wrongSecretOf(victim);

@@ -1,6 +1,6 @@
 /**
- * Clients that generators write from docs/openapi.json, with their default settings: each is compiled, and creates and lists an
- * avatar. The generators that a program on the machine downloads run with LONG=1. And the HTTP client of Java.
+ * Clients generated from docs/openapi.json with default settings. Each is compiled, and creates and lists an avatar.
+ * Generators that must be downloaded run with LONG=1. Also tests the HTTP client of Java.
  */
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
@@ -15,9 +15,11 @@ const DOCUMENT = join(REPOSITORY, "docs/openapi.json");
 const EXPECTED = "Ada 1\n";
 
 const api = await startApi();
-// A compiler reads 50,000 generated lines, on a busy machine. After `startApi`, which sets its own.
+// A compiler reads 50,000 generated lines on a busy machine. Set after `startApi`, which sets its own timeout.
 setDefaultTimeout(600_000);
-/** What a program needs to call the service: a key that sees no avatar yet, and the settings of the machine for Go. */
+/**
+ * The environment of a program that calls the service: a key without avatars, and the settings of the machine for Go.
+ */
 const settings = async (): Promise<Record<string, string>> => {
   const ofGo = ["GOPROXY", "GOSUMDB", "GOFLAGS", "GOCACHE", "GOMODCACHE"].flatMap((name) => {
     const value = process.env[name];
@@ -32,7 +34,7 @@ const newFolder = async (): Promise<string> => {
 };
 const clearAvatars = () => api.database.db.client`truncate avatars cascade`;
 
-/** PYTHON names an interpreter with the package: a virtual environment, for example. */
+/** PYTHON names an interpreter with the package, for example in a virtual environment. */
 const python = process.env["PYTHON"] ?? Bun.which("python3") ?? "";
 const hasPython = python !== "" && (await runToEnd([python, "-c", "import openapi_python_client"])).code === 0;
 const withoutPython = hasPython ? "" : " (skipped: PYTHON names no Python with openapi-python-client)";
@@ -49,9 +51,9 @@ with AuthenticatedClient(base_url=os.environ["BASE_URL"], token=os.environ["API_
     print(avatar.display_name, len(list_avatars.sync(client=client).data))
 `;
 
-test.skipIf(!hasPython)(`openapi-python-client${withoutPython}: no part left out, compiled, and called`, async () => {
+test.skipIf(!hasPython)(`openapi-python-client${withoutPython}: complete, compiled, and called`, async () => {
   const folder = await newFolder();
-  // Otherwise it formats the files, by another program. It knows bytes by one type alone.
+  // By default it formats the files with another program. It supports only one media type for bytes.
   const config = "post_hooks: []\ncontent_type_overrides:\n  audio/wav: application/octet-stream\n";
   await writeFile(join(folder, "config.yaml"), config);
   const output = ["--meta", "none", "--output-path", "client", "--fail-on-warning"];
@@ -63,13 +65,13 @@ test.skipIf(!hasPython)(`openapi-python-client${withoutPython}: no part left out
   expect(await runIn(folder, [python, "main.py"], await settings())).toBe(EXPECTED);
 });
 
-/** openapi-typescript, which needs an older compiler than that of the workspace. What it writes does not. */
+/** openapi-typescript needs an older compiler than that of the workspace. Its output does not. */
 const clientPackage = join(REPOSITORY, "packages/client");
 const packageFolder = (name: string, parent = clientPackage): string =>
   dirname(Bun.resolveSync(`${name}/package.json`, parent));
 const typeCheck = (folder: string, ...files: string[]): Promise<string> => {
   const flags = ["--noEmit", "--strict", "--target", "es2022", "--module", "esnext", "--moduleResolution", "bundler"];
-  // A fifth of the processor time of the older one. With LONG=1, for the programmers who have that.
+  // Uses a fifth of the processor time of the older compiler. With LONG=1, the older one runs too.
   const tsc = join(packageFolder("typescript", LONG ? clientPackage : REPOSITORY), "bin/tsc");
   return runIn(folder, ["node", tsc, ...flags, "--lib", "es2022,dom,dom.iterable", ...files]);
 };
@@ -174,7 +176,7 @@ public class Main {
 
 const withoutJava = Bun.which("java") ? "" : " (skipped: there is no java)";
 test.skipIf(withoutJava !== "")(
-  `the HTTP client of Java, which expects 100-Continue before its body${withoutJava}: gets 417, and then 201 without`,
+  `the HTTP client of Java, with 100-Continue before its body${withoutJava}: 417, and 201 without 100-Continue`,
   async () => {
     const folder = await newFolder();
     await writeFile(join(folder, "Main.java"), EXPECTING_PROGRAM);
@@ -194,7 +196,7 @@ const avatar = await avatars.createAvatar({ createAvatar: { displayName: "Ada", 
 console.log(avatar.displayName, (await avatars.listAvatars({})).data.length);
 `;
 
-/** Writes a client into the folder `client`, by openapi-generator with its default settings. */
+/** Generates a client into the folder `client`, with openapi-generator and its default settings. */
 const generate = async (generator: string): Promise<string> => {
   const folder = await newFolder();
   const copy = ["-q", "-B", "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy"];
@@ -217,7 +219,10 @@ test.skipIf(!LONG || withoutMaven !== "")(
 );
 
 const { paths } = JSON.parse(await readFile(DOCUMENT, "utf8")) as typeof import("../../../../docs/openapi.json");
-/** The arguments for the list of avatars without any filter. Java and Rust name none: they need one for each parameter. */
+/**
+ * The arguments for the list of avatars without filters. Java and Rust have no named arguments, and so need one for
+ * each parameter.
+ */
 const noFilters = (none: string): string => paths["/api/v1/avatars"].get.parameters.map(() => none).join(", ");
 
 const JAVA_PROGRAM = `
@@ -277,7 +282,7 @@ test.skipIf(!LONG || withoutCargo !== "")(
     await writeFile(join(folder, "src/main.rs"), RUST_PROGRAM);
     await runIn(folder, ["cargo", "add", "--quiet", "tokio@1", "--features", "macros,rt-multi-thread"]);
     await clearAvatars();
-    // The service of the test speaks plain HTTP.
+    // The test service speaks plain HTTP.
     const command = ["cargo", "run", "--quiet", "--no-default-features"];
     const env = { ...(await settings()), CARGO_PROFILE_DEV_DEBUG: "0" };
     expect(await runIn(folder, command, env)).toBe(EXPECTED);

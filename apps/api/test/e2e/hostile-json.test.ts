@@ -1,4 +1,4 @@
-/** Hostile JSON, over real HTTP into a real database: each case gets 400, or is stored as what it means. */
+/** Hostile JSON, over real HTTP into a real database: each case gets 400, or is stored with its exact meaning. */
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { startApi } from "../support/api.ts";
@@ -25,7 +25,7 @@ describe("malformed JSON", () => {
     expect((await send(valid)).status).toBe(201);
   });
 
-  // After "Parsing JSON is a minefield" (N. Seriot, 2016): tokens of JSON, and what stands near them.
+  // After "Parsing JSON is a minefield" (N. Seriot, 2016): tokens of JSON, and similar invalid ones.
   const TOKENS = [
     ...`[ ] { } , : "a" "a":1 1 -2.5e3 true null // /* ' " 01 1. .5 +1 1e 0x1f 1_0 NaN Infinity tru`.split(" "),
     ...["\n", "\t", "\0", "\f", "\u00a0", "\u2028", "\ufeff", '"a\nb"'],
@@ -39,7 +39,7 @@ describe("malformed JSON", () => {
     }
   };
 
-  test("a value, of random tokens: 400 exactly if JSON.parse refuses it, else stored as it reads it", async () => {
+  test("a value of random tokens: 400 if JSON.parse refuses it, otherwise stored as parsed", async () => {
     const texts = fc.array(fc.constantFrom(...TOKENS), { maxLength: 5 }).map((tokens) => tokens.join(""));
     const verdicts = { read: 0, refused: 0 };
     await fc.assert(
@@ -84,7 +84,7 @@ describe("malformed JSON", () => {
 
   test("a body, nested deeper than 64: 400", async () => {
     const nest = (depth: number, open: string, close: string) => open.repeat(depth) + close.repeat(depth);
-    // The body and metadata are two levels themselves.
+    // The body and metadata themselves are two levels.
     expect((await send(inMetadata(nest(62, "[", "]")))).status).toBe(201);
     await expectRefused(inMetadata(nest(63, "[", "]")), 400, "malformed_json");
     const objects = (depth: number) => `${'{"a":'.repeat(depth)}1${"}".repeat(depth)}`;
@@ -93,7 +93,7 @@ describe("malformed JSON", () => {
     await expectRefused("[".repeat(100_000), 400, "malformed_json");
     await expectRefused(nest(60_000, "[", "]"), 400, "malformed_json");
     await expectRefused(objects(20_000), 400, "malformed_json");
-    // Brackets in strings, and many side by side, are not depth.
+    // Brackets in strings, and many side by side, are not nested.
     expect((await send(inMetadata(`"${"[{".repeat(500)}\\"["`))).status).toBe(201);
     expect((await send(inMetadata(`[${Array(500).fill("[{}]")}]`))).status).toBe(201);
   });

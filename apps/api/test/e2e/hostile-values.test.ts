@@ -63,14 +63,14 @@ describe("numbers in metadata", () => {
   ])("a number, %s: returned as the same number", async (number) => {
     const { status, body } = await send(inMetadata(number));
     expect(status).toBe(201);
-    // As JSON has it, zero has no sign.
+    // In JSON, the zero has no sign here.
     const expected = Number(number) + 0;
     expect(body.metadata.v + 0).toBe(expected);
     expect((await stored(body.id)) as object).toEqual({ v: body.metadata.v });
   });
 
   test.each(["1e309", "-1e309", "1e999999999", `1${"0".repeat(309)}`, `${"9".repeat(400)}`])(
-    "a number, %s: 422, it overflows",
+    "a number, %s: 422 because it overflows",
     async (number) => {
       await expectRefused(inMetadata(number), 422, "validation_failed");
       await expectRefused(inMetadata(`[{"a":${number}}]`), 422, "validation_failed");
@@ -80,7 +80,7 @@ describe("numbers in metadata", () => {
   test("many numbers, in metadata: no larger in the database than allowed", async () => {
     const numbers = `[${Array(5000).fill("1e308")}]`;
     const { status, body } = await send(inMetadata(numbers));
-    // 1e308 is written 1e+308 in compact JSON: 6 bytes, and a comma.
+    // Compact JSON writes 1e308 as 1e+308: 6 bytes, and a comma.
     expect([status, body.code]).toEqual([422, "validation_failed"]);
     expect(body.errors).toMatchObject([{ pointer: "#/metadata", code: "too_large" }]);
     const fits = await send(inMetadata(`[${Array(4600).fill("1e308")}]`));

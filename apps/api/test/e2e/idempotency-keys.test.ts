@@ -1,4 +1,4 @@
-/** One Idempotency-Key, used by two keys of the same tenant: two requests, on every route that takes it. */
+/** One Idempotency-Key, used by two keys of the same tenant: two requests, on every route that accepts it. */
 import { expect, test } from "bun:test";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -10,7 +10,7 @@ import { seedPerson } from "../support/people/people.ts";
 
 const { api, tenantWith, giveSlots } = await startCallApi();
 await giveSlots(20);
-// Each key descends from the one before: what the last has created, all may change.
+// Each key descends from the previous one, so all may change resources of the last.
 const { root: one, newKey, avatarId, tenantId } = await tenantWith(1_000_000);
 const other = await newKey({}, one.record);
 const last = await newKey({}, other.record);
@@ -41,7 +41,7 @@ const session = () => create("usage/sessions", { maxSessionSeconds: 60 });
 type Sent = { path: string; body: object | string; headers?: Record<string, string> };
 const json = (path: string, body: object = {}): Sent => ({ path: `/api/v1/${path}`, body });
 
-/** Of each route, a request that both keys may send; null: a person alone may, or see the reason. */
+/** For each route, a request that both keys may send. null: only a person may send it, or the reason is given. */
 const REQUESTS: Record<string, (() => Promise<Sent> | Sent) | null> = {
   "/api/v1/api-keys": () => json("api-keys", { name: "x", environment: "live", scopes: ["avatars:read"] }),
   "/api/v1/api-keys/{id}/rotate": async () =>
@@ -53,7 +53,7 @@ const REQUESTS: Record<string, (() => Promise<Sent> | Sent) | null> = {
   }),
   "/api/v1/assets/remote": () => json("assets/remote", { kind: "image", remoteUrl: "https://example.com/ada.jpg" }),
   "/api/v1/assets/uploads": () => json("assets/uploads", upload),
-  // To complete it again has no effect, with an Idempotency-Key and without.
+  // Completing it again has no effect, with or without an Idempotency-Key.
   "/api/v1/assets/{id}/complete": null,
   "/api/v1/avatars": () => json("avatars", { displayName: "Ada", sourceKind: "image" }),
   "/api/v1/avatars/{id}/prepare": async () => json(`avatars/${await withSource()}/prepare`),
@@ -67,7 +67,7 @@ const REQUESTS: Record<string, (() => Promise<Sent> | Sent) | null> = {
     json("realtime/turns", { session_id: await call(), kind: "say", text: "Hello." }),
   "/api/v1/realtime/interrupt": async () => json("realtime/interrupt", { session_id: await call() }),
   [START]: () => ({ path: START, body: { avatar_id: avatarId } }),
-  // The request of the second key would send the call to another room: see resume.test.ts.
+  // The request of the second key would move the call to another room: see resume.test.ts.
   [`${START}/resume`]: null,
   [RELEASE]: async () => ({
     path: RELEASE,
@@ -85,18 +85,21 @@ const REQUESTS: Record<string, (() => Promise<Sent> | Sent) | null> = {
   "/api/v1/webhook-deliveries/{id}/resend": async () => json(`webhook-deliveries/${await delivery()}/resend`),
   "/api/v1/invitations": null,
   "/api/v1/passkeys/invitations": null,
-  // A challenge is for one session, and counts once.
+  // A challenge belongs to one session, and is valid once.
   "/api/v1/passkeys": null,
   "/api/v1/passkeys/options": null,
   "/api/v1/user-sessions/current/verification": null,
   "/api/v1/user-sessions/current/verification/options": null,
-  // Their redirects have random texts.
+  // Their redirects contain random texts.
   "/api/v1/oidc/identity": null,
   "/api/v1/oidc/verification": null,
 };
 
 const isReplay = ({ headers }: Answer): boolean => headers.get("idempotent-replayed") === "true";
-/** What the replay has in common with the first response: a delivery that is sent again is shown with its next attempt now. */
+/**
+ * The parts that a replay has in common with the first response. A resent delivery has another time of its next
+ * attempt.
+ */
 const lasting = ({ status, text, headers }: Answer) => [
   status,
   text.replace(/"nextAttemptAt":"[^"]*"/, ""),
@@ -104,7 +107,7 @@ const lasting = ({ status, text, headers }: Answer) => [
   headers.get("etag"),
 ];
 
-/** Two callers send the same request with one Idempotency-Key, and send it again. */
+/** Two callers send the same request with one Idempotency-Key, and repeat it. */
 const expectApart = async (send: readonly ((path: string) => Promise<Answer>)[], path: string): Promise<void> => {
   const firsts: Answer[] = [];
   for (const by of send) firsts.push(await by(path));
@@ -112,7 +115,7 @@ const expectApart = async (send: readonly ((path: string) => Promise<Answer>)[],
   expect(firsts[0]?.status).toBeLessThan(300);
   for (const [at, by] of send.entries()) {
     const first = firsts[at] as Answer;
-    // What was refused is not stored, nor what another request had done before.
+    // A refusal is not stored, and a request without an effect neither.
     if (first.status >= 300) continue;
     const again = await by(path);
     if (at > 0 && !isReplay(again)) continue;

@@ -1,4 +1,4 @@
-/** `Idempotency-Key`: a request that is sent again gets its first answer, and does nothing. */
+/** `Idempotency-Key`: a repeated request gets the first response, and has no effect. */
 import { describe, expect, test } from "bun:test";
 import type { ApiKeyRecord } from "@realtime-avatar/domain/api-keys/api-key";
 import { parseApiKey } from "@realtime-avatar/domain/api-keys/secret";
@@ -18,13 +18,13 @@ let keys = 0;
 const next = (): string => `test-${++keys}`;
 const post = (path: string, body: unknown, idempotencyKey: string, key = root, headers = {}) =>
   api.call("POST", `/api/v1/${path}`, { key, body, headers: { "idempotency-key": idempotencyKey, ...headers } });
-/** A new key, a child of `root` unless it is to be another's. */
+/** A new key. By default, it is a child of `root`. */
 const seed = (request: Parameters<typeof seedKey>[2] = { environment: "live", scopes: ["*"] }, parent = rootRecord) =>
   seedKey(api.database.db, api.tenantId, request, parent);
 const avatar = { displayName: "Ada", sourceKind: "image", metadata: { b: [1, { y: 2, x: 1 }], a: "é" } };
 const newKey = { name: "once", environment: "live", scopes: ["*"] };
 const outcome = ({ status, body }: Answer) => [status, body.code];
-/** What a replay has in common with the first answer. */
+/** The parts that a replay has in common with the first response. */
 const lasting = ({ status, headers, text }: Answer) => [
   status,
   text,
@@ -32,7 +32,7 @@ const lasting = ({ status, headers, text }: Answer) => [
 ];
 const isReplay = ({ headers }: Answer): boolean => headers.get("idempotent-replayed") === "true";
 
-/** Each POST with its body; a rotation is of a key of its own, which descends from the caller. */
+/** Each POST with its body. A rotation is of a separate key, which descends from the caller. */
 const posts: [string, (caller?: ApiKeyRecord) => Promise<[path: string, body: object]>][] = [
   ["creating an avatar", async () => ["avatars", avatar]],
   ["creating a key", async () => ["api-keys", newKey]],
@@ -57,7 +57,7 @@ describe.each(posts)("%s", (_, request) => {
       expect(answer.headers.get("x-request-id")).not.toBe(first.headers.get("x-request-id"));
     }
     expect(await rowCounts(api.database)).toEqual(before);
-    // Without the `Idempotency-Key`, or with another, it is a request like any other.
+    // Without the `Idempotency-Key`, or with another one, it is a new request.
     expect(isReplay(await post(path, body, next()))).toBe(false);
     expect(isReplay(await api.call("POST", `/api/v1/${path}`, { key: root, body }))).toBe(false);
   });
@@ -99,7 +99,7 @@ describe.each(posts)("%s", (_, request) => {
     expect(isReplay(answer)).toBe(false);
   });
 
-  test("a POST, its connection lost, sent again: executed once", async () => {
+  test("a POST, its connection lost, repeated: executed once", async () => {
     const { db } = api.database;
     const { record, secret } = await seed();
     const [path, body] = await request(record);
@@ -148,7 +148,7 @@ test("a refused POST, repeated: executed once it is allowed", async () => {
   expect([answer.status, isReplay(answer)]).toEqual([201, false]);
 });
 
-test("a replay, its expiry passed, grant narrowed or target gone: the first response", async () => {
+test("a replay, after the expiry passed, the grant was narrowed or the target was deleted: the first response", async () => {
   const { db } = api.database;
   const caller = await seed();
   const by = caller.secret.reveal();
@@ -165,9 +165,9 @@ test("a replay, its expiry passed, grant narrowed or target gone: the first resp
   expect(lasting(await post(path, {}, rotate, by))).toEqual(lasting(rotated));
   await db.client`update api_keys set revoked_at = now(), version = version + 1 where id = ${target.record.id}`;
   expect(lasting(await post(path, {}, rotate, by))).toEqual(lasting(rotated));
-  // Another body is another body, whatever else there is to say.
+  // A different body is refused as such, despite other errors.
   expect(outcome(await post(path, { overlapSeconds: 1 }, rotate, by))).toEqual([422, "idempotency_key_reused"]);
-  // But who may not call at all is told so.
+  // A caller without the right to call is refused as such.
   await db.client`update api_keys set scopes = '{usage:read}', version = version + 1 where id = ${caller.record.id}`;
   expect(outcome(await post("api-keys", body, create, by))).toEqual([403, "insufficient_scope"]);
 });
@@ -196,7 +196,7 @@ describe("the secret in a stored response", () => {
     expect(outcome(answer)).toEqual([409, "replay_unavailable"]);
     expect(answer.headers.get("location")).toBe(first.headers.get("location"));
     expect(await rowCounts(api.database)).toEqual(before);
-    // The old secret, while it lasts, opens it; what holds no secret needs none.
+    // During the overlap, the old secret decrypts it. Responses without a secret need no decryption.
     expect(lasting(await post("api-keys", newKey, key, caller.secret.reveal()))).toEqual(lasting(first));
     const avatarKey = next();
     const made = await post("avatars", avatar, avatarKey, caller.secret.reveal());
@@ -211,7 +211,7 @@ describe("the secret in a stored response", () => {
     const sealed: Uint8Array = row?.["response_body"];
     expect(Buffer.from(sealed).toString("latin1")).not.toContain(made.apiKey.slice(26));
     expect(Buffer.from(sealed).toString("latin1")).not.toContain("once");
-    // Whoever has the dump and the source lacks the caller's secret: whatever else is there opens nothing.
+    // An attacker with a dump and the source lacks the caller's secret, and nothing else decrypts the response.
     const request = "POST /api/v1/api-keys";
     const secret = parseApiKey(root);
     if (!secret) throw new Error("no secret");
@@ -266,7 +266,7 @@ describe("a changed stored response", () => {
     expect(outcome(await post("api-keys", wanted, one))).toEqual([409, "replay_unavailable"]);
   });
 
-  test("a stored rotation, no longer openable: 409 with the key's location", async () => {
+  test("a stored rotation that can no longer be decrypted: 409 with the key's location", async () => {
     const caller = await seed();
     const child = await seed(undefined, caller.record);
     const key = next();
@@ -281,7 +281,7 @@ describe("a changed stored response", () => {
 });
 
 test.each(["fine", "no good at all", "x".repeat(300)])(
-  "PATCH, GET and DELETE, with the Idempotency-Key %s: it is ignored",
+  "PATCH, GET and DELETE, with the Idempotency-Key %s: the header is ignored",
   async (key) => {
     const headers = { "idempotency-key": key };
     const made = (await post("avatars", avatar, next())).body;

@@ -1,16 +1,16 @@
 /**
- * The whole life of a key and an avatar, over real HTTP: `bun run life`. Starts two processes of the service on one
- * database of their own, asks for one thing after another, prints each step with its answer, and exits with 1 at the
- * first that is not as it should be.
+ * The whole life of a key and an avatar, over real HTTP: `bun run life`. Starts two processes of the service on a new
+ * database, sends one request after another, and prints each step with its response. Exits with 1 at the first
+ * unexpected response.
  */
 import { chmod, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** The overlap of the rotation, in seconds: it is waited for. */
+/** The overlap of the rotation, in seconds. The program waits for its end. */
 const OVERLAP_SECONDS = 5;
 
-// biome-ignore lint/suspicious/noExplicitAny: each step looks at what it needs
+// biome-ignore lint/suspicious/noExplicitAny: each step reads the members that it needs
 type Answer = { status: number; etag: string | null; body: any };
 
 const say = (text: string): void => {
@@ -22,7 +22,7 @@ const folder = await mkdtemp(join(tmpdir(), "realtime-avatar-life-"));
 await chmod(folder, 0o755);
 const { PATH = "", HOME = "" } = process.env;
 
-/** Starts a process of the service; answers when it listens, and with its first key when it has made one. */
+/** Starts a process of the service. Resolves when it listens, with the first key if it has created one. */
 const startService = async () => {
   const child = Bun.spawn([process.execPath, "--no-env-file", join(import.meta.dir, "../../src/main.ts")], {
     env: { PATH, HOME, PORT: "0", DATA_DIR: join(folder, "data") },
@@ -52,10 +52,10 @@ const startService = async () => {
 };
 
 let steps = 0;
-/** Takes a step: prints the request and the response. Throws if the response is not `expected`. */
+/** Runs a step: prints the request and the response. Throws if the response is not `expected`. */
 type Step = (what: string, request: string, expected: (answer: Answer) => boolean, body?: object) => Promise<Answer>;
 
-/** Steps with this key, at the process with this URL. */
+/** Returns steps with this key, at the process with this URL. */
 const stepsOf =
   (url: string, key: string): Step =>
   async (what, request, expected, sent) => {
@@ -72,7 +72,7 @@ const stepsOf =
     const shown = Array.isArray(body.data) ? `${body.data.length} in the list` : (body.code ?? body.status ?? "");
     steps++;
     say(`${String(steps).padStart(2)}. ${what.padEnd(62)} ${status} ${shown}`);
-    if (!expected(answer)) throw new Error(`this is not as it should be: ${JSON.stringify(body)}`);
+    if (!expected(answer)) throw new Error(`unexpected response: ${JSON.stringify(body)}`);
     return answer;
   };
 
@@ -92,7 +92,7 @@ type Key = { id: string; secret: string };
 const LIVE = { environment: "live", scopes: ["avatars:read"] };
 const MANAGING = { environment: "live", scopes: ["api_keys:write", "avatars:read"] };
 
-/** The life of a key; returns it. */
+/** The life of a key. Returns the key. */
 const liveKey = async (here: string, there: string, root: string): Promise<Key> => {
   say("A key");
   const [atHere, atThere] = [stepsOf(here, root), stepsOf(there, root)];
@@ -142,7 +142,7 @@ const liveAvatar = async (here: string, there: string, secret: string): Promise<
   await atHere("a draft cannot be disabled", `PATCH ${path}`, isRefused, { status: "disabled" });
   await atHere("it is in the list", "GET /avatars", items(1));
   await atHere("delete it", `DELETE ${path}`, isDeleted);
-  await atThere("delete it again: the same answer", `DELETE ${path}`, isDeleted);
+  await atThere("delete it again: the same response", `DELETE ${path}`, isDeleted);
   await atThere("it has left the list", "GET /avatars", items(0));
   await atThere("and can be found by its state", "GET /avatars?status=deleted", items(1));
 };
@@ -169,7 +169,7 @@ const liveFamily = async (here: string, there: string, root: string, { id, secre
   const isTold = ({ body }: Answer): boolean =>
     body.data.map(({ action }: { action: string }) => action).join() ===
     "api_key.revoked,api_key.rotated,api_key.updated,api_key.created";
-  await atThere("what was done to the key", `GET /audit-events?targetId=${id}`, isTold);
+  await atThere("the audit trail of the key", `GET /audit-events?targetId=${id}`, isTold);
 };
 
 const services: Awaited<ReturnType<typeof startService>>[] = [];
@@ -182,7 +182,7 @@ try {
   const key = await liveKey(first.url, second.url, root);
   await liveAvatar(first.url, second.url, key.secret);
   await liveFamily(first.url, second.url, root, key);
-  say(`All ${steps} steps are as they should be.`);
+  say(`All ${steps} steps succeeded.`);
 } catch (error) {
   process.stderr.write(`${error instanceof Error ? error.message : error}\n`);
   process.exitCode = 1;

@@ -13,10 +13,10 @@ const database = await fileDatabase({ isServed: true });
 const tenantId = await seedTenant(database.db);
 const key = (await seedKey(database.db, tenantId, { environment: "live", scopes: ["*"] })).secret.reveal();
 
-/** No key, and a long header behind it: it makes the lines of the log long, so that fewer of them fill it. */
+/** A malformed key, followed by a long header. Long log lines fill the pipe sooner. */
 const NO_KEY = `no-key\r\nX-Request-Id: ${"x".repeat(MAX_REQUEST_ID_LENGTH)}`;
 
-/** Starts a service that logs into `pipe`, and reads from that its addresses. */
+/** Starts a service that logs into `pipe`, and reads its addresses from the log. */
 const startService = async (pipe: TestPipe) => {
   const { PATH = "", HOME = "" } = process.env;
   const child = Bun.spawn(bun("apps/api/src/main.ts"), {
@@ -39,7 +39,7 @@ const startService = async (pipe: TestPipe) => {
   return { child, url, metrics };
 };
 
-test("a log, not read: no request waits, and dropped lines are counted and logged", async () => {
+test("a log that is not read: no request waits, and dropped lines are counted and logged", async () => {
   const pipe = await openPipe();
   const { child, url, metrics } = await startService(pipe);
   try {
@@ -57,7 +57,7 @@ test("a log, not read: no request waits, and dropped lines are counted and logge
     expect([...flood.statuses.keys()]).toEqual([401]);
     expect(await ask()).toBe(200);
 
-    // The reader is back: it gets what was kept, and then the number of what was not.
+    // The reader is back. It gets the kept lines, and then the number of dropped lines.
     let text = "";
     let told: string | undefined;
     while (told === undefined) {
@@ -69,7 +69,7 @@ test("a log, not read: no request waits, and dropped lines are counted and logge
     expect(JSON.parse(told)).toMatchObject({ dropped: await dropped() });
     expect(await ask()).toBe(200);
 
-    // It stalls again, and the service ends all the same.
+    // It stalls again, and the service still ends.
     const second = await startFlood(url, 20, () => NO_KEY);
     await second.untilAnswered(1000);
     second.stop();

@@ -1,6 +1,6 @@
 /**
- * The memory of the service as a process, while one key asks for the largest pages that there are, with clients that read
- * them and clients that do not. `bun run test:long` does it in full; here is a sample.
+ * The memory of the service as a process, while one key requests the largest pages, with clients that read them and
+ * clients that do not. This is a sample; `bun run test:long` runs the full test.
  */
 
 import { expect, setDefaultTimeout, test } from "bun:test";
@@ -12,7 +12,7 @@ import { preparedDataDirectory } from "@realtime-avatar/testing/database";
 import { fileFolder } from "@realtime-avatar/testing/fixture";
 import { fileService } from "../support/process.ts";
 
-/** With LONG=1 in full. */
+/** The full test with LONG=1. */
 const IS_LONG = process.env["LONG"] === "1";
 const READERS = 16;
 const ROUNDS = IS_LONG ? 60 : 1;
@@ -37,14 +37,14 @@ for (let made = 0; made < AVATARS; made++) {
   });
   expect(status).toBe(201);
 }
-// No test asserts a time: a slow machine must not fail one.
+// Tests do not assert times, so that a slow machine does not fail one.
 setDefaultTimeout(300_000);
 
-/** The most memory that the process has had at one time, in MiB. */
+/** The peak memory of the process, in MiB. */
 const peakMiB = async (): Promise<number> =>
   Number(/VmHWM:\s+(\d+)/.exec(await readFile(`/proc/${service.pid}/status`, "utf8"))?.[1]) / 1024;
 
-/** A client that asks for a page and reads nothing. */
+/** A client that requests a page and reads nothing. */
 const stall = (query: string): Socket => {
   const { hostname, port } = new URL(url);
   const socket = connect(Number(port), hostname);
@@ -62,7 +62,7 @@ test.skipIf(process.platform !== "linux")(
     await Promise.all(
       Array.from({ length: READERS }, async (_, reader) => {
         for (let round = 0; round < ROUNDS; round++) {
-          // Half of them ask for the same page, half for one of their own.
+          // Half of the readers request the same page, half different ones.
           const limit = reader % 2 === 0 ? 100 : 100 - reader;
           const response = await call(`/avatars?limit=${limit}`);
           const { data, nextCursor } = (await response.json()) as { data: unknown[]; nextCursor: string };
@@ -71,7 +71,7 @@ test.skipIf(process.platform !== "linux")(
         }
       }),
     );
-    // Readers are no attack: all are served.
+    // Reading clients are legitimate: all are served.
     expect([...statuses]).toEqual([[200, READERS * ROUNDS]]);
     const readers = await peakMiB();
 
@@ -80,7 +80,7 @@ test.skipIf(process.platform !== "linux")(
       clients.push(stall(`?limit=${100 - (index % 50)}`));
       if (index % 10 === 9) await Bun.sleep(50);
     }
-    // Others are served meanwhile.
+    // Other requests are served meanwhile.
     for (let round = 0; round < 20; round++) {
       expect((await call("/avatars?limit=1")).status).toBe(200);
       await Bun.sleep(IS_LONG ? 500 : 50);

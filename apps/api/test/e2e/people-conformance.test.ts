@@ -1,7 +1,6 @@
 /**
- * The operations of people are held to the document, as the others in `conformance.test.ts`: requests are made up from what the
- * document says of each, and every response is compared with it. LONG makes more
- * requests for each property.
+ * Checks the operations of people against the OpenAPI document, like `conformance.test.ts`. Generates requests from the
+ * document, and compares every response with it. LONG generates more requests for each property.
  */
 import { describe, expect } from "bun:test";
 import { newId } from "@realtime-avatar/domain/id";
@@ -15,7 +14,7 @@ import { type Described, resolved } from "../support/openapi/openapi.ts";
 import { createAuthenticator } from "../support/people/authenticator.ts";
 import { inviteByOperator, type Person, pageHeaders, seedPerson, signInAgain } from "../support/people/people.ts";
 
-/** With limits that are not reached, so that their headers are there. */
+/** Limits that are never reached, so that responses have their headers. */
 const config = { ...TEST_CONFIG, rateLimit: { perSecond: 1_000_000, burst: 1 }, tenantRateLimit: null };
 const api = await startApi(testStorage, { config });
 const owner = await seedPerson(api, "owner");
@@ -25,7 +24,7 @@ await api.database.db.client`update user_sessions set verified_until = expires_a
 const { test, note, testAllSeen } = newRecord();
 const isOpen = ({ operation }: Described): boolean => operation.security.length === 0;
 
-/** Sends a request of a person, by default of the owner, and holds the response to the document. */
+/** Sends a request of a person, by default of the owner, and checks the response against the document. */
 const send = async (described: Described, sent: Sent & { by?: Person } = {}, app = api.app): Promise<Answer> => {
   const { operationId } = described.operation;
   const { by = owner, headers, ...rest } = sent;
@@ -35,7 +34,7 @@ const send = async (described: Described, sent: Sent & { by?: Person } = {}, app
 };
 const freshSession = async (): Promise<Person> => await signInAgain(api, owner);
 
-/** The id of something new that an operation can work on; empty when its path takes none. */
+/** The id of a new resource that an operation can use; empty for a path without an id. */
 const freshId = async ({ path }: Described, of: Person = owner): Promise<string> => {
   if (!path.includes("{id}")) return "";
   const { client } = api.database.db;
@@ -79,7 +78,7 @@ describe.each(operationsOfPeople.map((described) => [described.operation.operati
     const example = described.operation.requestBody?.content["application/json"]?.example;
     describeOperation(described, { test, send, freshId });
 
-    test("a malformed Host or another origin, sent: the documented problem", async () => {
+    test("a malformed Host, or another origin: the documented problem", async () => {
       const id = await freshId(described);
       expect((await send(described, { id, body: example, headers: { host: "a b" } })).code).toBe("malformed_request");
       const foreign = await send(described, { id, body: example, headers: { origin: "https://evil.test" } });
@@ -113,7 +112,7 @@ describe.each(operationsOfPeople.map((described) => [described.operation.operati
       const ended = { ...owner, cookie: `${owner.cookie.slice(0, -1)}${owner.cookie.endsWith("0") ? "1" : "0"}` };
       expect((await send(described, { id, body: example, by: ended })).code).toBe("invalid_session");
       const limited = createTestApp(api.database.db, { config: { ...config, rateLimit: { perSecond: 1, burst: 0 } } });
-      // A window may end between two requests.
+      // A window can end between two requests.
       while ((await send(described, { id, body: example }, limited)).code !== "rate_limited");
     });
 
@@ -182,7 +181,7 @@ describe("responses that need several requests", () => {
     await api.database.db.client`update user_sessions set verified_until = expires_at`;
     const last = await send(one("deletePasskey"), { id: passkey?.["id"], by: viewer });
     expect(last.code).toBe("last_passkey");
-    // With an identity alone.
+    // The person has only an identity.
     await api.database.db.client`delete from passkeys where user_id = ${person.id}`;
     const id = await freshId(one("deleteIdentity"), person);
     expect((await send(one("deleteIdentity"), { id, by: person })).code).toBe("last_passkey");
@@ -200,7 +199,7 @@ describe("responses that need several requests", () => {
     expect((await send(one("getCurrentUserSession"))).status).toBe(200);
   });
 
-  test("the last owner and a recent passkey, where documented: 409, and 403", async () => {
+  test("the last owner, and a missing verification, where documented: 409, and 403", async () => {
     await api.database.db.client`update users set role = 'developer', version = version + 1 where id <> ${owner.id}`;
     await api.database.db.client`update user_sessions set verified_until = expires_at`;
     expect((await send(one("updateUser"), { id: owner.id, body: { role: "viewer" } })).code).toBe("last_owner");
@@ -218,8 +217,8 @@ describe("responses that need several requests", () => {
     }
   });
 
-  // Those that take a defect of the service, or a broken database: the tests of faults have them. A sign-in whose session has
-  // ended at once: session-bounds.test.ts.
+  // Problems that need a defect of the service or a broken database: tests of faults have them. For a sign-in whose
+  // session has ended at once: session-bounds.test.ts.
   const UNSEEN: readonly ProblemCode[] = ["internal_error", "outcome_unknown", "unavailable"];
 
   testAllSeen(operationsOfPeople, (id) => (id === "signIn" ? [...UNSEEN, "invalid_session"] : UNSEEN));

@@ -1,4 +1,4 @@
-/** Every route under /api/v1 for every role: what people may call, and what they may not. */
+/** Every route under /api/v1 for every role: the operations that people may and may not call. */
 import { describe, expect, test } from "bun:test";
 import { MINIMUM_ROLES, ROLES } from "@realtime-avatar/domain/people/roles";
 import { seedTenant } from "@realtime-avatar/testing/seeds";
@@ -9,16 +9,16 @@ import { bare, expectProblem, listRoutes, resourceKind, unknownId, withId } from
 
 const api = await startApi();
 const everything = await api.key();
-/** Two keys with a scope each: one of them lacks what a route needs. */
+/** Two keys with one scope each. For each route, one of them lacks the scope. */
 const readsUsage = await api.key({ scopes: ["usage:read"] });
 const readsAvatars = await api.key({ scopes: ["avatars:read"] });
 const owner = await seedPerson(api, "owner");
 
-/** The routes without credentials are left out. */
+/** The routes that need credentials. */
 const routes = () => listRoutes(api).filter(({ scope }) => scope !== "none");
 const operationsByRoute = () => listOperations(api.app.routes);
 describe("the role of a person", () => {
-  /** Refused by its query, after the role: nothing is executed. */
+  /** A request with an invalid query, which is refused after the check of the role, so that nothing is executed. */
   const probe = (person: Person, method: string, url: string) => person.call(method, `${url}?dry=1`, undefined);
 
   test.each(["viewer", "developer", "owner"] as const)(
@@ -87,7 +87,7 @@ test("an id in a path, malformed, unknown or of another tenant: 404 in the same 
     for (const id of ["x", `${resourceKind(path)}_`, ...(other ? [other.toUpperCase(), other] : [])])
       expect(await send(id)).toEqual(missing);
   }
-  // And nothing has happened to any of it.
+  // No request has changed anything.
   expect((await stranger.call("GET", "/api/v1/user-sessions/current")).status).toBe(200);
   expect((await stranger.call("GET", "/api/v1/invitations")).body.data).toHaveLength(1);
 });

@@ -1,4 +1,4 @@
-/** The life of a preparation, over HTTP. The tests end each preparation as the worker does. */
+/** The life of a preparation, over HTTP. The tests end each preparation like the worker. */
 import { describe, expect, test } from "bun:test";
 import { Avatar } from "@realtime-avatar/domain/avatars/schemas";
 import { TEST_ASSETS } from "@realtime-avatar/domain/avatars/test-assets";
@@ -16,7 +16,7 @@ const { make, get, patch, trail } = avatarCalls(...of);
 const assets = assetCalls(...of);
 const { start, endReady, ready, fail, processed, generationsOf } = preparationCalls(api);
 
-/** A photo that has been processed; its id. */
+/** Creates a processed photo; returns its id. */
 const photo = async (): Promise<string> => {
   const { id } = await assets.make();
   await processed(id);
@@ -40,7 +40,7 @@ const prepare = (
 const actionsOf = async (id: string) => (await trail(id)).map((event) => event["action"]);
 const picture = async (url: string | null) => readAnswer(await fetch(url ?? ""));
 
-describe("the way from create to ready", () => {
+describe("from the creation to ready", () => {
   test("an avatar with a source, polled with If-None-Match: preprocessing, then ready", async () => {
     const sourceAssetId = await photo();
     const created = await api.call("POST", PATH, {
@@ -81,7 +81,7 @@ describe("the way from create to ready", () => {
     expect((await get(draft.id)).body).toMatchObject({ status: "ready", cacheVersion: 1 });
   });
 
-  test("an avatar, before it is ready: a call is refused; after: opened", async () => {
+  test("a call with an avatar that is not ready: refused; later: opened", async () => {
     const { id } = await makeFrom(await photo());
     const open = () =>
       api.call("POST", "/api/v1/usage/sessions", { key, body: { maxSessionSeconds: 1, avatarId: id } });

@@ -1,4 +1,4 @@
-/** The release before this one: an upgrade from it under load, both side by side, and back. */
+/** The release before: an upgrade from it under load, both releases side by side, and a rollback. */
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import { join } from "node:path";
 import { applyMigrations, type Migration, NO_TRANSACTION } from "@realtime-avatar/db/apply-migrations";
@@ -28,14 +28,14 @@ import { PUBLIC_URL, readAnswer, requestInit, startApi, type TestApi } from "../
 import { startFleet } from "../support/fleet.ts";
 import { pageHeaders, seedPerson } from "../support/people/people.ts";
 
-/** With LONG=1, tables of a million rows, and no request may take a second; otherwise, tables of 500 rows. */
+/** With LONG=1, tables have a million rows, and no request may take a second. Otherwise, tables have 500 rows. */
 const isLong = process.env["LONG"] === "1";
 const ROWS = isLong ? 1_000_000 : 500;
 const ANSWERS = isLong ? 600 : 24;
 
-// Without LONG=1, no test asserts a time: a slow disk must not fail one.
+// Without LONG=1, tests do not assert times, so that a slow disk does not fail one.
 const api = await startApi();
-/** Whose checks a newer release has dropped. */
+/** A database whose checks a newer release has dropped. */
 const newer = await startApi();
 
 setDefaultTimeout(isLong ? 900_000 : 120_000);
@@ -46,7 +46,7 @@ const cli = async (program: string[], { url }: TestDatabase) => {
   return JSON.parse(stdout);
 };
 
-/** A database as the previous release leaves it, with a key that may do everything, and credits. */
+/** A database as the previous release leaves it, with credits and a key with all scopes. */
 const previousDatabase = async () => {
   const database = await testDatabase({ migrated: false });
   const old = async (...args: string[]) => cli(await previousRelease("cli", ...args), database);
@@ -58,7 +58,7 @@ const previousDatabase = async () => {
   return { database, key: apiKey as string, tenantId: tenantId as string };
 };
 
-/** Rows of another tenant, so that the tables are large. */
+/** Adds rows of another tenant, so that the tables are large. */
 const fill = async ({ db: { client } }: TestDatabase): Promise<void> => {
   const tenant = "'ten_00000000000000000000000000'";
   const id = (prefix: string): string => `'${prefix}_0' || lpad(n::text, 25, '0')`;
@@ -85,7 +85,7 @@ const fill = async ({ db: { client } }: TestDatabase): Promise<void> => {
   await client.unsafe("analyze");
 };
 
-/** What a later release may bring, as the rules for migrations have it. */
+/** Changes that a later release can make, by the rules for migrations. */
 const NEXT = Date.UTC(2100, 0);
 const LATER: Migration[] = [
   ["api_keys", "avatars", "usage_sessions", "api_key_meters", "credit_accounts", "credit_entries", "audit_events"]
@@ -104,18 +104,21 @@ CREATE INDEX CONCURRENTLY IF NOT EXISTS "later_events_index" ON "audit_events" (
 const migrateLater = ({ url }: TestDatabase): Promise<boolean> =>
   withLock(url, {}, (client) => applyMigrations(client, LATER));
 
-/** Drops what a later release has added, and changes a type: statements planned with the other one are planned anew. */
+/** Drops the columns of a later release, and changes a type, so that PostgreSQL plans statements again. */
 const contract = async ({ db: { client } }: TestDatabase): Promise<void> => {
   for (const table of ["avatars", "api_keys", "audit_events"]) {
     await client.unsafe(`alter table ${table} drop column later`);
   }
-  // Without a length, so that no row is read.
+  // A type without a length, so that PostgreSQL rewrites no rows.
   await client.unsafe("alter table avatars alter column model_id type varchar");
 };
 
 const AVATAR = { displayName: "Ada", sourceKind: "image" };
 
-/** What callers do: each request goes to the next of the ready processes. Records the answers that are not a success. */
+/**
+ * The load of callers: each request goes to the next of the ready processes. Records the responses that are not a
+ * success.
+ */
 const createLoad = (key: string) => {
   const refused: string[] = [];
   let longestMs = 0;
@@ -199,7 +202,7 @@ describe.skipIf(!hasPreviousRelease)("the previous release", () => {
   });
 });
 
-/** Each list of values of which a row has one, and the API shows it. */
+/** The columns with lists of values that the API shows. */
 const VALUES = {
   actions: AUDIT_ACTIONS,
   assetKinds: ASSET_KINDS,
@@ -217,7 +220,7 @@ const VALUES = {
 type Values = Record<keyof typeof VALUES, readonly string[]>;
 const UNKNOWN = Object.fromEntries(Object.keys(VALUES).map((name) => [name, ["later"]])) as unknown as Values;
 
-/** Writes a row with each of the values; the ids of the rows. */
+/** Writes a row with each of the values. Returns the ids of the rows. */
 const seedValues = async ({ database, tenantId }: TestApi, values: Values): Promise<Record<string, string[]>> => {
   const { client } = database.db;
   const now = new Date();
@@ -315,7 +318,9 @@ const PATHS: Record<string, string> = {
 };
 const WITHOUT_ONE = ["audit_events", "credit_entries"];
 
-/** Asks `url` for each list of `ids` and for each row, as a person; what is not 200, or lacks a row. */
+/**
+ * Reads each list and each row of `ids` from `url`, as a person. Returns the responses that are not 200 or lack a row.
+ */
 const failedReads = async (url: string, cookie: string, ids: Record<string, string[]>): Promise<string[]> => {
   const get = async (path: string) =>
     readAnswer(await fetch(url + path, requestInit("GET", { headers: pageHeaders(cookie) })));
@@ -343,7 +348,7 @@ describe("values of another release", () => {
   const reads = test.skipIf(!hasPreviousRelease || !IS_ONE_DATABASE);
 
   reads(`the previous release, reading every value that this version writes: no 500${why}`, async () => {
-    // It has no videos, but reads their usage sessions and files.
+    // The previous release has no videos, but reads their usage sessions and files.
     const { videos: _, ...ids } = await seedValues(api, VALUES);
     const { cookie } = await seedPerson(api, "owner");
     const variables = { PORT: "0", DATABASE_URL: api.database.url, PUBLIC_URL };
@@ -369,7 +374,7 @@ describe("values of another release", () => {
       const { status } = await newer.call(method, `${PATHS[table]}/${ids[table]?.[0]}${action}`, { key, body });
       return `${method} ${table}${action}: ${status}`;
     };
-    // Refused or done: none of them is a defect.
+    // Each request is refused or executed, but is never a defect.
     const written = [
       await write("PATCH", "avatars", "", { displayName: "y" }),
       await write("POST", "avatars", "/prepare", {}),

@@ -1,4 +1,4 @@
-/** Two processes of the service on one database: what one has answered holds on the other. */
+/** Two processes of the service on one database: a response of one also holds on the other. */
 import { expect, test } from "bun:test";
 import type { ApiKeyRecord } from "@realtime-avatar/domain/api-keys/api-key";
 import { fileDatabase } from "@realtime-avatar/testing/fixture";
@@ -8,7 +8,7 @@ import { type Answer, requestInit, type TestApi } from "../support/api.ts";
 import { startFleet } from "../support/fleet.ts";
 import { fileService, stop } from "../support/process.ts";
 
-/** How often each race is run, and how many processes are replaced. With LONG=1 in full. */
+/** How often each race runs, and how many processes are replaced. The full numbers with LONG=1. */
 const IS_LONG = process.env["LONG"] === "1";
 const ROUNDS = IS_LONG ? { revocation: 6, rotation: 20 } : { revocation: 1, rotation: 4 };
 
@@ -23,7 +23,7 @@ const call = (replica: number, ...request: Parameters<TestApi["call"]>): Promise
 const avatar = { displayName: "x", sourceKind: "image" };
 const child = { name: "child", scopes: ["*"] };
 
-/** How many rows these keys have written. */
+/** Number of rows that these keys have written. */
 const written = async (ids: readonly string[]): Promise<number> => {
   const [row] = await database.db.client`
     select count(*)::int as number from audit_events where actor_id = any(${ids as string[]}::text[])`;
@@ -49,7 +49,7 @@ const seedFamily = async () => {
 };
 
 test.each([["DELETE"], ["leaked-keys"]])(
-  "a revocation, by %s under load: holds on both replicas from its response on",
+  "a revocation, by %s under load: effective on both replicas after its response",
   async (how) => {
     for (let round = 0; round < ROUNDS.revocation; round++) {
       const { parent, keys, ids } = await seedFamily();
@@ -60,7 +60,7 @@ test.each([["DELETE"], ["leaked-keys"]])(
       const late: Answer[] = [];
       let accepted = 0;
 
-      /** Creates by any key of the family, on either replica, until told to stop. */
+      /** Creates keys and avatars with any key of the family, on either replica, until stopped. */
       const load = async (lane: number): Promise<void> => {
         for (let turn = 0; !stop; turn++) {
           const key = family[(lane * 7 + turn) % family.length] ?? "";
@@ -73,7 +73,7 @@ test.each([["DELETE"], ["leaked-keys"]])(
           if (answer.status === 201) {
             accepted++;
             if (!isAvatar) {
-              // A child that was made meanwhile joins in.
+              // A new child joins the load.
               family.push(answer.body.apiKey);
               familyIds.push(answer.body.id);
             }
@@ -83,7 +83,7 @@ test.each([["DELETE"], ["leaked-keys"]])(
       };
       const lanes = Array.from({ length: 12 }, (_, lane) => load(lane));
 
-      /** Requests whose bodies are on their way for the whole of it. */
+      /** Requests whose bodies are being sent all the time. */
       let release = (): void => {};
       const released = new Promise<void>((resolve) => {
         release = resolve;
@@ -112,7 +112,7 @@ test.each([["DELETE"], ["leaked-keys"]])(
         const before = await written(familyIds);
         const members = family.length;
 
-        // It is refused on both, by every member, and what was under way writes nothing any more.
+        // Every member is refused on both replicas, and requests in flight write nothing more.
         const refused = await Promise.all(
           family.flatMap((key) => [0, 1].map((replica) => call(replica, "GET", "/api/v1/api-keys/self", { key }))),
         );
@@ -125,7 +125,7 @@ test.each([["DELETE"], ["leaked-keys"]])(
           expect([answer.status, answer.body.code]).toEqual([401, "revoked_api_key"]);
         }
         expect(await written(familyIds)).toBe(before);
-        // Children were made while the revocation ran, so that there was something to miss.
+        // Checks that children were created while the revocation ran.
         expect(members).toBeGreaterThan(keys.length);
       } finally {
         stop = true;
@@ -137,12 +137,13 @@ test.each([["DELETE"], ["leaked-keys"]])(
 );
 
 test("reports, over the limit from one connection: 429 whatever the headers", async () => {
-  // Together, so that none is allowed again meanwhile. Earlier reports of this file count as well: they came from here, too.
+  // Sent together, so that no window ends meanwhile. Earlier reports of this file count too, because they have the same
+  // address.
   const reports = Array.from({ length: 31 }, () => call(1, "POST", "/api/v1/leaked-keys", { body: { apiKey: "x" } }));
   expect((await Promise.all(reports)).map(({ status }) => status)).toContain(429);
 });
 
-test("a rotation, on one replica: holds on the other from its response on", async () => {
+test("a rotation, on one replica: effective on the other after its response", async () => {
   const { body: made } = await call(0, "POST", "/api/v1/api-keys", { key: root, body: child });
   let key = made.apiKey;
   for (let round = 0; round < ROUNDS.rotation; round++) {
@@ -176,12 +177,12 @@ test("a rolling restart, watched at /readyz: no request fails", async () => {
   } finally {
     await fleet.stop();
   }
-  // Every request was answered, and made.
+  // Every request was answered and executed.
   expect(fleet.failures).toEqual([]);
   expect([...fleet.statuses.keys()]).toEqual([201]);
 });
 
-test("the last use of keys, noted by a process: written soon, and at its end", async () => {
+test("the last use of keys, recorded by a process: written soon, and at its end", async () => {
   const { record, secret } = await seedKey(database.db, tenantId, { scopes: ["usage:read"] });
   expect((await call(0, "GET", "/api/v1/api-keys/self", { key: secret.reveal() })).status).toBe(200);
   const rows = () => database.db.client`select 1 from api_key_usage where api_key_id = ${record.id}`;

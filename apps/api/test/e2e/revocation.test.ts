@@ -1,4 +1,4 @@
-/** A caller that changes between its look-up and its write: nothing is written by a key that may no longer write it. */
+/** A caller that changes between its look-up and its write: a key without the right no longer writes. */
 import { describe, expect, test } from "bun:test";
 import type { ApiKeyRecord } from "@realtime-avatar/domain/api-keys/api-key";
 import { connectTo, IS_ONE_DATABASE, session } from "@realtime-avatar/testing/database";
@@ -9,7 +9,7 @@ import { type Answer, callAnew, startApi } from "../support/api.ts";
 
 const api = await startApi();
 
-/** Every write, on an avatar or a key of the tenant that is there to be written. */
+/** Every write, on an existing avatar or key of the tenant. */
 const writes = {
   "POST /api/v1/avatars": { displayName: "Ada", sourceKind: "image" },
   "PATCH /api/v1/avatars/:avatar": { displayName: "Grace" },
@@ -22,7 +22,10 @@ const writes = {
 type Write = keyof typeof writes;
 const all = Object.keys(writes) as Write[];
 
-/** A request that `caller` may make: a key rotates only its descendants, and a change of others shows more. */
+/**
+ * A request that `caller` may make. The target of a rotation is a descendant; other changes use another key, which
+ * tests more.
+ */
 const requestOf = async (write: Write, caller: ApiKeyRecord): Promise<[method: string, path: string]> => {
   const [method = "", path = ""] = write.split(" ");
   const body = writes["POST /api/v1/avatars"];
@@ -51,14 +54,17 @@ const answers: Record<Change, [number, string | undefined]> = {
   narrowed: [403, "insufficient_scope"],
   renamed: [200, undefined],
 };
-/** Each write by a key that is revoked, and the first by a key with each other change: the check is the same for all. */
+/**
+ * Each write by a revoked key, and the first write by a key with each other change, because the check is the same for
+ * all.
+ */
 const cases = all.flatMap((write, at) =>
   (Object.keys(changes) as Change[])
     .filter((change) => at === 0 || change === "revoked")
     .map((change) => [write, change] as const),
 );
 
-/** Everything that a write may have touched but the caller itself: the rows of whatever the path names. */
+/** All rows that a write can have changed, without those of the caller. */
 const rowsAt = async (path: string): Promise<string> => {
   const id = path.split("/")[4] ?? "";
   const { client } = api.database.db;
@@ -83,7 +89,7 @@ const expectOutcome = async (
 };
 
 test.each(cases.filter(([write]) => writes[write]))(
-  "a write, its body arriving while its key changes: %s by a key that is %s",
+  "a write whose body arrives while its key changes, checked with the new state: %s by a key that is %s",
   async (write, change) => {
     const { client } = api.database.db;
     const { record, secret } = await seedKey(api.database.db, api.tenantId, { scopes: ["*"] });
@@ -104,17 +110,20 @@ test.each(cases.filter(([write]) => writes[write]))(
   },
 );
 
-test.each(cases)("a write, waiting for a change of its key: %s by a key that is %s", async (write, change) => {
-  const { record, secret } = await seedKey(api.database.db, api.tenantId, { scopes: ["*"] });
-  const [method, path] = await requestOf(write, record);
-  const before = await rowsAt(path);
-  const answer = await whileHeld(
-    api.database,
-    ({ client }) => client.unsafe(changes[change](record.id)),
-    () => api.call(method, path, { key: secret.reveal(), body: writes[write] }),
-  );
-  await expectOutcome(answer, change, record, path, before);
-});
+test.each(cases)(
+  "a write that waits for a change of its key, checked with the new state: %s by a key that is %s",
+  async (write, change) => {
+    const { record, secret } = await seedKey(api.database.db, api.tenantId, { scopes: ["*"] });
+    const [method, path] = await requestOf(write, record);
+    const before = await rowsAt(path);
+    const answer = await whileHeld(
+      api.database,
+      ({ client }) => client.unsafe(changes[change](record.id)),
+      () => api.call(method, path, { key: secret.reveal(), body: writes[write] }),
+    );
+    await expectOutcome(answer, change, record, path, before);
+  },
+);
 
 describe("a write that waits for a change of its target", () => {
   const onKeys = all.filter((write) => write.includes(":key"));
@@ -127,7 +136,7 @@ describe("a write that waits for a change of its target", () => {
       ({ client }) => client.unsafe(changes.revoked(path.split("/")[4] ?? "")),
       () => api.call(method, path, { key: secret.reveal(), body: writes[write] }),
     );
-    // To revoke what has been revoked is no error; anything else is.
+    // Revoking a revoked key is no error. All other writes are refused.
     expect([status, body.code ?? body.status]).toEqual(
       method === "DELETE" ? [200, "revoked"] : [409, "invalid_transition"],
     );
@@ -135,7 +144,7 @@ describe("a write that waits for a change of its target", () => {
   });
 
   test.each(onKeys)(
-    "a write, its target widened beyond the caller while it waits: refused, but for revocation: %s",
+    "a write, its target widened beyond the caller while it waits: refused, except a revocation: %s",
     async (write) => {
       const narrow = { environment: "live" as const, scopes: ["api_keys:write" as const, "avatars:write" as const] };
       const { record, secret } = await seedKey(api.database.db, api.tenantId, narrow);
@@ -146,7 +155,8 @@ describe("a write that waits for a change of its target", () => {
           update api_keys set scopes = '{*}', version = version + 1 where id = ${path.split("/")[4] ?? ""}`,
         () => api.call(method, path, { key: secret.reveal(), body: writes[write] }),
       );
-      // A revocation is decided by what the key was at its look-up: a key that is widened without a pause would never be revoked.
+      // The state of the key at its look-up decides about a revocation. Otherwise a key that is widened without a pause
+      // could never be revoked.
       const isRevocation = method === "DELETE";
       expect([status, body.code]).toEqual(isRevocation ? [200, undefined] : [403, "grant_exceeds_caller"]);
       const events = await api.database.db.client`select 1 from audit_events where actor_id = ${record.id}`;
@@ -170,7 +180,7 @@ test.each(["PATCH", "DELETE"])("%s with If-Match, its target renamed while it wa
 });
 
 describe("a key that writes without a pause", () => {
-  /** As a commit that waits for a replica far away. */
+  /** Makes commits slow, like a wait for a remote replica. */
   const slow = [
     "create or replace function dawdle() returns trigger language plpgsql as $$ begin perform pg_sleep(0.02); return new; end $$",
     "drop trigger if exists dawdle on avatars",
@@ -178,7 +188,7 @@ describe("a key that writes without a pause", () => {
   ];
 
   test.each(["PATCH", "rotate", "DELETE", "leaked-keys"])(
-    "a key, writing without a pause with its descendants: its %s is not delayed",
+    "a key that writes without a pause, with its descendants: its %s is not delayed",
     async (how) => {
       for (const text of slow) await api.database.db.client.unsafe(text);
       const ancestor = await seedKey(api.database.db, api.tenantId, { environment: "live", scopes: ["*"] });
@@ -194,7 +204,7 @@ describe("a key that writes without a pause", () => {
           if ((await api.call("POST", "/api/v1/avatars", { key, body })).status === 201) written++;
         }
       });
-      // Another replica, whose connections are free.
+      // Another replica, with free connections.
       const db = connectTo(api.database, { connections: 4, deadlineMs: 30_000 });
       try {
         await until(() => written >= 20, { pollMs: 1 });
@@ -208,8 +218,7 @@ describe("a key that writes without a pause", () => {
         }[how] ?? ["GET", path, undefined];
         const answer = await callAnew(db)(method, url, { key, body });
         expect([200, 202]).toContain(answer.status);
-        // They go on writing, or trying to, until it has been answered.
-        // Withdrawn shortly after the response.
+        // The keys continue to write, or try to, until the response. The pending change is withdrawn shortly after it.
         await until(async () => (await api.database.db.client`select 1 from pending_changes`).length === 0, {
           pollMs: 5,
         });
@@ -222,15 +231,15 @@ describe("a key that writes without a pause", () => {
   );
 });
 
-describe("an announced change", () => {
-  test("an announcement, never withdrawn: a look-up waits a bounded time", async () => {
+describe("a pending change", () => {
+  test("a pending change that is never withdrawn: a look-up waits a bounded time", async () => {
     const { record, secret } = await seedKey(api.database.db, api.tenantId, { scopes: ["*"] });
     await api.database.db.client`
       insert into pending_changes values (${record.tenantId}, ${record.id}, now() + interval '1 hour')`;
     expect((await api.call("GET", "/api/v1/api-keys/self", { key: secret.reveal() })).status).toBe(200);
   });
 
-  test("an announcement, during a long wait: renewed; without its table: the change is made", async () => {
+  test("a pending change, during a long wait: renewed; without its table: the change is made", async () => {
     const { db, url } = api.database;
     const { record } = await seedKey(db, api.tenantId, { environment: "live", scopes: ["*"] });
     const key = await api.key();
@@ -255,7 +264,7 @@ describe("an announced change", () => {
       await until(async () => (await announced()) !== first, { pollMs: 5 });
     });
     await until(async () => (await announced()) === undefined, { pollMs: 5 });
-    // Looked up while the table is there, blocked while it is not.
+    // The look-up runs while the table exists, and is blocked while it does not.
     const kind = IS_ONE_DATABASE ? "view" : "table";
     await changeUnder(async () => {
       await untilBlocked(db);

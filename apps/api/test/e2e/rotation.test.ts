@@ -1,4 +1,4 @@
-/** The life of a key's secrets: rotations that overlap, lost responses, thieves, and what may still be reported. */
+/** The life of a key's secrets: overlapping rotations, lost responses, thieves, and reports of old secrets. */
 import { describe, expect, test } from "bun:test";
 import { rotateApiKey } from "@realtime-avatar/db/api-keys/api-keys";
 import { findCredential } from "@realtime-avatar/db/callers/callers";
@@ -29,7 +29,7 @@ const statusOf = async (id: string) => (await api.call("GET", `${PATH}/${id}`, {
 const outcome = ({ status, body }: Answer) => [status, body.code];
 const keyIdOf = (key: string): string => parseApiKey(key)?.keyId ?? "";
 
-/** When each credential of a record is retired, in milliseconds, and by which key, oldest first. */
+/** For each credential of a record, oldest first: when it is retired, in milliseconds, and by which key. */
 const credentials = (id: string) => api.database.db.client<
   { keyId: string; retiredAt: Date | null; retiredBy: string | null; isUnused: boolean }[]
 >`
@@ -46,7 +46,7 @@ describe("a running overlap", () => {
     await rotate(made.apiKey, made.id, 600);
     const promised = (await credentialOf(made, made.apiKey))?.retiredAt;
     await rotate(made.apiKey, made.id, 604_800);
-    // The overlap that is asked for is ignored, even one that is too short otherwise.
+    // The requested overlap is ignored, even if it is too short.
     const third = await api.call("POST", `${PATH}/${made.id}/rotate`, { key: made.apiKey, body: {} });
     expect(third.status).toBe(200);
     expect((await credentialOf(made, made.apiKey))?.retiredAt).toEqual(promised as Date);
@@ -55,14 +55,14 @@ describe("a running overlap", () => {
     const live = all.filter(({ retiredAt }) => retiredAt === null || retiredAt.getTime() > Date.now());
     expect(live.map(({ keyId }) => keyId).sort()).toEqual([made.keyId, third.body.keyId].sort());
     expect(await usable([made.apiKey, third.body.apiKey])).toEqual([true, true]);
-    // Now the newest has been used.
+    // Now the newest secret has been used.
     expect(outcome(await rotate(made.apiKey, made.id))).toEqual([409, "rotation_in_progress"]);
   });
 
   test.each([
     ["a request that lacks the scope", "POST", "/api/v1/avatars", 403],
-    ["a request for what does not exist", "GET", `${PATH}/key_00000000000000000000000000`, 404],
-  ])("the newest secret, %s: counts as its use", async (_, method, path, status) => {
+    ["a request for an unknown resource", "GET", `${PATH}/key_00000000000000000000000000`, 404],
+  ])("the newest secret, used by %s: counts as its first use", async (_, method, path, status) => {
     const made = await make(root, { scopes: ["api_keys:write"] });
     const { body: second } = await rotate(made.apiKey, made.id, 600);
     expect(await credentialOf(made, second.apiKey)).toMatchObject({ isUnused: true });
@@ -124,7 +124,7 @@ describe("the report of a retired secret", () => {
     const { body: second } = await rotate(root, made.id, 0);
     await report(made.apiKey);
     expect([await statusOf(made.id), await self(second.apiKey)]).toEqual(["active", 200]);
-    // Its own rotation first, and then the ancestor's: the ancestor has the last word on both.
+    // First its own rotation, then the ancestor's: the ancestor's rotation determines both.
     const { body: third } = await rotate(second.apiKey, made.id);
     await rotate(root, made.id, 0);
     for (const key of [second.apiKey, third.apiKey]) await report(key);
@@ -138,7 +138,7 @@ describe("the report of a retired secret", () => {
 
   test("a secret retired by its own key, reported after an ancestor's rotation: no effect", async () => {
     const made = await make();
-    // A thief rotates twice: the first new secret is replaced, retired by its own key.
+    // A thief rotates twice: the first new secret is replaced, and so retired by its own key.
     const { body: kept } = await rotate(made.apiKey, made.id, 600);
     await rotate(made.apiKey, made.id, 600);
     const { body: owner } = await rotate(root, made.id, 0);

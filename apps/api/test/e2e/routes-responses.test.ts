@@ -1,4 +1,4 @@
-/** Responses of every route under /api/v1, and of what is no route. */
+/** Responses of every route under /api/v1, and of unknown routes. */
 import { describe, expect, test } from "bun:test";
 import { type Answer, readAnswer, startApi, UUID_V7 } from "../support/api.ts";
 
@@ -9,7 +9,7 @@ const everything = await api.key();
 const nothing = await api.key({ scopes: ["usage:read"] });
 
 const allRoutes = () => listRoutes(api);
-/** The one route without credentials is left out. */
+/** The routes that need credentials. */
 const routes = () => allRoutes().filter(({ scope }) => scope !== "none");
 const withBody = () =>
   allRoutes().filter(
@@ -48,7 +48,7 @@ describe("an unknown route", () => {
 
   test("a route, another method: 405 with the allowed ones, before authentication", async () => {
     for (const url of new Set(allRoutes().map((route) => route.url))) {
-      // `self` stands where an id may stand.
+      // `self` can stand in place of an id.
       const isAt = (path: string): boolean =>
         [
           path,
@@ -57,12 +57,12 @@ describe("an unknown route", () => {
           withId(path, url.split("/")[4] ?? ""),
         ].includes(url);
       const reached = new Set(allRoutes().flatMap(({ method, path }) => (isAt(path) ? [method] : [])));
-      // A path without parameters names its own methods alone. Another one of `/:id` finds no such id.
+      // A path without parameters names only its own methods. As an id of `/:id`, it would not exist.
       const own = allRoutes().filter(({ path }) => path === url);
       const methods = own.length > 0 ? new Set(own.map(({ method }) => method)) : reached;
       for (const set of [reached, methods]) {
         if (set.has("GET")) set.add("HEAD");
-        // A signed URL answers the preflight of a page.
+        // A signed URL answers preflights of pages.
         if (set.has("PUT")) set.add("OPTIONS");
       }
       for (const method of ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "PROPFIND"]) {
@@ -107,7 +107,7 @@ describe("every response", () => {
     expect(new Set(answers.map(({ headers }) => headers.get("x-request-id"))).size).toBe(answers.length);
   });
 
-  test("a response, to a request id: carries a harmless one, replaces any other", async () => {
+  test("a response to a request with an id: repeats a safe id, replaces any other", async () => {
     for (const id of ["a", "trace-1.2_3", "x".repeat(128)]) {
       for (const { headers } of await everyKind({ "x-request-id": id })) expect(headers.get("x-request-id")).toBe(id);
     }

@@ -1,4 +1,7 @@
-/** One battery for every route under /api/v1, present and future: who may call it, and in which order its requests are checked. */
+/**
+ * One battery of tests for every route under /api/v1, present and future: the callers that it accepts, and the order of
+ * its checks.
+ */
 import { describe, expect, test } from "bun:test";
 import { connect } from "node:net";
 import type { Scope } from "@realtime-avatar/domain/api-keys/scope";
@@ -11,18 +14,18 @@ import { bare, expectProblem, listRoutes, ROUTES, resourceKind, unknownId, withI
 
 const api = await startApi();
 const everything = await api.key();
-/** Two keys with a scope each: one of them lacks what a route needs. */
+/** Two keys with one scope each. For each route, one of them lacks the scope. */
 const readsUsage = await api.key({ scopes: ["usage:read"] });
 const readsAvatars = await api.key({ scopes: ["avatars:read"] });
 /** For the routes that only people may call. */
 const owner = await seedPerson(api, "owner");
 
 const allRoutes = () => listRoutes(api);
-/** The routes without credentials are left out. */
+/** The routes that need credentials. */
 const routes = () => allRoutes().filter(({ scope }) => scope !== "none");
 /** The routes that a key may call. */
 const keyRoutes = () => routes().filter(({ scope }) => scope !== "person");
-/** Sends a request with credentials that suffice for the route: of a key, or of an owner. */
+/** Sends a request with sufficient credentials for the route: of a key, or of an owner. */
 const ask = (
   { method, scope }: { method: string; scope: string },
   url: string,
@@ -36,7 +39,7 @@ const withAnyBody = () => allRoutes().filter(({ method }) => ["POST", "PUT", "PA
 const withBody = () => withAnyBody().filter(({ isForm, isSigned }) => !isForm && !isSigned);
 const FORM = { body: encodeForm([filePart(PNG)]), headers: { "content-type": formType() } };
 
-/** Bodies that would each be refused for another reason, if anyone looked at them. */
+/** Bodies that would each be refused for another reason, if they were checked. */
 const hostileBodies: [string, Record<string, string>, string | Uint8Array | undefined][] = [
   ["no body", {}, undefined],
   ["an empty body", { "content-type": "application/json" }, ""],
@@ -49,7 +52,7 @@ const hostileBodies: [string, Record<string, string>, string | Uint8Array | unde
   ["unknown fields", { "content-type": "application/json" }, '{"no":"such field"}'],
 ];
 
-/** Some of them in turn: over the routes and credentials, each. None for a GET. */
+/** Some of the bodies in turn, so that all are used over the routes and credentials. None for a GET. */
 const bodiesFor = (method: string, turn: number) =>
   method === "GET" ? hostileBodies.slice(0, 1) : hostileBodies.filter((_, at) => (at + turn) % 3 === 0);
 
@@ -77,7 +80,7 @@ const hostileCredentials: [string, string | undefined, keyof typeof PROBLEMS][] 
   ],
 ];
 
-test("the routes, compared with the table: equal, and nine take no credentials", () => {
+test("the routes, compared with the table: equal, nine without credentials", () => {
   const found = allRoutes().map(({ method, path }) => `${method} ${path}`);
   expect(found.sort()).toEqual(Object.keys(ROUTES).sort());
   expect(allRoutes().length - routes().length).toBe(9);
@@ -85,7 +88,7 @@ test("the routes, compared with the table: equal, and nine take no credentials",
 
 describe("authentication first", () => {
   test.each(hostileCredentials)(
-    "credentials, %s: 401 on every route, whatever the body",
+    "credentials, %s: 401 on every route, with any body",
     async (_, authorization, code) => {
       const before = await rowCounts(api.database);
       const first = hostileCredentials.findIndex(([, given]) => given === authorization);
@@ -157,7 +160,7 @@ describe("authentication first", () => {
   });
 });
 
-test("a key, without the route's scope: 403, naming the scope, whatever the body", async () => {
+test("a key, without the route's scope: 403 that names the scope, with any body", async () => {
   const before = await rowCounts(api.database);
   for (const [at, { method, url, scope }] of keyRoutes()
     .filter((route) => route.scope !== "any")
@@ -172,7 +175,7 @@ test("a key, without the route's scope: 403, naming the scope, whatever the body
       expect(answer.headers.get("www-authenticate")).toBe(
         `Bearer realm="realtime-avatar", error="insufficient_scope", scope="${requiredScope}"`,
       );
-      // Each of the scopes that it names is enough.
+      // Each of the named scopes is enough.
       const [, named = ""] = /^This operation needs the scope (.+)\.$/.exec(answer.body.detail) ?? [];
       const scopes = named.split(" or ") as Scope[];
       expect(scopes[0]).toBe(requiredScope);
@@ -233,7 +236,7 @@ describe("the body third", () => {
     }
   });
 
-  test("a body, over 128 KiB, declared or not: 413 before the syntax", async () => {
+  test("a body, above 128 KiB, declared or not: 413 before the syntax", async () => {
     const chunked = () =>
       new ReadableStream({
         start(controller) {
@@ -259,7 +262,7 @@ describe("the body third", () => {
       }
       const none = await ask(route, url, { headers: { "content-type": "application/json" } });
       if (!isBodyOptional) expectProblem(none, "malformed_json");
-      // This service has no provider of OIDC.
+      // This service has no OIDC provider.
       else if (path.includes(":id") || path.includes("/oidc/")) expectProblem(none, "not_found");
       else expect([200, 201]).toContain(none.status);
     }
@@ -287,7 +290,7 @@ describe("the body third", () => {
   });
 });
 
-test("an unknown parameter, on every route: 422, whatever the path names", async () => {
+test("an unknown parameter, on every route: 422, for any path", async () => {
   for (const route of allRoutes().filter(({ isSigned, isRedirect }) => !isSigned && !isRedirect)) {
     const { url, body, isForm } = route;
     const sent = isForm ? FORM : { body };
@@ -354,17 +357,17 @@ describe("the path last", () => {
       expect([missing.status, missing.body.code]).toEqual([404, "not_found"]);
       expect(missing.body.detail).toContain("The API key is for the live environment");
       for (const id of [...malformed, own[kind === "ava" ? "key" : "ava"], other[kind]]) {
-        // A path that is not in its normal form matches no route: no key is looked at.
+        // A path that is not in its normal form matches no route, so no key is looked up.
         if (id.startsWith("%")) expect((await ask(everything, id)).body.detail).not.toContain("environment");
         else expect(await ask(everything, id)).toEqual(missing);
       }
-      // What is live is not there for a test key; what is in test is not there for a live one, keys aside.
+      // Live resources are unknown to a test key. Test resources are unknown to a live key, except keys.
       const missingInTest = await ask(inTest, unknownId(path));
       expect(missingInTest.body.detail).toContain("The API key is for the test environment");
       expect(await ask(inTest, own[kind])).toEqual(missingInTest);
       if (kind !== "key") expect(await ask(everything, test[kind])).toEqual(missing);
     }
-    // And nothing has happened to any of it.
+    // No request has changed anything.
     const [events] = await db.client`
       select count(*) as number from audit_events where action not like '%.created' and actor_id is not null`;
     expect(events).toEqual({ number: "0" });

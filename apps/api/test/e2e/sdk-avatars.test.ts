@@ -1,4 +1,4 @@
-/** The published SDK works unchanged against the service: its list of avatars, which it cannot page. */
+/** The published SDK works unchanged with the service: its list of avatars, which it cannot page. */
 import { expect, test } from "bun:test";
 import { RealtimeAvatar } from "realtime-avatar";
 import { startApi } from "../support/api.ts";
@@ -24,7 +24,7 @@ test("listAvatars with 1,532 avatars: all of them", async () => {
   expect(await list("")).toMatchObject({ nextCursor: null });
 });
 
-test("a request with any parameter: 50, and the pages after it", async () => {
+test("a request with any parameter: 50 avatars, and further pages", async () => {
   expect((await list("?sourceKind=image")).data).toHaveLength(50);
   const { data, nextCursor } = await list("?limit=100");
   expect([data.length, (await list(`?cursor=${nextCursor}`)).data.length]).toEqual([100, 50]);

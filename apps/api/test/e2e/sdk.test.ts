@@ -1,4 +1,4 @@
-/** The published SDK works unchanged against the service: its reads of credits and sessions, and its assets. */
+/** The published SDK works unchanged with the service: its reads of credits and sessions, and its assets. */
 import { expect, test } from "bun:test";
 import { RealtimeAvatar, RealtimeAvatarHttpError } from "realtime-avatar";
 import { startApi } from "../support/api.ts";
@@ -39,7 +39,7 @@ test("the SDK, reading credits and sessions: the service's figures and pages", a
     (await Array.fromAsync(sdk.iterateSessions(options))).map(({ sessionId }) => sessionId);
   expect(await idsOf({ limit: 2 })).toEqual(opened);
   expect(await idsOf({ limit: 200 })).toEqual(opened);
-  // It repeats all options with each cursor.
+  // The SDK repeats all options with each cursor.
   const from = new Date(Date.now() - 3_600_000).toISOString();
   const to = new Date(Date.now() + 3_600_000).toISOString();
   expect(await idsOf({ limit: 1, endUserId: "even", from, to })).toEqual(opened.filter((_, at) => at % 2 === 0));
@@ -83,7 +83,7 @@ test("the SDK, uploading and importing assets, then building avatars: accepted",
     const avatar = await sdk.createAvatar({ displayName: "Ada", sourceKind: "image", sourceAssetId });
     expect(avatar).toMatchObject({ displayName: "Ada", sourceKind: "image", sourceAssetId });
   }
-  // It imports and creates in one go, while the file is not there yet.
+  // The SDK imports and creates in one step, before the file is available.
   const avatar = await sdk.createAvatarFromImage({ displayName: "Ada", imageUrl: "https://example.com/ada.jpg" });
   expect(avatar.sourceAssetId).toStartWith("ast_");
 

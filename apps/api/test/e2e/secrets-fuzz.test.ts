@@ -1,6 +1,6 @@
 /**
- * Asks at random, on every route, with real secrets wherever a client may put one by mistake, of a service that is well,
- * one whose database is gone, and one whose database is too slow; and then looks for the secrets in what stays behind.
+ * Sends random requests to every route, with real secrets wherever a client could put one by mistake. The service is
+ * healthy, or its database is unreachable or too slow. Then searches logs, responses and the database for the secrets.
  */
 
 import { expect, test } from "bun:test";
@@ -12,10 +12,10 @@ import fc from "fast-check";
 import { type Answer, createTestApp, readAnswer, requestInit, startApi, testStorage } from "../support/api.ts";
 import { dump } from "../support/dump.ts";
 
-/** With LONG=1 in full. */
+/** The full number of runs with LONG=1. */
 const RUNS = process.env["LONG"] === "1" ? 2600 : 600;
 
-/** Every secret that was issued, and one that is written into bodies: what is stored of those is the client's own. */
+/** All issued secrets, except `decoy`, which is sent in bodies and so stored for the client. */
 const secrets: string[] = [];
 
 const api = await startApi();
@@ -45,7 +45,7 @@ const CREDENTIALS = [...Array<"valid">(8).fill("valid"), "basic", "junk behind",
 const BODIES = [...Array<"right">(6).fill("right"), "with decoy", "decoy alone", "broken", "none"] as const;
 const SERVICES = [...Array<"well">(18).fill("well"), "no database", "slow database", "slow database"] as const;
 const asked = fc.record<Asked>({
-  // Without bias, so that each route is asked about as often, whatever their order.
+  // Without bias, so that each route gets as many requests, in any order of the routes.
   route: fc.noBias(fc.nat()),
   id: fc.nat(),
   secret: fc.nat(),
@@ -97,7 +97,7 @@ test("secrets, sent anywhere at random: not in the log, other responses or the d
     "slow database": createTestApp(slow, { log, ...files }),
   };
   const all = services.well.routes.filter(({ method, path }) => path.startsWith("/api/v1") && method !== "OPTIONS");
-  // Those that write keys and avatars are asked more often.
+  // Routes that write keys and avatars get more requests.
   const writing = all.filter(({ method, path }) => `${method} ${path}` in RIGHT);
   const routes = [all, ...Array<typeof all>(8).fill(writing)].flat();
   const ids: string[] = [];
@@ -113,18 +113,18 @@ test("secrets, sent anywhere at random: not in the log, other responses or the d
     else if (one.place !== "path" && one.place !== "nowhere") headers[one.place] = other;
     if (one.id % 3 === 0) headers["idempotency-key"] = `fuzz-${one.id % 50}`;
     const body = method === "GET" ? undefined : bodyOf(one.body, RIGHT[`${method} ${path}`] ?? { apiKey: decoy });
-    // A report would end the key that the next requests are made with.
+    // A report would revoke the key of the next requests.
     if (path === "/api/v1/leaked-keys" && one.body === "right") continue;
     const init = requestInit(method, { body, headers });
     const answer = await readAnswer(await services[one.service].handle(new Request(`http://api${url}`, init)));
     answers.push(answer);
-    // Those of the first keys are left alone: with them revoked, little could be asked any more.
+    // The first keys are not revoked, because later requests would all be refused.
     if (answer.status === 201) ids.push(answer.body.id);
     if (answer.body?.apiKey) secrets.push(answer.body.apiKey);
   }
   await Promise.all([gone.close(), slow.close()]);
 
-  // It was not all refused for the same reason, and a good deal was not refused at all.
+  // The requests were refused for different reasons, and many were not refused.
   const kinds = new Set(answers.map(({ status, body }) => `${status} ${body?.code ?? ""}`.trim()));
   for (const kind of ["200", "201", "400 malformed_json", "401 invalid_api_key", "401 missing_api_key"]) {
     expect(kinds).toContain(kind);
@@ -135,7 +135,7 @@ test("secrets, sent anywhere at random: not in the log, other responses or the d
   expect(secrets.length).toBeGreaterThan(8);
   expect(answers.filter(({ status }) => status === 500)).toEqual([]);
 
-  /** The part of a secret that nobody else has; what comes before it is its public handle. */
+  /** The secret part of an API key. The part before it is its public handle. */
   const hidden = (secret: string): string =>
     secret.slice(`rta_live_${parseApiKey(secret)?.keyId}_`.length).slice(0, 24);
   const logged = lines.join("");
@@ -150,6 +150,6 @@ test("secrets, sent anywhere at random: not in the log, other responses or the d
     expect(stored).not.toContain(hidden(secret));
     expect(stored).not.toContain(Buffer.from(hidden(secret)).toString("hex"));
   }
-  // The last line of defence had nothing to mask.
+  // The last defence, masking, had nothing to mask.
   expect(logged).not.toContain("_****");
 });

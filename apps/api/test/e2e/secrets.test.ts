@@ -1,4 +1,6 @@
-/** Issues keys, drives every way a request can end, and then looks for the secrets in everything that stays behind. */
+/**
+ * Issues keys, ends requests in every possible way, and then searches logs, responses and the database for the secrets.
+ */
 import { describe, expect, test } from "bun:test";
 import { parseApiKey } from "@realtime-avatar/domain/api-keys/secret";
 import { session } from "@realtime-avatar/testing/database";
@@ -30,7 +32,7 @@ const powerful = await api.key();
 secrets.push(powerless, powerful);
 
 await drive("POST", "/api/v1/avatars", { key: one, body: { displayName: "fine", sourceKind: "image" } });
-// Secrets where they do not belong.
+// Secrets in wrong places.
 await drive("POST", path, { key: one, body: { [two]: 1 } });
 await drive("POST", `${path}?${two}=${two}`, { key: one, body: { name: "x" } });
 await drive("POST", path, { key: one, body: { name: 5, environment: two, scopes: [two], expiresAt: two } });
@@ -44,7 +46,7 @@ await drive("POST", "/api/v1/avatars", {
   key: one,
   body: { displayName: "", sourceKind: two, metadata: { [two]: "\u0000" } },
 });
-// What can be done to a key, and to an avatar.
+// All operations on a key and on an avatar.
 const made = await drive("POST", path, { key: one, body: { name: "rotated", scopes: ["*"] } });
 const rotation = { key: one, body: { overlapSeconds: 60 } };
 const rotated = await drive("POST", `${path}/${made.body.id}/rotate`, rotation);
@@ -80,7 +82,7 @@ await drive("PATCH", `/api/v1/avatars/${avatar.body.id}`, {
   body: { displayName: "y" },
   headers: { "if-match": '"7"' },
 });
-// The responses that are stored for replays.
+// The stored responses for replays.
 const headers = { "idempotency-key": "the-same" };
 const kept = await drive("POST", path, { key: one, body: { name: "kept", scopes: ["*"] }, headers });
 await drive("POST", path, { key: one, body: { name: "kept", scopes: ["*"] }, headers });
@@ -109,7 +111,7 @@ const { client } = api.database.db;
 const id = (secret: string) => parseApiKey(secret)?.keyId ?? "";
 await client`update api_keys set scopes = '{api_keys:write}' where key_id = ${id(three)}`;
 await drive("POST", path, { key: three, body: { name: "x", scopes: ["*"] } });
-// A defect of the service: in a statement with a digest, and in one without.
+// A defect of the service, in a statement with a digest and in one without.
 await client`alter table api_keys add constraint tripwire check (name <> 'tripwire')`;
 await client`alter table audit_events add constraint tripwire check (action <> 'avatar.created') not valid`;
 await drive("POST", path, { key: one, body: { name: "tripwire" } });
@@ -121,7 +123,7 @@ await drive("POST", path, { key: three, body: { name: "x" } });
 await client`alter table api_key_credentials rename to elsewhere`;
 await drive("POST", path, { key: one, body: { name: "x" } });
 await client`alter table elsewhere rename to api_key_credentials`;
-// A connection that dies under a write.
+// A connection that breaks during a write.
 const holder = session(api.database.url);
 await holder.client`begin`;
 await holder.client`select 1 from api_keys where key_id = ${id(powerful)} for update`;
@@ -131,16 +133,16 @@ await pending;
 await holder.close();
 
 for (const { body } of answers) if (body?.apiKey) secrets.push(body.apiKey);
-// A line is written when its answer is on its way already.
+// A line is written after its response is sent.
 for (const { headers } of answers) {
   await until(() => api.log.some((line) => line.includes(headers.get("x-request-id") ?? "none")), { pollMs: 1 });
 }
 
-/** What must not be found: the secrets, and what is left of one when its public part is cut off. */
+/** The parts that must not be found: the secrets, and the secret part of each without its public handle. */
 const parts = (): string[] =>
   secrets.flatMap((secret) => [secret, secret.slice(26), secret.slice(26, 46), secret.slice(-20)]);
 
-describe("every way that a request can end", () => {
+describe("every kind of end of a request", () => {
   test("the requests, their responses: every status and code occurs", () => {
     const codes = new Set(answers.map(({ status, body }) => `${status} ${body?.code ?? ""}`.trim()));
     expect([...codes].sort()).toEqual([
@@ -175,7 +177,7 @@ describe("every way that a request can end", () => {
   test("the secrets, after all requests: none in the log", () => {
     const log = api.log.join("");
     for (const part of parts()) expect(log).not.toContain(part);
-    // Nor did the last line of defence have anything to mask.
+    // Masking, the last defence, had nothing to mask.
     expect(log).not.toContain("_****");
   });
 
@@ -188,7 +190,7 @@ describe("every way that a request can end", () => {
 
   test("the secrets, after all requests: none in the database", async () => {
     const text = await dump(api.database.db);
-    // The dump is a dump: it holds what is public of each key.
+    // Checks the dump: it contains the public part of each key.
     for (const secret of secrets) expect(text).toContain(parseApiKey(secret)?.keyId ?? "none");
     for (const part of parts()) expect(text).not.toContain(part);
     for (const part of parts()) expect(text).not.toContain(Buffer.from(part).toString("hex"));
@@ -205,7 +207,7 @@ describe("the log line of a request", () => {
     }
   });
 
-  test("a log line, of a creation: who, what, how long, without the body", () => {
+  test("a log line, of a creation: caller, request and duration, without the body", () => {
     const lines = api.log.map((line) => JSON.parse(line)).filter(({ msg }) => msg === "request");
     const created = lines.find(({ status, route }) => status === 201 && route === "/api/v1/avatars");
     expect(created).toMatchObject({
@@ -222,11 +224,11 @@ describe("the log line of a request", () => {
     expect(api.log.join("")).not.toContain("displayName");
   });
 
-  test("a log line, of a refused key: names the problem and the key, but no tenant unless proven", () => {
+  test("a log line, of a refused key: names the problem and the key; the tenant only for the true secret", () => {
     const lines = api.log.map((line) => JSON.parse(line));
     const revoked = lines.find(({ problem }) => problem === "revoked_api_key");
     expect(revoked).toMatchObject({ status: 401, tenantId: api.tenantId, keyId: parseApiKey(secrets[2] ?? "")?.keyId });
-    // A refused key that was not proven names no tenant.
+    // Without the true secret, the line names no tenant.
     const missing = lines.find(({ problem }) => problem === "missing_api_key");
     expect([missing.tenantId, missing.keyId]).toEqual([undefined, undefined]);
   });

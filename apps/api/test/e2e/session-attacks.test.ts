@@ -1,4 +1,7 @@
-/** What an attacker tries with usage sessions: other worlds, other tenants, extreme figures, forged cursors, what a 402 tells. */
+/**
+ * Attacks with usage sessions: other environments and tenants, extreme figures, forged cursors, and the content of a
+ * 402.
+ */
 import { describe, expect, test } from "bun:test";
 import type { CreateApiKey } from "@realtime-avatar/domain/api-keys/schemas";
 import { seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
@@ -17,14 +20,14 @@ const release = (id: string, body: object, caller = key) =>
   api.call("POST", `${PATH}/${id}/release`, { key: caller, body });
 const list = (query: Record<string, string>, caller = key, path = PATH) =>
   api.call("GET", `${path}?${new URLSearchParams(query)}`, { key: caller });
-/** A key of a tenant of its own, which has live credits. */
+/** A key of another tenant with live credits. */
 const foreignKey = async (request: Partial<CreateApiKey> = {}): Promise<string> => {
   const tenantId = await seedTenant(api.database.db, { live: 1e12 });
   const all = { environment: "live" as const, scopes: ["*" as const, "usage:write" as const], ...request };
   return (await seedKey(api.database.db, tenantId, all)).secret.reveal();
 };
 
-test("a session, read, reported or released by another environment or tenant: 404, nothing written", async () => {
+test("a session, read, reported or released by another environment or tenant: 404 without a write", async () => {
   const { sessionId } = (await open({ maxSessionSeconds: 10 })).body;
   const inTest = await api.key({ environment: "test", scopes: ["*", "usage:write"] });
   const callers = [inTest, await foreignKey(), await foreignKey({ environment: "test" })];
@@ -40,7 +43,7 @@ test("a session, read, reported or released by another environment or tenant: 40
         await api.call("POST", `${PATH}/${id}/usage`, { key: caller, headers, body: { usedCreditMicros: 0 } }),
       ];
       const texts = answers.map(({ body }) => JSON.stringify({ ...body, requestId: null }));
-      // The same bytes as for one that does not exist.
+      // The same bytes as for an unknown session.
       expect([answers[0]?.status, new Set(texts).size]).toEqual([404, 1]);
     }
     expect((await list({}, caller)).body.data).toEqual([]);
@@ -52,7 +55,7 @@ test("a session, read, reported or released by another environment or tenant: 40
 });
 
 describe("extreme usage figures", () => {
-  test("a usage figure, near the largest number: cut at the reservation; -0 is 0", async () => {
+  test("a usage figure, near the largest number: cut at the hold; -0 is 0", async () => {
     const { sessionId } = (await open({ maxSessionSeconds: 10 })).body;
     expect((await report(sessionId, '{"usedCreditMicros":-0}')).body.usedCreditMicros).toBe(0);
     for (const figure of ["9007199254740992", "-1", "1e400", "0.5", '"1"', "null"]) {
@@ -62,7 +65,7 @@ describe("extreme usage figures", () => {
     expect((await report(sessionId, '{"usedCreditMicros":9007199254740991}')).body.usedCreditMicros).toBe(10 * SECOND);
     const { body } = await release(sessionId, { usedCreditMicros: Number.MAX_SAFE_INTEGER });
     expect(body.billedCreditMicros).toBe(10 * SECOND);
-    // The same charge, said in another way.
+    // The same charge, written in another way.
     expect((await release(sessionId, { usedCreditMicros: 10 * SECOND })).status).toBe(200);
   });
 
@@ -77,7 +80,7 @@ describe("extreme usage figures", () => {
   });
 });
 
-test("metadata, of the largest size: stored, listed, found, and its pages stay bounded", async () => {
+test("metadata of the maximum size: stored, listed and found, in pages of bounded size", async () => {
   const caller = await foreignKey();
   // Six bytes of JSON for each character.
   const metadata = Object.fromEntries(
@@ -106,7 +109,7 @@ describe("a cursor of sessions", () => {
     ["to", "2026-01-02T00:00:00.000Z"],
   ];
 
-  test("a forged cursor, used: 422, or nothing of another window, list or tenant", async () => {
+  test("a forged cursor: 422, or no item of another window, list or tenant", async () => {
     const refused = async (cursor: string, path = PATH) => {
       const { status, body } = await list({ cursor }, key, path);
       expect([status, body.code]).toEqual([422, "validation_failed"]);
@@ -134,7 +137,7 @@ describe("a cursor of sessions", () => {
     for (const { apiKeyId } of data) expect(apiKeyId).not.toBe((await list({}, stranger)).body.data[0].apiKeyId);
   });
 
-  test("a window, at the edge of time: empty or 422, never an error", async () => {
+  test("a window, at the edge of time: empty or 422, never 500", async () => {
     for (const query of [
       { to: "0000-01-02T00:00:00Z" },
       { from: "9999-12-31T00:00:00Z", to: "9999-12-31T23:59:59.999Z" },
@@ -153,7 +156,7 @@ describe("a cursor of sessions", () => {
   });
 });
 
-test("a session, without credits and otherwise wrong: every other refusal comes first", async () => {
+test("a session, without credits and with other errors: the other refusals come first", async () => {
   const tenantId = await seedTenant(api.database.db, { live: 1e12 });
   const newKey = (request: Partial<CreateApiKey>, parent?: Awaited<ReturnType<typeof seedKey>>["record"]) =>
     seedKey(api.database.db, tenantId, { environment: "live", ...request }, parent);
@@ -170,7 +173,7 @@ test("a session, without credits and otherwise wrong: every other refusal comes 
     ...{ code: "spend_limit_exceeded", requestId: limited.body.requestId, retryable: false },
     ...{ requiredCreditMicros: 5 * SECOND, limitedBy: "ancestor" },
   });
-  // No number of an ancestor, in the headers either.
+  // The response contains no figure of an ancestor, not even in its headers.
   const sent = limited.text + JSON.stringify([...limited.headers]);
   for (const number of [7 * SECOND, 6 * SECOND, 2 * SECOND]) expect(sent).not.toContain(String(number));
   for (const { record } of [root, parent]) expect(sent).not.toContain(record.id);

@@ -21,7 +21,7 @@ const newTenant = async () => {
   };
   const setTenantLimit = (limit: number) =>
     db.client`update credit_accounts set max_concurrent_sessions = ${limit} where tenant_id = ${tenantId}`;
-  /** What a refusal must not change. */
+  /** Data that a refusal must not change. */
   const written = async () => [
     await db.client`select xmin, * from credit_accounts where tenant_id = ${tenantId} order by environment`,
     await db.client`select xmin, * from api_key_meters where tenant_id = ${tenantId} order by api_key_id`,
@@ -44,7 +44,7 @@ const shown = ({ status, body }: Awaited<ReturnType<typeof open>>) => {
 const REFUSED = { status: 429, code: "concurrency_limit_reached", retryable: true };
 
 describe("a key at its limit of open sessions", () => {
-  test("429 with the limit and its own counts, nothing is written; after a release: 201", async () => {
+  test("429 with the limit and its own counts, without a write; after a release: 201", async () => {
     const { newKey, written } = await newTenant();
     const { key, record } = await newKey({ maxConcurrentSessions: 2 });
     const child = await newKey({}, record);
@@ -57,7 +57,7 @@ describe("a key at its limit of open sessions", () => {
     expect(await written()).toEqual(before);
     await end(key, second);
     expect(shown(await open(key))).toBe(201);
-    // The call of the first session goes on: a release by a key that may not write usage frees no place.
+    // The first session continues: a release by a key without usage:write frees no place.
     const caller = await newKey({ scopes: ["realtime:write"] }, record);
     const third = await open(caller.key);
     expect(third.status).toBe(429);
@@ -65,7 +65,7 @@ describe("a key at its limit of open sessions", () => {
     expect(shown(await open(caller.key))).toBe(201);
   });
 
-  test("of an ancestor or of the tenant: 429 with the limit alone", async () => {
+  test("of an ancestor or of the tenant: 429 with only the limit", async () => {
     const { newKey, setTenantLimit } = await newTenant();
     const root = await newKey({ maxConcurrentSessions: 1 });
     const child = await newKey({}, root.record);
@@ -115,7 +115,7 @@ describe("a key at its limit of open sessions", () => {
 });
 
 describe("credit entries", () => {
-  test("read by a key that another key created: those of itself and its descendants; by a root key: all", async () => {
+  test("entries read by a created key: of itself and its descendants; by a root key: all", async () => {
     const { newKey } = await newTenant();
     const root = await newKey();
     const child = await newKey({}, root.record);
@@ -134,7 +134,7 @@ describe("credit entries", () => {
     for (const { record } of [root, sibling]) expect(await keysOf(child.key, `&apiKeyId=${record.id}`)).toEqual([]);
   });
 
-  test("of a session released or swept: who reported last and who ended it, as in the session", async () => {
+  test("entries of a released or swept session: the callers of the last report and of the end, as in the session", async () => {
     const { newKey } = await newTenant();
     const caller = await newKey();
     const engine = await newKey();

@@ -13,7 +13,7 @@ const metrics = createMetrics("1.2.3");
 const database = await fileDatabase();
 afterAll(() => metrics.stop());
 
-/** A tenant of 100 seconds with a key, and requests with it to an application of its own. */
+/** A tenant with 100 seconds and a key, and requests with it to a separate application. */
 const startTenant = async () => {
   const tenantId = await seedTenant(database.db, { live: 100 * SECOND });
   const call = callAnew(database.db, { metrics });
@@ -58,7 +58,7 @@ const counts = async (): Promise<Counts> => {
     balance: refused("balance"),
   };
 };
-/** By how much each count grows while `work` runs; without those that do not. */
+/** The growth of each count while `work` runs, without unchanged counts. */
 const growth = async (work: () => Promise<unknown>): Promise<Partial<Counts>> => {
   const before = await counts();
   await work();
@@ -96,7 +96,7 @@ describe("the count of refused sessions", () => {
     expect(await growth(() => refused(6, capped.key))).toEqual({ self: 1 });
     expect(await growth(() => refused(6, child.key))).toEqual({ ancestor: 1 });
     expect(await growth(() => refused(101))).toEqual({ balance: 1 });
-    // Concurrent requests that fit one by one: the look-ups admit both, and the write refuses one.
+    // Concurrent requests that fit only one by one: the look-ups admit both, and the write refuses one.
     const both = () => Promise.all([open(4, { key: capped.key }), open(4, { key: capped.key })]);
     expect(await growth(both)).toEqual({ held: 1, self: 1 });
   });

@@ -1,4 +1,7 @@
-/** Ids that the API creates in a shard contain the shard's number. The shard is one database with a number: Citus is not needed. */
+/**
+ * Ids that the API creates in a shard contain the shard's number. The shard is a single database with a number, without
+ * Citus.
+ */
 import { expect } from "bun:test";
 import { connect } from "@realtime-avatar/db/connection/pool";
 import { testDatabase } from "@realtime-avatar/testing/database";

@@ -29,7 +29,7 @@ const verify = async (): Promise<string[]> => {
   return findings.map(({ place, problem }) => `${place}: ${problem}`);
 };
 
-/** When the node is killed: while the tables are copied, or while the copy gets what is written meanwhile. */
+/** When the node is killed: during the copy of the tables, or while the copy catches up with new writes. */
 const PHASES = {
   made: "select 1 from pg_class where relnamespace = to_regnamespace('s01') and relname ~ '^tenants_[0-9]+$'",
   "kept up to date": "select 1 from pg_subscription_rel where srsubstate in ('s', 'r')",
@@ -60,7 +60,7 @@ describe.skipIf(installation === null)("a node that is killed during a move, und
       expect(findings).toContain(`node 127.0.0.1:${victim.port}: it does not respond`);
       if (role === "target") {
         expect(findings).toContainEqual(expect.stringContaining("a move was interrupted"));
-        // The shard is where it was, so requests go on.
+        // The shard is at its old node, so requests succeed.
         await load.more(50);
       }
       await victim.start();

@@ -24,7 +24,7 @@ const { coordinator, nodes, calls, api, placement, nodeAt, otherPort, move, keyI
 setDefaultTimeout(600_000);
 
 describe.skipIf(installation === null)("the API on shards", () => {
-  test("keys and avatars of two shards: a whole life each, and nothing of one in the other", async () => {
+  test("keys and avatars of two shards: a whole life each, without data of the other shard", async () => {
     const [one, three] = [await keyIn(1), await keyIn(3)];
     const ids: string[] = [];
     for (const [key, shard] of [
@@ -83,7 +83,7 @@ describe.skipIf(installation === null)("the API on shards", () => {
     expect((await api.call("GET", "/api/v1/users", { headers: { cookie } })).status).toBe(401);
   });
 
-  test("an endpoint of webhooks: made, and events are delivered to it", async () => {
+  test("a webhook endpoint: added, and events are delivered to it", async () => {
     const key = await keyIn(0);
     const body = { url: "https://hooks.realtime-avatar.example/x" };
     const made = await api.call("POST", "/api/v1/webhook-endpoints", { key, body });
@@ -93,7 +93,7 @@ describe.skipIf(installation === null)("the API on shards", () => {
     expect(data.length).toBeGreaterThan(0);
   });
 
-  test("a call: 501 without an avatar worker of its shard; then that takes it, one of another does not, and it is charged", async () => {
+  test("a call: 501 without an avatar worker of its shard; taken only by a worker of its shard, and charged", async () => {
     await calls.syncOf("wrk_other-s2", { features: ["voice"] });
     const refused = await calls.start({ avatar_id: await calls.avatar() });
     expect([refused.status, refused.body.detail]).toEqual([501, expect.stringContaining("AVATAR_WORKER_SHARD=3")]);
@@ -135,7 +135,7 @@ describe.skipIf(installation === null)("the API on shards", () => {
       const key = await keyIn(shard);
       const { id: avatarId } = (await create(key)).body;
       await databases.ofShard(shard).run("update avatars set status = 'ready' where id = $1", [avatarId]);
-      // Until the worker has moved its slot there, the call waits.
+      // The call waits until the worker has moved its slot to this shard.
       const started = await until(async () => {
         expect((await slots()).length).toBeLessThanOrEqual(1);
         const answer = await calls.start({ avatar_id: avatarId }, key);
@@ -151,7 +151,7 @@ describe.skipIf(installation === null)("the API on shards", () => {
     await Promise.all([databases.close(), server.stop(true)]);
   });
 
-  test("the last uses of keys of several shards: each is written in its own", async () => {
+  test("the last uses of keys of several shards: each written in its own shard", async () => {
     const keys = [await keyIn(1), await keyIn(2)];
     for (const key of keys) await api.call("GET", "/api/v1/api-keys/self", { key });
     await api.uses.flush();
@@ -184,7 +184,7 @@ describe.skipIf(installation === null)("the API on shards", () => {
     expect(await worker.exited).toBe(0);
   });
 
-  test("a role with the rights of the service alone: serves every shard, and can do no more", async () => {
+  test("a role with only the rights of the service: serves every shard, and has no further rights", async () => {
     const [role, password] = ["service_of_shards", "a password of the tests"];
     const admin = client(coordinator);
     await admin.unsafe(`create role ${role} login password '${password}'`);
@@ -204,7 +204,7 @@ describe.skipIf(installation === null)("the API on shards", () => {
     const [{ id } = { id: "" }] = await databases
       .ofShard(1)
       .run<{ id: string }>("select min(tenant_id) as id from avatars", []);
-    // Citus turns INSERT … SELECT into a COPY, to which no policy of the table applies.
+    // Citus turns INSERT … SELECT into a COPY, which ignores policies of the table.
     for (const text of [
       `insert into credit_entries (tenant_id, id, environment, kind, amount, request_id, created_at)
        select tenant_id, 'ent_01h455vb4pex5vsknk084sn02q', 'live', 'grant', 1, 'r', now() from unnest($1::text[]) tenant_id`,
@@ -226,7 +226,7 @@ describe.skipIf(installation === null)("the API on shards", () => {
 const NOTHING_WRONG = { statuses: [200, 201], lost: [], doubled: [], unsent: [], accepted: [], charged: [0, 0] };
 
 describe.skipIf(installation === null)("moves under load", () => {
-  test("a shard that moves, twice: no request fails, nothing is lost, doubled or accepted after its revocation", async () => {
+  test("a shard that moves, twice: no failed request, no lost or doubled row, no revoked key accepted", async () => {
     const load = await startLoad(installation as Installation, 1);
     const [, from = 0] = await placement();
     await move(1, otherPort(from));
@@ -236,7 +236,7 @@ describe.skipIf(installation === null)("moves under load", () => {
     expect(await load.stop()).toEqual(NOTHING_WRONG);
   });
 
-  test("shards that are rebalanced: no request fails, nothing is lost, doubled or accepted after its revocation", async () => {
+  test("shards that are rebalanced: no failed request, no lost or doubled row, no revoked key accepted", async () => {
     const [home = 0, ...others] = await placement();
     for (const [index, node] of others.entries()) if (node !== home) await move(index + 1, home);
     const loads = [await startLoad(installation as Installation, 1), await startLoad(installation as Installation, 2)];
@@ -262,7 +262,7 @@ describe.skipIf(installation === null)("moves under load", () => {
     expect(await load.stop()).toEqual(NOTHING_WRONG);
   });
 
-  test("a shard that is added: its new keys are valid at once in a process that has not seen it; without the coordinator 503, not 401", async () => {
+  test("an added shard: its new keys are valid at once in a process that does not know it; without the coordinator 503, not 401", async () => {
     const [seeing, blind] = [await openDatabases(coordinator), await openDatabases(coordinator, { deadlineMs: 5000 })];
     await migrateShards(coordinator, SHARDS + 1);
     const key = await keyIn(SHARDS);
@@ -282,7 +282,7 @@ describe.skipIf(installation === null)("moves under load", () => {
     await Promise.all([seeing.close(), blind.close()]);
   });
 
-  test("a placement that is never read again: requests go on at the old node, with a hop", async () => {
+  test("a placement that is never read again: requests succeed through the old node", async () => {
     const databases = await openDatabases(coordinator);
     const call = callAnew(databases.ofShard(0), { databases });
     const key = await keyIn(0);
@@ -300,7 +300,7 @@ describe.skipIf(installation === null)("faults of nodes", () => {
     for (const { server } of nodes) await server.close();
   });
 
-  test("a node whose functions are missing: its tenants are refused, others not, and verify says so", async () => {
+  test("a node without functions: only its tenants are refused, and verify reports it", async () => {
     await move(1, otherPort((await placement())[0] as number));
     const [port = 0] = await placement();
     const other = 1;
@@ -317,7 +317,7 @@ describe.skipIf(installation === null)("faults of nodes", () => {
     expect((await create(mine)).status).toBe(201);
   });
 
-  test("a node that is frozen, then killed: 503 for its tenants alone; without the coordinator the rest goes on", async () => {
+  test("a node that is frozen, then killed: 503 only for its tenants; without the coordinator, other tenants are served", async () => {
     const places = await placement();
     const victim = places[0] as number;
     const others = places.flatMap((port, shard) => (port === victim ? [] : [shard]));
@@ -341,7 +341,7 @@ describe.skipIf(installation === null)("faults of nodes", () => {
     await check();
     await nodeAt(victim).server.kill();
     await check();
-    // A process that starts meanwhile serves the other shards, too.
+    // A process that starts meanwhile also serves the other shards.
     const late = startProcess(bun("apps/api/src/main.ts"), {
       DATABASE_URL: coordinator,
       DATA_DIR: api.files.folder,

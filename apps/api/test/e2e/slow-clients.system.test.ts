@@ -1,4 +1,4 @@
-/** Slow clients that take as many places as they can: others are still served. `bun run test:long` has 520 of them. */
+/** Slow clients that take as many places as possible: others are still served. `bun run test:long` uses 520 of them. */
 import { afterAll, expect, setDefaultTimeout, test } from "bun:test";
 import { connect, type Socket } from "node:net";
 import type { Asset } from "@realtime-avatar/domain/assets/schemas";
@@ -12,20 +12,20 @@ const IS_LONG = process.env["LONG"] === "1";
 /** More than the places of a process, which are 256. */
 const READERS = IS_LONG ? 520 : 280;
 const OTHERS = IS_LONG ? 60 : 12;
-/** More than the operating system takes from a process for a client that reads nothing. */
+/** More than the operating system buffers for a client that reads nothing. */
 const FILE_BYTES = 24 * 1024 * 1024;
 
 const sockets: Socket[] = [];
 const api = await startApi();
 const key = await api.key();
-// No test asserts a time: a slow machine must not fail one.
+// Tests do not assert times, so that a slow machine does not fail one.
 setDefaultTimeout(600_000);
 afterAll(async () => {
   for (const socket of sockets) socket.destroy();
 });
 const { make } = assetCalls(api, key);
 
-/** Sends the start of a request from the address `from`, as a proxy would, and reads nothing. */
+/** Sends the start of a request from the address `from`, like a proxy, and reads nothing. */
 const begin = (from: string, requestLine: string, headers: string, body = ""): void => {
   const { hostname, port } = new URL(api.url);
   const socket = connect(Number(port), hostname).pause();
@@ -33,7 +33,7 @@ const begin = (from: string, requestLine: string, headers: string, body = ""): v
   socket.write(`${requestLine} HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: ${from}\r\n${headers}\r\n${body}`);
   sockets.push(socket);
 };
-/** How many requests the log names with this status. */
+/** The number of logged requests with this status. */
 const logged = (status: number): number => api.log.filter((line) => line.includes(`"status":${status},`)).length;
 
 /** An asset with a public file, as the worker leaves it. */
@@ -83,6 +83,6 @@ test("64 slow uploads of four tenants: a fifth tenant uploads, and so does one o
     return response.status;
   };
   expect(await upload(await keyOf(), "192.0.2.1")).toBe(201);
-  // Once those that make no progress have lost their places.
+  // The uploads without progress lose their places first.
   await until(async () => (await upload(keys[0] ?? "", "192.0.2.1")) === 201, { pollMs: 100 });
 });

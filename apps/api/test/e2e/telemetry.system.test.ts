@@ -1,4 +1,4 @@
-/** What the service tells of itself while it works: metrics, traces, and the log lines that belong to them. */
+/** Telemetry of the service: metrics, traces, and their log lines. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -26,12 +26,12 @@ const folder = await fileFolder();
 type Service = RunningProcess & {
   metricsUrl: string;
   call: TestApi["call"];
-  /** The lines of the log so far that tell of requests. */
+  /** The log lines of requests so far. */
   requests(): Record<string, unknown>[];
   end(): Promise<void>;
 };
 
-/** The bundle; with `flags` for Bun the source, whose packages are files of their own. */
+/** Starts the bundle. With `flags` for Bun, starts the source, whose packages are separate files. */
 const startService = async (variables: Record<string, string>, ...flags: string[]): Promise<Service> => {
   const [program = "", ...rest] = (flags.length > 0 ? source : bun)("apps/api/src/main.ts");
   const all = { PORT: "0", ...database.variables, ...variables };
@@ -71,10 +71,10 @@ describe("metrics", () => {
     expect(response.status).toBe(200);
     expect(response.headers.get("content-type")).toStartWith("text/plain; version=0.0.4");
     const text = await response.text();
-    // A request is counted a moment after its answer.
+    // A request is counted shortly after its response.
     return sampleOf(text, "http_server_active_requests") === 0 ? text : scrape();
   };
-  /** The value of the one line that begins so; 0 when there is none. */
+  /** The value of the line with this beginning; 0 without such a line. */
   const sampleOf = (text: string, start: string): number =>
     Number(
       text
@@ -117,7 +117,7 @@ describe("metrics", () => {
     await Promise.all(Array.from({ length: 64 }, () => create(service)));
     const isBusy = (text: string) => sampleOf(text, 'realtime_avatar_database_connections{state="busy"}') > 0;
     let after = await scrape();
-    // The use of a key is noted in the background, after the answer.
+    // The use of a key is recorded in the background, after the response.
     while (isBusy(after)) after = await scrape();
     const grown = (start: string): number => sampleOf(after, start) - sampleOf(before, start);
     const statements = grown(
@@ -145,7 +145,7 @@ describe("metrics", () => {
     await until(async () => sampleOf(await scrape(), "realtime_avatar_event_loop_lag_seconds_count") !== 0);
   });
 
-  test("metrics, with hostile ids and paths: no id, no secret, no more series", async () => {
+  test("metrics, with hostile ids and paths: no id, no secret, no further series", async () => {
     const probe = async (round: number): Promise<void> => {
       await service.call("GET", `/api/v1/avatars/ava_01h455vb4pex5vsknk084sn02${"abcdefgh"[round]}`, { key });
       await service.call("GET", `/${crypto.randomUUID()}`);
@@ -153,7 +153,7 @@ describe("metrics", () => {
       await service.call("GET", "/api/v1/avatars", { headers: { authorization: `Bearer ${crypto.randomUUID()}` } });
       await service.call("GET", `/problems/${crypto.randomUUID()}`);
     };
-    /** Without those of statements in the background, which run when they are due. */
+    /** Without metrics of background statements, which run at any time. */
     const names = (text: string): string[] =>
       text
         .split("\n")
@@ -171,7 +171,7 @@ describe("metrics", () => {
   });
 
   test("metrics, compared with documents, dashboard and alerts: the same names, each in use", async () => {
-    // A LiveKit that does not respond has the same metrics.
+    // An unreachable LiveKit has the same metrics.
     const livekit = { LIVEKIT_URL: "ws://127.0.0.1:1", LIVEKIT_API_KEY: "k", LIVEKIT_API_SECRET: "s".repeat(32) };
     const sweeping = await startService({ METRICS_PORT: "0", SWEEP_IN_API: "true", ...livekit });
     const ofAvatarWorker = createAvatarWorkerMetrics("1");
@@ -189,7 +189,7 @@ describe("metrics", () => {
     const [operations, dashboard, alerts] = await Promise.all(
       ["docs/operations.md", "deploy/grafana-dashboard.json", "deploy/alerts.yaml"].map(read),
     );
-    /** The metrics that a text names; those of a histogram by any of its series. */
+    /** The metrics that a text names. A histogram is named by any of its series. */
     const namedIn = (text = ""): string[] => {
       const names = [...text.matchAll(/\b(?:http_server|realtime_avatar|process)_\w+/g)].map(([name]) => name);
       return [...new Set(names.map((name) => name.replace(/_(bucket|count|sum)$/, "")))].sort();
@@ -198,7 +198,7 @@ describe("metrics", () => {
       [...(operations ?? "").matchAll(/^\| `(\w+)` +\| .* \| .* \|$/gm)].map(([, name = ""]) => name).sort(),
     ).toEqual(known.sort());
     expect(namedIn(dashboard)).toEqual(known.sort());
-    // What `credits verify --metrics-file` writes is no metric of a process.
+    // `credits verify --metrics-file` writes these; they are not metrics of a process.
     const verified = ["realtime_avatar_credit_drift", "realtime_avatar_credits_verified_timestamp_seconds"];
     expect([...known, ...verified]).toEqual(expect.arrayContaining(namedIn(alerts)));
     for (const name of verified) expect(operations).toContain(name);
@@ -310,7 +310,7 @@ describe("the traces", () => {
     collector.close();
   });
 
-  test("a trace, its collector down: delays neither requests nor the end, its headers not logged", async () => {
+  test("a trace, its collector down: no delay of requests or of the end; its headers are not logged", async () => {
     const service = await startService({
       OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:1",
       OTEL_EXPORTER_OTLP_HEADERS: "authorization=Bearer%20collector-secret",

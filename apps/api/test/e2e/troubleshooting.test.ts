@@ -1,4 +1,4 @@
-/** docs/troubleshooting.md quotes what the service shows: each text is in the code. */
+/** docs/troubleshooting.md quotes texts of the service. Checks that each is in the code. */
 import { expect, test } from "bun:test";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -10,7 +10,7 @@ const SOURCES = [...new Bun.Glob("{apps,packages}/*/src/**/*.{ts,tsx}").scanSync
 );
 const code = (await Promise.all(SOURCES.map((file) => readFile(join(REPOSITORY, file), "utf8"))))
   .join("\n")
-  // A sentence in JSX is broken where the line ends.
+  // JSX breaks a sentence at the end of a line.
   .replace(/\s+/g, " ");
 
 /** The cells of the first column. */
@@ -18,7 +18,7 @@ const symptoms = document
   .split("\n")
   .filter((line) => /^\| (?!You see|-)/.test(line))
   .map((line) => line.split(" | ")[0]?.slice(2).trim() ?? "");
-/** The texts that they quote, without what differs. */
+/** The quoted texts, without variable parts. */
 const quoted = symptoms
   .flatMap((cell) => [...cell.matchAll(/`([^`]+)`|"([^"]+)"/g)])
   .map(([, first, second]) => (first ?? second ?? "").replace(/\s*…$/, ""));

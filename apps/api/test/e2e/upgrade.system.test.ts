@@ -15,7 +15,7 @@ import { seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
 import { callAnew, type TestApi } from "../support/api.ts";
 import { start, stop } from "../support/process.ts";
 
-// No test asserts a time: a slow disk must not fail one.
+// Tests do not assert times, so that a slow disk does not fail one.
 setDefaultTimeout(120_000);
 
 const MIGRATIONS = join(REPOSITORY, "packages/db/migrations");
@@ -23,7 +23,10 @@ const journal: { entries: { tag: string; when: number }[] } = JSON.parse(
   await readFile(join(MIGRATIONS, "meta/_journal.json"), "utf8"),
 );
 
-/** With LONG=1, every earlier schema is examined, and served by a process; otherwise the first and the last, within this one. */
+/**
+ * With LONG=1, every earlier schema is tested, with the service as a process. Otherwise only the first and the last,
+ * with the service in this process.
+ */
 const isLong = process.env["LONG"] === "1";
 
 const avatar = { displayName: "Ada", sourceKind: "image", metadata: { b: 1, a: "é" } };
@@ -40,13 +43,13 @@ const startProcess = async ({ url }: TestDatabase): Promise<Service> => {
   return { call: running.call, stop: async () => expect(await stop(running)).toBe(0) };
 };
 
-/** The service within this process, which takes a tenth of the processor time. */
+/** The service in this process, which takes a tenth of the processor time. */
 const startHere = async ({ db }: TestDatabase): Promise<Service> => ({
   call: callAnew(db),
   stop: async () => {},
 });
 
-/** Has the service do what each of its statements is for. */
+/** Calls the service so that each of its statements runs. */
 const exercise = async ({ call }: Service, key: string): Promise<void> => {
   const headers = { "idempotency-key": newRequestId(new Date(), random) };
   const made = await call("POST", "/api/v1/avatars", { key, body: avatar, headers });
@@ -66,7 +69,7 @@ const exercise = async ({ call }: Service, key: string): Promise<void> => {
 };
 
 describe("a database of an older version", () => {
-  /** Applies the first migrations alone, as an earlier version of the program did. */
+  /** Applies only the first migrations, like an earlier version of the program. */
   const migrateFirst = async ({ db: { client } }: TestDatabase, count: number): Promise<void> => {
     await client.unsafe(`create schema drizzle;
       create table drizzle.__drizzle_migrations (id serial primary key, hash text not null, created_at bigint)`);
@@ -78,7 +81,7 @@ describe("a database of an older version", () => {
     }
   };
 
-  /** Rows as the first version wrote them; the key and the avatar of them. */
+  /** Rows in the form of the first version. Returns their key and avatar. */
   const seedRows = async (database: TestDatabase): Promise<{ key: string; avatarId: string }> => {
     const { client } = database.db;
     const now = new Date();
@@ -145,7 +148,7 @@ describe("a database of an older version", () => {
   );
 });
 
-/** What a later version would bring: one table at a time, nothing that the present one does not tolerate. */
+/** Changes that a later version can make: one table at a time, tolerated by the current version. */
 const TABLES = ["avatars", "api_keys", "audit_events"];
 const expand = async ({ db: { client } }: TestDatabase): Promise<void> => {
   for (const table of TABLES) {
@@ -157,7 +160,7 @@ const expand = async ({ db: { client } }: TestDatabase): Promise<void> => {
   await client`insert into drizzle.__drizzle_migrations (hash, created_at) values ('later', ${Number(newest) + 1000})`;
 };
 
-/** What `migrate` does to the database of a test. */
+/** Runs `migrate` on the database of a test. */
 const migrateTest = ({ url, shard }: TestDatabase): Promise<boolean> =>
   shard ? withLock(shard.coordinator, {}, (admin) => migrateShard(admin, shard.number)) : migrate(url);
 

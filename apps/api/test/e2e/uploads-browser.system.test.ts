@@ -10,7 +10,7 @@ const key = await api.key();
 const { call } = assetCalls(api, key);
 
 test.skipIf(!BROWSER)(
-  "a page of another origin, with a signed URL: its file is stored; with a key: nothing is sent",
+  "a page of another origin, with a signed URL: its file is stored; with a key: no request",
   async () => {
     const bytes = createFile("image", 5000);
     const about = { kind: "image", contentType: "image/png", sizeBytes: bytes.length, md5: md5Base64(bytes) };
@@ -34,13 +34,13 @@ test.skipIf(!BROWSER)(
         );
       const { url, headers } = body.upload;
       const { "content-length": _, ...own } = headers as Record<string, string>;
-      // The refusal can be read as well.
+      // The page can also read a refusal.
       expect(await send(url, { ...own, "content-type": "image/jpeg" }, "PUT", [...bytes])).toMatchObject({
         status: 422,
       });
       expect(await send(url, own, "PUT", [...bytes])).toEqual({ status: 200, requestId: expect.any(String) } as never);
       expect((await call("POST", `/${body.id}/complete`)).status).toBe(200);
-      // Each other path stays without CORS: the browser sends nothing.
+      // All other paths have no CORS headers, so the browser sends no request.
       const other = new URL("/api/v1/assets", url).href;
       expect(await send(other, { authorization: `Bearer ${key}` }, "POST", [1])).toBeNull();
     } finally {

@@ -1,6 +1,6 @@
 /**
- * The service is killed at each step of an upload. Afterwards no row is ahead of its file, what is left without a row is what
- * the sweeps remove, and the same request succeeds with the next process.
+ * Kills the service at each step of an upload. Afterwards, every row has its file, the sweeps remove files without a
+ * row, and the same request succeeds at the next process.
  */
 import { afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { readdir, rm } from "node:fs/promises";
@@ -21,10 +21,10 @@ import { type Answer, readAnswer, requestInit } from "../support/api.ts";
 import { createFile, encodeForm, filePart, formType, md5Base64, PNG } from "../support/forms.ts";
 import { start } from "../support/process.ts";
 
-// No test asserts a time: a slow disk must not fail one.
+// Tests do not assert times, so that a slow disk does not fail one.
 setDefaultTimeout(300_000);
 
-/** How often the process is killed at a random moment. */
+/** Number of kills at random moments. */
 const KILLS = process.env["LONG"] === "1" ? 60 : 1;
 
 let folder = "";
@@ -62,10 +62,10 @@ const upload = (file: Uint8Array, idempotencyKey: string): Promise<Answer> =>
 
 const stored = async (): Promise<string[]> => (await Array.fromAsync(storage.list(""))).map((file) => file.key).sort();
 const spooled = (): Promise<string[]> => readdir(join(folder, "data", "uploads")).catch(() => []);
-/** For states that last for a moment. */
+/** A short poll interval, for states that last only for a moment. */
 const OFTEN = { pollMs: 5 };
 
-/** Checks the rows, and returns the files that no row keeps. */
+/** Checks the rows. Returns the files without a row. */
 const orphans = async (): Promise<string[]> => {
   const rows = await database.db.client`select tenant_id, id, status from assets`;
   const keys = await stored();
@@ -80,13 +80,15 @@ const orphans = async (): Promise<string[]> => {
   return keys.filter((_, at) => !kept.has(ids[at]?.id as AssetId));
 };
 
-/** Takes a lock for which a write of the service waits. Returns a function that ends the waiting write, and the lock. */
+/**
+ * Takes a lock for which a write of the service waits. Returns a function that ends the write and releases the lock.
+ */
 const block = async (statement: string): Promise<() => Promise<void>> => {
   const { client, close } = session(database.url);
   await client.unsafe("begin");
   await client.unsafe(statement);
   return async () => {
-    // PostgreSQL does not notice that its client is gone while it waits for a lock: it would still write.
+    // PostgreSQL does not notice that its client is gone while it waits for a lock, and would still write.
     await cutBlocked(database.db);
     await client.unsafe("rollback");
     await close();
@@ -107,7 +109,7 @@ describe("a killed upload", () => {
     socket.destroy();
     expect([await stored(), (await spooled()).length]).toEqual([[], 1]);
     service = await startService();
-    // Not before an hour has passed: another process may be writing it.
+    // Kept for an hour, because another process may be writing it.
     expect((await spooled()).length).toBe(1);
     expect(await createSpool(join(folder, "data", "uploads")).sweep(new Date(Date.now() + 1000))).toBe(1);
     expect(await spooled()).toEqual([]);
@@ -117,7 +119,7 @@ describe("a killed upload", () => {
     const release = await block("lock table assets in access exclusive mode");
     const lost = upload(PNG, "step-2").catch(() => null);
     await until(async () => (await stored()).length === 1, OFTEN);
-    // A write that reached the database later would find no lock.
+    // Waits for the write, because a write that came later would find no lock.
     await untilBlocked(database.db);
     await killService();
     expect(await lost).toBeNull();
@@ -136,7 +138,7 @@ describe("a killed upload", () => {
     service = await startService();
     const again = await upload(PNG, "step-3");
     expect([again.status, again.headers.get("idempotent-replayed")]).toEqual([201, "true"]);
-    // The address in it is that of the process that wrote it.
+    // The address in it belongs to the process that wrote it.
     expect(again.text).toBe(first.text);
     expect([await orphans(), (await stored()).length]).toEqual([[], 1]);
   });

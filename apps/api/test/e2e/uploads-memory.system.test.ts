@@ -1,6 +1,6 @@
 /**
- * The memory of the service as a process, while many large files are uploaded at once, and while public files are read by
- * clients that stop reading. `bun run test:long` does it with ten files of 200 MB; here is a sample.
+ * The memory of the service as a process, during concurrent uploads of large files, and during reads of public files by
+ * clients that stop reading. This is a sample; `bun run test:long` uses ten files of 200 MB.
  */
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { readdir, readFile, writeFile } from "node:fs/promises";
@@ -13,27 +13,27 @@ import { seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
 import { BOUNDARY, createFile, formType } from "../support/forms.ts";
 import { fileService } from "../support/process.ts";
 
-/** With LONG=1 in full. */
+/** The full test with LONG=1. */
 const IS_LONG = process.env["LONG"] === "1";
 const UPLOADS = 10;
 const FILE_BYTES = (IS_LONG ? 200 : 15) * 1_000_000;
-/** Measured: 49 to 58. More room, because the figure depends on when the system takes memory back. */
+/** Measured: 49 to 58. The limit is higher, because the system returns memory at varying times. */
 const MORE_MIB = 96;
 /** Fewer than the share of one file. */
 const READERS = IS_LONG ? 120 : 60;
 
-// Not in memory: the files are larger than what is free there.
+// A folder on disk, because the files are larger than free memory.
 const folder = await fileFolder();
 const database = await fileDatabase({ isServed: true });
 const service = await fileService({
   ...{ ...database.variables, DATA_DIR: join(folder, "data"), WORKER: "false" },
-  // Each reader has an address of its own.
+  // Each reader has its own address.
   TRUSTED_PROXY_HOPS: "1",
 });
 const { url } = service;
 const tenantId = await seedTenant(database.db);
 const key = (await seedKey(database.db, tenantId, { environment: "live", scopes: ["*"] })).secret.reveal();
-// No test asserts a time: a slow machine must not fail one.
+// Tests do not assert times, so that a slow machine does not fail one.
 setDefaultTimeout(600_000);
 
 const memoryMiB = async (name: "VmHWM" | "VmRSS"): Promise<number> => {
@@ -46,7 +46,7 @@ const opened = (): Socket => {
   return connect(Number(port), hostname);
 };
 
-/** Writes all of the bytes, as fast as the service takes them. */
+/** Writes all bytes, as fast as the service accepts them. */
 const write = async (socket: Socket, bytes: Uint8Array): Promise<void> => {
   if (!socket.write(bytes)) await new Promise((resolve) => socket.once("drain", resolve));
 };
@@ -78,9 +78,9 @@ const upload = async (sizeBytes: number): Promise<string> => {
 test.skipIf(process.platform !== "linux")(
   "the memory, ten large uploads at once: bounded, and no spool is left",
   async () => {
-    // What the first upload loads is no part of the figure.
+    // Warms up, because memory of the first uploads does not count.
     for (let sent = 0; sent < 5; sent++) expect(await upload(1_000_000)).toContain("201");
-    // From here on, the most that it has.
+    // Measures the peak from here on.
     await writeFile(`/proc/${service.pid}/clear_refs`, "5");
     const before = await memoryMiB("VmRSS");
     const startedAt = performance.now();
@@ -124,14 +124,14 @@ test.skipIf(process.platform !== "linux")("the memory, readers that stop reading
   });
   await Bun.sleep(2000);
   const during = await memoryMiB("VmRSS");
-  // Others are served meanwhile.
+  // Other requests are served meanwhile.
   expect((await fetch(publicUrl, { headers: { range: "bytes=0-9" } })).status).toBe(206);
   for (const socket of readers) socket.destroy();
   process.stdout.write(
     `${READERS} readers that stop: ${before.toFixed(0)} MiB before, ${during.toFixed(0)} MiB during\n`,
   );
   expect(during - before).toBeLessThan(READERS);
-  // Their files are closed again.
+  // The files of the readers are closed.
   const openFiles = async () => (await readdir(`/proc/${service.pid}/fd`)).length;
   for (let waited = 0; waited < 100 && (await openFiles()) > 60; waited++) await Bun.sleep(100);
   expect(await openFiles()).toBeLessThan(60);

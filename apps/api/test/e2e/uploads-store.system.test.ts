@@ -1,4 +1,4 @@
-/** Uploads where files are kept elsewhere than in a roomy folder: in an S3, and on a disk without room. */
+/** Uploads to other stores: an S3, and a disk without free space. */
 import { afterAll, describe, expect, test } from "bun:test";
 import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
@@ -80,14 +80,14 @@ const api = await startApi(async (origin) => {
 afterAll(() => unmount());
 const { upload, stored } = assetCalls(api, await api.key());
 
-describe.skipIf(!canMountDisk)("a disk without room (as root, who may mount a small file system)", () => {
+describe.skipIf(!canMountDisk)("a disk without free space (as root, to mount a small file system)", () => {
   test("a file, larger than the free space: 503, nothing left, the next file accepted", async () => {
     const before = [await rowCounts(api.database), await stored()];
     const headers = { "idempotency-key": "no-room" };
     const refused = await upload(createFile("image", 3_000_000), { headers });
     expect([refused.status, refused.body]).toMatchObject([
       503,
-      { code: "unavailable", retryable: true, detail: "There is no room for the file at present." },
+      { code: "unavailable", retryable: true, detail: "The server has no room for the file at present." },
     ]);
     expect(refused.headers.has("retry-after")).toBe(true);
     expect([await rowCounts(api.database), await stored()]).toEqual(before);

@@ -1,4 +1,7 @@
-/** Webhooks from the change to the receiver: the service with its worker, and the receivers of docs/webhooks.md as they stand there. */
+/**
+ * Webhooks from the change to the receiver: the service with its worker, and the unchanged receivers of
+ * docs/webhooks.md.
+ */
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import { readFile, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -33,7 +36,7 @@ const receivers = [...document.matchAll(/<!-- receiver -->\n```(\w+)\n(.*?)```/g
   language,
   text,
 }));
-/** PYTHON names an interpreter with the package: a virtual environment, for example. */
+/** PYTHON names an interpreter with the package, for example in a virtual environment. */
 const python = process.env["PYTHON"] ?? Bun.which("python3") ?? "";
 const hasPackage = python !== "" && (await runToEnd([python, "-c", "import standardwebhooks"])).code === 0;
 
@@ -86,7 +89,7 @@ describe.each(receivers)("the receiver in $language", (receiver) => {
   });
 
   test.skipIf(isSkipped)(
-    `an avatar, prepared by the worker: a verified event, and nothing for a wrong secret${isSkipped ? " (skipped: Python has no package standardwebhooks)" : ""}`,
+    `an avatar, prepared by the worker: a verified event, and none for a wrong secret${isSkipped ? " (skipped: Python has no package standardwebhooks)" : ""}`,
     async () => {
       const [port = 0] = await freePorts(1);
       const test = await call("POST", "/api/v1/api-keys", { name: "test", environment: "test", scopes: ["*"] });
@@ -113,7 +116,7 @@ describe.each(receivers)("the receiver in $language", (receiver) => {
   );
 });
 
-/** A receiver that verifies with the library, and keeps what it got. */
+/** A receiver that verifies with the library, and records its requests. */
 const received: { id: string; type: WebhookEventType; text: string }[] = [];
 let secret = "";
 let status = 204;
@@ -135,7 +138,7 @@ const url = `http://127.0.0.1:${local.port}/hooks`;
 const typesFor = (id: string): string[] =>
   received.filter(({ text }) => JSON.parse(text).data.id === id).map(({ type }) => type);
 
-describe("what a tenant does", () => {
+describe("the actions of a tenant", () => {
   test("keys, avatars, assets and sessions, through their lives: each event as the document describes it", async () => {
     const endpoint = await add({ url, ordered: true });
     secret = endpoint.secret;
@@ -166,14 +169,14 @@ describe("what a tenant does", () => {
     await remove(endpoint.id);
   });
 
-  test("an endpoint, its receiver down, recovered: everything in the order in which it happened", async () => {
+  test("an endpoint, its receiver down, recovered: all events in the order of the changes", async () => {
     const endpoint = await add({ url, events: ["avatar.*"], ordered: true });
     secret = endpoint.secret;
     status = 500;
     const { body: avatar } = await call("POST", "/api/v1/avatars", { displayName: "x", sourceKind: "image" });
     await call("PATCH", `/api/v1/avatars/${avatar.id}`, { displayName: "y" });
     await until(() => typesFor(avatar.id).length > 0);
-    // What is pending is canceled, and then recovered.
+    // Pending deliveries are canceled, and then recovered.
     await call("PATCH", `${ENDPOINTS}/${endpoint.id}`, { status: "disabled" });
     const list = async () =>
       (await call("GET", `/api/v1/webhook-deliveries?endpointId=${endpoint.id}`)).body.data as { status: string }[];
@@ -235,7 +238,7 @@ describe.each([
   ["bun run webhooks listen", bun("apps/cli/src/main.ts", "webhooks", "listen")],
   ["realtime-avatar-webhooks listen", bun("packages/client/src/webhooks.ts", "listen")],
 ])("%s", (_, command) => {
-  test("an event of the tenant, on this machine: forwarded, verified; at its end the endpoint is gone", async () => {
+  test("an event of the tenant, on this machine: forwarded and verified; at the end of the command, the endpoint is deleted", async () => {
     const running = startProcess([...command, "--forward-to", url, "--url", service.url, "--events", "avatar.*"], {
       API_KEY: key,
     });

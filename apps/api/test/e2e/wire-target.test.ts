@@ -1,6 +1,4 @@
-/**
- * Request targets and hosts byte by byte, over a socket: an HTTP client would normalise them before it sends them.
- */
+/** Request targets and hosts byte by byte, over a socket, because an HTTP client would normalise them. */
 import { describe, expect, test } from "bun:test";
 import { rowCounts, startApi } from "../support/api.ts";
 import { CLOSE, MALFORMED, NOT_FOUND, problemIn, readStatuses, request, wireCalls } from "../support/wire.ts";
@@ -51,7 +49,7 @@ describe("a path not in its normal form", () => {
 
   test("every route, its path not in normal form: 404 with every method", async () => {
     for (const { method, path } of api.app.routes) {
-      // The addresses with a slash at the end that lead to a page.
+      // The addresses with a trailing slash that redirect to a page.
       const isPage = /^\/(docs(\/guides)?|dashboard(\/[a-z-]+)?)$/.test(path);
       const target = path.replace(/:\w+/, "not_found");
       const last = target.lastIndexOf("/") + 1;
@@ -63,7 +61,7 @@ describe("a path not in its normal form", () => {
         `/%2E${target}`,
         `/${target}`,
         ...(isPage ? [] : [`${target}/`]),
-        // A target must begin with a slash: Bun refuses any other itself.
+        // A target must begin with a slash: Bun itself refuses any other.
         ...(last > 1 ? [`${target.slice(0, last - 1)}\\${target.slice(last)}`] : []),
       ]) {
         expect([method, other, await send(method, other)]).toEqual([method, other, NOT_FOUND]);
@@ -101,11 +99,11 @@ describe("the Host header", () => {
   const self = (host: string | null, version = "1.1", target = "/api/v1/api-keys/self") =>
     exchange(request("GET", target, { host, version, headers: CLOSE + bearer() }));
 
-  // More values: http/host.test.ts.
+  // For more values: http/host.test.ts.
   test.each(["", "a/b", "a:65536", "[::1", "a\r\nHost: b", "a\r\nHost: a"])("a Host, %j: 400", async (host) => {
     for (const version of ["1.0", "1.1"]) {
       expect(problemIn(await self(host, version))).toEqual(MALFORMED);
-      // Where Bun gives only the path, Elysia would read it from the eleventh character on.
+      // When Bun passes only the path, Elysia would read it from the eleventh character on.
       expect(problemIn(await self(host, version, "/aaaaaaaaaa/api/v1/api-keys/self"))).toEqual(MALFORMED);
     }
   });

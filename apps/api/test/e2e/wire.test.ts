@@ -1,6 +1,6 @@
 /**
- * Requests byte by byte, over a socket, which an HTTP client does not send: bytes that follow a request, bodies without
- * end, methods and credentials.
+ * Requests byte by byte, over a socket, which an HTTP client would not send: bytes after a request, endless bodies,
+ * unusual methods and credentials.
  */
 import { describe, expect, test } from "bun:test";
 import { connect as connectPool } from "@realtime-avatar/db/connection/pool";
@@ -27,7 +27,7 @@ describe("a request without a successful response", () => {
     })}${body.length.toString(16)}\r\n${body}\r\n0\r\n${after}\r\n`;
   const ROUNDS = 10;
   const quiet = async (): Promise<unknown> => {
-    // What was refused is not written later either: its statement would be under way by now.
+    // A refused request does not write later either: its statement would have begun by now.
     const { db } = api.database;
     const { connections, waiting } = db.stats();
     if (connections.busy > 0 || waiting.statements > 0 || waiting.batched > 0) {
@@ -47,13 +47,13 @@ describe("a request without a successful response", () => {
     ["another request that is refused", () => `${create()}GET /nothing HTTP/9.9\r\n\r\n`],
     ["a trailer", () => chunked("X-Checksum: 1\r\n")],
     ["an empty line after the chunks", () => `${chunked("")}\r\n`],
-  ])("a request, %s: no 201, and nothing written", async (_, bytes) => {
+  ])("a request, %s: no 201 and no write", async (_, bytes) => {
     const before = (await quiet()) as { avatars: string }[];
     const texts = await Promise.all(Array.from({ length: ROUNDS }, () => exchange(bytes())));
     const created = texts.flatMap(readStatuses).filter((status) => status === 201).length;
     const after = (await quiet()) as { avatars: string }[];
     expect(Number(after[0]?.avatars) - Number(before[0]?.avatars)).toBe(created);
-    // Bun serves none of them today. One that it learns to serve may be written.
+    // Bun currently serves none of them. A request that it learns to serve may write.
     expect(created).toBe(0);
   });
 
@@ -66,12 +66,12 @@ describe("a request without a successful response", () => {
     expect((await api.call("GET", "/api/v1/api-keys/self", { key: leaked })).status).toBe(200);
   });
 
-  test("a request, its client gone before the statement: nothing written", async () => {
+  test("a request whose client disconnects before the statement: no write", async () => {
     const before = await quiet();
     const { client } = api.database.db;
     const holder = await client.reserve();
     await holder`begin`;
-    // The look-up waits, and the client goes meanwhile.
+    // The look-up waits, and the client disconnects meanwhile.
     await holder`lock table api_key_credentials`;
     const { socket, closed } = dial();
     socket.write(create());
@@ -84,7 +84,7 @@ describe("a request without a successful response", () => {
     expect(await quiet()).toEqual(before);
   });
 
-  test("a body in chunks, without a trailer: served, and the connection goes on", async () => {
+  test("a body in chunks, without a trailer: served, and the connection stays open", async () => {
     const { socket, until, whole } = dial();
     socket.write(chunked(""));
     await until(/HTTP\/1\.1 201[\s\S]*\r\n\r\n\{.*\}$/);
@@ -94,7 +94,7 @@ describe("a request without a successful response", () => {
 });
 
 describe("an unread body", () => {
-  /** Sends a head and then a body without end; answers with what was received, and how many bytes could be sent. */
+  /** Sends a head and then an endless body. Returns the received bytes, and the number of sent bytes. */
   const flood = async (head: string, isChunked: boolean): Promise<{ text: string; sent: number }> => {
     const block = "x".repeat(65_536);
     const bytes = Buffer.from(isChunked ? `10000\r\n${block}\r\n` : block);
@@ -123,12 +123,12 @@ describe("an unread body", () => {
 
   test.each<[string, string, () => string]>([
     ["a stranger's", "POST /api/v1/avatars", () => ""],
-    ["that of an unknown key", "POST /api/v1/avatars", () => "Authorization: Bearer x\r\n"],
-    ["that of a route that is not there", "POST /nothing", () => ""],
-    ["that of a method that is not there", "PUT /api/v1/avatars", () => ""],
-    ["that of a GET", "GET /healthz", () => ""],
-    ["that of a caller, with another media type", "POST /api/v1/avatars", () => bearer()],
-    ["that of a caller, too large", "POST /api/v1/avatars", () => `${bearer()}Content-Type: application/json\r\n`],
+    ["of an unknown key", "POST /api/v1/avatars", () => "Authorization: Bearer x\r\n"],
+    ["of an unknown route", "POST /nothing", () => ""],
+    ["of an unsupported method", "PUT /api/v1/avatars", () => ""],
+    ["of a GET", "GET /healthz", () => ""],
+    ["of a caller, with another media type", "POST /api/v1/avatars", () => bearer()],
+    ["of a caller, too large", "POST /api/v1/avatars", () => `${bearer()}Content-Type: application/json\r\n`],
     ["a reporter's", "POST /api/v1/leaked-keys", () => "Content-Type: application/json\r\n"],
   ])("an unread body, %s: connection closed, memory bounded", async (_, line, headers) => {
     Bun.gc(true);
@@ -136,7 +136,7 @@ describe("an unread body", () => {
     for (const framing of [CHUNKED, LENGTH]) {
       const head = `${line} HTTP/1.1\r\nHost: api\r\n${headers()}${framing}\r\n`;
       const { sent } = await flood(head, framing === CHUNKED);
-      // What the two systems hold for a socket aside, nothing was taken after the response.
+      // Apart from the buffers of both systems, no bytes were accepted after the response.
       expect(sent).toBeLessThan(64 * MIB);
     }
     expect(process.memoryUsage.rss() - before).toBeLessThan(128 * MIB);
@@ -152,7 +152,7 @@ describe("an unread body", () => {
     }
   });
 
-  test("a connection, after a small unread body or a read one in chunks: goes on", async () => {
+  test("a connection, after a small unread body or a read one in chunks: stays open", async () => {
     const { socket, until, whole } = dial();
     socket.write(`POST /api/v1/avatars HTTP/1.1\r\nHost: api\r\nContent-Length: ${MIB}\r\n\r\n${"x".repeat(MIB)}`);
     await until(/HTTP\/1\.1 401[\s\S]*\}$/);
@@ -218,7 +218,7 @@ describe("a request that waits for 100 Continue with its body", () => {
   });
 
   test.each(["100-Continue", "100-CONTINUE", "100-cONTINUE", "100-continue, 100-continue", "x"])(
-    "%s: 417 without a body before that of the request, and the connection closed",
+    "%s: 417 without a body before the request's body arrives, and a closed connection",
     async (expectation) => {
       const chunked = `${bearer()}Expect: ${expectation}\r\nTransfer-Encoding: chunked\r\n`;
       for (const sent of [
@@ -266,7 +266,7 @@ test("an Idempotency-Key, holding a secret: 400, not stored, not echoed", async 
       expect(response.text).not.toContain(idempotencyKey.slice(0, 20));
     }
   }
-  // Seeding the other key wrote one key, with its credential and its event.
+  // The seed of the other key wrote one key with its credential and its event.
   const [counts] = await rowCounts(api.database);
   expect(Number(counts?.["keys"])).toBe(Number(before[0]?.["keys"]) + 1);
   expect(counts?.["avatars"]).toBe(before[0]?.["avatars"] as string);
@@ -317,16 +317,16 @@ test("requests while the database is down: one line in the log for each, without
 /** The routes that only people can call. */
 const FOR_PEOPLE = /^\/api\/v1\/(identities|invitations|passkeys|user-sessions|users)/;
 
-/** The status of a GET by a key. No file has the token or the name of the route. */
+/** The expected status of a GET by a key. No file has the token or the name in the route. */
 const statusOf = (target: string): number => {
   // No LiveKit is configured.
   if (target.startsWith("/internal/")) return 501;
-  // And there is no delivery, no turn, and no kept transcript.
+  // The delivery, the turn and the kept transcript do not exist.
   if (/:(token|name)(\/picture|\/animated)?$|\/webhook-deliveries\/.|\/turns\/.|\/transcript$/.test(target)) return 404;
   if (target.endsWith("/oidc/callback")) return 303;
-  // For browsers alone.
+  // Only for browsers.
   if (target === "/" || target === "/dashboard/*") return 404;
-  // Leads to the page.
+  // Redirects to the page.
   if (/^\/((docs|dashboard.*)\/|docs\/guides\/?)$/.test(target)) return 308;
   return FOR_PEOPLE.test(target) ? 403 : 200;
 };
@@ -351,7 +351,7 @@ test("a HEAD request, on every route over a socket: the head of GET and no body"
   };
   const idFor = (path: string): string => ids[Object.keys(ids).find((name) => path.includes(name)) ?? ""] ?? own;
   const targets = api.app.routes
-    // A sample of a voice is sent in pieces: its GET has no length. See `voices.test.ts`.
+    // A voice sample is sent in pieces, so its GET has no length. See `voices.test.ts`.
     .filter(({ method, path }) => method === "GET" && !path.endsWith("/sample"))
     .map(({ path }) => path.replace(":code", "not_found").replace(":id", idFor(path)));
   expect(targets.length).toBeGreaterThan(10);
@@ -359,7 +359,7 @@ test("a HEAD request, on every route over a socket: the head of GET and no body"
     const [get, head] = await Promise.all(
       ["GET", "HEAD"].map((method) => exchange(request(method, target, { headers: CLOSE + bearer() }))),
     );
-    /** Status and headers, without those that differ between any two requests. */
+    /** Status and headers, without those that differ between requests. */
     const headOf = (text = "") =>
       text
         .split("\r\n\r\n")[0]

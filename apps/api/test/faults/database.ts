@@ -5,7 +5,7 @@ import { CONNECTIONS, cluster, holdLock, terminateBackends, under } from "./supp
 import { findCoordinator } from "./support/server.ts";
 
 describe("the database", () => {
-  test("the database, stopped and started three times: nothing lost, doubled or half-written", async () => {
+  test("the database, stopped and started three times: no lost, doubled or half-written row", async () => {
     const row = await under("database stopped at once, 3 times", async ({ load }) => {
       for (let round = 0; round < 3; round++) {
         await cluster.stopAtOnce();
@@ -16,11 +16,11 @@ describe("the database", () => {
         await load.untilSuccesses(100);
       }
     });
-    // Without a server, it is certain that nothing was executed.
+    // Without a server, requests are certainly not executed.
     expect(row.refused).toBeGreaterThan(row.unknown);
   });
 
-  test("the database, its backends terminated one by one: nothing lost or doubled", async () => {
+  test("the database, its backends terminated one by one: no lost or doubled row", async () => {
     await under("backends terminated, one by one", async ({ load, databaseUrl }) => {
       const sql = client(databaseUrl);
       for (let round = 0; round < 100; round++) {
@@ -32,7 +32,7 @@ describe("the database", () => {
     });
   });
 
-  test("the database, frozen beyond the deadline: nothing lost or doubled", async () => {
+  test("the database, frozen beyond the deadline: no lost or doubled row", async () => {
     await under("database frozen for 5 s", async ({ load }) => {
       await cluster.freeze();
       await Bun.sleep(5000);
@@ -41,7 +41,7 @@ describe("the database", () => {
     });
   });
 
-  test.skipIf(IS_ONE_DATABASE)("the coordinator of Citus, killed and started: no request notices", async () => {
+  test.skipIf(IS_ONE_DATABASE)("the coordinator of Citus, killed and started: no failed request", async () => {
     const row = await under("coordinator of Citus killed", async ({ load, databaseUrl }) => {
       const coordinator = findCoordinator(databaseUrl);
       await coordinator?.kill();

@@ -1,7 +1,7 @@
 /**
- * Breaks the environment of the service while it works: `bun run test:faults`. Real processes, a real PostgreSQL with its
- * default durability, concurrent creates, and at the end a comparison of each response with the rows of the database.
- * Prints a table, in the order of these imports.
+ * Breaks the environment of the service while it works: `bun run test:faults`. Uses real processes, a real PostgreSQL
+ * with its default durability, and concurrent creates. At the end, compares each response with the rows of the
+ * database, and prints a table in the order of these imports.
  */
 import "./settings.ts";
 import "./process.ts";

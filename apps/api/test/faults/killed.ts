@@ -1,4 +1,4 @@
-/** Faults of a service that is killed and started again, alone and with the client that calls it. */
+/** Faults of a service that is killed and started again, alone or together with its client. */
 import { expect, test } from "bun:test";
 import { createClient } from "@realtime-avatar/client";
 import { client } from "@realtime-avatar/testing/database";
@@ -8,7 +8,7 @@ import { seedCredits } from "./support/credits.ts";
 import { startLoad } from "./support/history.ts";
 import { cluster, DEADLINE_MS, rows, seedRoot, services, startService, terminateBackends } from "./support/scene.ts";
 
-test("the service, killed and started eight times: nothing lost or doubled", async () => {
+test("the service, killed and started eight times: no lost or doubled row", async () => {
   const databaseUrl = await cluster.newDatabase();
   const [rootKey, credits] = [await seedRoot(databaseUrl), await seedCredits(databaseUrl)];
   const PORT = String(await freePort());

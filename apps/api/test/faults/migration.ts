@@ -8,7 +8,7 @@ import { ask, cluster, seedRoot, startService, under } from "./support/scene.ts"
 import { notOnCitus, ownerClient } from "./support/server.ts";
 
 describe("a migration", () => {
-  test("a migration, not yet applied: every write is refused, none unknown", async () => {
+  test("a migration, not yet applied: every write is refused with a known outcome", async () => {
     const row = await under("migration not yet applied", async ({ load, databaseUrl }) => {
       const sql = ownerClient(databaseUrl);
       await sql`alter table idempotency_claims rename to not_yet`;
@@ -22,7 +22,7 @@ describe("a migration", () => {
   });
 
   test.skipIf(!IS_ONE_DATABASE)(
-    `a migration, of an empty database under a running service: ready and serving after it${notOnCitus("a service finds its databases when it starts")}`,
+    `a migration of an empty database under a running service: ready and serving after it${notOnCitus("a service finds its databases when it starts")}`,
     async () => {
       const empty = cluster.url("never_migrated");
       const admin = client(cluster.url("postgres"));

@@ -14,7 +14,7 @@ describe("the network to the database", () => {
   afterAll(() => network.close());
   const reach = (url: string): string => url.replace(String(cluster.port), String(network.port));
 
-  test("the network, delayed: nothing lost or doubled", async () => {
+  test("the network, delayed: no lost or doubled row", async () => {
     await under(
       "network delayed by 100 ms",
       async ({ load }) => {
@@ -27,7 +27,7 @@ describe("the network to the database", () => {
     );
   });
 
-  test("the network, cut within responses: nothing lost or doubled", async () => {
+  test("the network, cut within responses: no lost or doubled row", async () => {
     const row = await under(
       "network cut within answers, 20 times",
       async ({ load }) => {
@@ -53,12 +53,12 @@ describe("the network to the database", () => {
         await load.untilSuccesses(100);
         network.forgetThose();
       },
-      // All who ask may be in the batches that are lost, and wait for them until their deadline.
+      // All lanes may be in the lost batches, and wait for them until their deadline.
       { reach, lanes: 40, backMs: DEADLINE_MS + SLACK_MS },
     );
   });
 
-  test("the network, gone beyond the deadline: nothing lost or doubled", async () => {
+  test("the network, gone beyond the deadline: no lost or doubled row", async () => {
     await under(
       "network gone for 5 s",
       async ({ load }) => {
@@ -74,7 +74,7 @@ describe("the network to the database", () => {
 });
 
 describe.skipIf(!IS_ONE_DATABASE)(`a list of hosts${notOnCitus("a node has one host")}`, () => {
-  // `.invalid` is no name anywhere (RFC 2606).
+  // `.invalid` is never a valid name (RFC 2606).
   const reach = (url: string): string => url.replace("127.0.0.1", "database.invalid:5432,127.0.0.1");
 
   test("a list of hosts, its first name unknown: each new connection goes to the next", async () => {
@@ -88,7 +88,7 @@ describe.skipIf(!IS_ONE_DATABASE)(`a list of hosts${notOnCitus("a node has one h
           await load.untilSuccesses(50);
         }
         await sql.end();
-        // The command line gets there as well.
+        // The command line reaches the database as well.
         const { code, stderr } = await runToEnd(bun("apps/cli/src/main.ts", "migrate"), {
           DATABASE_URL: reach(databaseUrl),
         });

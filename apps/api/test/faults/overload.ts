@@ -1,9 +1,9 @@
-/** More callers than the service can serve. */
+/** Overload: more callers than the service can serve. */
 import { expect, test } from "bun:test";
 import { startNetwork } from "@realtime-avatar/testing/network/network";
 import { cluster, under } from "./support/scene.ts";
 
-test("too much load, beyond the queue: refused at once, and liveness responds throughout", async () => {
+test("too much load, above the queue: refused at once, and liveness responds throughout", async () => {
   const network = await startNetwork(cluster.port);
   const row = await under(
     "overload: 250 callers, 2 connections",
@@ -21,7 +21,7 @@ test("too much load, beyond the queue: refused at once, and liveness responds th
       reach: (url) => url.replace(String(cluster.port), String(network.port)),
       variables: { DATABASE_CONNECTIONS: "2" },
       lanes: 250,
-      // Reports and releases are not batched: more of them would take the two connections from the others.
+      // Reports and releases are not batched. More of them would keep both connections busy.
       creditLanes: 3,
     },
   );

@@ -9,7 +9,7 @@ import { temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
 import { cluster, holdLock, possible, under } from "./support/scene.ts";
 import { notOnCitus } from "./support/server.ts";
 
-/** PgBouncer, where this machine has one: npm has none. */
+/** PgBouncer, if this machine has it: npm does not offer it. */
 const PGBOUNCER = Bun.which("pgbouncer");
 const POOLED = 6;
 
@@ -22,7 +22,7 @@ describe.skipIf(!hasPooler || !IS_ONE_DATABASE)(`a pooler in transaction mode${u
   let port = 0;
   let pooler: RunningProcess;
   const start = async (): Promise<RunningProcess> => {
-    // It refuses to run as root, as PostgreSQL does.
+    // Like PostgreSQL, it refuses to run as root.
     const user = process.getuid?.() === 0 ? ["-u", "postgres"] : [];
     const running = startProcess([PGBOUNCER ?? "", ...user, join(folder, "pgbouncer.ini")]);
     await running.waitFor(/listening on 127/);
@@ -32,7 +32,7 @@ describe.skipIf(!hasPooler || !IS_ONE_DATABASE)(`a pooler in transaction mode${u
     folder = await temporaryFolder();
     port = await freePort();
     const { password } = new URL(cluster.url("postgres"));
-    // None of the parameters that a client may send at its start is ignored.
+    // No start parameter of clients is ignored.
     const ini = `
 [databases]
 * = host=127.0.0.1 port=${cluster.port} user=postgres password=${password}
@@ -89,12 +89,13 @@ ignore_startup_parameters =
       },
       { reach: (url) => url.replace(String(cluster.port), String(port)), variables: { PREPARED_STATEMENTS: "false" } },
     );
-    // As many as the pooler has, and those that are being cancelled: not one more for each abandoned statement.
+    // Connections: at most those of the pooler, plus those of running cancellations. Abandoned statements do not add
+    // up.
     expect(most).toBeGreaterThan(0);
     expect(most).toBeLessThanOrEqual(2 * POOLED);
   });
 
-  test("a pooler, killed and started again: nothing lost or doubled", async () => {
+  test("a pooler, killed and started again: no lost or doubled row", async () => {
     await under(
       "pooler killed and started again",
       async ({ load }) => {

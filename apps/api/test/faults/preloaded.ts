@@ -1,4 +1,6 @@
-/** Clocks that jump and a disk that is slow, by the library of `support/preload.c` in the service or in PostgreSQL. */
+/**
+ * Clocks that jump and a slow disk, simulated by the library of `support/preload.c` in the service or in PostgreSQL.
+ */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { rm } from "node:fs/promises";
 import { client } from "@realtime-avatar/testing/database";
@@ -15,7 +17,7 @@ const HOUR = 3600;
 const JUMPS = [2 * HOUR, -2 * HOUR, 0];
 const inHours = (hours: number): string => new Date(Date.now() + 1000 * HOUR * hours).toISOString();
 
-/** Calls the service; what is not answered with a success, or with `expected`, is tried again. */
+/** Calls the service until the response is a success or `expected`. */
 const callUntil = async (
   { service }: Pick<Scene, "service">,
   method: string,
@@ -30,7 +32,7 @@ const callUntil = async (
   }
 };
 
-/** A create that is sent again after each jump, and a key that is used after each: what neither may change. */
+/** Witnesses: a create that is repeated after each jump, and a key that is used after each. Neither may be affected. */
 const witnessOf = async (scene: Scene) => {
   const key = scene.rootKey;
   const create = {
@@ -43,7 +45,7 @@ const witnessOf = async (scene: Scene) => {
   const shortLived = await callUntil(scene, "POST", "/api/v1/api-keys", { key, body });
   let lastUsedAt = 0;
   return {
-    /** The status and the code of the key that expires in an hour, when it is used. */
+    /** The status and the code of a request with the key that expires in an hour. */
     shortLived: async (): Promise<string> => {
       const answer = await callUntil(
         scene,
@@ -54,7 +56,10 @@ const witnessOf = async (scene: Scene) => {
       );
       return answer.status === 200 ? "200" : `${answer.status} ${answer.body.code}`;
     },
-    /** The same request has the same answer, and the time of the last use never goes back. Answers with that time. */
+    /**
+     * Repeats the request, which must get the same response, and uses the key, whose last use must not go back. Returns
+     * its time.
+     */
     check: async (): Promise<number> => {
       const again = await callUntil(scene, "POST", "/api/v1/avatars", create);
       expect([again.status, again.body.id, again.headers.get("idempotent-replayed")]).toEqual([
@@ -71,7 +76,9 @@ const witnessOf = async (scene: Scene) => {
   };
 };
 
-/** Ids say when they were made, by the clock that made them, and are all different (they are primary keys). */
+/**
+ * Ids contain the time of their creation by the clock that made them, and are all different (they are primary keys).
+ */
 const expectSortedIds = async (databaseUrl: string): Promise<void> => {
   const sql = client(databaseUrl);
   const outOfOrder = await sql`
@@ -95,7 +102,7 @@ describe.skipIf(!isPossible)("a clock that jumps", () => {
   });
   afterAll(() => rm(folder, { recursive: true }));
 
-  test("the service's clock, jumping: the database's clock decides what has expired", async () => {
+  test("the service's clock, jumping: the database's clock decides about expiry", async () => {
     const databaseUrl = await cluster.newDatabase();
     await under(
       "service's clock jumps by 2 h, both ways",
@@ -108,7 +115,8 @@ describe.skipIf(!isPossible)("a clock that jumps", () => {
           expect(await witness.shortLived()).toBe("200");
           const used = await witness.check();
           expect(used).toBeLessThanOrEqual(Date.now());
-          // Valid for another hour by the database's clock, whatever that of the service says; and expired for one.
+          // By the database's clock, one key is valid for another hour, and the other has expired an hour ago. The
+          // service's clock does not matter.
           for (const [hours, status] of [
             [1, 201],
             [-1, 422],
@@ -125,7 +133,7 @@ describe.skipIf(!isPossible)("a clock that jumps", () => {
     await expectSortedIds(databaseUrl);
   });
 
-  /** Uses up a limit after each jump, and holds the service to what its refusals say. */
+  /** Exhausts a limit after each jump, and checks `Retry-After` of the refusals. */
   const expectSaneLimit = async (variables: Record<string, string>): Promise<void> => {
     const databaseUrl = await cluster.newDatabase();
     const key = await seedRoot(databaseUrl);
@@ -161,7 +169,7 @@ describe.skipIf(!isPossible)("a clock that jumps", () => {
   );
 });
 
-describe.skipIf(!isPossible)("a PostgreSQL of its own clock and disk", () => {
+describe.skipIf(!isPossible)("a PostgreSQL with its own clock and disk", () => {
   let own: Cluster;
   let dials: Preload;
   let ownFolder = "";
@@ -195,19 +203,19 @@ describe.skipIf(!isPossible)("a PostgreSQL of its own clock and disk", () => {
     await expectSortedIds(databaseUrl);
   });
 
-  test("the database's disk, slow beyond the deadline: nothing lost or doubled", async () => {
+  test("the database's disk, slow beyond the deadline: no lost or doubled row", async () => {
     const SLOW_MS = 1.5 * DEADLINE_MS;
     const row = await under(
       "disk slow: fsync takes 0.1 s, then 3 s",
       async ({ load, service, rootKey }) => {
         await dials.setDisk(100);
-        // Commits share a flush, so that many are acknowledged all the same.
+        // Commits share a flush, so many are still acknowledged.
         await load.untilSuccesses(100);
         await dials.setDisk(SLOW_MS);
         await load.untilFailure();
         const end = performance.now() + SLOW_MS;
         while (performance.now() < end) {
-          // What only reads waits for no flush.
+          // Reads do not wait for a flush.
           const read = await ask(service, "GET", "/api/v1/api-keys/self", { key: rootKey });
           expect(["200", "503"]).toContain(String(read.status));
           await Bun.sleep(100);
@@ -215,7 +223,7 @@ describe.skipIf(!isPossible)("a PostgreSQL of its own clock and disk", () => {
         await dials.setDisk(0);
         load.healed();
       },
-      // What has begun when the disk is quick again still takes as long as it did.
+      // Writes that began before the disk is fast again still take their time.
       { databaseUrl: await own.newDatabase(), backMs: SLOW_MS + DEADLINE_MS },
     );
     expect(row.unknown).toBeGreaterThan(0);

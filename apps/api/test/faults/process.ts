@@ -5,7 +5,7 @@ import { client } from "@realtime-avatar/testing/database";
 import { requestInit } from "../support/api.ts";
 import { DEADLINE_MS, possible, type Scene, terminateBackends, under } from "./support/scene.ts";
 
-/** Whether the service has logged an error of this code. */
+/** Whether the service has logged an error with this code. */
 const hasLogged = (log: string, code: string): boolean =>
   log.includes(`"error":{"name":"DatabaseError","code":"${code}"`);
 
@@ -20,7 +20,7 @@ describe("a service stopped by SIGSTOP", () => {
         process.kill(service.pid, "SIGSTOP");
         const end = performance.now() + STOPPED_MS;
         try {
-          // No transaction is left open by a process that cannot go on: an exclusive lock can be had.
+          // A process that cannot continue leaves no transaction open: an exclusive lock is available.
           await sql`set lock_timeout = '3s'`;
           const creditTables = ["usage_sessions", "api_key_meters", "credit_accounts", "credit_entries"];
           for (const table of ["api_keys", "avatars", "audit_events", "idempotency_claims", ...creditTables]) {
@@ -35,12 +35,12 @@ describe("a service stopped by SIGSTOP", () => {
         await load.untilSuccesses(100);
         expect((await fetch(`${service.url}/readyz`)).status).toBe(200);
       },
-      // What was under way waits as long as the process is stopped, and then has its own deadline.
+      // Requests in flight wait while the process is stopped, and then have their deadline.
       { deadlineMs: STOPPED_MS + DEADLINE_MS },
     );
   });
 
-  test("the service, stopped briefly ten times: nothing lost or doubled", async () => {
+  test("the service, stopped briefly ten times: no lost or doubled row", async () => {
     await under(
       "service stopped for 0.3 s, 10 times",
       async ({ load, service }) => {
@@ -60,7 +60,7 @@ describe("a service stopped by SIGSTOP", () => {
 describe("a service without file descriptors", () => {
   const DESCRIPTORS = 100;
   const EXHAUSTED_MS = 1500;
-  /** POSIX: the soft limit and the hard one, so that the process cannot raise it. */
+  /** POSIX: sets the soft limit and the hard limit, so that the process cannot raise it. */
   const limited = ["sh", "-c", `ulimit -n ${DESCRIPTORS} && exec "$@"`, "sh"];
 
   test("file descriptors, used up: open connections are served, errors say why, then it recovers", async () => {
@@ -75,14 +75,14 @@ describe("a service without file descriptors", () => {
             idle.push(socket.on("error", () => {}));
           }
           await load.untilSuccesses(50);
-          // Its connections to the database are lost too. Their descriptors go to clients that wait, until there is none
-          // for another: Bun reports a socket that cannot be made as a refused connection.
+          // Its connections to the database are lost too. Their descriptors go to waiting clients, until none is left:
+          // Bun reports a socket that cannot be created as a refused connection.
           while (!hasLogged(service.stdout(), "ECONNREFUSED")) {
             await terminateBackends(sql);
             await Bun.sleep(20);
           }
           await Bun.sleep(EXHAUSTED_MS);
-          // This one waits in the backlog of the listening socket, and is served when there is room again.
+          // This request waits in the backlog of the listening socket, and is served when descriptors are free.
           const waiting = fetch(`${service.url}/healthz`, { headers: { connection: "close" } });
           for (const socket of idle) socket.destroy();
           load.healed();
@@ -94,7 +94,7 @@ describe("a service without file descriptors", () => {
         await load.untilSuccesses(100);
         expect((await fetch(`${service.url}/readyz`)).status).toBe(200);
       },
-      // A caller whose connection ends meanwhile waits until another is accepted.
+      // A caller whose connection ends meanwhile waits until another one is accepted.
       { command: limited, deadlineMs: DEADLINE_MS + EXHAUSTED_MS },
     );
     expect(row.refused).toBeGreaterThan(0);
@@ -104,12 +104,12 @@ describe("a service without file descriptors", () => {
 const hasBash = possible("a log that is not read", Bun.which("bash") !== null, "there is no bash");
 
 describe.skipIf(!hasBash)("a log that is not read", () => {
-  /** The log goes through `cat`, which can be stopped: its pipe is full after 64 KiB. */
+  /** The log goes through `cat`, which can be stopped. Its pipe is full after 64 KiB. */
   const throughCat = ["bash", "-c", 'exec "$@" > >(exec cat)', "bash"];
   const FLOOD = 60_000;
   const MIB = 2 ** 20;
 
-  /** Makes cheap requests that are logged with long request ids, some 270 bytes each. */
+  /** Sends cheap requests that are logged with long request ids, about 270 bytes each. */
   const flood = async ({ service }: Scene): Promise<void> => {
     const headers = { "x-request-id": "x".repeat(128) };
     let sent = 0;
@@ -122,7 +122,7 @@ describe.skipIf(!hasBash)("a log that is not read", () => {
     await Promise.all(Array.from({ length: 16 }, send));
   };
 
-  /** Stops the reader of the log during a flood; answers with how much was logged while it was stopped. */
+  /** Stops the reader of the log during a flood. Returns the amount of log during the stop. */
   const stall = async (scene: Scene): Promise<number> => {
     const { load, service } = scene;
     const reader = Number(await Bun.$`ps -o pid= --ppid ${service.pid}`.quiet().text());
@@ -146,7 +146,7 @@ describe.skipIf(!hasBash)("a log that is not read", () => {
 
   let keptBytes = 0;
 
-  test("a log, not read: requests do not wait, and its lines are whole", async () => {
+  test("a log that is not read: requests do not wait, and its lines are whole", async () => {
     await under(
       "log not read for 16 MiB of lines",
       async (scene) => {
@@ -157,7 +157,7 @@ describe.skipIf(!hasBash)("a log that is not read", () => {
     );
   });
 
-  test("a log, not read: at most 8 MiB of memory", () => {
+  test("a log that is not read: at most 8 MiB of memory", () => {
     expect(keptBytes).toBeLessThan(8 * MIB);
   });
 });

@@ -1,4 +1,4 @@
-/** Faults of a pair of servers: a synchronous replica that goes away, and a failover to it. */
+/** Faults of a pair of servers: a lost synchronous replica, and a failover to the replica. */
 import { expect, test } from "bun:test";
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -10,7 +10,7 @@ import type { CallOptions } from "../support/api.ts";
 import { ask, seedRoot, startService, under } from "./support/scene.ts";
 import { notOnCitus, startServer } from "./support/server.ts";
 
-test("a synchronous replica, gone: what it lacks is not acknowledged", async () => {
+test("a lost synchronous replica: writes that it lacks are not acknowledged", async () => {
   const alone = await startServer();
   const databaseUrl = await alone.newDatabase();
   const rootKey = await seedRoot(databaseUrl);
@@ -22,7 +22,7 @@ test("a synchronous replica, gone: what it lacks is not acknowledged", async () 
   const expectReplica = async (name: string): Promise<void> => {
     await admin.unsafe(`alter system set synchronous_standby_names = '${name}'`);
     await admin.unsafe("select pg_reload_conf()");
-    // Each backend reads it before its next statement; the one that is told first is not the last.
+    // Each backend reads the setting before its next statement, at its own time.
     await Bun.sleep(200);
   };
   await expectReplica("gone");
@@ -75,7 +75,7 @@ test.skipIf(!IS_ONE_DATABASE)(`a failover, both hosts listed: writes go on at th
     },
     {
       databaseUrl,
-      // The one that takes no writes comes first.
+      // The server that accepts no writes comes first.
       reach: (url) => url.replace(`127.0.0.1:${port}`, `127.0.0.1:${standby.port},127.0.0.1:${port}`),
       after: () => after,
     },

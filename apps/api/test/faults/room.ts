@@ -1,4 +1,4 @@
-/** Faults of a server without room: on its disk, or for connections. */
+/** Faults of a server without free resources: disk space, or connections. */
 import { describe, test } from "bun:test";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
@@ -18,7 +18,7 @@ const fillDisk = async (disk: string): Promise<void> => {
     async ({ load, databaseUrl }) => {
       await Bun.$`dd if=/dev/zero of=${ballast} bs=64k`.quiet().nothrow();
       await load.untilFailure();
-      // Without a next segment of its log, the server gives up, and with it every connection.
+      // Without the next segment of its log, the server stops, and with it all connections.
       const sql = client(databaseUrl);
       await sql`select pg_switch_wal()`.catch(() => {});
       await Bun.sleep(1000);
@@ -35,9 +35,9 @@ const fillDisk = async (disk: string): Promise<void> => {
   await small.close();
 };
 
-describe("a server without room", () => {
+describe("a server without free resources", () => {
   test.skipIf(!possible("disk full", canMountDisk, "this user may not mount a tmpfs"))(
-    "a server, its disk full: nothing lost or doubled",
+    "a server, its disk full: no lost or doubled row",
     async () => {
       const disk = await temporaryFolder();
       const unmount = await mountDisk(disk, "160m");
@@ -50,7 +50,7 @@ describe("a server without room", () => {
     },
   );
 
-  test("a server, without free connections: nothing lost or doubled", async () => {
+  test("a server, without free connections: no lost or doubled row", async () => {
     const crowded = await startServer({ settings: { max_connections: "20" } });
     await under(
       "too many connections",
@@ -59,7 +59,7 @@ describe("a server without room", () => {
         await admin`select 1`;
         const hogs: ReturnType<typeof client>[] = [];
         const pids: string[] = [];
-        // Each connection that the service loses is taken by another client, until the service has none.
+        // Another client takes each connection that the service loses, until the service has none.
         for (let refused = 0; refused < 10; ) {
           const hog = client(databaseUrl);
           const [row] = await hog<{ pid: number }[]>`select pg_backend_pid() as pid`.catch(() => []);

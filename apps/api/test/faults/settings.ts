@@ -1,18 +1,18 @@
-/** Faults that an administrator causes by a setting of the server, while the service works. */
+/** Faults by settings of the server that an administrator changes while the service works. */
 import { describe, expect, test } from "bun:test";
 import { client, IS_ONE_DATABASE } from "@realtime-avatar/testing/database";
 import { ask, cluster, DEADLINE_MS, type Scene, under } from "./support/scene.ts";
 
-/** Changes a setting of the whole server. Sessions that are open follow before their next statement. */
+/** Changes a setting of the whole server. Open sessions follow before their next statement. */
 const setOnServer = async (name: string, value: string | null): Promise<void> => {
-  // From its first statement on: a time-out of a few milliseconds would cancel even a SET on a busy machine.
+  // Applies from the first statement on: a time-out of a few milliseconds would cancel even a SET on a busy machine.
   const admin = client(cluster.url("postgres"), 1, { connection: { statement_timeout: "0" } });
   await admin.unsafe(value === null ? `alter system reset ${name}` : `alter system set ${name} = '${value}'`);
   await admin`select pg_reload_conf()`;
   await admin.end();
 };
 
-/** Sets the `statement_timeout` of one database. It applies to sessions that begin later. */
+/** Sets the `statement_timeout` of one database, for new sessions. */
 const setTimeOut = async (databaseUrl: string, value: string): Promise<void> => {
   const admin = client(databaseUrl);
   // On Citus, only at this node.
@@ -21,7 +21,7 @@ const setTimeOut = async (databaseUrl: string, value: string): Promise<void> => 
   await admin.end();
 };
 
-/** Reads by the API until `milliseconds` are over; answers with the statuses and codes that came. */
+/** Sends reads to the API for `milliseconds`. Returns the statuses and codes of the responses. */
 const readFor = async ({ service, rootKey }: Scene, milliseconds: number): Promise<Set<string>> => {
   const seen = new Set<string>();
   for (const end = performance.now() + milliseconds; performance.now() < end; await Bun.sleep(20)) {
@@ -33,7 +33,7 @@ const readFor = async ({ service, rootKey }: Scene, milliseconds: number): Promi
   return seen;
 };
 
-test("a read-only server, on writes: refused, certainly not executed, until it is reset", async () => {
+test("a read-only server, on writes: refused as not executed, until it is reset", async () => {
   const reads = new Set<string>();
   const row = await under("default_transaction_read_only, 2 times", async (scene) => {
     const { load, service } = scene;
@@ -56,15 +56,15 @@ test("a read-only server, on writes: refused, certainly not executed, until it i
     }
   });
   expect([row.refused > 0, row.unknown]).toEqual([true, 0]);
-  // A read is served, or refused like a write when its connection is one that takes none.
+  // A read is served, or is refused like a write if its connection accepts neither.
   expect([...reads].filter((seen) => seen !== "200" && seen !== "503 unavailable")).toEqual([]);
 });
 
 describe("a statement_timeout", () => {
-  test("a statement_timeout, a lock waited for: cancelled, certainly not executed", async () => {
+  test("a statement_timeout during a wait for a lock: cancelled as not executed", async () => {
     const databaseUrl = await cluster.newDatabase();
     const admin = client(databaseUrl);
-    // Well below the deadline of a request, so that the server gives up first.
+    // Well below the deadline of a request, so that the server cancels first.
     await setTimeOut(databaseUrl, `${DEADLINE_MS / 10}ms`);
     const row = await under(
       "statement_timeout of 200 ms, table locked 2 times",
@@ -78,7 +78,7 @@ describe("a statement_timeout", () => {
           load.healed();
           await load.untilSuccesses(100);
         }
-        // For those who look at the database in the end.
+        // For the final comparison with the database.
         await setTimeOut(databaseUrl, "0");
         await admin.end();
       },
@@ -87,7 +87,7 @@ describe("a statement_timeout", () => {
     expect([row.refused > 0, row.unknown]).toEqual([true, 0]);
   });
 
-  test("a statement_timeout, a few milliseconds: cancelled anywhere, none half-written", async () => {
+  test("a statement_timeout of a few milliseconds: cancelled anywhere, no half-written row", async () => {
     const row = await under("statement_timeout of 1 to 8 ms", async ({ load }) => {
       try {
         for (const milliseconds of [8, 4, 3, 2, 1, 2, 3, 4, 8]) {

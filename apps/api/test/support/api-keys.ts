@@ -1,4 +1,4 @@
-/** Calls of the routes of API keys, for end-to-end tests. */
+/** Calls of the API key routes, for end-to-end tests. */
 import type { ApiKey, ApiKeyWithSecret, CreateApiKey } from "@realtime-avatar/domain/api-keys/schemas";
 import type { Answer, TestApi } from "./api.ts";
 

@@ -1,4 +1,4 @@
-/** For tests: the application on a real server and a real database, and the log that it writes. */
+/** The application of tests: on a real server and a real database, with its log. */
 
 import { afterAll, setDefaultTimeout } from "bun:test";
 import { join } from "node:path";
@@ -24,12 +24,12 @@ import { createSpool } from "../../src/assets/spool.ts";
 import type { AppOptions } from "../../src/dependencies.ts";
 import { createResponseBytes } from "../../src/http/limits/response-bytes.ts";
 
-/** An answer that has been read, with its body as JSON where it is JSON. */
+/** A received response. Its body is parsed if it is JSON. */
 export type Answer = {
   status: number;
   headers: Headers;
   text: string;
-  // biome-ignore lint/suspicious/noExplicitAny: what is in it is what the tests look at
+  // biome-ignore lint/suspicious/noExplicitAny: the tests read the members of the body
   body: any;
 };
 
@@ -46,9 +46,9 @@ export type TestApi = {
   uses: Uses<ApiKeyId>;
   seen: Uses<UserId | UserSessionId>;
   files: Awaited<ReturnType<typeof testStorage>>;
-  /** A new key of the tenant; its full secret. */
+  /** Creates a key of the tenant; returns its full secret. */
   key(request?: Partial<CreateApiKey>): Promise<string>;
-  /** Sends a request; a body that is no string or bytes goes as JSON. */
+  /** Sends a request. A body that is neither text nor bytes is sent as JSON. */
   call(method: string, path: string, options?: CallOptions): Promise<Answer>;
 };
 
@@ -66,7 +66,10 @@ export const callAt =
   async (method, path, options = {}) =>
     readAnswer(await fetch(url + path, requestInit(method, options)));
 
-/** Each request comes from a client of its own, unless it says otherwise: no limit by client is met by chance. */
+/**
+ * Each request comes from another client, unless the test says otherwise, so that limits by client are not reached by
+ * chance.
+ */
 let clients = 0;
 const nextClient = (): string => {
   clients++;
@@ -87,7 +90,7 @@ export const requestInit = (method: string, { key, body, headers }: CallOptions)
   };
 };
 
-/** The configuration of a test, without limits. A request may say itself, as a proxy would, from where it comes. */
+/** The configuration of a test, without limits. A request can name its client address, like a proxy. */
 export const TEST_CONFIG: AppOptions["config"] = {
   agents: { livekitHosts: ["*.livekit.cloud"], name: null },
   avatarWorkerSecret: null,
@@ -112,14 +115,14 @@ export const TEST_CONFIG: AppOptions["config"] = {
   uploadOrigins: null,
 };
 
-/** No worker runs beside most tests: they do not wait for one. */
+/** Most tests run without a worker, so they do not wait for one. */
 export const TEST_WEBHOOKS: AppOptions["webhooks"] = {
   sealingKey: new Uint8Array(32),
   allowHttpLocalhost: false,
   testWaitMs: 0,
 };
 
-/** A store of files on a disk, and a spool, in a folder that ends with the process. */
+/** A store of files on disk, and a spool, in a folder that is deleted with the process. */
 export const testStorage = async (origin: () => string) => {
   const folder = await temporaryFolder();
   removeAtEnd(folder);
@@ -130,17 +133,17 @@ export const testStorage = async (origin: () => string) => {
   return { folder, storage, spool: createSpool(join(folder, "uploads")), assetOrigin: origin };
 };
 
-/** Where browsers reach the service, as the tests say. */
+/** The public URL in tests. */
 export const PUBLIC_URL = "https://avatars.test";
 
-/** For applications whose tests use no files. */
+/** The storage of applications whose tests use no files. */
 const noStorage = new Proxy({} as Storage, {
   get: (_, name) => {
     throw new Error(`this test has no storage: ${String(name)}`);
   },
 });
 
-/** The application as the tests want it, but for what is given. */
+/** The application for tests. `given`: replaces defaults. */
 export const createTestApp = (db: Db, given: Partial<AppOptions> = {}) =>
   createApp({
     databases: oneDatabase(db),
@@ -166,8 +169,8 @@ export const createTestApp = (db: Db, given: Partial<AppOptions> = {}) =>
   });
 
 /**
- * Calls a new application on a database, as another replica would be. Its limits have counted nothing. Among the clients of
- * other tests, one may share its counter with another: a process has 16,384 counters (`http/limits/rate-limit.ts`).
+ * Calls a new application on a database, like another replica. Its rate limits start at 0. In the shared application,
+ * clients of different tests can share a counter: a process has 16,384 counters (`http/limits/rate-limit.ts`).
  */
 export const callAnew = (db: Db, given: Partial<AppOptions> = {}): TestApi["call"] => {
   const app = createTestApp(db, given);
@@ -175,12 +178,13 @@ export const callAnew = (db: Db, given: Partial<AppOptions> = {}): TestApi["call
     readAnswer(await app.handle(new Request(`http://localhost${path}`, requestInit(method, options))));
 };
 
-/** More than any test spends, in credit micros. */
+/** More credits than any test spends, in credit micros. */
 export const AMPLE_CREDITS = 1e15;
 
 /**
- * Starts the API for a test file, while the file loads; it ends with the file. No test asserts a time: a slow disk must not fail one.
- * `openFiles` opens the store and the spool, for the origin of the API. `given`: as for `createTestApp`.
+ * Starts the API for a test file, while the file loads. It is stopped after the tests. Tests do not assert times, so
+ * that a slow disk does not fail one. `openFiles`: opens the store and the spool, for the origin of the API. `given`:
+ * as for `createTestApp`.
  */
 export const startApi = async (
   openFiles: typeof testStorage = testStorage,
@@ -222,7 +226,7 @@ export const startApi = async (
   };
 };
 
-/** The number of rows of each table: to show that nothing was written. */
+/** The number of rows of each table, to show that a request wrote nothing. */
 export const rowCounts = async ({ db }: TestDatabase): Promise<Record<string, unknown>[]> => [
   ...(await db.client`
     select (select count(*) from api_keys) as keys, (select count(*) from api_key_credentials) as credentials,

@@ -1,4 +1,4 @@
-/** Calls of the routes of assets, for end-to-end tests. */
+/** Calls of the asset routes, for end-to-end tests. */
 import type { Asset } from "@realtime-avatar/domain/assets/schemas";
 import type { AssetStatus } from "@realtime-avatar/domain/assets/status";
 import { type Answer, readAnswer, requestInit, type TestApi } from "./api.ts";
@@ -6,7 +6,7 @@ import { encodeForm, fieldPart, filePart, formType, PNG } from "./forms.ts";
 
 export const PATH = "/api/v1/assets";
 
-/** `key`: the API key that calls by default. */
+/** `key`: the default API key of the calls. */
 export const assetCalls = (api: TestApi, key: string) => {
   /** Uploads a form. */
   const upload = async (
@@ -27,13 +27,13 @@ export const assetCalls = (api: TestApi, key: string) => {
   return {
     upload,
     call,
-    /** A new asset, uploaded: a picture, or another file. */
+    /** Uploads a new asset: a picture by default. */
     make: async (options: UploadOptions = {}, file: Uint8Array = PNG): Promise<Asset> => {
       const answer = await upload(file, options);
       if (answer.status !== 201) throw new Error(`an asset was not created: ${answer.status} ${answer.text}`);
       return answer.body;
     },
-    /** Sets the status in the database, as the worker would. */
+    /** Sets the status in the database, like the worker. */
     put: (id: string, status: AssetStatus) =>
       api.database.db.client`update assets set status = ${status} where id = ${id}`,
     /** The keys of the files in the store. */

@@ -1,4 +1,4 @@
-/** Calls of the routes of avatars, for end-to-end tests, and the end of their preparations. */
+/** Calls of the avatar routes, for end-to-end tests, and the end of their preparations. */
 
 import { finishPreparation, type PreparationResult, startPreparation } from "@realtime-avatar/db/avatars/preparations";
 import { claimJob } from "@realtime-avatar/db/jobs/jobs";
@@ -14,7 +14,7 @@ export const PATH = "/api/v1/avatars";
 
 export const outcome = ({ status, body }: Answer) => [status, body?.code];
 
-/** `key`: the API key that calls by default. */
+/** `key`: the default API key of the calls. */
 export const avatarCalls = (api: TestApi, key: string) => {
   const make = async (request: object = {}, by = key): Promise<Avatar> => {
     const body = { displayName: "x", sourceKind: "image", ...request };
@@ -22,7 +22,7 @@ export const avatarCalls = (api: TestApi, key: string) => {
     if (answer.status !== 201) throw new Error(`an avatar was not created: ${answer.status}`);
     return answer.body;
   };
-  /** Sets the status in the database, as the worker would. */
+  /** Sets the status in the database, like the worker. */
   const put = (id: string, status: AvatarStatus) =>
     api.database.db.client`update avatars set status = ${status} where id = ${id}`;
   return {
@@ -61,9 +61,9 @@ export const FAILED: Check = {
 
 const hashOf = (bytes: Uint8Array): string => new Bun.CryptoHasher("sha256").update(bytes).digest("hex");
 
-/** Ends preparations as the worker does, for tests without a worker. */
+/** Ends preparations like the worker, for tests without a worker. */
 export const preparationCalls = (api: TestApi) => {
-  /** Claims the job of an avatar, and starts it. Other jobs that are found meanwhile stay claimed. */
+  /** Claims the job of an avatar, and starts it. Other claimed jobs stay claimed. */
   const start = async (id: string) => {
     const { db } = api.database;
     for (;;) {
@@ -97,7 +97,7 @@ export const preparationCalls = (api: TestApi) => {
     ready: async (id: string, picture = "a face") => endReady(await start(id), picture),
     fail: async (id: string, error = "No face was found. Use a photo of one face.") =>
       end(await start(id), { kind: "failed", error, checks: [FAILED] }),
-    /** Makes an asset `ready`, as the worker leaves it. */
+    /** Makes an asset `ready`, like the worker. */
     processed: async (id: string) => {
       await api.database.db.client`update assets set status = 'ready', version = version + 1 where id = ${id}`;
     },

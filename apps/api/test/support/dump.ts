@@ -1,8 +1,8 @@
-/** All that a database holds, for tests that look for secrets in it. */
+/** The contents of a database, for tests that search it for secrets. */
 import { expect } from "bun:test";
 import type { TestDatabase } from "@realtime-avatar/testing/database";
 
-/** Every table of the database or the shard, and the statements that run, as text. */
+/** Every table of the database or the shard, and the running statements, as text. */
 export const dump = async ({ client, shard }: TestDatabase["db"]): Promise<string> => {
   const tables = await client<{ name: string }[]>`
     select quote_ident(schemaname) || '.' || quote_ident(tablename) as name from pg_tables

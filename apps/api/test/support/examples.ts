@@ -1,21 +1,21 @@
-/** The examples of the documents: their commands, and their responses without what differs from run to run. */
+/** The examples of the documents: their commands, and their responses without parts that differ between runs. */
 import { readFile } from "node:fs/promises";
 import { portraitPath } from "@realtime-avatar/testing/photos";
 import { until } from "@realtime-avatar/testing/until";
 
-/** A command, and the answer that the document gives. */
+/** A command, and its response in the document. */
 export const readExamples = (text = ""): [title: string, command: string, answer: string][] =>
   [...text.matchAll(/<!-- example -->\n```sh\n(.*?)```\n\n```(?:json|csv)\n(.*?)```/gs)].map(
     ([, command = "", answer = ""]) => [command.replace(/\\\n\s*/g, "").split("\n")[0] ?? "", command, answer],
   );
 
-/** The times of a session, made the same. */
+/** Replaces the times of a session by fixed ones. */
 const settledSession = (json: string): string =>
   json
     .replace(/"(startedAt|endedAt|expiresAt)": ?"[-0-9T:.Z]+"/g, '"$1":"<time>"')
     .replace(/"activeSeconds": ?\d+/g, '"activeSeconds":0');
 
-/** A JSON text in which what differs from run to run is the same. */
+/** Replaces the parts of a JSON text that differ between runs. */
 const settledText = (json: string): string =>
   (json.includes('"sessionId"') ? settledSession(json) : json)
     .replace(/rta_(live|test)_[0-9A-Za-z]{16}_[0-9A-Za-z]{49}/g, "rta_$1_<keyId>_<secret>")
@@ -25,7 +25,7 @@ const settledText = (json: string): string =>
     .replace(/"requestId": ?"[-0-9a-f]{36}"/g, '"requestId":"<uuid>"')
     .replace(/"(createdAt|updatedAt|startedAt|endedAt|deletesAt|from|to)": ?"[-0-9T:.Z]+"/g, '"$1":"<time>"')
     .replace(/"activeSeconds": ?\d+/g, '"activeSeconds":"<number>"')
-    // Of a file.
+    // Parts of a file.
     .replace(/"sizeBytes": ?\d+/g, '"sizeBytes":"<number>"')
     .replace(/"sha256": ?"[0-9a-f]{64}"/g, '"sha256":"<hash>"')
     .replace(/"man_(\d+)_[0-9a-f]{64}"/g, '"man_$1_<hash>"')
@@ -34,19 +34,19 @@ const settledText = (json: string): string =>
       /http:\/\/127\.0\.0\.1:\d+(\/[a-z0-9/]+\/)[-_0-9A-Za-z.]+"|http:\/\/127\.0\.0\.1:3000(\/api\/v1\/assets\/uploads\/)<token>"/g,
       'http://<origin>$1$2<token>"',
     )
-    // Of a video.
+    // Parts of a video.
     .replace(/"durationSeconds": ?[\d.]+/g, '"durationSeconds":"<number>"')
     .replace(/http:\/\/localhost:\d+\/api\//g, "http://<origin>/api/")
-    // Of a call.
+    // Parts of a call.
     .replace(/"rta-[0-9a-z]+(?:-\d+)?-ses_[0-9a-z]{26}"/g, '"<room>"')
     .replace(/"participant_token": ?"[^"]+"/g, '"participant_token":"<token>"')
     .replace(/"livekit_url": ?"[^"]+"/g, '"livekit_url":"<url>"')
     .replace(/"reservation_expires_at": ?"[^"]+"/g, '"reservation_expires_at":"<time>"')
     .replace(/"created_at": ?"[^"]+"/g, '"created_at":"<time>"')
-    // Of a session. Those of keys are far in the future.
+    // Parts of a session. The expiries of keys are far in the future.
     .replace(/"expiresAt": ?"20[2-4][-0-9T:.Z]+"/g, '"expiresAt":"<time>"')
     .replace(/"nextCursor": ?"[-_0-9A-Za-z]+"/g, '"nextCursor":"<cursor>"')
-    // Of a webhook. A delivery that was sent again may have arrived.
+    // Parts of a webhook. A resent delivery may already have arrived.
     .replace(/"whsec_[A-Za-z0-9+/]{43}="/g, '"<secret>"')
     .replace(/http:\/\/127\.0\.0\.1:\d+\/hooks/g, "https://www.example.com/hooks")
     .replace(/"(at|previousSecretExpiresAt|nextRecoveryAt)": ?"[-0-9T:.Z]+"/g, '"$1":"<time>"')
@@ -54,14 +54,16 @@ const settledText = (json: string): string =>
     .replace(/"body": ?"(?:[^"\\]|\\.)*"/g, '"body":"<body>"')
     .replace(/"status": ?"(pending|delivered)",\s*"attempts"/g, '"status":"<sent or not>","attempts"')
     .replace(/"nextAttemptAt": ?(null|"[-0-9T:.Z]+")/g, '"nextAttemptAt":"<time or null>"')
-    // It is noted a moment after the use.
+    // It is recorded shortly after the use.
     .replace(/"lastUsedAt": ?(null|"[-0-9T:.Z]+")/g, '"lastUsedAt":"<time or null>"');
 
-/** Makes equal the parts that differ from run to run. Of a CSV file, the columns. */
+/** Replaces the parts that differ between runs. For a CSV file: the columns. */
 export const settled = (text: string): unknown =>
   text.startsWith("{") ? JSON.parse(settledText(text)) : text.split(/\r?\n/)[0]?.split(",");
 
-/** `actual` as a document shows it: an array or an object may end with "…" for the elements or members that are left out. */
+/**
+ * Shortens `actual` like the document: an array or an object may end with "…" in place of omitted elements or members.
+ */
 export const shortened = (actual: unknown, shown: unknown): unknown => {
   if (Array.isArray(actual) && Array.isArray(shown)) {
     const isShort = shown.at(-1) === "…" && actual.length >= shown.length;
@@ -77,11 +79,11 @@ export const shortened = (actual: unknown, shown: unknown): unknown => {
   );
 };
 
-/** The photo that readers have: of one face. */
+/** The photo of the reader, with one face. */
 export const PHOTO = await readFile(portraitPath());
 
 const RUNNING_VIDEOS = ["videos?status=queued", "videos?status=rendering"];
-/** Waits until the worker has nothing to do for the tenant of `key`, so that the next example shows how it ended. */
+/** Waits until the worker has no work for the tenant of `key`, so that the next example shows the result. */
 export const untilSettled = async (url: string, key: string): Promise<void> => {
   const headers = { authorization: `Bearer ${key}` };
   const isEmpty = async (list: string): Promise<boolean> => {
@@ -98,7 +100,7 @@ export const untilSettled = async (url: string, key: string): Promise<void> => {
   }
 };
 
-/** Waits until a preparation of `avatar`, a response, in the background has ended: that is not in its status. */
+/** Waits for the end of a background preparation of `avatar`, which its status does not show. */
 export const untilPrepared = async (url: string, key: string, avatar: string): Promise<void> => {
   const { id, cacheVersion } = JSON.parse(avatar);
   const headers = { authorization: `Bearer ${key}` };

@@ -1,30 +1,34 @@
-/** For tests: two processes of the service under load, with what a load balancer does: it asks who is ready. */
+/**
+ * Support for tests: two processes of the service under load, behind a simulated load balancer that checks their
+ * readiness.
+ */
 import { bun, startProcess } from "@realtime-avatar/testing/processes";
 import { until } from "@realtime-avatar/testing/until";
 
 export type Fleet = {
-  /** How many requests had each status. */
+  /** Number of responses by status. */
   statuses: ReadonlyMap<number, number>;
-  /** The errors of requests that got no answer. */
+  /** The errors of requests without a response. */
   failures: readonly string[];
-  /** Waits until so many more requests were answered, and both processes are ready. */
+  /** Waits for this number of further responses, and until both processes are ready. */
   untilAnswered(count: number): Promise<void>;
   /**
-   * Tells one to end by SIGTERM, and starts another in its place; `whileEnding` looks at the one that ends. Its grace ends,
-   * by SIGINT, when the load balancer has taken it out and each of its requests was answered: so no machine is too slow.
+   * Stops one process with SIGTERM, and starts another in its place. `whileEnding`: gets the URL of the ending process.
+   * SIGINT ends its grace period, after the load balancer has removed it and all its requests have responses. So no
+   * machine is too slow.
    */
   replace(index: number, whileEnding?: (url: string) => Promise<void>, program?: readonly string[]): Promise<void>;
-  /** Ends the load, then the processes; throws unless they end in order. */
+  /** Ends the load, and then the processes. Throws unless they end in order. */
   stop(): Promise<void>;
 };
 
 const LANES = 8;
 const PAUSE_MS = 5;
-/** No test waits so long. */
+/** Longer than any test. */
 const GRACE_MS = "600000";
 
 /**
- * `send` sends one of the requests of the load to a process that was ready at the last look. `first` is the program of both
+ * `send`: sends one request of the load to a process that was ready at the last check. `first`: the program of both
  * processes, until they are replaced.
  */
 export const startFleet = async (
@@ -55,13 +59,13 @@ export const startFleet = async (
   };
   const statuses = new Map<number, number>();
   const failures: string[] = [];
-  /** The requests in progress, by the process that has them. */
+  /** The number of requests in progress, by process. */
   const pending = new Map<string, number>();
   const count = (url: string, change: 1 | -1): void => void pending.set(url, (pending.get(url) ?? 0) + change);
   let answered = 0;
   const load = async (lane: number): Promise<void> => {
     for (let turn = 0; !isStopping; turn++) {
-      // A pause, so that the processes that start meanwhile get processor time as well.
+      // A pause, so that starting processes get processor time as well.
       await Bun.sleep(PAUSE_MS);
       const url = ready[(lane + turn) % ready.length];
       if (url === undefined) continue;

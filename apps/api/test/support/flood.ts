@@ -1,4 +1,6 @@
-/** For tests: clients that send requests with well-formed API keys that do not exist, as fast as they are answered. */
+/**
+ * Support for tests: clients that send requests with well-formed but unknown API keys, as fast as they get responses.
+ */
 
 import { generateApiKey } from "@realtime-avatar/domain/api-keys/secret";
 import type { RandomBytes } from "@realtime-avatar/domain/id";
@@ -7,17 +9,17 @@ import { until } from "@realtime-avatar/testing/until";
 import type { Socket } from "bun";
 
 export type Flood = {
-  /** How many responses had each status so far. */
+  /** Number of responses by status. */
   statuses: ReadonlyMap<number, number>;
-  /** Waits until so many more requests were answered. */
+  /** Waits for this number of further responses. */
   untilAnswered(count: number): Promise<void>;
   stop(): void;
 };
 
-/** So many different keys are sent in turn. */
+/** Number of different keys that are sent in turn. */
 const KEYS = 5000;
 
-/** Opens `connections` to the service at `url`; each sends its next request when the last one was answered. */
+/** Opens `connections` to the service at `url`. Each sends its next request after the last response. */
 export const startFlood = async (url: string, connections: number, keyOf = unknownKeys()): Promise<Flood> => {
   const { hostname, port, host } = new URL(url);
   const statuses = new Map<number, number>();
@@ -37,7 +39,7 @@ export const startFlood = async (url: string, connections: number, keyOf = unkno
           send(socket);
         },
         data: (socket, data) => {
-          // The responses are small and come whole; what does not begin with a status line is the rest of one.
+          // The responses are small and arrive whole. Data without a status line is the rest of one.
           const [, status] = /^HTTP\/1\.1 (\d{3})/.exec(data.toString("latin1")) ?? [];
           if (status === undefined) return;
           statuses.set(Number(status), (statuses.get(Number(status)) ?? 0) + 1);
@@ -65,7 +67,7 @@ export const startFlood = async (url: string, connections: number, keyOf = unkno
   };
 };
 
-/** Keys of the right form and with the right checksum, which no database has. */
+/** Well-formed keys with a right checksum that no database has. */
 export const unknownKeys = (random: RandomBytes = seeded): (() => string) => {
   const keys = Array.from({ length: KEYS }, () => generateApiKey("live", random).reveal());
   let turn = 0;

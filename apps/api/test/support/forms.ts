@@ -30,13 +30,13 @@ export const encodeForm = (parts: readonly Part[], { boundary = BOUNDARY, end = 
 
 export const formType = (boundary = BOUNDARY): string => `multipart/form-data; boundary=${boundary}`;
 
-/** The first bytes of accepted files. What follows them is not looked at by the API. */
+/** The first bytes of accepted files. The API does not check the rest. */
 const JPEG = Buffer.from([0xff, 0xd8, 0xff, 0xe0, 0, 16, 0x4a, 0x46, 0x49, 0x46, 0]);
 const MP4 = Buffer.from("\0\0\0\x18ftypisom\0\0\x02\0isommp41", "latin1");
 const WAV = Buffer.from("RIFF\0\0\0\0WAVEfmt ", "latin1");
 export const STARTS = { image: JPEG, video: MP4, audio: WAV } as const;
 
-/** A file that begins as one of its kind, followed by zeros or random bytes. */
+/** A file that begins like its kind, followed by zeros or random bytes. */
 export const createFile = (kind: keyof typeof STARTS, sizeBytes: number, isRandom = false): Buffer => {
   const file = isRandom ? randomBytes(sizeBytes) : Buffer.alloc(sizeBytes);
   STARTS[kind].copy(file);
@@ -46,7 +46,7 @@ export const createFile = (kind: keyof typeof STARTS, sizeBytes: number, isRando
 export const sha256Hex = (bytes: Uint8Array): string => createHash("sha256").update(bytes).digest("hex");
 export const md5Base64 = (bytes: Uint8Array): string => createHash("md5").update(bytes).digest("base64");
 
-/** A small picture (1 × 1 pixel, PNG), which can be decoded. */
+/** A small picture (1 × 1 pixel, PNG) that can be decoded. */
 export const PNG = Buffer.from(
   "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",
   "base64",

@@ -14,7 +14,7 @@ export const hostileCalls = (api: TestApi, key: string) => {
       const [row] = await api.database.db.client`select metadata::text as text from avatars where id = ${id}`;
       return JSON.parse(row?.["text"]);
     },
-    /** Sends the body, and expects this refusal and no new row. */
+    /** Sends the body. Expects this refusal and no new row. */
     expectRefused: async (body: string | Uint8Array, status: number, code: string): Promise<void> => {
       const before = await rowCounts(api.database);
       const answer = await send(body);

@@ -1,4 +1,4 @@
-/** The service as a process, for tests of how it starts and ends. */
+/** The service as a process, for tests of its start and end. */
 import { expect } from "bun:test";
 import { fixture } from "@realtime-avatar/testing/fixture";
 import { bun, type RunningProcess, startProcess } from "@realtime-avatar/testing/processes";
@@ -16,14 +16,14 @@ export const start = async (
   return { ...running, url, call: callAt(url) };
 };
 
-/** Starts the service for this file; it must end in order with it. */
+/** Starts the service for this file. It must end in order with the file. */
 export const fileService = async (...options: Parameters<typeof start>): ReturnType<typeof start> => {
   const running = await start(...options);
   await fixture({ close: async () => expect(await stop(running)).toBe(0) });
   return running;
 };
 
-/** Ends the service with SIGTERM; returns its exit code. */
+/** Ends the service with SIGTERM. Returns its exit code. */
 export const stop = async (running: RunningProcess): Promise<number> => {
   running.kill("SIGTERM");
   return running.exited;

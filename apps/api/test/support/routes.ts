@@ -1,4 +1,4 @@
-/** Every route under /api/v1, for tests that hold for all of them. */
+/** Every route under /api/v1, for tests that apply to all of them. */
 import { expect } from "bun:test";
 import type { Scope } from "@realtime-avatar/domain/api-keys/scope";
 import { PROBLEMS } from "@realtime-avatar/domain/problem";
@@ -8,15 +8,15 @@ export type RouteFacts = {
   scope: Scope | "any" | "none" | "person";
   body?: object;
   isBodyOptional?: true;
-  /** Its body is a form with a file. */
+  /** The body is a form with a file. */
   isForm?: true;
-  /** Its URL is signed: it takes no key, and nothing but the bytes for which it was signed. */
+  /** The URL is signed: the route needs no key, and accepts only the bytes for which the URL was signed. */
   isSigned?: true;
-  /** A browser comes from elsewhere, and is always led to a page. It may bring parameters of others. */
+  /** A browser comes from another site, possibly with further parameters, and is always redirected to a page. */
   isRedirect?: true;
 };
 
-/** Every route there is, with the scope that it needs, and a body that it takes where it takes one. */
+/** Every route, with its required scope and an example of its body. */
 export const ROUTES: Record<string, RouteFacts> = {
   "GET /api/v1/api-keys": { scope: "api_keys:write" },
   "POST /api/v1/api-keys": { scope: "api_keys:write", body: { name: "x" } },
@@ -59,7 +59,7 @@ export const ROUTES: Record<string, RouteFacts> = {
   "POST /api/v1/usage/sessions": { scope: "realtime:write", body: { maxSessionSeconds: 1 } },
   "GET /api/v1/usage/sessions/:id": { scope: "usage:read" },
   "POST /api/v1/usage/sessions/:id/usage": { scope: "usage:write", body: { usedCreditMicros: 0 } },
-  // With `usage:write` as well.
+  // `usage:write` is also accepted.
   "POST /api/v1/usage/sessions/:id/release": { scope: "realtime:write", body: {}, isBodyOptional: true },
   "GET /api/v1/usage/sessions/:id/transcript": { scope: "usage:read" },
   "DELETE /api/v1/usage/sessions/:id/transcript": { scope: "usage:write" },
@@ -136,12 +136,12 @@ const KINDS = [
   ["webhook-endpoints", "whe"],
   ["webhook-deliveries", "whd"],
 ] as const;
-/** The kind of the ids that a path takes. */
+/** The kind of the ids in a path. */
 export const resourceKind = (path: string): (typeof KINDS)[number][1] | "key" =>
   KINDS.find(([name]) => path.includes(name))?.[1] ?? "key";
-/** An id of the kind that a path asks for, and of nothing. */
+/** An unknown id of the kind in a path. */
 export const unknownId = (path: string): string => `${resourceKind(path)}_01h455vb4pex5vsknk084sn02q`;
-/** Every route of the application, without the preflight of signed URLs, which has no credentials and no body. */
+/** Every route of the application, except the preflight of signed URLs, which has no credentials and no body. */
 export const listRoutes = ({ app }: TestApi) =>
   app.routes
     .filter(({ method, path }) => path.startsWith("/api/v1") && method !== "OPTIONS")
@@ -152,7 +152,7 @@ export const listRoutes = ({ app }: TestApi) =>
       return { method, path, url, scope, body, isBodyOptional, isForm, isSigned, isRedirect };
     });
 
-/** An answer without what tells one from the next: two answers that a caller cannot tell apart are equal. */
+/** A response without the parts that always differ. Two responses that a caller cannot distinguish become equal. */
 export const bare = ({ status, body, headers }: Answer) => {
   const rest = Object.fromEntries([...headers].filter(([name]) => !["x-request-id", "date"].includes(name)));
   return { status, rest, body: { ...body, requestId: null } };

@@ -5,16 +5,16 @@ import { UUID_V7 } from "./api.ts";
 
 type Wire = {
   socket: Socket;
-  /** What has been received so far. */
+  /** The received bytes so far. */
   text(): string;
-  /** Waits until `pattern` has been received, or the connection is closed. */
+  /** Waits until `pattern` is received, or the connection is closed. */
   until(pattern: RegExp): Promise<string>;
-  /** Waits until the connection is closed; everything that has been received. */
+  /** Waits until the connection is closed. Returns all received bytes. */
   whole(): Promise<string>;
   closed: Promise<void>;
 };
 
-/** `port` returns the port of the service once it has started. */
+/** `port`: returns the port of the service after its start. */
 export const wireCalls = (port: () => number) => {
   const dial = (): Wire => {
     const socket = connect(port(), "127.0.0.1");
@@ -43,7 +43,7 @@ export const wireCalls = (port: () => number) => {
     return { socket, text: () => received, until, whole: () => closed.then(() => received), closed };
   };
 
-  /** Everything that comes back for these bytes, until the connection is closed: one of the requests has to ask for it. */
+  /** All received bytes for these bytes, until the connection is closed. One of the requests must ask for the close. */
   const exchange = async (bytes: string): Promise<string> => {
     const { socket, whole } = dial();
     socket.write(bytes, "latin1");
@@ -53,7 +53,7 @@ export const wireCalls = (port: () => number) => {
 };
 
 type Raw = { version?: string; host?: string | null; headers?: string; body?: string };
-/** A request as bytes. `host` is the value of its `Host` field; null leaves the field out. */
+/** A request as bytes. `host`: the value of its `Host` field; null omits the field. */
 export const request = (
   method: string,
   target: string,

@@ -96,7 +96,7 @@ export const videoErrors = (
 };
 
 const NO_AUDIO =
-  "There is no such asset in the environment of the calling key. Check the id, or upload the file first.";
+  "The asset does not exist in the environment of the calling key. Check the id, or upload the file first.";
 /** The problem of an audio asset that is refused. */
 export const refusedAudio = (code: FieldError["code"], detail: string = NO_AUDIO) =>
   validationFailed([{ pointer: "#/audioAssetId", code, detail }]);

@@ -1,4 +1,4 @@
-/** The agent of a call in one of our rooms (CALL_AGENT_NAME). */
+/** The agent of a call in a room of the service (CALL_AGENT_NAME). */
 import { newCallKey } from "@realtime-avatar/domain/calls/call-key";
 import { agentMetadata } from "@realtime-avatar/domain/calls/start";
 import type { SessionId, TenantId } from "@realtime-avatar/domain/id";
@@ -8,7 +8,7 @@ import type { Realtime } from "../realtime.ts";
 
 type AgentCall = { tenantId: TenantId } & Parameters<typeof agentMetadata>[0] & { sessionId: SessionId };
 
-/** What is dispatched into the room of a call; null when no agent is configured. */
+/** The dispatch into the room of a call; null when no agent is configured. */
 export const dispatchOf = (
   { agents, callKey }: Realtime,
   { clock, publicUrl }: Pick<Dependencies, "clock" | "publicUrl">,

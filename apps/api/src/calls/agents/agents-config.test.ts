@@ -21,7 +21,7 @@ test.each([
   [{ BYO_LIVEKIT_HOSTS: "wss://livekit.example.com" }, "BYO_LIVEKIT_HOSTS"],
   [{ BYO_LIVEKIT_HOSTS: "localhost:7880", DATABASE_URL: "postgres://x" }, "BYO_LIVEKIT_HOSTS"],
   [{ CALL_AGENT_NAME: "my agent" }, "CALL_AGENT_NAME"],
-])("the configuration of agents, %j: refused, by the name of the variable", (variables, name) => {
+])("the configuration of agents, %j: an error with the name of the variable", (variables, name) => {
   expect(() => read(variables)).toThrow(name);
 });
 

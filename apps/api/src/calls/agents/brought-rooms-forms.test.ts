@@ -1,4 +1,6 @@
-/** The two forms in which releases of the plugin `bey` ask for a call: `/session`, and `/sessions` with a `transport`. */
+/**
+ * The two forms in which releases of the plugin `bey` request a call: `/session`, and `/sessions` with a `transport`.
+ */
 import { expect, test } from "bun:test";
 import {
   BRING_BY_TRANSPORT,
@@ -50,7 +52,7 @@ test("POST /sessions twice with one Idempotency-Key: one call; with another toke
   await release({ session_id: first.body.id }, one.root.key);
 });
 
-test("POST /sessions with the key of a call: brings the avatar of that call, and of no other room", async () => {
+test("POST /sessions with the key of a call: brings the avatar of that call only", async () => {
   const ready = await avatar();
   const { body: grant } = await start({ avatar_id: ready });
   const { api_key } = JSON.parse(livekit.dispatches(grant.room_name)[0]?.metadata ?? "null");
@@ -75,7 +77,7 @@ const refused: [fault: string, changes: object, pointer: string, code: string][]
   ["the URL under its earlier name", { livekit_url: ROOM_URL }, "#/livekit_url", "unknown_field"],
 ];
 test.each(refused)(
-  "POST /sessions with %s: 422 that names the field as it was sent",
+  "POST /sessions with %s: 422 with the field's name in this form",
   async (_, changes, pointer, code) => {
     const answer = await bringByTransport(one.root.key, one.avatarId, changes);
     expectProblem(answer, "validation_failed");

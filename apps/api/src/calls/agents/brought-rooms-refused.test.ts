@@ -1,4 +1,4 @@
-/** Foreign rooms that are refused: URLs, tokens, credentials, and what refuses any call. */
+/** Refused brought rooms: because of URLs, tokens or credentials, or for reasons that apply to any call. */
 import { expect, test } from "bun:test";
 import { personToken } from "@realtime-avatar/domain/calls/room";
 import { mintToken } from "@realtime-avatar/livekit/tokens";
@@ -79,7 +79,7 @@ const tokens: [fault: string, changes: object, detail: string][] = [
   ],
   ["with all in a prototype", { kind: undefined, ["__proto__"]: { kind: "agent" } }, "`kind`"],
 ];
-test.each(tokens)("a token %s: 422, which names it", async (_, changes, detail) => {
+test.each(tokens)("a token %s: 422 that names the token", async (_, changes, detail) => {
   const answer = await bring(key, one.avatarId, { livekit_token: roomToken(changes) });
   expectProblem(answer, "validation_failed");
   expect(answer.body.errors.map((error: Record<string, string>) => error["pointer"])).toEqual(["#/livekit_token"]);
@@ -108,7 +108,7 @@ test("a token of 10 MB, of more than 4,096 characters, of another type, and unkn
 });
 
 const powers = ["roomAdmin", "roomCreate", "roomList", "roomRecord", "ingressAdmin", "agent"];
-test.each(powers)("a token with %s: 422 token_too_powerful, whatever else it lacks", async (power) => {
+test.each(powers)("a token with %s: 422 token_too_powerful, also with other errors", async (power) => {
   for (const granted of [true, "true", 1, {}]) {
     const livekit_token = roomToken({ kind: "standard", video: { ...video, [power]: granted } });
     const answer = await bring(key, one.avatarId, { livekit_token });
@@ -140,13 +140,13 @@ test("a room of a call of this service, and the tokens of its calls: 422", async
     await bring(key, one.avatarId, { livekit_url: livekit.url, livekit_token: ofPerson }),
     "validation_failed",
   );
-  // Another room on the LiveKit server of the service is a room like any other.
+  // Another room on the LiveKit server of the service is allowed like any other.
   const { status, body } = await bring(key, one.avatarId, { livekit_url: livekit.url });
   expect(status).toBe(201);
   await release({ session_id: body.id }, key);
 });
 
-test("without a key, with a wrong one, or with one elsewhere: 401; without the scope: 403; nothing is read", async () => {
+test("no key, a wrong key, or a key in another header: 401; no scope: 403; nothing is read", async () => {
   const sessions = async () => (await db.client`select from usage_sessions`).length;
   const before = await sessions();
   const post = (headers: Record<string, string>) => api.call("POST", BRING, { body: "no JSON", headers });
@@ -161,12 +161,12 @@ test("without a key, with a wrong one, or with one elsewhere: 401; without the s
   expectProblem(await post({ "x-api-key": revoked }), "revoked_api_key");
   const { key: reader } = await one.newKey({ scopes: ["avatars:read"] });
   expectProblem(await post({ "x-api-key": reader }), "insufficient_scope");
-  // Only this route takes the header.
+  // Only this route accepts the header.
   expectProblem(await api.call("GET", "/api/v1/avatars", { headers: { "x-api-key": key } }), "missing_api_key");
   expect(await sessions()).toBe(before);
 });
 
-test("an avatar that is not ready, unknown, or of another tenant; a cap, the balance: as for any call", async () => {
+test("an avatar that is not ready, unknown, or of another tenant; a cap, the balance: refused like any call", async () => {
   const notReady = await bring(key, await avatar(key, "draft"));
   expectProblem(notReady, "avatar_not_ready");
   expect(notReady.body.detail).toStartWith("The status of the avatar is `draft`. ");
@@ -181,7 +181,7 @@ test("an avatar that is not ready, unknown, or of another tenant; a cap, the bal
   expectProblem(await bring(ofTest, one.avatarId), "not_found");
 });
 
-test("without a free slot: 429 that can be sent again; the same token keeps its place, and gets the next slot", async () => {
+test("no free slot: 429, retryable; the same token keeps its place, and gets the next slot", async () => {
   await takeSlots();
   const token = roomToken();
   const first = await bring(key, one.avatarId, { livekit_token: token });
@@ -192,7 +192,7 @@ test("without a free slot: 429 that can be sent again; the same token keeps its 
   expect(await db.client`select from call_tickets where tenant_id = ${one.tenantId}`).toHaveLength(1);
   await db.client`update call_tickets set polled_at = polled_at - interval '2 seconds'`;
   await giveSlots(1, "wrk_z");
-  // Who comes later waits for his turn.
+  // Later requests wait for their turn.
   expectProblem(await bring(key, one.avatarId), "rate_limited");
   const { status, body } = await bring(key, one.avatarId, { livekit_token: token });
   expect(status).toBe(201);
@@ -200,13 +200,13 @@ test("without a free slot: 429 that can be sent again; the same token keeps its 
   await db.client`delete from call_tickets`;
 });
 
-test("without LiveKit or the secret of avatar workers: 501", async () => {
+test("no LiveKit, or no secret of avatar workers: 501", async () => {
   const { config } = callOptions(livekit);
   const without = bringTo(callAnew(db, { config: { ...config, livekit: null } }));
   expectProblem(await without(key, one.avatarId), "realtime_not_configured");
 });
 
-test("requests over the rate: 429, the keys of a lineage together", async () => {
+test("requests above the rate, from keys of one lineage together: 429", async () => {
   const { config } = callOptions(livekit);
   const limited = bringTo(callAnew(db, { config: { ...config, rateLimit: { perSecond: 1, burst: 0 } } }));
   const answers = await Promise.all(Array.from({ length: 5 }, () => limited(key, "x")));

@@ -1,4 +1,4 @@
-/** Calls in brought rooms, as the plugin `bey` of LiveKit Agents asks for them. */
+/** Calls in brought rooms, as the plugin `bey` of LiveKit Agents requests them. */
 import { describe, expect, test } from "bun:test";
 import { endDueCalls, expireWorkers, listRoomsToDelete } from "@realtime-avatar/db/calls/reconcile";
 import { findCreditDrift } from "@realtime-avatar/db/credits/invariants";
@@ -29,7 +29,7 @@ const slotsUsed = async (): Promise<number> =>
   (await db.client`select from fleet.avatar_slots where session_id is not null`).length;
 const kept = async (): Promise<number> => (await db.client`select from call_agents`).length;
 const drift = () => findCreditDrift(db, one.tenantId, 10);
-/** Brings a room to a worker that has nothing else to do. */
+/** Brings a room to an idle worker. */
 const broughtTo = async (workerId: string) => {
   await takeSlots();
   await giveSlots(1, workerId);
@@ -41,7 +41,7 @@ const broughtTo = async (workerId: string) => {
 };
 
 describe("a room that an agent brings", () => {
-  test("with a valid token: 201 with a session; its worker gets url, token and agent; LiveKit here is not asked", async () => {
+  test("with a valid token: 201 with a session; its worker gets url, token and agent; no request to the service's LiveKit", async () => {
     livekit.requests.length = 0;
     const { id, token, call } = await broughtTo("wrk_a");
     expect(call).toMatchObject({
@@ -58,7 +58,7 @@ describe("a room that an agent brings", () => {
     expect(await drift()).toEqual([]);
   });
 
-  test("brought, then released by its key: 201 with the path of the session, then no slot is taken", async () => {
+  test("brought, then released by its key: 201 with the path of the session, then the slot is free", async () => {
     await giveSlots(1, "wrk_b");
     const { status, body, headers } = await bring(key, one.avatarId);
     expect([status, headers.get("location")]).toEqual([201, `/api/v1/usage/sessions/${body.id}`]);
@@ -66,7 +66,7 @@ describe("a room that an agent brings", () => {
     expect([await slotsUsed(), await kept()]).toEqual([0, 0]);
   });
 
-  test("without a worker's report for 120 s: ends at no charge, and says that it was not started", async () => {
+  test("without a worker's report for 120 s: ends at no charge, as not started", async () => {
     const { id } = await broughtTo("wrk_c");
     await db.client`update usage_sessions set expires_at = now() - interval '1 second' where id = ${id}`;
     await sweepSessions(db, one.tenantId, operatorOrigin());
@@ -74,14 +74,14 @@ describe("a room that an agent brings", () => {
     expect([await slotsUsed(), await kept()]).toEqual([0, 0]);
   });
 
-  test("that LiveKit refuses to the worker: ends at no charge, and says that it failed", async () => {
+  test("that LiveKit refuses to the worker: ends at no charge, as failed", async () => {
     const { id } = await broughtTo("wrk_d");
     await syncOf("wrk_d", { slots: 1, calls: [report(id, "ended", 0, { reason: "failed" })] });
     expect(await session(id, key)).toMatchObject({ status: "failed", endReason: "failed", billedCreditMicros: 0 });
     expect([await slotsUsed(), await kept()]).toEqual([0, 0]);
   });
 
-  test("whose worker is lost: given to another one once, with the same token; then it ends", async () => {
+  test("whose worker is lost: moves to another worker once, with the same token; the next loss ends it", async () => {
     const { id, token } = await broughtTo("wrk_e");
     await syncOf("wrk_e", { slots: 1, calls: [report(id, "started", 3)] });
     await takeSlots();
@@ -95,7 +95,7 @@ describe("a room that an agent brings", () => {
     expect([await slotsUsed(), await kept(), await drift()]).toEqual([0, 0, []]);
   });
 
-  test("the reconciler: creates, lists and deletes no room for it, and ends it when its key is revoked", async () => {
+  test("the reconciler: creates, lists and deletes no room for it; ends it when its key is revoked", async () => {
     const { record, key: revoked } = await one.newKey();
     await takeSlots();
     await giveSlots(1, "wrk_h");
@@ -118,7 +118,7 @@ describe("a room that an agent brings", () => {
     expect([await listRoomsToDelete(db, 10), await kept()]).toEqual([[], 0]);
   });
 
-  test("the token, in the database: sealed, while the call is open and afterwards", async () => {
+  test("the token, in the database: sealed during the call and afterwards", async () => {
     const { id, token } = await broughtTo("wrk_i");
     const parts = token
       .split(".")
@@ -132,7 +132,7 @@ describe("a room that an agent brings", () => {
     for (const part of parts) expect(open + closed).not.toContain(part);
   });
 
-  test("whose token was sealed with another SESSION_SECRET: the worker does not get it, and the log says so without it", async () => {
+  test("whose token was sealed with another SESSION_SECRET: not sent to the worker; logged without the token", async () => {
     const { id, token } = await broughtTo("wrk_j");
     const other = callAnew(db, {
       ...callOptions(livekit),
@@ -147,7 +147,7 @@ describe("a room that an agent brings", () => {
     await release({ session_id: id }, key);
   });
 
-  test("ended by the functions of an earlier version, which leave it: forgotten by the next pass", async () => {
+  test("ended by the functions of an earlier version, which keep the token: removed by the next pass", async () => {
     await takeSlots();
     await giveSlots(1, "wrk_k");
     const other = await tenantWith(10_000);
@@ -159,7 +159,7 @@ describe("a room that an agent brings", () => {
 });
 
 describe("the same token", () => {
-  test("of the same key: the same call, one after another and at once, at two replicas, with one hold", async () => {
+  test("of the same key, in sequence and at once, at two replicas: the same call, one hold", async () => {
     await takeSlots();
     await giveSlots(10, "wrk_l");
     const replica = bringTo(callAnew(db, callOptions(livekit)));
@@ -178,7 +178,7 @@ describe("the same token", () => {
     expect([await slotsUsed(), await kept(), await drift()]).toEqual([1, 1, []]);
     // Another token at the limit of one call.
     expectProblem(await bring(own, one.avatarId), "concurrency_limit_reached");
-    // When the call has ended, the token starts another one.
+    // After the end of the call, the token starts another call.
     const [id] = ids;
     await release({ session_id: id }, own);
     const next = await bring(own, one.avatarId, { livekit_token: token });
@@ -186,7 +186,7 @@ describe("the same token", () => {
     await release({ session_id: next.body.id }, own);
   });
 
-  test("of another key, or of another tenant: a call of its own, which tells nothing of the first", async () => {
+  test("of another key, or of another tenant: a separate call that reveals nothing about the first", async () => {
     const token = roomToken();
     const other = await tenantWith(10_000);
     const { key: sibling } = await one.newKey();

@@ -1,7 +1,8 @@
 /**
- * `/compat/bey`: what the plugin `bey` of LiveKit Agents asks for, in two forms (`FORMS`). It sends the API key as `x-api-key`, no
- * Idempotency-Key, and the same token up to four times, so the same token is the same call. The document leaves the route out: its form is that of the plugin,
- * and its credentials come by another header than those of every operation there.
+ * `/compat/bey`: the API for the plugin `bey` of LiveKit Agents, in two forms (`FORMS`). The plugin sends the API key
+ * as `x-api-key`, no Idempotency-Key, and the same token up to four times. So requests with the same token open one
+ * call. The OpenAPI document omits the route: its form follows the plugin, and its credentials are in another header
+ * than those of all documented operations.
  */
 import { attachAgent, type BroughtRoom, type OpenCallOutcome, openCall } from "@realtime-avatar/db/calls/calls";
 import type { Db } from "@realtime-avatar/db/connection/pool";
@@ -44,7 +45,7 @@ const MISSING = new Problem("missing_api_key", "Send the API key in the header `
 type BringForm<Schema extends TSchema> = {
   schema: Schema;
   read(body: Static<Schema>): BringRoom;
-  /** By the pointers of `BringRoom`. */
+  /** The pointers of the form, by the pointers of `BringRoom`. */
   pointers: Record<string, string>;
 };
 const SESSION: BringForm<typeof BringRoom> = { schema: BringRoom, read: (body) => body, pointers: {} };
@@ -54,7 +55,7 @@ const SESSIONS: BringForm<typeof BringRoomByTransport> = {
   pointers: { "#/livekit_url": "#/url", "#/livekit_token": "#/token" },
 };
 
-/** Throws `error` again. An error of a field of `BringRoom` points to the field of the form. */
+/** Rethrows `error`. An error of a field of `BringRoom` gets the pointer to the field of the form. */
 const throwInForm =
   <Schema extends TSchema>({ pointers }: BringForm<Schema>) =>
   (error: unknown): never => {
@@ -76,7 +77,7 @@ const createdCall = (id: SessionId): ResourceResponse<BroughtCall> => ({
 const refusedToken = (detail: string): Problem =>
   validationFailed([{ pointer: "#/livekit_token", code: "not_allowed", detail }]);
 
-/** The URL that a body names, in its normal form. Throws `validation_failed` when it is not allowed. */
+/** The URL of a body, in its normal form. Throws `validation_failed` when it is not allowed. */
 const allowedUrl = ({ livekit_url }: BringRoom, hosts: readonly string[], ownUrl: string): string => {
   const url = readRoomUrl(livekit_url, { hosts, ownUrl });
   if (typeof url !== "string") throw validationFailed([url]);
@@ -86,10 +87,10 @@ const allowedUrl = ({ livekit_url }: BringRoom, hosts: readonly string[], ownUrl
 type BringBasis = { planned: PlannedCall; url: string; agentIdentity: string };
 type BringAttempt = Attempt<BringRoom, BringBasis>;
 
-/** Opens a call in a brought room. The service does not create, list or delete that room. `price`: for one second. */
+/** Opens a call in a brought room. The service does not create, list or delete that room. `price`: of one second. */
 const bringOperation = (price: number) => ({
   representation: REPRESENTATION,
-  /** No look at the limits here: the same token may have opened the call that reaches them. */
+  /** The limits are not checked here, because the same token can already have opened the call that reaches them. */
   lookUp: async ({ body, db, caller, origin, dependencies }: BringAttempt): Promise<BringBasis> => {
     const { config, agents, instance } = realtimeOf(dependencies);
     const url = allowedUrl(body, agents.livekitHosts, config.url);
@@ -100,7 +101,7 @@ const bringOperation = (price: number) => ({
     };
     if (isOwnServer(url, config.url) && (await isOwnRoom())) {
       throw refusedToken(
-        "The room is of a call of this service: its agent has a key for it in the metadata of its dispatch.",
+        "The room belongs to a call of this service. Its agent finds a key for it in the metadata of its dispatch.",
       );
     }
     const terms = { priceCreditMicrosPerSecond: price, instance: await instance(db) };
@@ -120,7 +121,7 @@ const bringOperation = (price: number) => ({
     const digest = tokenDigest(token, caller.id);
     const id = { tenantId: caller.tenantId, sessionId: planned.session.id };
     const request = callRequest(planned, caller, origin, {
-      // So that the plugin, which asks again, keeps its own place in the queue.
+      // With this, a repeated request of the plugin keeps its place in the queue.
       metadata: { token: Buffer.from(digest).toString("hex") },
       growth: null,
       awaitsAgent: false,
@@ -171,7 +172,10 @@ const bringOperation = (price: number) => ({
   },
 });
 
-/** What the agent of a call in one of our rooms brings. Throws a problem unless it is for the server and the room of the call. */
+/**
+ * Reads the brought room of an agent in a room of the service. Throws a problem unless it is the server and the room of
+ * the call.
+ */
 const broughtTo = async (
   dependencies: Dependencies,
   db: Db,
@@ -182,7 +186,8 @@ const broughtTo = async (
   const url = allowedUrl(body, [], config.url);
   const token = body.livekit_token;
   const { room, agentIdentity } = readRoomToken(token, dependencies.clock());
-  if (room !== roomName(await instance(db), call.sessionId)) throw refusedToken("The room is not that of the call.");
+  if (room !== roomName(await instance(db), call.sessionId))
+    throw refusedToken("The room is not the room of the call.");
   return {
     url,
     token: sealRoomToken(token, call, tokenKey, dependencies.random),
@@ -191,7 +196,10 @@ const broughtTo = async (
   };
 };
 
-/** Lets the avatar of a call join, as its agent asks for with the key of the call. Nothing is held: the call has its session. */
+/**
+ * Lets the avatar of a call join, when the agent requests it with the key of the call. No credits are held, because the
+ * call already has a session.
+ */
 const attach = async <Schema extends TSchema>(
   dependencies: Dependencies,
   presented: string,

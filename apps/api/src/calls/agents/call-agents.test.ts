@@ -1,4 +1,4 @@
-/** The agent of CALL_AGENT_NAME, which is dispatched into the rooms of calls and brings their avatars. */
+/** The agent of CALL_AGENT_NAME. It is dispatched into the rooms of calls, and brings their avatars. */
 import { describe, expect, test } from "bun:test";
 import { newCallKey } from "@realtime-avatar/domain/calls/call-key";
 import type { ReportedCall } from "@realtime-avatar/domain/calls/worker-sync";
@@ -25,7 +25,7 @@ const asked = {
 };
 type Metadata = Record<string, unknown> & { api_key: string; session_id: string };
 const metadataOf = (room: string): Metadata => JSON.parse(livekit.dispatches(room)[0]?.metadata ?? "null");
-/** A call with its agent, and a token of it. */
+/** A call with its agent, and a token of the agent. */
 const startWithAgent = async (body: object = {}) => {
   const { body: grant } = await start({ avatar_id: ready, ...body });
   const video = { roomJoin: true, room: grant.room_name };
@@ -39,7 +39,7 @@ const assignedTo = async (id: string) =>
   (await syncOf("wrk_1", { slots: 20 })).start.find(({ session_id }) => session_id === id);
 
 describe("a call with an agent", () => {
-  test("started: its room is created with the agent, who gets all that was asked for; only what it cannot use is ignored", async () => {
+  test("started: its room is created with the agent, which gets all supported fields; the others are in `ignored`", async () => {
     const { grant, metadata } = await startWithAgent(asked);
     expect(livekit.dispatches(grant.room_name)).toMatchObject([{ agentName: "my-agent" }]);
     const { transcription, ...forAgent } = asked;
@@ -51,7 +51,7 @@ describe("a call with an agent", () => {
     await release({ session_id: grant.session_id });
   });
 
-  test("the avatar joins when the agent brings it: on the session of the call, with one hold", async () => {
+  test("brought by the agent: the avatar joins on the session of the call, with one hold", async () => {
     const { grant, id, tokenOf, attach } = await startWithAgent({ mode: "voice" });
     expect(await assignedTo(id)).toBeUndefined();
     const livekit_token = tokenOf();
@@ -63,7 +63,7 @@ describe("a call with an agent", () => {
       ...{ url: livekit.url, token: livekit_token, agent_identity: "agent-AJ_x", mode: "avatar", away_seconds: 15 },
       ...{ generation: 1, max_seconds: grant.max_session_seconds },
     });
-    // The plugin sends it again, also at once.
+    // The plugin repeats the request, also concurrently.
     for (const again of await Promise.all(Array.from({ length: 5 }, () => attach({ livekit_token })))) {
       expect([again.status, again.body]).toEqual([201, { id }]);
     }
@@ -78,7 +78,7 @@ describe("a call with an agent", () => {
     expectProblem(await attach({ livekit_token }), "session_closed");
   });
 
-  test("replayed: its room is created again with the agent, who gets a key that works", async () => {
+  test("replayed: its room is created again with the agent, which gets a valid key", async () => {
     const headers = { "idempotency-key": "agent" };
     const { body: grant } = await start({ avatar_id: ready, ...asked }, key, headers);
     await livekit.kill();
@@ -92,7 +92,7 @@ describe("a call with an agent", () => {
     await release({ session_id: grant.session_id });
   });
 
-  test("the token and the key, in the database: none in clear", async () => {
+  test("the token and the key, in the database: not in clear text", async () => {
     const { id, metadata, tokenOf, attach } = await startWithAgent();
     const livekit_token = tokenOf();
     await attach({ livekit_token });
@@ -104,7 +104,7 @@ describe("a call with an agent", () => {
 });
 
 describe("the key of a call", () => {
-  test("on each other route: 401, and it brings the avatar of no other call", async () => {
+  test("on other routes: 401; for other calls: refused", async () => {
     const { id, metadata, attach } = await startWithAgent();
     const by = metadata.api_key;
     for (const [method, path] of [
@@ -115,7 +115,7 @@ describe("the key of a call", () => {
       expectProblem(await api.call(method, path, { key: by }), "invalid_api_key");
     }
     const other = await startWithAgent();
-    // Another room, another server, another avatar.
+    // Other rooms, other servers, other avatars.
     expectProblem(await attach({ livekit_token: other.tokenOf() }), "validation_failed");
     expectProblem(await attach({ livekit_token: roomToken() }), "validation_failed");
     expectProblem(await attach({ livekit_url: "wss://project.livekit.cloud" }), "validation_failed");
@@ -161,7 +161,7 @@ describe("the key of a call", () => {
     expectProblem(answer, "session_closed");
   });
 
-  test("beyond the limit of requests of its tenant: 429", async () => {
+  test("above the rate limit of its tenant: 429", async () => {
     const { metadata, id } = await startWithAgent();
     const { config } = callOptions(livekit);
     const limited = bringTo(

@@ -1,4 +1,4 @@
-/** Transcripts that a tenant keeps: who turns it on, who reads and deletes them, and what they say. */
+/** Kept transcripts: the setting of the tenant, reads and deletions, and their content. */
 import { describe, expect, test } from "bun:test";
 import { Transcript } from "@realtime-avatar/domain/calls/kept-transcript";
 import { TRANSCRIPT } from "@realtime-avatar/domain/calls/worker-sync";
@@ -19,7 +19,7 @@ const remove = (id: string, key: string) => api.call("DELETE", pathOf(id), { key
 const actionsOf = async ({ root }: Tenant, action: string) =>
   (await api.call("GET", `/api/v1/audit-events?action=${action}`, { key: root.key })).body.data;
 
-/** A tenant that keeps transcripts, and a call of it at the worker. */
+/** A tenant that keeps transcripts, with a call at the worker. */
 const callOf = async (workerId: string, { isKept = true, key }: { isKept?: boolean; key?: string } = {}) => {
   const tenant = await tenantWith(10_000);
   if (isKept) expect((await keep(tenant.root.key)).status).toBe(200);
@@ -65,7 +65,7 @@ const say = (workerId: string, id: string, report: object) =>
   });
 
 describe("the setting", () => {
-  test("read before any change, turned on and off: each change in the audit trail, by its key", async () => {
+  test("read before any change, turned on and off: each change in the audit trail with its key", async () => {
     const tenant = await tenantWith(1);
     const [before] = [await api.call("GET", SETTINGS, { key: tenant.root.key })];
     const owner = { tenantId: tenant.tenantId, environment: "live" };
@@ -85,7 +85,7 @@ describe("the setting", () => {
     expectProblem(await api.call("PATCH", SETTINGS, { key: tenant.root.key, body: {} }), "validation_failed");
   });
 
-  test("of the test environment: changes nothing in live", async () => {
+  test("of the test environment: live is unchanged", async () => {
     const tenant = await tenantWith(1);
     const { key } = await tenant.newKey({ environment: "test", scopes: ["*"] });
     expect((await keep(key)).body).toMatchObject({ environment: "test", keepTranscripts: true });
@@ -94,7 +94,7 @@ describe("the setting", () => {
 });
 
 describe("a transcript", () => {
-  test("during the call and after it: what was said, with its timings, by one statement, sealed at rest", async () => {
+  test("during the call and after it: the segments with timings, by one statement, sealed at rest", async () => {
     const { tenant, id } = await callOf("wrk_kept");
     await say("wrk_kept", id, { segments: SAID.slice(0, 1), is_complete: false });
     const open = await read(id, tenant.root.key);
@@ -115,7 +115,7 @@ describe("a transcript", () => {
     expect(api.log.join("")).not.toContain("tulip");
   });
 
-  test("of a call that began without keeping, or of no call: 404 that says so; of an unknown session: 404", async () => {
+  test("of a call that began without keeping, or of a session without a call: 404 with that reason; of an unknown session: 404", async () => {
     const { tenant, id } = await callOf("wrk_none", { isKept: false });
     await keep(tenant.root.key);
     expectProblem(await read(id, tenant.root.key), "transcript_not_kept");
@@ -180,7 +180,7 @@ describe("a transcript", () => {
     expectProblem(await read(id, tenant.root.key), "transcript_not_kept");
   });
 
-  test("that cannot be opened in part, because the secret is another one: truncated, without that part", async () => {
+  test("partly sealed with another secret: truncated, without that part", async () => {
     const { tenant, id } = await callOf("wrk_secret");
     await say("wrk_secret", id, {});
     await release({ session_id: id }, tenant.root.key);

@@ -1,4 +1,4 @@
-/** `/api/v1/usage/sessions/{id}/transcript`: the transcripts that a tenant keeps. */
+/** `/api/v1/usage/sessions/{id}/transcript`: the kept transcripts of a tenant. */
 import { deleteKeptTranscript, findKeptTranscript } from "@realtime-avatar/db/calls/transcripts";
 import {
   deletedTranscript,
@@ -21,7 +21,7 @@ const OPERATIONS = operations({
   getTranscript: {
     summary: "Read the transcript of a call",
     description:
-      "Returns what both sides have said, if the tenant kept transcripts when the call began (`PATCH /settings`). While the call is open, what was said so far.",
+      "Returns the words of both sides, if the tenant kept transcripts when the call began (`PATCH /settings`). While the call is open, returns the words so far.",
     isUnversioned: true,
     success: { status: 200, description: "The transcript.", schema: Transcript },
     problems: ["transcript_not_kept"],
@@ -29,9 +29,9 @@ const OPERATIONS = operations({
   deleteTranscript: {
     summary: "Delete the transcript of a call",
     description:
-      "Deletes the kept transcript, also of a call that is open: what is said later is not kept either. The delivery to a `transcript_webhook` goes on.",
+      "Deletes the kept transcript, also of an open call, whose later words are not kept either. The delivery to a `transcript_webhook` continues.",
     isUnversioned: true,
-    success: { status: 200, description: "The transcript, without what was said.", schema: Transcript },
+    success: { status: 200, description: "The transcript, without its segments.", schema: Transcript },
     problems: ["transcript_not_kept"],
   },
 });

@@ -1,4 +1,4 @@
-/** Lists as CSV files: whole, safe for spreadsheets, bounded, and ended with their caller and their connection. */
+/** Lists as CSV files: complete, safe for spreadsheets, bounded, and ended with their caller or connection. */
 import { describe, expect, test } from "bun:test";
 import { seedSession } from "@realtime-avatar/testing/credits";
 import type { TestDb } from "@realtime-avatar/testing/database";
@@ -14,7 +14,7 @@ const api = await startApi(testStorage, { isEnding: () => isEnding }, { deadline
 const { db } = api.database;
 const { client } = db;
 
-/** A tenant of its own with a key, and `count` entries. */
+/** A tenant with a key and `count` credit entries. */
 const newTenant = async (count = 0) => {
   const tenantId = await seedTenant(db, { live: 1e12 });
   const { secret, record } = await seedKey(db, tenantId, { environment: "live", scopes: ["*"] });
@@ -25,7 +25,7 @@ const newTenant = async (count = 0) => {
   return { tenantId, key: secret.reveal(), record };
 };
 
-/** The cells of each row, as RFC 4180 reads them. */
+/** The cells of each row, parsed as in RFC 4180. */
 const rowsOf = (text: string): string[][] =>
   [...text.matchAll(/((?:"(?:[^"]|"")*"|[^"\r])*)\r\n/g)].map(([, row = ""]) =>
     [...row.matchAll(/(?:^|,)(?:"((?:[^"]|"")*)"|([^",]*))/g)].map(
@@ -77,7 +77,7 @@ describe("a list as a file", () => {
     },
   );
 
-  test("texts that are formulas: texts in the file", async () => {
+  test("texts that look like formulas: texts in the file", async () => {
     const { key, tenantId, record } = await newTenant();
     const id = await seedSession(db, await seedCaller(db, tenantId), { metadata: { user_id: "=1" } });
     await client`update usage_sessions set status = 'released', ended_at = now(), started_at = now(), closed_by = ${record.id},
@@ -109,7 +109,7 @@ describe("a list as a file", () => {
     expect(rows).toEqual(whole.slice(1));
   });
 
-  test("a file with a limit, below, at and above whole pages: as many rows, and the cursor of the next", async () => {
+  test("a file with a limit, below, at and above whole pages: that number of rows, and the cursor of the next file", async () => {
     const { key } = await newTenant(1100);
     for (const limit of [1, 499, 500, 501, 617, 1000, 1001, 1100]) {
       const [, ...rows] = rowsOf((await get(`credits/entries.csv?kind=void&limit=${limit}`, key)).text);
@@ -137,7 +137,7 @@ describe("a list as a file", () => {
     expect([head.coding, head.bytes.length]).toEqual(["gzip", 0]);
   });
 
-  test("filters that leave all rows of pages out: the rows that they keep", async () => {
+  test("filters that exclude all rows of some pages: the other rows", async () => {
     const { key, tenantId } = await newTenant(12_000);
     const kept = `ent_01h455vb4p${"0".repeat(15)}1`;
     await client`
@@ -154,7 +154,7 @@ describe("a list as a file", () => {
     expect(await ids("apiKeyId=key_x&kind=grant")).toEqual(["id", kept.replace("01h", "02h")]);
   });
 
-  test("a process that stops: the file ends after a page, and says so", async () => {
+  test("a process that stops: the file ends after a page, marked as incomplete", async () => {
     const { key } = await newTenant(600);
     isEnding = true;
     const answer = await get("credits/entries.csv", key);
@@ -165,9 +165,9 @@ describe("a list as a file", () => {
   });
 });
 
-/** A file that is being read: the rest of it, once its first part is there. */
+/** Opens a file. Returns its remaining parts after the first one has come. */
 const openFile = async (path: string, headers: Record<string, string>) => {
-  // Plain: the compressed file fits into the buffers of the connection.
+  // Uncompressed: the compressed file would fit into the buffers of the connection.
   const response = await fetch(`${api.url}/api/v1/${path}`, { headers: { ...headers, "accept-encoding": "identity" } });
   expect(response.status).toBe(200);
   const reader = (response.body as ReadableStream<Uint8Array>).getReader();
@@ -200,10 +200,10 @@ describe("a compressed file that is being sent", () => {
     await expect(new Response(encodedFor(source, true)).bytes()).rejects.toThrow("revoked");
   });
 
-  // The end comes at once, or never.
+  // The end comes at once or never, so a long timeout is harmless.
   const timeout = 10_000;
   test.each([true, false])(
-    "its client disconnects, compressed %p: no further part is made",
+    "its client disconnects, compressed %p: no further part is created",
     async (isCompressed) => {
       const { promise, resolve } = Promise.withResolvers<void>();
       async function* parts(): AsyncGenerator<string, void> {
@@ -242,7 +242,7 @@ describe("a file that is being sent", async () => {
   };
   const path = "credits/entries.csv";
 
-  test("its key revoked: cut off", async () => {
+  test("its key is revoked: cut off", async () => {
     const { id, headers } = await newKey();
     const { rest } = await openFile(path, headers);
     const revoke = ({ client: holder }: TestDb) =>
@@ -253,14 +253,14 @@ describe("a file that is being sent", async () => {
     ]);
   });
 
-  test("the session of its person ended: cut off", async () => {
+  test("its person's session is ended: cut off", async () => {
     const person = await seedPerson(api, "viewer", tenantId);
     const { rest } = await openFile(path, pageHeaders(person.cookie));
     const end = ({ client: holder }: TestDb) => holder`delete from user_sessions where id = ${person.sessionId}`;
     expect([await whileHeld(api.database, lock, rest, end), outcomes().at(-1)]).toEqual(["cut off", "invalid_session"]);
   });
 
-  test("its connection closed: no further page is read", async () => {
+  test("its connection is closed: no further page is read", async () => {
     const { headers } = await newKey();
     const { rest, cancel } = await openFile(path, headers);
     const before = outcomes().length;
@@ -269,7 +269,7 @@ describe("a file that is being sent", async () => {
     expect(outcomes().at(-1)).toBe("disconnected");
   });
 
-  test("more at once than a tenant may have: 429 for it, 200 for another tenant, and 200 when one is read", async () => {
+  test("a tenant at its limit of files: 429; another tenant: 200; after one file is read: 200", async () => {
     const [{ headers }, other] = [await newKey(), await newTenant()];
     const open = await Promise.all([openFile(path, headers), openFile(path, headers)]);
     const ends = () => Promise.all(open.map(({ rest }) => rest()));

@@ -1,9 +1,9 @@
 /**
- * Lists as CSV files. A file is read in pages, by the statements of the list, and sent as a stream: each page is read when the
- * connection has accepted the one before, so that a file of any length takes the memory of one page, and one statement at a time.
- *
- * Before each page the caller is authenticated again. So a file ends with its key or session, as with its connection: the connection
- * is reset, and no client takes the part for the whole. A file that reaches a limit says so in its last row.
+ * Lists as CSV files. A file is read in pages, by the statements of the list, and sent as a stream. Each page is read
+ * when the connection has accepted the previous one. So a file of any length takes the memory of one page, and one
+ * statement at a time. Before each page, the caller is authenticated again. If its key or session has ended, the
+ * connection is reset, so that no client takes the part for the whole. A file that reaches a limit says so in its last
+ * row.
  */
 import type { AnyCaller } from "@realtime-avatar/db/callers/callers";
 import { describeError } from "@realtime-avatar/db/connection/errors";
@@ -20,16 +20,19 @@ import { readQuery } from "../query.ts";
 import { acceptsCoding, type ResponseHead } from "../response.ts";
 import { createFileSender } from "./send-file.ts";
 
-/** Rows of a page: some 5 ms of the process, in which it does nothing else. */
+/** Rows of a page. A page blocks the process for about 5 ms. */
 const PAGE_ROWS = 500;
-/** For how long pages are read for one file, in milliseconds. */
+/** How long pages are read for one file, in milliseconds. */
 const MAX_FILE_MS = 5 * 60_000;
-/** Files that one process sends at once, a quarter of them to one tenant: each runs one statement at a time. */
+/**
+ * Maximum number of files that one process sends at once. One tenant gets a quarter of them. Each file runs one
+ * statement at a time.
+ */
 const MAX_OPEN = 8;
 
 export const createExportSender = () => createFileSender({ maxOpen: MAX_OPEN });
 
-/** What all operations that send a list as a file say. */
+/** The description of all operations that send a list as a file. */
 export const CSV_DESCRIPTION = `CSV (RFC 4180) in UTF-8, newest first: a row for each item, and a column for each of its fields. Numbers are numbers, null is empty, lists and objects are JSON. A text that a spreadsheet would take for a formula begins with an apostrophe. A file ends after \`limit\` rows, 64 MiB or five minutes. If more rows follow, its last row says so: its first cell begins with \`# NOT COMPLETE\` and ends with the \`cursor\` of the next file. A connection that ends early is reset.`;
 
 type FilePage = { filters: object; before: string | null; limit: number };
@@ -41,7 +44,7 @@ export type Export<Page extends FilePage> = {
   list: List<IdPrefix, TProperties>;
   /** The schema of an item: its fields are the columns. */
   item: TObject;
-  /** The first page that the query parameters ask for, with the `limit` of the file. */
+  /** The first page according to the query parameters, with the `limit` of the file. */
   pageOf: (parameters: object, now: Date) => Page;
   read: (db: Db, caller: AnyCaller, page: Page) => Promise<WrittenPage>;
 };
@@ -52,7 +55,7 @@ const rowsOf = (columns: readonly string[], { items }: WrittenPage): { text: str
   return { text: rows.map((row) => csvRow(columns.map((name) => row[name]))).join(""), count: rows.length };
 };
 
-/** The text of the file in parts, each read when it is asked for. `isOver`: whether the file is to end, with what it has. */
+/** The text of the file in parts, each read on demand. `isOver`: whether the file must end after the current part. */
 async function* textOf<Page extends FilePage>(
   { list, item, read }: Export<Page>,
   { db, requestContext, authenticateAgain }: WriteRequest,
@@ -77,7 +80,7 @@ async function* textOf<Page extends FilePage>(
       yield part + unfinishedRow(columns, writeCursor(list.prefix, page.filters, next));
       return "not complete";
     }
-    // The filters can leave out all rows of a page.
+    // The filters can exclude all rows of a page.
     if (part !== "") yield part;
     part = "";
     requestContext.deadline = performance.now() + db.deadlineMs;
@@ -87,7 +90,7 @@ async function* textOf<Page extends FilePage>(
   }
 }
 
-/** Passes the parts on, and logs how the file has ended: the log line of its request was written at its start. */
+/** Passes the parts on, and logs how the file ends. The log line of its request is written at its start. */
 async function* logged(
   parts: AsyncGenerator<string, string>,
   { dependencies: { log }, requestContext }: WriteRequest,
@@ -107,7 +110,7 @@ async function* logged(
       yield value;
     }
   } catch (error) {
-    // A statement is not sent for a client that is gone.
+    // No statement is sent for a disconnected client.
     if (!requestContext.isAborted()) outcome = toProblem(error).code;
     if (!requestContext.isAborted() && !(error instanceof Problem)) failure = error;
     throw error;
@@ -121,7 +124,7 @@ async function* logged(
 
 const ENCODER = new TextEncoder();
 
-/** A stream of the parts, which asks for none before it is read. A client that leaves ends them. */
+/** A stream of the parts, which reads them on demand. A disconnected client ends it. */
 export const streamParts = (parts: AsyncGenerator<string, void>): ReadableStream<Uint8Array> =>
   new ReadableStream(
     {
@@ -136,8 +139,8 @@ export const streamParts = (parts: AsyncGenerator<string, void>): ReadableStream
   );
 
 /**
- * The stream as it is sent to this client. Compressing reads one part ahead, and the memory stays that of a few parts. An error
- * and an end by the client pass through.
+ * The stream, compressed if the client accepts it. Compression reads one part ahead, so the memory is that of a few
+ * parts. Errors and disconnections pass through.
  */
 export const encodedFor = (stream: ReadableStream<Uint8Array>, isCompressed: boolean): ReadableStream<Uint8Array> =>
   isCompressed
@@ -150,7 +153,7 @@ export const exportHandler = <Page extends FilePage>(
   exported: Export<Page>,
 ) => {
   const query = fileQuery(exported.list);
-  // Elysia prepares what the parameters name, and no more.
+  // Elysia prepares only the named parameters.
   return async ({ write, set }: { write: WriteRequest; set: ResponseHead }): Promise<Response> => {
     const { caller, db, request } = write;
     const now = clock();
@@ -165,21 +168,21 @@ export const exportHandler = <Page extends FilePage>(
         "content-disposition": `attachment; filename="${file}"`,
         vary: "Accept-Encoding",
         ...(isCompressed && { "content-encoding": "gzip" }),
-        // Otherwise the head of a HEAD would name a length of 0.
+        // Otherwise the response to a HEAD request would have a length of 0.
         ...(body === null && { "transfer-encoding": "chunked" }),
       };
-      // Otherwise Elysia would copy the response, header by header, to add them.
+      // Otherwise Elysia would copy the response header by header to add these headers.
       set.headers = {};
       return new Response(body, { headers });
     };
-    // For a HEAD, Elysia would read the stream for its length.
+    // For a HEAD request, Elysia would read the stream to find its length.
     if (request.method === "HEAD") return respond(null);
     const over = performance.now() + MAX_FILE_MS;
     const isOver = (): boolean => performance.now() >= over || isEnding();
     const stream = await exportSender.open(
       { client: caller.tenantId, file: `${caller.tenantId} ${name}` },
       async () => {
-        // Before the head of the response, so that a failure is a problem.
+        // The first part is read before the response begins, so that a failure becomes a problem.
         const first = await exported.read(db, caller, { ...page, limit: Math.min(PAGE_ROWS, page.limit) });
         const progress = { rows: 0 };
         const parts = textOf(exported, write, { page, first }, progress, isOver);

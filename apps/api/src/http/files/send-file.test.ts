@@ -1,4 +1,4 @@
-/** Files on their way to clients: whose places they take, and when a client loses its place. */
+/** Sending files to clients: the places that they take, and when a client loses its place. */
 import { afterEach, expect, setDefaultTimeout, test } from "bun:test";
 import { connect, type Socket } from "node:net";
 import { Problem } from "@realtime-avatar/domain/problem";
@@ -6,10 +6,10 @@ import { serve } from "@realtime-avatar/runtime/serve";
 import { until } from "@realtime-avatar/testing/until";
 import { createFileSender, type FileSenderOptions } from "./send-file.ts";
 
-// No test asserts a time: a slow machine must not fail one.
+// Tests do not assert times, so that a slow machine does not fail one.
 setDefaultTimeout(60_000);
 
-/** More than the operating system takes from a process for a client that reads nothing. */
+/** More than the operating system buffers for a client that reads nothing. */
 const FILE_BYTES = 24 * 1024 * 1024;
 const HOUR_MS = 3_600_000;
 /** Limits that no client of a test reaches, even on a slow machine. */
@@ -48,7 +48,7 @@ const start = (options: FileSenderOptions) => {
     },
   );
   ends.push(() => server.stop(true));
-  /** Asks for a file, and reads nothing. */
+  /** Requests a file, and reads nothing. */
   const idle = (path: string): Socket => {
     const socket = connect(server.port ?? 0, "127.0.0.1").pause();
     socket.on("error", () => {});
@@ -64,10 +64,10 @@ const start = (options: FileSenderOptions) => {
   };
   return { sender, idle, ask, opened: () => opened };
 };
-/** For states that last for a moment. */
+/** A short poll interval, for states that last only for a moment. */
 const OFTEN = { pollMs: 5 };
 
-test("a client that reads nothing, on more connections than there are places: others are served, and it is 429", async () => {
+test("a client that reads nothing, on more connections than places: others are served, and it gets 429", async () => {
   const { sender, idle, ask } = start({ maxOpen: 16, ...NEVER });
   for (let count = 0; count < 32; count++) idle(`/slow/${count}`);
   await until(() => sender.count() === 4, OFTEN);
@@ -94,19 +94,19 @@ test("clients that read nothing, in all places: they lose them soon, and others 
   const { sender, idle, ask, opened } = start({ maxOpen: 4, stalledMs: HOUR_MS, scarceStalledMs: 100 });
   for (let count = 0; count < 4; count++) idle(`/${count}/${count}`);
   await until(() => opened() === 4, OFTEN);
-  // On a busy machine, this client can lose its place, too.
+  // On a busy machine, this client can lose its place too.
   await until(async () => (await ask("/a/1").catch(() => 0)) === 200);
   expect(sender.count()).toBeLessThan(4);
 });
 
-test("a client that reads nothing, while places are left: it loses its place after the whole time", async () => {
+test("a client that reads nothing, with free places: it loses its place after the full time", async () => {
   const { sender, idle } = start({ maxOpen: 100, stalledMs: 200 });
   idle("/slow/1");
   await until(() => sender.count() === 1, OFTEN);
   await until(() => sender.count() === 0, OFTEN);
 });
 
-test("a client that hangs up: its place is free at once", async () => {
+test("a client that disconnects: its place is free at once", async () => {
   const { sender, idle } = start({ stalledMs: HOUR_MS });
   const socket = idle("/slow/1");
   await until(() => sender.count() === 1, OFTEN);
@@ -114,7 +114,7 @@ test("a client that hangs up: its place is free at once", async () => {
   await until(() => sender.count() === 0, OFTEN);
 });
 
-/** The pieces of a file, the last of which may fail. `open`: how many files are open. */
+/** Files in pieces, the last of which can fail. `open`: number of open files. */
 const createFiles = () => {
   let open = 0;
   const file =
@@ -134,7 +134,7 @@ const createFiles = () => {
   return { file, open: () => open };
 };
 
-test("files, however their sending ends: each gives its place up, and is closed", async () => {
+test("files with every kind of end: the place is free, and the file closed", async () => {
   const sender = createFileSender({ stalledMs: 50 });
   const { file, open } = createFiles();
   const asked: string[] = [];
@@ -163,7 +163,7 @@ test("files, however their sending ends: each gives its place up, and is closed"
     for (const method of ["GET", "HEAD"]) {
       const response = await fetch(`${server.url.origin}/${index}`, { method }).catch(() => null);
       const reader = response?.body?.getReader();
-      // On a busy machine, the server has ended a connection that stalled before it is canceled here.
+      // On a busy machine, the server can end a stalled connection before the test cancels it.
       if (way.endsWith("in part")) await reader?.cancel().catch(() => {});
       else
         while (
@@ -178,7 +178,7 @@ test("files, however their sending ends: each gives its place up, and is closed"
   }
 });
 
-/** A server of one file, which gives its next piece when the test says. */
+/** A server of one file, which yields its next piece when the test decides. */
 const startSlow = (stalledMs: number) => {
   const sender = createFileSender({ stalledMs });
   let give = (): void => {};
@@ -208,7 +208,7 @@ const startSlow = (stalledMs: number) => {
   return { sender, url: server.url.origin, give: () => give(), isCanceled: () => isCanceled };
 };
 
-test("a client that hangs up while the store is slow: its place is free, and its file is closed, before the next piece", async () => {
+test("a client that disconnects while the store is slow: its place is free and its file closed before the next piece", async () => {
   const { sender, url, isCanceled } = startSlow(HOUR_MS);
   const controller = new AbortController();
   const asked = fetch(url, { signal: controller.signal }).catch(() => null);
@@ -219,7 +219,7 @@ test("a client that hangs up while the store is slow: its place is free, and its
   await until(() => sender.count() === 0 && isCanceled(), OFTEN);
 });
 
-test("a store that is slower than a client may be: the client keeps its place", async () => {
+test("a store slower than the limit of clients: the client keeps its place", async () => {
   const { sender, url, give } = startSlow(50);
   const asked = fetch(url).then((response) => response.bytes());
   await until(() => sender.count() === 1, OFTEN);

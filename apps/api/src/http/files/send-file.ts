@@ -1,4 +1,4 @@
-/** Sends files as streams: one piece of each is in memory, however slowly its client reads. */
+/** Sends files as streams. Only one piece of each file is in memory, even if the client reads slowly. */
 import { Problem } from "@realtime-avatar/domain/problem";
 import { createPlaces, type Place } from "../limits/places.ts";
 import { release } from "./release.ts";
@@ -8,29 +8,31 @@ export type FileSenderOptions = {
   maxOpen?: number;
   /** Milliseconds after which a connection that accepts nothing is closed. */
   stalledMs?: number;
-  /** The same while half of `maxOpen` are being sent and others ask for files. */
+  /** The same while half of `maxOpen` files are being sent and other clients wait. */
   scarceStalledMs?: number;
 };
 
-/** A request for a file: the network of its client, and what identifies the file. */
+/** A request for a file: the network of its client, and the identifier of the file. */
 export type FileRequest = { client: string; file: string };
 
 export type FileSender = {
   /**
-   * Opens a file and returns a stream for its response; null when there is no file. Throws the problem `rate_limited` when
-   * too many files are being sent to the client, and `unavailable` when too many are in all, or of this file.
+   * Opens a file and returns a stream for its response; null when the file does not exist. Throws the problem
+   * `rate_limited` when too many files are being sent to the client, and `unavailable` when too many are being sent in
+   * all, or of this file.
    */
   open(
     request: FileRequest,
     openFile: () => Promise<{ stream: ReadableStream<Uint8Array> } | null>,
   ): Promise<ReadableStream<Uint8Array> | null>;
-  /** How many files are being sent. */
+  /** The number of files that are being sent. */
   count(): number;
 };
 
 /**
- * A stream that sends each piece after the connection has accepted the previous one. It gives its place up however it ends, and
- * also when it is not begun in time. An error resets the connection, so that the client does not take a part for the whole.
+ * A stream that sends each piece after the connection has accepted the previous one. It frees its place at every kind
+ * of end, and when it is not begun in time. An error resets the connection, so that the client does not take a part for
+ * the whole.
  */
 const pacedStream = (source: ReadableStream<Uint8Array>, place: Place, stalledMs: number) => {
   const reader = source.getReader();
@@ -62,7 +64,7 @@ const pacedStream = (source: ReadableStream<Uint8Array>, place: Place, stalledMs
             await Promise.race([result, stalled.promise]);
             watch.stop();
           }
-          // It was sent, or copied into the buffer of the connection.
+          // The piece was sent, or copied into the buffer of the connection.
           release(value);
         }
         if (!isDone) controller.close();
@@ -78,8 +80,9 @@ const pacedStream = (source: ReadableStream<Uint8Array>, place: Place, stalledMs
 const RETRY = { retryable: true, retryAfterSeconds: 5 };
 
 /**
- * Counts the files that one process is sending. A client gets a quarter of the places at most, and a file half of them, or three
- * quarters for clients to which nothing else is sent: otherwise two clients could keep a file from all others.
+ * Counts the files that one process is sending. A client gets at most a quarter of the places. A file gets at most half
+ * of them, or three quarters for clients that receive no other file: otherwise two clients could keep a file from all
+ * others.
  */
 export const createFileSender = (options: FileSenderOptions = {}): FileSender => {
   const { maxOpen = 256, stalledMs = 30_000, scarceStalledMs } = options;

@@ -8,12 +8,12 @@ test.each<[string | null, string | null, number, string]>([
   // No proxy is trusted: the address of the connection is used.
   [null, "192.0.2.1", 0, "192.0.2.1"],
   ["203.0.113.5", "192.0.2.1", 0, "192.0.2.1"],
-  // One proxy has appended its client; the entries before it were written by the client.
+  // One proxy has appended its client. The client wrote the earlier entries.
   ["203.0.113.5", "192.0.2.1", 1, "203.0.113.5"],
   ["10.0.0.1, 203.0.113.5", "192.0.2.1", 1, "203.0.113.5"],
   ["203.0.113.5,198.51.100.2", "192.0.2.1", 2, "203.0.113.5"],
   [" 203.0.113.5 ", "192.0.2.1", 1, "203.0.113.5"],
-  // Too few entries, or not an address: the address of the connection is used.
+  // Too few entries, or a malformed one: the address of the connection is used.
   ["203.0.113.5", "192.0.2.1", 2, "192.0.2.1"],
   [null, "192.0.2.1", 1, "192.0.2.1"],
   ["unknown", "192.0.2.1", 1, "192.0.2.1"],

@@ -22,9 +22,9 @@ const addressOf = (entry: string | undefined): string | null => {
 };
 
 /**
- * The client's network. `trustedProxyHops` is the number of proxies in front of the service that each append the address
- * of their peer to `X-Forwarded-For`. Entries to the left of theirs are ignored, because the client can forge them. When
- * the entry is missing or is not an address, the address of the connection, `peer`, is used.
+ * The client's network. `trustedProxyHops`: the number of proxies in front of the service that each append the address
+ * of their peer to `X-Forwarded-For`. Entries to the left of theirs are ignored, because the client can forge them. If
+ * the entry is missing or malformed, the address of the connection, `peer`, is used.
  */
 export const clientNetwork = (
   { headers }: Pick<Request, "headers">,

@@ -1,4 +1,4 @@
-/** Places of slow clients: each is given back once, in whatever way its work ends, and its holders may have it again. */
+/** Places of slow clients: each is freed once, for every kind of end, and its holders can then take it again. */
 import { expect, test } from "bun:test";
 import type { TenantId } from "@realtime-avatar/domain/id";
 import { createTestSlots } from "../../webhooks/test-slots.ts";
@@ -20,13 +20,13 @@ test.each<[string, (place: Place) => unknown]>([
   ["whose client stalls", (place) => stall(place)],
   ["freed after its client has stalled", (place) => stall(place).then(place.free)],
   ["freed before its client stalls", (place) => [place.free(), stall(place)][1]],
-])("a place, %s: is counted once, for each of its holders", async (_, end) => {
+])("a place, %s: counted once for each of its holders", async (_, end) => {
   const places = createPlaces(16);
   const [tenant, client] = [holder("tenant", 2), holder("client", 3)];
   const other = take(places, tenant, client);
   for (let round = 0; round < 3; round++) {
     const place = take(places, tenant, client);
-    // A refusal takes nothing.
+    // A refused request takes no place.
     expect([places.take([tenant, client]), places.count()]).toEqual([{ kind: "used_up", holder: tenant }, 2]);
     await end(place);
     expect(places.count()).toBe(1);
@@ -35,7 +35,7 @@ test.each<[string, (place: Place) => unknown]>([
   expect(places.count()).toBe(0);
 });
 
-test("shares: whole until half of the places are taken, then a quarter, until all are taken", () => {
+test("shares: whole until half of the places are taken, a quarter until all are taken", () => {
   const places = createPlaces(8);
   const first = [1, 2, 3, 4].map(() => take(places, holder("a", 8)));
   expect(places.take([holder("a", 8)]).kind).toBe("used_up");
@@ -47,12 +47,12 @@ test("shares: whole until half of the places are taken, then a quarter, until al
   take(places, holder("d"));
   expect([places.take([holder("e")]).kind, places.count()]).toEqual(["full", 8]);
   for (const place of first) place.free();
-  // Four are left: still scarce.
+  // Four places are free: still scarce.
   expect(places.take([holder("c", 4)]).kind).toBe("used_up");
   expect([places.take([holder("e")]).kind, places.count()]).toEqual(["taken", 5]);
 });
 
-test("a client without progress: loses its place once places are scarce and asked for, unless it is not watched", async () => {
+test("a client without progress: loses its place when places are scarce and requested; an unwatched client keeps it", async () => {
   const places = createPlaces(4, 20);
   const stalls: string[] = [];
   const watch = (name: string) => take(places, holder(name)).watch(HOUR_MS, () => stalls.push(name));
@@ -66,7 +66,7 @@ test("a client without progress: loses its place once places are scarce and aske
   expect([stalls, places.count()]).toEqual([["stalled"], 3]);
 });
 
-test("tests of webhooks, however they end: their tenant may have as many again", async () => {
+test("tests of webhooks, with every kind of end: their places are free again", async () => {
   const slots = createTestSlots(2, 8);
   const codeOf = (run: Promise<unknown>) => run.catch(({ code, message }) => code ?? message);
   const tenant = "ten_x" as TenantId;

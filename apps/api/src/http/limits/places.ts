@@ -1,45 +1,46 @@
 /**
- * Places for work that lasts as long as a client is slow: to send a file, or to receive one. Their number is bounded, so that
- * slow clients cannot fill the memory, and each holder (a client, a tenant, a file) has a share, so that no one holds them
- * all. When half of the places are taken, they are scarce: then a share is a quarter as large, and a client without progress
- * gives its place up sooner. So many holders are needed to take all, and they have to read or send to keep them.
+ * Places for work whose length depends on the client: sending a file, or receiving one. Their number is bounded, so
+ * that slow clients cannot fill the memory. Each holder (a client, a tenant, a file) has a share, so that a single
+ * holder cannot take all places. When half of the places are taken, they are scarce: a share is then a quarter as
+ * large, and a client without progress loses its place sooner. Taking all places thus needs many holders, which must
+ * read or send to keep them.
  */
 
 /**
- * Who or what takes a place, and its share: how many it may have while places are not scarce. `firstShare`: how many it may have
- * for a request whose other holders have no place, scarce or not.
+ * A holder of places. `share`: its maximum number of places while they are not scarce. `firstShare`: its maximum for a
+ * request whose other holders have no place, even while places are scarce.
  */
 export type Holder = { name: string; share: number; firstShare?: number };
 
-/** Watches a client. `stop` suspends it, and `progress` begins it anew. */
+/** Watches a client. `stop` suspends the watch. `progress` restarts its time. */
 export type Watch = { progress(): void; stop(): void };
 
 export type Place = {
   /**
-   * Gives the place up and calls `onStall`, once, when the client makes no progress for `stallMs`, or for a shorter time while
-   * places are scarce and others ask for one.
+   * Frees the place and calls `onStall`, once, when the client makes no progress for `stallMs`, or for a shorter time
+   * while places are scarce and requested.
    */
   watch(stallMs: number, onStall: () => void): Watch;
-  /** Gives the place up. */
+  /** Frees the place. */
   free(): void;
 };
 
 export type Taken =
   | { kind: "taken"; place: Place }
-  /** The holder has all that it may have now. */
+  /** The holder has reached its current share. */
   | { kind: "used_up"; holder: Holder }
   /** All places are taken. */
   | { kind: "full" };
 
 export type Places = {
   take(holders: readonly Holder[]): Taken;
-  /** How many are taken. */
+  /** The number of taken places. */
   count(): number;
 };
 
 const SCARCE_STALL_MS = 5000;
 
-/** `max` places. `scarceStallMs`: how long a client may be without progress while they are scarce. */
+/** Creates `max` places. `scarceStallMs`: how long a client may be without progress while places are scarce. */
 export const createPlaces = (max: number, scarceStallMs = SCARCE_STALL_MS): Places => {
   const held = new Map<string, number>();
   const stalls = new Map<() => void, number>();

@@ -56,7 +56,7 @@ describe("a limit", () => {
     };
     let allowed = 0;
     for (let sent = 0; sent < 40_000; sent++) if (await isAllowed()) allowed++;
-    // Of 40,000 networks, each counter has let one by. With a counter for each network, all would have passed.
+    // Each counter has allowed one of 40,000 networks. With a counter for each network, all would have passed.
     expect(allowed).toBeWithin(10_000, 16_385);
   });
 
@@ -98,7 +98,7 @@ describe("requests of a key", () => {
       }
       return keys;
     };
-    // The youngest asks first: it must not begin a budget of its own.
+    // The youngest key asks first. It must not get its own budget.
     const askAll = (keys: string[]) => Promise.all(keys.toReversed().map((key) => ask("GET", self, { key })));
     const responses = await withinASecond(
       () => Promise.all([newFamily(), newFamily()]),
@@ -110,8 +110,8 @@ describe("requests of a key", () => {
     ]);
   });
 
-  test("a key's requests, beyond the rate: taken from the burst, then 429", async () => {
-    // A rate that is used up for as long as the test lasts: the tenth of a second would let one more in.
+  test("a key's requests, above the rate: taken from the burst, then 429", async () => {
+    // The rate is used up for the whole test. Otherwise the next second would allow another request.
     const ask = limited(1, 3);
     const policy = '"rate";q=1;w=1, "burst";q=3;w=10';
     const askTimes = async (key: string, times: number): Promise<Answer[]> => {
@@ -119,7 +119,7 @@ describe("requests of a key", () => {
       for (let count = 0; count < times; count++) answers.push(await ask("GET", self, { key }));
       return answers;
     };
-    // The burst and one more by the rate. The next one by the rate comes later.
+    // The burst, and one request by the rate. The next one by the rate comes later.
     const { key, first } = await withinASecond(
       () => api.key({ scopes: ["avatars:read"] }),
       async (key) => ({ key, first: await askTimes(key, 4) }),
@@ -163,7 +163,7 @@ describe("requests of a key", () => {
     expect((await ask("GET", self, { key: await api.key() })).status).toBe(200);
   });
 
-  test("a request, over the key's limit and otherwise wrong: counted after authentication, before the scope", async () => {
+  test("a request, above the key's limit and without the scope: counted after authentication, before the scope", async () => {
     const ask = limited(1, 0);
     const key = await api.key({ scopes: ["usage:read"] });
     let response = await ask("POST", "/api/v1/avatars", { key, body: "{" });
@@ -209,7 +209,7 @@ describe("requests of a tenant", () => {
     });
   });
 
-  test("a request, refused by the key's limit: does not count for the tenant", async () => {
+  test("a request, refused by the key's limit: not counted for the tenant", async () => {
     const limits = { key: { perSecond: 1, burst: 5 }, tenant: { perSecond: 1000, burst: 0 } };
     const limit = createRequestLimit(limits, null);
     const last = await withinASecond(
@@ -230,7 +230,7 @@ describe("requests of a tenant", () => {
     expect(last.headers["ratelimit"]).toBe('"rate";r=0;t=1, "tenant-rate";r=993;t=1');
   });
 
-  test("a request, refused by the tenant's limit: does not count for the key", async () => {
+  test("a request, refused by the tenant's limit: not counted for the key", async () => {
     const limits = { key: { perSecond: 1, burst: 5 }, tenant: { perSecond: 3, burst: 0 } };
     const limit = createRequestLimit(limits, null);
     await withinASecond(

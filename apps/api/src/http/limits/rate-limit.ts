@@ -19,7 +19,10 @@ export type Limiter = {
   refund(id: string): Promise<void>;
 };
 
-/** Counts in memory with `maxIds` counters. Ids with the same hash share one; the seed is secret, so none can be aimed at. */
+/**
+ * Counts in memory with `maxIds` counters. Ids with the same hash share one. The seed is secret, so an attacker cannot
+ * choose an id that shares a given counter.
+ */
 class BoundedMemory extends RateLimiterMemory {
   readonly #seed = randomBytes(8).readBigUInt64LE();
   readonly #maxIds: bigint;
@@ -35,8 +38,8 @@ class BoundedMemory extends RateLimiterMemory {
 }
 
 /**
- * A limit of `points` requests in a window of `seconds`, which starts with the first request. `maxIds` bounds the memory where
- * strangers choose the ids: a counter takes about 700 bytes.
+ * A limit of `points` requests in a window of `seconds`, which starts with the first request. `maxIds` bounds the
+ * memory if clients choose the ids: a counter takes about 700 bytes.
  */
 export const createLimiter = (
   name: string,
@@ -60,8 +63,8 @@ export const createLimiter = (
     : memory;
   const windowMs = 1000 * seconds;
   const countOf = (isAllowed: boolean, { remainingPoints, msBeforeNext }: RateLimiterRes): Count => {
-    // The library uses the wall clock. After the clock was set back, more than a window seems to be left, and refusals
-    // that the library remembers would last as long.
+    // The library uses the wall clock. After the clock is set back, a window seems to last longer, and so would
+    // remembered refusals.
     if (msBeforeNext > windowMs && limiter instanceof RateLimiterRedis) limiter.deleteInMemoryBlockedAll();
     return { isAllowed, remaining: remainingPoints, resetMs: Math.min(msBeforeNext, windowMs) };
   };
@@ -84,12 +87,12 @@ const inSeconds = (milliseconds: number): number => Math.max(1, Math.ceil(millis
 export const rateLimited = (detail: string, resetMs: number): Problem =>
   new Problem("rate_limited", detail, { retryable: true, retryAfterSeconds: inSeconds(resetMs) });
 
-/** Maximum number of networks that are counted apart in memory: an attacker can have more. About 11 MB. */
+/** Maximum number of separately counted networks in memory. An attacker can have more networks. About 11 MB. */
 const MAX_NETWORKS = 16_384;
 
 /**
- * Limits requests without credentials: `perMinute` for each network of clients. The function throws the problem
- * `rate_limited`. `what` names the requests in its detail.
+ * Limits requests without credentials: `perMinute` for each network of clients. The returned function throws the
+ * problem `rate_limited`. `what` names the requests in its detail.
  */
 export const createNetworkLimit = (
   name: string,
@@ -148,7 +151,8 @@ const createBudget = (name: string, burstName: string, limit: RateLimit, store: 
         return { isAllowed: first.isAllowed, items: item, resetMs: first.resetMs, refund: () => rate.refund(id) };
       }
       const second = await extra(id);
-      // When both are used up, the rate resets first. `Retry-After` must not be earlier than the resets in the header.
+      // When both are used up, the rate resets first, but `Retry-After` must not be earlier than the resets in the
+      // header.
       const reset = second.isAllowed ? `;t=${inSeconds(second.resetMs)}` : "";
       return {
         isAllowed: second.isAllowed,
@@ -160,18 +164,17 @@ const createBudget = (name: string, burstName: string, limit: RateLimit, store: 
   };
 };
 
-/** The tenant of a caller, the id of its key or user, and the ids of the ancestors of the key, root first. */
+/** The tenant of a caller, the id of its key or user, and the ids of the key's ancestors, root first. */
 type RateLimitedCaller = { tenantId: string; id: string; lineage: readonly string[] };
 
 /** Counts a request of a caller and sets the rate limit headers; throws the problem `rate_limited`. */
 export type RequestLimit = (caller: RateLimitedCaller, headers: Record<string, string | number>) => Promise<void>;
 
 /**
- * Limits requests by key and by tenant; null when there is neither limit. A key and its descendants share the budget of
- * their root key: otherwise a key could evade its limit by creating keys. For the same reason, the sessions of a person share
- * one. The budget of the key is used first. A request
- * that it refuses does not use the budget of the tenant, so one key cannot use it up for the others. A request that the
- * budget of the tenant refuses is refunded to the key.
+ * Limits requests by key and by tenant; null without limits. A key and its descendants share the budget of their root
+ * key: otherwise a key could evade its limit by creating keys. For the same reason, the sessions of a person share a
+ * budget. The key's budget is used first. A request that it refuses does not use the tenant's budget, so one key cannot
+ * use it up for the others. A request that the tenant's budget refuses is refunded to the key.
  *
  * Each response shows the limits in `RateLimit-Policy` and `RateLimit` (draft-ietf-httpapi-ratelimit-headers-10): for each
  * budget a rate, and a burst above it. `RateLimit` lists those that the request has used.

@@ -14,7 +14,7 @@ const api = await startApi(undefined, {}, { isServed: true });
 
 const self = "/api/v1/api-keys/self";
 
-/** The server of Redis or Valkey, where this machine has one: npm has none. */
+/** The server of Redis or Valkey, if this machine has one: npm does not offer one. */
 const REDIS = Bun.which("redis-server") ?? Bun.which("valkey-server");
 
 describe.skipIf(REDIS === null)("a Redis server shared by all replicas", () => {
@@ -25,7 +25,7 @@ describe.skipIf(REDIS === null)("a Redis server shared by all replicas", () => {
     running.exited.then(() => Bun.$`rm -rf ${folder}`.quiet());
     return running;
   };
-  /** A replica's store, and what it has logged. */
+  /** The store of a replica, and its log. */
   const replica = (port: number) => {
     const lines: string[] = [];
     const store = createRedisStore(
@@ -38,8 +38,8 @@ describe.skipIf(REDIS === null)("a Redis server shared by all replicas", () => {
     return { store, lines, untilLogged, untilReady };
   };
   /**
-   * Does `work` with two replicas, anew until neither has lost the server: a busy machine can be later than the timeout of a
-   * command. What `work` throws then says nothing.
+   * Runs `work` with two replicas, again until neither has lost the server: on a busy machine, a command can exceed its
+   * timeout. Errors of `work` are ignored then.
    */
   const withReplicas = async (port: number, work: (stores: RedisStore[]) => Promise<unknown>): Promise<void> => {
     for (;;) {
@@ -51,11 +51,11 @@ describe.skipIf(REDIS === null)("a Redis server shared by all replicas", () => {
       if (replicas.every(({ lines }) => lines.length === 0)) return void (await working);
     }
   };
-  /** How many of `count` at once are let by. */
+  /** How many of `count` concurrent requests are allowed. */
   const allowed = async (limit: ReturnType<typeof createLimiter>, count: number): Promise<number> =>
     (await Promise.all(Array.from({ length: count }, () => limit("key")))).filter(({ isAllowed }) => isAllowed).length;
 
-  test("two replicas, one limit: they allow together what one would", async () => {
+  test("two replicas, one limit: allowed requests of both together are within the limit", async () => {
     const port = await freePort();
     const server = await start(port);
     await withReplicas(port, async (stores) => {
@@ -68,7 +68,7 @@ describe.skipIf(REDIS === null)("a Redis server shared by all replicas", () => {
     await server.exited;
   });
 
-  test("a request, refused by the tenant's limit on two replicas: does not count for the key", async () => {
+  test("a request, refused by the tenant's limit on two replicas: not counted for the key", async () => {
     const port = await freePort();
     const server = await start(port);
     const limits = { key: { perSecond: 1, burst: 5 }, tenant: { perSecond: 3, burst: 0 } };
@@ -86,7 +86,7 @@ describe.skipIf(REDIS === null)("a Redis server shared by all replicas", () => {
   });
 
   test.each([["SIGKILL"], ["SIGSTOP"]] as const)(
-    "the Redis server, twice after %s: each replica limits alone until it is back, and logs each loss and each return once",
+    "the Redis server, lost twice by %s: each replica limits alone until it returns, and logs each loss and return once",
     async (signal) => {
       const port = await freePort();
       let server = await start(port);
@@ -97,7 +97,7 @@ describe.skipIf(REDIS === null)("a Redis server shared by all replicas", () => {
         expect(await allowed(limit, 5)).toBe(5);
         server.kill(signal);
         if (signal === "SIGKILL") await server.exited;
-        // It begins anew in memory, and ends there as well.
+        // The limit starts anew in memory, and applies there too.
         expect(await allowed(limit, 30)).toBe(10);
         expect(await allowed(limit, 30)).toBe(0);
         await until(() => one.store.status === "down", { pollMs: 5 });
@@ -116,7 +116,7 @@ describe.skipIf(REDIS === null)("a Redis server shared by all replicas", () => {
     },
   );
 
-  test("the Redis server, absent at the start: used when it appears", async () => {
+  test("the Redis server, absent at the start: used when it becomes available", async () => {
     const port = await freePort();
     const one = replica(port);
     const limit = createRequestLimit({ key: { perSecond: 1, burst: 0 }, tenant: null }, one.store);
@@ -134,7 +134,7 @@ describe.skipIf(REDIS === null)("a Redis server shared by all replicas", () => {
     await server.exited;
   });
 
-  test("the service, its Redis server frozen: it serves and still exits", async () => {
+  test("the service, its Redis server frozen: serves requests, and still exits", async () => {
     const port = await freePort();
     const server = await start(port);
     const variables = {

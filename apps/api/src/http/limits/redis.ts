@@ -1,8 +1,8 @@
 /**
  * The store of `rate-limiter-flexible` on Redis or Valkey: it expects a client with `defineCommand`, `rlflxIncr` and
- * `status`. The connection is that of Bun's `RedisClient`, with its own reconnection off: it gives up after 20 attempts, keeps
- * waiting commands without a limit, and hangs on a frozen server. Here a command that gets no reply in time fails and closes
- * the connection, and a new connection is attempted every second.
+ * `status`. The connection is Bun's `RedisClient` without its own reconnection, which gives up after 20 attempts,
+ * queues commands without a limit, and hangs on a frozen server. Here, a command without a reply in time fails and
+ * closes the connection. A new connection is attempted every second.
  */
 import type { Logger } from "@realtime-avatar/runtime/log";
 import { RedisClient } from "bun";
@@ -15,7 +15,7 @@ const RECONNECT_MS = 1000;
 const LATE_READ_MS = 10;
 
 export type RedisStore = {
-  /** `ready` while there is a connection. */
+  /** `ready` while connected. */
   readonly status: string;
   /** Called by the library with its counting script. */
   defineCommand(name: string, command: { lua: string }): void;
@@ -24,7 +24,7 @@ export type RedisStore = {
   close(): void;
 };
 
-/** A connection that is opened again when it is lost. */
+/** A connection that is reopened after it is lost. */
 const createConnection = (url: string, log: Logger) => {
   const client = new RedisClient(url, {
     connectionTimeout: CONNECT_MS,
@@ -56,7 +56,7 @@ const createConnection = (url: string, log: Logger) => {
 
   return {
     status: () => status,
-    /** Sends a command; fails, and closes the connection, when there is no reply in time. */
+    /** Sends a command. Fails and closes the connection when no reply comes in time. */
     send: async (command: string, args: string[]): Promise<unknown> => {
       const hangUp = (): void => {
         lose();
@@ -79,7 +79,7 @@ const createConnection = (url: string, log: Logger) => {
   };
 };
 
-/** Connects to a `redis://` URL. Logs when the connection is lost, when it is back, and when the server refuses to count. */
+/** Connects to a `redis://` URL. Logs when the connection is lost or restored, and when the server refuses to count. */
 export const createRedisStore = (url: string, log: Logger): RedisStore => {
   const connection = createConnection(url, log);
   let script = { lua: "", sha: "" };
@@ -102,7 +102,7 @@ export const createRedisStore = (url: string, log: Logger): RedisStore => {
         isRefusalLogged = false;
         return count;
       } catch (error) {
-        // For example a replica that accepts no writes, or a server without memory.
+        // For example, a read-only replica, or a server without memory.
         const isRefusal = connection.status() === "ready";
         if (isRefusal && !isRefusalLogged) log.warn("REDIS_URL refuses to count: each process counts for itself");
         isRefusalLogged = true;

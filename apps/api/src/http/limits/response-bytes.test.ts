@@ -11,10 +11,10 @@ import { createResponseBytes, type ResponseBytesOptions } from "./response-bytes
 const database = await fileDatabase();
 
 const MIB = 1024 * 1024;
-/** More than the operating system takes from a process for a client that reads nothing. */
+/** More than the operating system buffers for a client that reads nothing. */
 const BEYOND_BUFFERS = 24 * MIB;
 
-/** A server whose `/<tenant>/<length>` is a body of so many characters, and what it counts. */
+/** A server whose `/<tenant>/<length>` is a body with this number of characters, and its counts. */
 const start = (options: ResponseBytesOptions, character = "x") => {
   const bytes = createResponseBytes(options);
   const server = serve(
@@ -23,7 +23,7 @@ const start = (options: ResponseBytesOptions, character = "x") => {
     async (request) => {
       const [, tenant = "", length = ""] = new URL(request.url).pathname.split("/");
       const set = { headers: { "x-other": "1" } };
-      // As in the service: a response comes after that of the database.
+      // As in the service, a response comes after a response of the database.
       await Bun.sleep(1);
       try {
         const body = bytes.send(["", character.repeat(Number(length))], tenant, request, set);
@@ -36,7 +36,7 @@ const start = (options: ResponseBytesOptions, character = "x") => {
   return { bytes, server, url: server.url.href };
 };
 
-/** A client that asks for `path` and reads nothing. Says when the server has hung up. */
+/** A client that requests `path` and reads nothing. Reports when the server has closed the connection. */
 const stall = (port: number, path: string): { socket: Socket; closed: Promise<void> } => {
   const socket = connect(port, "127.0.0.1");
   socket.pause();
@@ -58,13 +58,13 @@ test.each([
   ["of one piece", "é", 30_000],
   ["of many pieces", "x", 5 * MIB],
   ["of many pieces, none of which ends between characters", "😀é ", 500_000],
-])("a body %s, sent: it arrives whole with its headers", async (_, character, length) => {
+])("a body %s: arrives whole with its headers", async (_, character, length) => {
   const { bytes, server, url } = start({}, character);
   const text = character.repeat(length);
   const response = await fetch(`${url}a/${length}`);
   expect([response.headers.get("content-type"), response.headers.get("x-other")]).toEqual(["application/json", "1"]);
   const byteLength = Buffer.byteLength(text);
-  // A longer one is on its way before it has been counted to its end.
+  // A longer body is sent before its length is known.
   expect(response.headers.get("content-length")).toBe(byteLength <= 65_536 ? String(byteLength) : null);
   expect((await response.text()) === text).toBe(true);
   await until(() => bytes.waiting() === 0);
@@ -77,14 +77,14 @@ test.each([
 describe("a client that does not read", () => {
   const options = { maxBytes: 4 * BEYOND_BUFFERS, maxBytesPerTenant: 2 * BEYOND_BUFFERS, stalledMs: 300 };
 
-  test("a client, not reading: its connection closes, and its bytes are released", async () => {
+  test("a client that does not read: its connection closes, and its bytes are released", async () => {
     const { bytes, server } = start(options);
     const clients = Array.from({ length: 2 }, () => stall(server.port ?? 0, `/a/${BEYOND_BUFFERS}`));
     await until(() => bytes.waiting() === 2 * BEYOND_BUFFERS);
     await until(() => bytes.waiting() === 0);
     await Promise.all(
       clients.map(async ({ socket, closed }) => {
-        // Only who reads learns of the end.
+        // Only a reading client learns of the end.
         socket.resume();
         await closed;
       }),
@@ -92,7 +92,7 @@ describe("a client that does not read", () => {
     await server.stop(true);
   });
 
-  test("a client, hanging up: its bytes are released at once", async () => {
+  test("a client that disconnects: its bytes are released at once", async () => {
     const { bytes, server } = start({ ...options, stalledMs: 3_600_000 });
     const { socket } = stall(server.port ?? 0, `/a/${BEYOND_BUFFERS}`);
     await until(() => bytes.waiting() === BEYOND_BUFFERS);
@@ -101,7 +101,7 @@ describe("a client that does not read", () => {
     await server.stop(true);
   });
 
-  test("a client, not reading: other tenants are served, its own is refused until it is gone", async () => {
+  test("a client that does not read: its tenant is refused until it is gone, and other tenants are served", async () => {
     const { bytes, server, url } = start({ ...options, stalledMs: 3_600_000 });
     const clients = Array.from({ length: 2 }, () => stall(server.port ?? 0, `/a/${BEYOND_BUFFERS}`));
     await until(() => bytes.waiting() === 2 * BEYOND_BUFFERS);
@@ -118,7 +118,7 @@ describe("a client that does not read", () => {
     await server.stop(true);
   });
 
-  test("a client, not reading, process limit reached: large bodies are refused, small ones sent", async () => {
+  test("a client that does not read, at the process limit: large bodies are refused, small ones sent", async () => {
     const { bytes, server, url } = start({ maxBytes: BEYOND_BUFFERS, maxBytesPerTenant: BEYOND_BUFFERS });
     const { socket } = stall(server.port ?? 0, `/a/${BEYOND_BUFFERS}`);
     await until(() => bytes.waiting() === BEYOND_BUFFERS);

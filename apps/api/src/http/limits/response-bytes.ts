@@ -1,8 +1,8 @@
 /**
- * Limits the bytes of responses that wait to be sent. A body stays in memory until its client has read it, so slow clients
- * could fill the memory. Large bodies are therefore counted, per process and per tenant, and sent in pieces, each after the
- * connection has accepted the previous one. The connection of a client that reads nothing for a while is closed. Bytes in
- * the buffers of the operating system count as sent.
+ * Limits the bytes of responses that wait to be sent. A body stays in memory until its client has read it, so slow
+ * clients could fill the memory. Large bodies are therefore counted, per process and per tenant, and sent in pieces,
+ * each after the connection has accepted the previous one. The connection of a client that reads nothing for
+ * `stalledMs` is closed. Bytes in the buffers of the operating system count as sent.
  */
 import { Problem } from "@realtime-avatar/domain/problem";
 import type { ResponseHead } from "../response.ts";
@@ -15,11 +15,11 @@ import type { ResponseHead } from "../response.ts";
 const WHOLE_LENGTH = 12 * 1024;
 /** Size up to which a body is sent as one piece and not counted. */
 const PIECE_BYTES = 64 * 1024;
-/** The number of buffers and strings that held each byte of a body on its way from the database. */
+/** Number of buffers and strings that have held each byte of a body since the database. */
 const COPIES = 3;
 /**
- * The number of bytes of such copies after which the garbage collector is run. By itself it runs later: 16 readers of the
- * largest pages brought a new process to 250 MiB, and with this limit to 205 MiB.
+ * Number of such bytes after which the garbage collector is run. By itself it runs later: 16 readers of the largest
+ * pages brought a new process to 250 MiB, and with this limit to 205 MiB.
  */
 const COLLECTED_BYTES = 32 * 1024 * 1024;
 /** Length of a piece of a larger body, in UTF-16 units. */
@@ -36,7 +36,7 @@ export type ResponseBytesOptions = {
 
 export type ResponseBytes = {
   /**
-   * Sends a JSON text, given as consecutive parts, as the response to a request of the tenant. Throws the problem
+   * Sends a JSON text, passed as consecutive parts, as the response to a request of the tenant. Throws the problem
    * `unavailable` when too many bytes wait to be sent.
    */
   send(parts: readonly string[], tenantId: string, request: Request, set: ResponseHead): string | Response;
@@ -69,9 +69,9 @@ function* piecesOf(texts: readonly string[]): Generator<string> {
 }
 
 /**
- * A stream of these texts that sends each piece after the connection has accepted the previous one. `done` is called once,
- * however the stream ends, and also when the first piece is not read in time. An error resets the connection, so that the
- * client does not take a part for the whole.
+ * A stream of these texts that sends each piece after the connection has accepted the previous one. `done`: called
+ * once, for every kind of end, also when the first piece is not read in time. An error resets the connection, so that
+ * the client does not take a part for the whole.
  */
 const streamOf = (parts: readonly string[], stalledMs: number, done: (() => void) | null) => {
   let isDone = done === null;
@@ -100,7 +100,7 @@ const streamOf = (parts: readonly string[], stalledMs: number, done: (() => void
     },
     cancel: end,
   };
-  // The bytes that Bun buffers before it sends the first ones.
+  // Number of bytes that Bun buffers before it sends the first ones.
   return new ReadableStream(source, { highWaterMark: PIECE_BYTES });
 };
 
@@ -145,7 +145,7 @@ export const createResponseBytes = (options: ResponseBytesOptions = {}): Respons
       ? streamOf([parts.join("")], stalledMs, null)
       : countedStream(parts, byteLength, tenantId);
     const headers = set.headers as Record<string, string>;
-    // Otherwise Elysia would copy the response, header by header, to add them.
+    // Otherwise Elysia would copy the response header by header to add these headers.
     set.headers = {};
     return new Response(stream, { headers });
   };

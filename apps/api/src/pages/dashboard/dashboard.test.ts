@@ -1,4 +1,4 @@
-/** The pages of the dashboard, as the API serves them. What they show is tested in `apps/dashboard/test`. */
+/** Serving the pages of the dashboard. Tests in `apps/dashboard/test` check their contents. */
 import { expect, test } from "bun:test";
 import { Secret } from "@realtime-avatar/storage/secret";
 import { createTestApp, startApi, TEST_CONFIG } from "../../../test/support/api.ts";
@@ -6,12 +6,13 @@ import { PAGE_PATHS } from "./dashboard.ts";
 import { findPack, openDashboard } from "./files.ts";
 
 const api = await startApi();
-// In a checkout, the first request builds it: on a slow machine for longer than a connection may be idle.
+// In a checkout, the first request builds the dashboard. On a slow machine, that takes longer than a connection may be
+// idle.
 await openDashboard();
 const page = await api.call("GET", "/dashboard");
 const scripts = [...page.text.matchAll(/(?:src|href)="(\/dashboard\/assets\/[^"]+)"/g)].map(([, path = ""]) => path);
 
-/** A request whose body is not decompressed. */
+/** A request whose response body is not decompressed. */
 const raw = (path: string, headers: Record<string, string> = {}, method = "GET") =>
   fetch(api.url + path, { method, headers, decompress: false, redirect: "manual" });
 
@@ -55,7 +56,7 @@ test("the security policy, of a page: only this service is allowed", () => {
   expect(page.headers.get("x-content-type-options")).toBe("nosniff");
 });
 
-test("the page of calls: a document of its own, whose policy adds LiveKit and the microphone", async () => {
+test("the page of calls: a separate document, with a policy that adds LiveKit and the microphone", async () => {
   const { headers, text } = await api.call("GET", "/dashboard/call");
   expect([headers.get("content-type"), headers.get("cache-control")]).toEqual(["text/html; charset=utf-8", "no-store"]);
   expect(text).toMatch(/src="\/dashboard\/assets\/call-/);
@@ -72,7 +73,7 @@ test("the page of calls: a document of its own, whose policy adds LiveKit and th
   const allowed = await policyOf("/dashboard/call");
   expect(allowed).toContain("connect-src 'self' wss://livekit.example.com https://livekit.example.com;");
   expect(await policyOf("/dashboard")).not.toContain("livekit");
-  // The pages know whether calls can be started.
+  // The pages contain whether calls can be started.
   const withCalls = await (await app.handle(new Request("http://localhost/dashboard"))).text();
   expect(withCalls).toContain('<meta name="calls" content="on">');
   for (const html of [page.text, text]) expect(html).toContain('<meta name="calls" content="off">');
@@ -135,7 +136,7 @@ test("the dashboard, another path or method: 404, or 405", async () => {
 
 const BROWSER_ACCEPT = "text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8";
 
-test("the root of the service, opened by a browser: leads to the dashboard; by a program: 404 as before", async () => {
+test("the root of the service, opened by a browser: redirects to the dashboard; by a program: 404", async () => {
   for (const method of ["GET", "HEAD"]) {
     const { status, headers } = await raw("/", { accept: BROWSER_ACCEPT }, method);
     expect([method, status, headers.get("location"), headers.get("vary")]).toEqual([
@@ -168,14 +169,14 @@ test("an address without a page, opened by a browser: the dashboard with status 
       expect([path, name, response.headers.get(name)]).toEqual([path, name, page.headers.get(name)]);
     }
   }
-  // Scripts and pictures are no pages.
+  // Scripts and pictures are not pages.
   for (const path of ["/dashboard/assets/none.js", "/dashboard/assets/", "/none", "/dashboards"]) {
     const { status, headers } = await raw(path, { accept: BROWSER_ACCEPT });
     expect([path, status, headers.get("content-type")]).toEqual([path, 404, "application/problem+json"]);
   }
 });
 
-test("the sign of the product, of the pages that the API writes: that of the dashboard", async () => {
+test("the logo of pages that the API writes: the dashboard's", async () => {
   const icon = await (await raw(scripts.find((path) => path.endsWith(".svg")) ?? "")).text();
   const { text } = await api.call("GET", "/problems/not_found", { headers: { accept: BROWSER_ACCEPT } });
   const [, written = ""] = text.match(/rel="icon" href="data:image\/svg\+xml,([^"]+)"/) ?? [];

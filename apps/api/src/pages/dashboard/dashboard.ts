@@ -1,8 +1,8 @@
 /**
- * `/dashboard`: the pages. All of them are one HTML page, which is not cached, and files with a hash in their names, which
- * caches keep for good. The Content Security Policy lets the page call nothing but this service, and show pictures from it
- * and from the origin of public assets. `/dashboard/call` is an HTML page of its own: its policy adds LiveKit, and the
- * microphone. A browser that opens `/` is led to the dashboard.
+ * `/dashboard`: the pages. All pages are one HTML page, which is not cached, and files with a hash in their names,
+ * which caches keep forever. The Content Security Policy lets the page call only this service, and show pictures from
+ * it and from the origin of public assets. `/dashboard/call` is a separate HTML page, whose policy adds LiveKit and the
+ * microphone. `/` redirects browsers to the dashboard.
  */
 import { notFound } from "@realtime-avatar/domain/problem";
 import { Elysia } from "elysia";
@@ -11,7 +11,7 @@ import { acceptsCoding, type ResponseHead } from "../../http/response.ts";
 import { asPage, redirect, wantsHtml } from "../html-page.ts";
 import { type DashboardFile, openDashboard } from "./files.ts";
 
-/** The paths of the pages, which the router of `apps/dashboard` shows. Its tests open each of them. */
+/** The paths of the pages. The router of `apps/dashboard` shows them, and its tests open each. */
 export const PAGE_PATHS = [
   "",
   "/keys",
@@ -25,19 +25,19 @@ export const PAGE_PATHS = [
   "/register",
 ];
 
-/** The origins of LiveKit: the client asks it over http before it opens a web socket. */
+/** The origins of LiveKit. The client sends a request over http before it opens a WebSocket. */
 const originsOf = ({ url }: { url: string }): string[] => {
   const { origin } = new URL(url);
   return [origin, origin.replace(/^ws/, "http")];
 };
 
-/** `origins`: what the page may call beside this service. */
+/** `origins`: further origins that the page may call. */
 const allowedFor = (assetOrigin: string, origins: readonly string[] = []): string =>
   [
     "script-src 'self'",
     "style-src 'self'",
     `img-src 'self' data: blob: ${assetOrigin}`,
-    // Videos that the service has made, and one that the person has chosen, before it is uploaded.
+    // Videos of the service, and a video that the person has chosen, before its upload.
     `media-src 'self' blob: ${assetOrigin}`,
     ["connect-src 'self'", ...origins].join(" "),
     "require-trusted-types-for 'script'",
@@ -47,7 +47,7 @@ const allowedFor = (assetOrigin: string, origins: readonly string[] = []): strin
 const PERMISSIONS = "camera=(), microphone=(), geolocation=(), payment=(), usb=()";
 const CALL_PERMISSIONS = PERMISSIONS.replace("microphone=()", "microphone=(self)");
 
-/** Our content codings, the best first. */
+/** The supported content codings, the best first. */
 const CODINGS = ["br", "gzip"] as const;
 
 const sendFile = (file: DashboardFile, request: Request, set: ResponseHead): Uint8Array | "" => {
@@ -98,7 +98,7 @@ export const dashboardRoutes = ({
     const origins = realtime === null ? [] : originsOf(realtime.config);
     return asPage(callPage(settings()), allowedFor(assetOrigin(), origins), set);
   };
-  /** Throws the problem `not_found` unless a browser asks, which gets a page. */
+  /** Throws the problem `not_found` for programs. Browsers get a page. */
   const onlyForBrowsers = (request: Request, { headers }: ResponseHead): void => {
     (headers as Record<string, string>)["vary"] = "Accept";
     if (!wantsHtml(request)) throw notFound();
@@ -116,7 +116,7 @@ export const dashboardRoutes = ({
       redirect(`/dashboard${path}${new URL(request.url).search}`, set),
     );
   }
-  // The page says that there is nothing at this address, and leads on.
+  // The page says that the address does not exist, and has a link to the dashboard.
   routes.get("/dashboard/*", async ({ params, request, set }) => {
     if (params["*"].split("/")[0] === "assets") throw notFound();
     onlyForBrowsers(request, set);

@@ -1,4 +1,4 @@
-/** The files of the dashboard, in memory. They come from the pack that the build of `apps/dashboard` writes. */
+/** The files of the dashboard, in memory. They are read from the pack that the build of `apps/dashboard` writes. */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 
@@ -11,14 +11,14 @@ type Pack = {
 
 export type DashboardFile = {
   contentType: string;
-  /** A strong validator (RFC 9110 §8.8.3) is this with the content coding. */
+  /** Together with the content coding, it is a strong validator (RFC 9110 §8.8.3). */
   sha256: string;
   /** The content by content coding. */
   gzip: Uint8Array<ArrayBuffer>;
   br: Uint8Array<ArrayBuffer>;
 };
 
-/** What the pages know of the service: the origin at which the dashboard is to be used, and whether calls can be started. */
+/** The settings of the service for the pages: the origin of the dashboard, and whether calls can be started. */
 export type PageSettings = { publicOrigin: string; hasCalls: boolean };
 
 export type DashboardFiles = {
@@ -50,7 +50,7 @@ const readPack = (text: string): DashboardFiles => {
 const COMPILED = "/$bunfs/";
 const PACK_NAME = /^dashboard\b.*\.pack$/;
 
-/** Builds the pack in a process of its own: the bundler would stop requests meanwhile. It takes a second. */
+/** Builds the pack in a separate process, because the bundler would block requests for a second. */
 const buildPack = async (program: string): Promise<string> => {
   const building = Bun.spawn([process.execPath, "--no-env-file", program], {
     env: { PATH: process.env["PATH"] ?? "", HOME: process.env["HOME"] ?? "" },
@@ -67,8 +67,8 @@ const buildPack = async (program: string): Promise<string> => {
 };
 
 /**
- * The text of the pack that belongs to this API: within the compiled program, or beside the bundle. In a checkout it is
- * built from the sources. Null when it is not there. `folder` is where this module is.
+ * The text of the pack of this release: inside the compiled program, or beside the bundle. In a checkout, it is built
+ * from the sources. null when it is missing. `folder`: the folder of this module.
  */
 export const findPack = async (folder: string): Promise<string | null> => {
   if (folder.startsWith(COMPILED)) {
@@ -83,7 +83,7 @@ export const findPack = async (folder: string): Promise<string | null> => {
 
 let loading: Promise<DashboardFiles | null> | null = null;
 
-/** The files, which the first call in this process loads. After a failure the next call tries again. */
+/** The files, loaded by the first call in this process. After a failure, the next call tries again. */
 export const openDashboard = (): Promise<DashboardFiles | null> => {
   loading ??= findPack(import.meta.dir).then(
     (text) => (text === null ? null : readPack(text)),

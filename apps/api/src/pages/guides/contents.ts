@@ -5,7 +5,7 @@ import { GUIDES } from "./documents.ts";
 /** The title of a document: its first line. */
 export const readTitle = (text: string): string => /^# (.+)$/m.exec(text)?.[1] ?? "";
 
-/** The list of the guides. `present`: the one that is shown. */
+/** The list of the guides. `present`: the displayed guide. */
 export const guideLinks = (present?: string): string =>
   Object.entries(GUIDES)
     .map(

@@ -1,4 +1,4 @@
-/** Documents that are shipped as they are: an import gives their text. */
+/** Documents that are shipped unchanged: an import returns their text. */
 declare module "*.md" {
   const text: string;
   export default text;

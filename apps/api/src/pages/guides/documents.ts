@@ -12,7 +12,7 @@ import videos from "../../../../../docs/videos.md" with { type: "text" };
 import voices from "../../../../../docs/voices.md" with { type: "text" };
 import webhooks from "../../../../../docs/webhooks.md" with { type: "text" };
 
-/** By the name of the file, in the order of the contents. */
+/** The guides by file name, in the order of the contents. */
 export const GUIDES: Readonly<Record<string, string>> = {
   videos,
   calls,

@@ -1,4 +1,4 @@
-/** `/docs/guides/{name}`: what the pages contain, and where their links lead. */
+/** `/docs/guides/{name}`: the content of the pages, and the targets of their links. */
 import { expect, test } from "bun:test";
 import { startApi } from "../../../test/support/api.ts";
 import { GUIDES } from "./documents.ts";
@@ -10,7 +10,7 @@ const NAMES = Object.keys(GUIDES);
 const open = async (name: string): Promise<string> => (await api.call("GET", `/docs/guides/${name}`)).text;
 const idsOf = (html: string): Set<string> => new Set([...html.matchAll(/ id="([^"]+)"/g)].map(([, id = ""]) => id));
 
-test("HTML in a document: shown as text, but for what Markdown has", () => {
+test("HTML in a document: shown as text", () => {
   const hostile = `# <b>A</b>\n\n<script>x</script>\n\n<!-- example -->\n\`\`\`html\n<!-- kept -->\n<script>y</script>\n\`\`\`\n\n[a](javascript:x) <img src=x onerror=y>\n\n![b](c.png)\n`;
   const { html, headings } = renderMarkdown(hostile, resolveLinks(new Map()));
   expect(html.replace(/<\/?(h1|p|pre|code)( id="[\w-]*"| class="[\w-]*")?>/g, "")).not.toMatch(/<[^!]/);
@@ -19,7 +19,7 @@ test("HTML in a document: shown as text, but for what Markdown has", () => {
   expect(headings).toMatchObject([{ level: 1 }]);
 });
 
-test("a link of a document: leads to its guide, its operation, or out; without a page, there is no link", () => {
+test("a link of a document: to its guide, its operation or another site; without a target, only its text", () => {
   const link = resolveLinks(new Map([["create-an-avatar", "createAvatar"]]));
   const expected: [href: string, address: string | null][] = [
     ["calls.md#the-end", "/docs/guides/calls#the-end"],
@@ -41,7 +41,7 @@ test("a link of a document: leads to its guide, its operation, or out; without a
   );
 });
 
-test("each guide, read: no script, and no mark of the tests; each link within the product has its target", async () => {
+test("each guide: no script, no marker of the tests; each internal link has a target", async () => {
   const reference = idsOf((await api.call("GET", "/docs")).text);
   const pages = new Map(await Promise.all(NAMES.map(async (name) => [name, await open(name)] as const)));
   const broken: string[] = [];

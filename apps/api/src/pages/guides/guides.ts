@@ -13,7 +13,7 @@ import { type Heading, renderMarkdown, type Target } from "./markdown.ts";
 
 const STYLE = layout + controls + look;
 
-/** The anchor of a heading, as links in the documents write it. */
+/** The anchor of a heading, in the form that links in the documents use. */
 const slug = (title: string): string =>
   title
     .toLowerCase()
@@ -22,7 +22,7 @@ const slug = (title: string): string =>
 
 type Targets = (href: string) => Target;
 
-/** Where the links of documents lead. `operations`: their ids, by the anchors of their titles. */
+/** The targets of links in documents. `operations`: operation ids by the anchors of their titles. */
 export const resolveLinks =
   (operations: ReadonlyMap<string, string>): Targets =>
   (href) => {
@@ -62,7 +62,7 @@ ${html}</main>`,
   });
 };
 
-/** The routes. `describe` returns the OpenAPI document, by whose titles links to the reference are found. */
+/** The routes. `describe` returns the OpenAPI document. Links to the reference are resolved by its titles. */
 export const guideRoutes = (describe: () => object) => {
   const pages = new Map<string, { bytes: Uint8Array<ArrayBuffer>; allowed: string }>();
   let targetOf: Targets | null = null;

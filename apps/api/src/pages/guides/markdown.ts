@@ -1,13 +1,10 @@
-/**
- * The Markdown of docs as HTML. Bun renders it, with HTML in it escaped: no text of a document becomes an element that
- * Markdown does not have.
- */
+/** Renders the Markdown of docs as HTML. Bun renders it and escapes HTML in it, so only Markdown creates elements. */
 
 export type Heading = { id: string; level: number; html: string };
 export type Rendered = { html: string; headings: Heading[] };
 
 const FENCED = /^(```[\s\S]*?^```)$/m;
-/** The marks by which the tests find examples. */
+/** The markers by which the tests find examples. */
 const MARK = /^<!--.*-->\n/gm;
 
 const withoutMarks = (text: string): string =>
@@ -18,7 +15,7 @@ const withoutMarks = (text: string): string =>
 
 const OPTIONS = { headings: { ids: true }, noHtmlBlocks: true, noHtmlSpans: true } as const;
 
-/** Where a link of a document leads in the product: `address` is null for what the product does not contain. */
+/** The target of a link in the product. `address`: null if the product does not contain the target. */
 export type Target = { address: string | null; title: string };
 
 const linkHtml = ({ address, title }: Target, words: string): string => {
@@ -27,8 +24,8 @@ const linkHtml = ({ address, title }: Target, words: string): string => {
 };
 
 /**
- * Words that are the name of a file become the title of its target. A link without an address becomes its words. Pictures are left
- * out: they are in the repository.
+ * Renders a document. A link text that is a file name becomes the title of its target. A link without an address
+ * becomes plain text. Pictures are omitted, because they are only in the repository.
  */
 export const renderMarkdown = (text: string, targetOf: (href: string) => Target): Rendered => {
   const html = Bun.markdown
@@ -37,7 +34,7 @@ export const renderMarkdown = (text: string, targetOf: (href: string) => Target)
     .replace(/<a href="([^"]*)"[^>]*>([\s\S]*?)<\/a>/g, (_, href: string, words: string) =>
       linkHtml(targetOf(href), words),
     )
-    // Wide tables and long lines of code are scrolled, also by the keyboard.
+    // Wide tables and long lines of code can be scrolled, also with the keyboard.
     .replace(/<table>[\s\S]*?<\/table>/g, (table) => `<div class="table" tabindex="0">${table}</div>`)
     .replaceAll("<th>", '<th scope="col">');
   const headings = [...html.matchAll(/<h([1-6]) id="([^"]*)">(.*?)<\/h\1>/g)].map(([, level, id = "", title = ""]) => ({

@@ -24,7 +24,7 @@ const figure = (label: string, html: string, language = ""): string =>
 export const jsonHtml = (label: string, value: unknown): string =>
   value === undefined ? "" : figure(label, escapeHtml(JSON.stringify(value, null, 2)));
 
-/** The examples in all languages, of which the page shows one. It puts a key in the place of each `var`. */
+/** The examples in all languages. The page shows one of them, and puts a key in place of each `var`. */
 export const examplesHtml = (examples: Examples): string =>
   Object.entries(examples)
     .map(([name, code]) => {

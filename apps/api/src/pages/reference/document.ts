@@ -53,7 +53,7 @@ export type ApiDocument = {
   };
 };
 
-/** An operation, or an event of webhooks. Its parameters, responses and body are in it, not referred to. */
+/** An operation, or an event of webhooks. References to parameters, responses and bodies are resolved. */
 export type Operation = Omit<Described, "requestBody"> & {
   method: string;
   path: string;
@@ -100,13 +100,12 @@ export const documentOperations = ({ paths, components }: ApiDocument): Operatio
     Object.entries(item).map(([method, described]) => operationOf(method, path, described, components)),
   );
 
-/** The events of webhooks. `path` is the type of the event. */
+/** The events of webhooks. `path`: the type of the event. */
 export const documentEvents = ({ webhooks, components }: ApiDocument): Operation[] =>
   Object.entries(webhooks).map(([type, { post }]) => operationOf("post", type, post, components));
 
 /**
- * Who calls an operation. `anyone`: without credentials, by a program. `browser`: without credentials, by a page with which
- * people sign in.
+ * The caller of an operation. `anyone`: a program without credentials. `browser`: a sign-in page without credentials.
  */
 export const requiredCaller = ({ security, tags }: Operation): "key" | "person" | "browser" | "anyone" => {
   if (security.some((scheme) => "apiKey" in scheme)) return "key";

@@ -1,4 +1,4 @@
-/** The examples of the reference are executed. A server records what they send. */
+/** Runs the examples of the reference. A server records their requests. */
 import { beforeAll, describe, expect, test } from "bun:test";
 import { openAsBlob } from "node:fs";
 import { join } from "node:path";
@@ -10,11 +10,14 @@ import { type ApiDocument, documentOperations, requiredCaller } from "./document
 import { type Examples, renderExamples } from "./examples.ts";
 
 const API_KEY = `rta_test_${"0".repeat(16)}_${"0".repeat(49)}`;
-/** PYTHON names an interpreter with the package `requests`: a virtual environment, for example. */
+/** PYTHON names an interpreter with the package `requests`, for example in a virtual environment. */
 const python = process.env["PYTHON"] ?? Bun.which("python3") ?? "";
 const hasRequests = python !== "" && Bun.spawnSync([python, "-c", "import requests"]).exitCode === 0;
 
-/** What was sent: the method, the path with the query, the key of a call that needs one, and the fields of the body. */
+/**
+ * A recorded request: the method, the path with the query, the key if the operation needs one, and the fields of the
+ * body.
+ */
 type Sent = { line: string; key: string | null; body: unknown };
 const sent: Sent[] = [];
 
@@ -43,7 +46,7 @@ const operations = documentOperations(JSON.parse(JSON.stringify(describeApi())) 
 const site = { publicUrl: server.url.origin, cookie: "session" };
 const examples: Examples[] = operations.map((operation) => renderExamples(operation, site));
 
-/** Runs programs, and returns what they have sent; the key only of the operations that need one. */
+/** Runs programs, and returns their requests. The key is included only for operations that need one. */
 const sentBy = async (run: () => Promise<unknown>): Promise<Sent[]> => {
   sent.length = 0;
   await run();
@@ -62,7 +65,7 @@ const runProgram = async (command: string[]): Promise<void> => {
 
 const transpiler = new Bun.Transpiler({ loader: "ts", target: "bun" });
 const AsyncFunction = (async () => {}).constructor as new (...code: string[]) => (...given: unknown[]) => Promise<void>;
-/** Runs a program with what it imports, in a page of the service. */
+/** Runs a program with its imports in a page of the service. */
 const runTypescript = async (code: string): Promise<void> => {
   const given = {
     createClient,
@@ -110,7 +113,7 @@ describe("the examples of all operations", () => {
     expect(await sentBy(() => runProgram([python, "-W", "ignore", "all.py"]))).toEqual(expected);
   });
 
-  test("the examples in TypeScript, compiled: correct", async () => {
+  test("the examples in TypeScript, compiled: no errors", async () => {
     for (const [index, { typescript }] of examples.entries()) {
       await Bun.write(join(folder, `${operations[index]?.operationId}.ts`), `${typescript}\nexport {};\n`);
     }

@@ -8,8 +8,8 @@ export type Language = keyof typeof LANGUAGES;
 export type Examples = Record<Language, string>;
 
 /**
- * How an example reads the key from the environment, and what takes the place of that when the page has a key, which `KEY`
- * stands for.
+ * How an example reads the key from the environment, and the text that replaces it when the page has a key. `KEY` is
+ * the placeholder of the key.
  */
 export const KEY_TEXTS: Record<Language, { variable: string; filled: string }> = {
   curl: { variable: "$API_KEY", filled: "KEY" },
@@ -17,10 +17,12 @@ export const KEY_TEXTS: Record<Language, { variable: string; filled: string }> =
   python: { variable: `f"Bearer {os.environ['API_KEY']}"`, filled: '"Bearer KEY"' },
 };
 
-/** Where the service is reached, and the name of the cookie of a session there. */
+/** The public URL of the service, and the name of the session cookie there. */
 export type Site = { publicUrl: string; cookie: string };
 
-/** How a language writes the name of a member and some words, and what it has within braces and after the last member. */
+/**
+ * The notation of a language: names of members, some words, spaces within braces, and a comma after the last member.
+ */
 type Notation = {
   name(text: string): string;
   words: Record<string, string>;
@@ -45,10 +47,10 @@ const TYPESCRIPT_NOTATION: Notation = {
   end: ",",
 };
 
-/** The longest value on a line of its own. */
+/** The maximum length of a value on one line. */
 const MAX_INLINE = 56;
 
-/** A JSON value as a literal. `indent`: that of the line on which it begins. */
+/** A JSON value as a literal. `indent`: of the line on which it begins. */
 const literal = (value: unknown, notation: Notation, indent: string): string => {
   if (typeof value !== "object" || value === null) {
     const text = JSON.stringify(value);
@@ -73,14 +75,14 @@ const exampleOf = ({ schema }: Parameter): string => {
   return prefix === undefined ? String(schema.enum?.[0] ?? "") : `${prefix}_01h455vb4pex5vsknk084sn02q`;
 };
 
-/** The request of the examples. */
+/** The request that the examples send. */
 type Sent = {
   method: string;
-  /** With placeholders, and the values of these. */
+  /** With placeholders, and their values. */
   path: string;
   values: Record<string, string>;
   query: Record<string, number>;
-  /** Headers besides the credential. Undefined: no body. */
+  /** Headers besides the credential. `body`: undefined without a body. */
   body: unknown;
   isForm: boolean;
   caller: ReturnType<typeof requiredCaller>;
@@ -91,7 +93,7 @@ type Sent = {
   isRedirect: boolean;
 };
 
-/** The example of a body. Its key is one of the test environment, as that of the page is. */
+/** The example of a body. A new key is of the test environment, like the key of the page. */
 const bodyOf = ({ body }: Operation): unknown => {
   if (!body?.example || Object.keys(body.example).length === 0) return undefined;
   return "environment" in (body.example as object)
@@ -121,7 +123,7 @@ const sentOf = (operation: Operation): Sent => {
 const addressOf = ({ path, values }: Sent, { publicUrl }: Site): string =>
   publicUrl + path.replace(/\{(\w+)\}/g, (_, name: string) => values[name] ?? "");
 
-/** What a browser sends for a person. A program can send the same, but has no way to read the cookie. */
+/** The headers of a browser for a person. A program can send the same headers, but cannot read the cookie. */
 const personHeaders = ({ publicUrl, cookie }: Site, session: string): [name: string, value: string][] => [
   ["Cookie", `${cookie}=${session}`],
   ["Origin", publicUrl],

@@ -6,7 +6,7 @@ import { type Examples, renderExamples, type Site } from "./examples.ts";
 import { codeHtml, FIELD_HEADS, fieldRow, markdown, renderRows, renderType, table } from "./schema-html.ts";
 import { TEST_KEY } from "./test-key.ts";
 
-/** The problems that a response can have, each with a link to its explanation; or what a success returns. */
+/** The problems of a response, each with a link to its explanation; or the description of a success. */
 const responseRow = ([status, { description, content = {}, headers = {} }]: [string, Response]): string => {
   const codes = Object.keys(content["application/problem+json"]?.examples ?? {});
   const problems = codes.map((name) => `<a href="/problems/${name}"><code>${name}</code></a>`).join(", ");
@@ -16,7 +16,7 @@ const responseRow = ([status, { description, content = {}, headers = {} }]: [str
   return `<tr><td>${status}</td><td>${problems || success}</td></tr>`;
 };
 
-/** Headers that any request may have. The page shows them once. */
+/** Headers that any request can have. The page shows them once. */
 const SHARED_HEADERS = ["X-Request-Id", "traceparent", "Realtime-Avatar-Environment"];
 const isShared = ({ name }: Parameter): boolean => SHARED_HEADERS.includes(name);
 
@@ -30,23 +30,23 @@ const parameterTable = (label: string, parameters: readonly Parameter[], level?:
     level,
   );
 
-/** What is the same for all operations. */
+/** The common part of all operations. */
 export const sharedHtml = ({ components }: ApiDocument): string =>
   `<section class="card" aria-labelledby="every-request"><h2 id="every-request">Every request</h2>${parameterTable("Headers", Object.values(components.parameters).filter(isShared), "h3")}</section>`;
 
-/** Who can call an operation that keys cannot call. */
+/** The callers of an operation that keys cannot call. */
 const CALLER_NOTES = {
   key: "",
   anyone: "",
   person:
-    '<p class="note">Pages of the service call this with the cookie of a person’s session. Keys cannot. The examples in curl and Python send what a browser sends, but no script can read the cookie.</p>',
+    '<p class="note">Pages of the service call this with the cookie of a person’s session. Keys cannot. The examples in curl and Python send the headers of a browser, but no script can read the cookie.</p>',
   browser: '<p class="note">The pages with which people sign in call this.</p>',
 };
 
-/** The button of a trial, and whether the test key of the page cannot make it. */
+/** The button of a trial, or a note that the test key of the page lacks the scope. */
 const trialHtml = ({ operationId, summary, "x-required-scope": scope }: Operation): string => {
   const isBeyond = scope !== undefined && !TEST_KEY.scopes.some((one) => one === scope);
-  const note = `<p>The test key of this page has no scope <code>${scope}</code>. Enter a key that has.</p>`;
+  const note = `<p>The test key of this page lacks the scope <code>${scope}</code>. Enter a key that has.</p>`;
   return `<button type="button" data-operation="${operationId}" aria-label="Try it: ${escapeHtml(summary)}">Try it</button>${isBeyond ? note : ""}`;
 };
 
@@ -67,7 +67,7 @@ ${caller === "key" ? trialHtml(operation) : ""}
 ${success ? jsonHtml(`Response ${success[0]}`, success[1].content?.["application/json"]?.example) : ""}</div></div></details>`;
 };
 
-/** How a receiver verifies an event, with the libraries of Standard Webhooks. The request as a sender would write it in curl. */
+/** How a receiver verifies an event with the libraries of Standard Webhooks, and the request in curl. */
 const receiverExamples = ({ parameters, body }: Operation): Examples => ({
   curl: [
     "curl -sS -X POST http://localhost:4000/hooks",
@@ -103,14 +103,14 @@ const eventHtml = ({ operationId, path, description, body }: Operation): string 
 <div>${jsonHtml(path, body?.example)}</div></div></details>`;
 };
 
-/** The events of webhooks. What is the same of all stands above them. */
+/** The events of webhooks, below their common part. */
 export const eventsHtml = (events: readonly Operation[]): string => {
   const [first] = events;
   if (!first) return "";
   return `<section aria-labelledby="webhook-events"><h2 id="webhook-events">Webhook events</h2>
 <p>The service sends these to <a href="#createWebhookEndpoint">your endpoints</a>, signed by the rules of Standard Webhooks. <a href="#testWebhookEndpoint">Send a test</a> to see one arrive.</p>
 <div class="card columns"><div>${parameterTable("Headers of each event", first.parameters, "h3")}
-${table("What your response means", ["Status", "Meaning"], Object.entries(first.responses).map(responseRow), "h3")}</div>
+${table("Meanings of your response", ["Status", "Meaning"], Object.entries(first.responses).map(responseRow), "h3")}</div>
 <div>${examplesHtml(receiverExamples(first))}</div></div>
 ${events.map(eventHtml).join("\n")}</section>`;
 };

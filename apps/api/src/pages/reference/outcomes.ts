@@ -1,11 +1,11 @@
-/** The test assets of the reference: each forces an outcome of a preparation, which the page can try. */
+/** The test assets of the reference. Each forces an outcome of a preparation. The page can try them. */
 import { TEST_ASSETS, type TestOutcome } from "@realtime-avatar/domain/avatars/test-assets";
 import { textHtml } from "../html-page.ts";
 import { examplesHtml } from "./code-html.ts";
 import type { Operation } from "./document.ts";
 import { renderExamples, type Site } from "./examples.ts";
 
-/** In Markdown, as docs/preparation.md has it. */
+/** The outcome in Markdown, as in docs/preparation.md. */
 export const outcomeText = (outcome: TestOutcome): string => {
   switch (outcome.kind) {
     case "ready":
@@ -13,7 +13,7 @@ export const outcomeText = (outcome: TestOutcome): string => {
     case "failed":
       return `\`failed\`, by \`${outcome.check}\``;
     case "internal":
-      return "`failed`, for a reason that is not in the source";
+      return "`failed`, for a reason outside of the source";
   }
 };
 
@@ -25,7 +25,7 @@ export const outcomesHtml = (createAvatar: Operation, site: Site): string => {
   const example = { displayName: "Trial", sourceKind: "image", sourceAssetId: "ast_test_no_face" };
   const operation = { ...createAvatar, body: createAvatar.body && { ...createAvatar.body, example } };
   return `<section aria-labelledby="test-outcomes"><h2 id="test-outcomes">Test outcomes</h2>
-<p>A key of the test environment can name these ids as <code>sourceAssetId</code>. Each forces an outcome of the preparation, without a file, so that you can try how your program handles it. <b>Try it</b> creates an avatar with a test key, and reads it until it is prepared.</p>
+<p>A key of the test environment can use these ids as <code>sourceAssetId</code>. Each forces an outcome of the preparation without a file, so that you can test how your program handles it. <b>Try it</b> creates an avatar with a test key, and reads it until it is prepared.</p>
 <div class="card columns"><ul class="outcomes">${Object.entries(TEST_ASSETS).map(row).join("")}</ul>
 <div>${examplesHtml(renderExamples(operation, site))}<p>Then <a href="#getAvatar">read the avatar</a> until its <code>status</code> is no longer <code>preprocessing</code>.</p></div></div></section>`;
 };

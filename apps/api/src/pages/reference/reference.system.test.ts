@@ -1,4 +1,4 @@
-/** The pages for people, in a real browser. Skipped where there is none; .ci/run brings one where it can. */
+/** The pages for people, in a real browser. Skipped without a browser; .ci/run installs one where it can. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { PROBLEMS } from "@realtime-avatar/domain/problem";
@@ -9,13 +9,13 @@ import { describedOperations, type OpenApi } from "../../../test/support/openapi
 import { describeApi } from "../../openapi/write-file.ts";
 import type { ApiDocument } from "./document.ts";
 
-/** Minified: the browser compiles it anew in each page. */
+/** Minified, because the browser compiles it for each page. */
 const AXE = await Bun.file(Bun.resolveSync("axe-core/axe.min.js", import.meta.dir)).text();
 const api = await startApi();
 const key = await api.key({ environment: "test", scopes: ["*"] });
 const described = describeApi() as OpenApi & ApiDocument;
 
-/** The requests of a page, and the errors of the browser. */
+/** A page with its requests and the errors of the browser. */
 type Watched = { page: Page; requests: string[]; complaints: string[] };
 
 describe.skipIf(!BROWSER)("the pages in Chromium", () => {
@@ -52,7 +52,7 @@ describe.skipIf(!BROWSER)("the pages in Chromium", () => {
     const known = describedOperations(described).map(({ method, path }) => `${method} ${path}`);
     expect(shown.sort()).toEqual([...known, ...Object.keys(described.webhooks).map((type) => `EVENT ${type}`)].sort());
 
-    // No other key than one of the test environment, and no trial without one.
+    // Only keys of the test environment are accepted, and trials need one.
     const field = page.locator("#key");
     const status = page.locator("#key-status");
     await field.fill(await api.key());
@@ -62,7 +62,7 @@ describe.skipIf(!BROWSER)("the pages in Chromium", () => {
     await page.locator("#key-create").click();
     await status.filter({ hasText: `Open ${PUBLIC_URL}/docs` }).waitFor();
     await field.fill(key);
-    // Back at the trial that needed it.
+    // The focus is back at the trial that needed the key.
     expect(await page.evaluate("document.activeElement.dataset.outcome")).toBe("ast_test_ready");
 
     await page.locator("nav [href='#createAvatar']").click();
@@ -82,7 +82,7 @@ describe.skipIf(!BROWSER)("the pages in Chromium", () => {
     const { body } = await api.call("GET", "/api/v1/avatars?limit=1", { key });
     expect(body.data[0].displayName).toBe("From the page");
 
-    // A parameter of the path, which has the id of the response before, and one of the query.
+    // A parameter of the path, which has the id of the previous response, and one of the query.
     for (const [id, parameter, value, words] of [
       ["getAvatar", "id (path)", null, "From the page"],
       ["listAvatars", "limit (query)", "1", "nextCursor"],
@@ -95,7 +95,7 @@ describe.skipIf(!BROWSER)("the pages in Chromium", () => {
     }
 
     expectQuiet(watched);
-    // Nothing of the key stays behind: not in the examples, and not where the next page could read it.
+    // The key is gone: from the examples, and from storage that the next page could read.
     await page.locator("#key-forget").click();
     expect(await example("curl")).toContain('-H "Authorization: Bearer $API_KEY"');
     expect(await page.content()).not.toContain(key);
@@ -104,7 +104,7 @@ describe.skipIf(!BROWSER)("the pages in Chromium", () => {
     await page.close();
   });
 
-  test("the page /docs, used with the keyboard on a phone: finds an operation and an event", async () => {
+  test("the page /docs, with the keyboard on a phone: an operation and an event are found", async () => {
     const { page } = await open("/docs");
     await page.setViewportSize({ width: 360, height: 740 });
     await page.keyboard.press("/");
@@ -119,11 +119,11 @@ describe.skipIf(!BROWSER)("the pages in Chromium", () => {
     await page.close();
   });
 
-  test("/docs, with some of it open, a guide, and /problems/<code>, in light and dark: no violations of axe", async () => {
+  test("/docs with open sections, a guide, and /problems/<code>, in light and dark: no violations of axe", async () => {
     for (const path of ["/docs", "/docs/guides/troubleshooting", "/problems/validation_failed"]) {
       const { page } = await open(path);
-      // Operations of each form of body and kind of caller. To look at all of them takes half a minute, so that a section keeps one
-      // more, which is closed, and the contents their first entries.
+      // Opens operations with each form of body and kind of caller. Checking all operations takes half a minute, so a
+      // section keeps only one further, closed operation, and the contents only their first entries.
       for (const id of ["createApiKey", "uploadAsset", "listUsers", "schema-Avatar", "onAvatarPrepared"]) {
         await page.evaluate(`document.getElementById("${id}")?.setAttribute("open", "")`);
       }
@@ -141,9 +141,9 @@ describe.skipIf(!BROWSER)("the pages in Chromium", () => {
         await page.setViewportSize({ width, height: 800 });
         expect(await page.evaluate("document.documentElement.scrollWidth <= innerWidth")).toBe(true);
       }
-      // The policy of the page forbids scripts in it, but not those of the debugger.
+      // The policy of the page forbids its scripts, but not scripts of the debugger.
       await page.evaluate(AXE);
-      // In the dark, the colors alone differ.
+      // In the dark, only the colours differ.
       for (const [colorScheme, only] of [
         ["light", ""],
         ["dark", ', runOnly: ["color-contrast"]'],
@@ -161,7 +161,7 @@ describe.skipIf(!BROWSER)("the pages in Chromium", () => {
   test("the page of each problem, in a browser: explains it", async () => {
     const watched = await open("/problems/not_found");
     for (const [code, { title, status }] of Object.entries(PROBLEMS)) {
-      // Parsed by the browser, but not loaded as a page: to load them all takes ten times as long.
+      // The browser parses the page without loading it, because loading all pages takes ten times as long.
       const { headers, text } = await api.call("GET", `/problems/${code}`, { headers: { accept: "text/html" } });
       expect(headers.get("content-type")).toBe("text/html; charset=utf-8");
       const shown = (await watched.page.evaluate(

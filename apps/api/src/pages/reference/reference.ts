@@ -1,6 +1,6 @@
 /**
- * `/docs`: the reference of the API, with trial requests. The page loads and calls nothing but this service, enforced by its
- * Content Security Policy: an API key that is entered there cannot be sent anywhere else.
+ * `/docs`: the reference of the API, with trial requests. Its Content Security Policy allows requests only to this
+ * service, so an entered API key cannot be sent elsewhere.
  */
 /// <reference path="./static-files.d.ts" />
 import { Elysia } from "elysia";

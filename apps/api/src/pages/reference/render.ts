@@ -22,7 +22,7 @@ const link = (anchor: string, text: string): string => `<a href="#${anchor}">${e
 const group = (anchor: string, title: string, items: readonly Operation[]): string =>
   `<li>${link(anchor, title)}<ul>${items.map(({ operationId, summary }) => `<li>${link(operationId, summary)}</li>`).join("")}</ul></li>`;
 
-/** Which language the examples are in. The style sheet shows those of the checked one, so that this needs no script. */
+/** The choice of the language. The style sheet shows the examples of the checked language, so this needs no script. */
 const languages = Object.entries(LANGUAGES)
   .map(
     ([name, label], index) =>
@@ -44,11 +44,11 @@ const keyCard = ({ publicUrl }: Site): string =>
 <div id="key-present" hidden><p><code id="key-name"></code> <span id="key-end"></span></p><p><button type="button" id="key-copy">Copy the key</button> <button type="button" id="key-forget" class="plain">Forget it</button></p></div>
 <p id="key-status" role="status"></p></section>`;
 
-/** The page, and what its policy has to allow. */
+/** The page, and the directives that its policy must allow. */
 export const renderReference = (document: ApiDocument, site: Site) => {
   const operations = documentOperations(document);
   const events = documentEvents(document);
-  // The tag of the events has no operations: they have a section of their own.
+  // The tag of the events has no operations. The events have a separate section.
   const groups = document.tags
     .map((tag) => ({ ...tag, items: operations.filter(({ tags }) => tags[0] === tag.name) }))
     .filter(({ items }) => items.length > 0);

@@ -5,7 +5,7 @@ import { refName, type Schema } from "./document.ts";
 export const codeHtml = (value: unknown): string =>
   `<code>${escapeHtml(typeof value === "string" ? value : JSON.stringify(value))}</code>`;
 
-/** Paragraphs and lists of Markdown. The descriptions of the document have nothing else. */
+/** Renders paragraphs and lists of Markdown. The descriptions of the document use only these. */
 export const markdown = (text: string): string =>
   text
     .split("\n\n")
@@ -19,7 +19,7 @@ export const markdown = (text: string): string =>
     )
     .join("");
 
-/** The bounds of a schema, by the names of their keywords. */
+/** The bounds of a schema, by their keywords. */
 const BOUNDS: [low: string, high: string, unit: string][] = [
   ["minLength", "maxLength", " characters"],
   ["minimum", "maximum", ""],
@@ -32,7 +32,7 @@ const boundsOf = (schema: Schema): string[] =>
     return [`${least === most ? most : `${least ?? 0} to ${most}`}${unit}`];
   });
 
-/** What a value is: its type and its bounds. */
+/** The description of a type with its bounds. */
 export const renderType = (schema: Schema): string => {
   const { $ref, anyOf, oneOf, items, type, format } = schema;
   if ($ref) return `<a href="#schema-${refName($ref)}">${refName($ref)}</a>`;
@@ -61,7 +61,7 @@ export const renderRows = (schema: Schema, prefix = ""): string[] =>
     ];
   });
 
-/** A table below its title; nothing without rows. */
+/** A table with a title; empty without rows. */
 export const table = (label: string, heads: readonly string[], rows: readonly string[], level = "h4"): string =>
   rows.length === 0
     ? ""

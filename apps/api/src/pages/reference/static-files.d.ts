@@ -1,4 +1,4 @@
-/** Files that are shipped as they are: an import gives their text. */
+/** Files that are shipped unchanged: an import returns their text. */
 declare module "*.css" {
   const text: string;
   export default text;

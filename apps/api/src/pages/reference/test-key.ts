@@ -1,11 +1,11 @@
-/** The key that the reference creates for a signed-in person, on a click. */
+/** The key that the reference creates on a click for a signed-in person. */
 import type { CreateApiKey } from "@realtime-avatar/domain/api-keys/schemas";
 
 export const TEST_KEY_MINUTES = 30;
 
 /**
- * The page creates this key by the route of the dashboard, and revokes it when it is closed. It has no `*`: an endpoint of
- * webhooks would outlive it. Its cap is ten minutes of calls at the default price.
+ * The page creates this key with the route of the dashboard, and revokes it when the page is closed. The key has no
+ * `*`, because a webhook endpoint would outlive it. Its cap is ten minutes of calls at the default price.
  */
 export const TEST_KEY = {
   name: "API reference",

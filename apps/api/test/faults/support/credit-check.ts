@@ -1,4 +1,4 @@
-/** Compares what the lanes of `credits.ts` were answered with the tables, and runs the queries of the invariants. */
+/** Compares the responses to the lanes of `credits.ts` with the tables, and runs the queries of the invariants. */
 import { findCreditDrift, listKeysAboveCap } from "@realtime-avatar/db/credits/invariants";
 import { session as connection, type TestDb } from "@realtime-avatar/testing/database";
 import type { CreditLoad, TriedSession } from "./credits.ts";
@@ -24,7 +24,10 @@ const readSessions = async ({ client }: TestDb, tenantId: string): Promise<Sessi
     ) as entries
   from usage_sessions session where tenant_id = ${tenantId}`;
 
-/** Claims of openings that do not belong to the session of their Idempotency-Key, and sessions of such a key without one. */
+/**
+ * Finds openings whose claim does not belong to the session of their Idempotency-Key, and sessions with a key but
+ * without a claim.
+ */
 const findWrongClaims = async ({ client }: TestDb, tenantId: string, retried: readonly string[]): Promise<string[]> => {
   const rows = await client<{ name: string }[]>`
     with claimed as (
@@ -43,7 +46,7 @@ const findWrongClaims = async ({ client }: TestDb, tenantId: string, retried: re
   return rows.map(({ name }) => `${name} and its claim do not belong together`);
 };
 
-/** What is wrong with a row of a session, by its responses. */
+/** The violations of a session's row, according to its responses. */
 const violationsOf = (session: TriedSession, row: SessionRow): string[] => {
   const isExpired = row.entries.includes("expire");
   const { name, reported, reportable, released, isReleaseDeclined } = session;
@@ -57,13 +60,13 @@ const violationsOf = (session: TriedSession, row: SessionRow): string[] => {
   };
   if (isExpired) right["was closed before the end of its lease"] = Number(row.endedAt) >= Number(row.expiresAt);
   if (released) {
-    right["has ended otherwise than its response says"] =
+    right["has another end than in its response"] =
       row.status === released.status &&
       row.used === released.billedCreditMicros &&
       row.endedAt?.toISOString() === released.endedAt;
   } else {
-    right["has not used what was reported"] = row.used >= reported && row.used <= reportable;
-    right["was closed by no release and by no lease"] = row.endedAt === null || isExpired;
+    right["has another usage than reported"] = row.used >= reported && row.used <= reportable;
+    right["was closed without a release or an expired lease"] = row.endedAt === null || isExpired;
     right["is open, although its release was declined"] = row.endedAt !== null || !isReleaseDeclined;
   }
   return Object.entries(right)
@@ -72,8 +75,9 @@ const violationsOf = (session: TriedSession, row: SessionRow): string[] => {
 };
 
 /**
- * Compares the responses with the rows. `opened`: sessions with a 201. `lost`: those of them that are not there. `duplicated`:
- * requests that have opened more than one. `expired`: sessions that the end of their lease has closed.
+ * Compares the responses with the rows. `opened`: sessions with a 201. `lost`: opened sessions without a row.
+ * `duplicated`: requests that have opened several sessions. `expired`: sessions that were closed by the end of their
+ * lease.
  */
 export const checkCredits = async (databaseUrl: string, { credits, sessions }: CreditLoad) => {
   const { tenantId } = credits;
@@ -93,11 +97,11 @@ export const checkCredits = async (databaseUrl: string, { credits, sessions }: C
     if (found.length > 1) counts.duplicated++;
     if (known === "acknowledged" && !found.some((row) => row.id === id)) counts.lost++;
     const mustBeAbsent = isLate || ((known === "refused" || known === "declined") && !wasUnknown);
-    if (mustBeAbsent && found.length > 0) violations.push(`${name} was ${known}, and is there`);
+    if (mustBeAbsent && found.length > 0) violations.push(`${name} was ${known}, and has a row`);
     if (isRetried && known !== "acknowledged" && known !== "declined") violations.push(`${name} was never answered`);
     for (const row of found) violations.push(...violationsOf(session, row));
     counts.expired += found.filter(({ entries }) => entries.includes("expire")).length;
   }
-  for (const name of rows.keys()) violations.push(`${name} is there, and was never sent`);
+  for (const name of rows.keys()) violations.push(`${name} has a row, and was never sent`);
   return { ...counts, violations };
 };

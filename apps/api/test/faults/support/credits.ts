@@ -1,7 +1,7 @@
 /**
- * The part of the load that works with credits: it opens usage sessions in a small tree of keys, reports their use and
- * releases them. The caps and the balance are so small that sessions are refused, and some sessions are left to their
- * lease. `credit-check.ts` compares what is recorded here with the tables.
+ * The part of the load with credits: opens usage sessions in a small tree of keys, reports their usage and releases
+ * them. The caps and the balance are so small that sessions are refused. Some sessions are left to their lease.
+ * `credit-check.ts` compares the records of this load with the tables.
  */
 import type { Scope } from "@realtime-avatar/domain/api-keys/scope";
 import type { TenantId } from "@realtime-avatar/domain/id";
@@ -10,29 +10,29 @@ import { session as connection } from "@realtime-avatar/testing/database";
 import { seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
 import type { Known, LoadRequest, Result, Sender } from "./sender.ts";
 
-/** The price of a second by default, in credit micros. */
+/** The default price of a second, in credit micros. */
 const SECOND = 1_000_000;
 const BALANCE_SECONDS = 70;
 const MAX_SECONDS = 6;
-/** For each key: the position of its parent, and its cap in seconds. The first one is the engine. */
+/** For each key: the index of its parent, and its cap in seconds. The first key is the engine's. */
 const TREE = [
   [null, null],
   [0, 40],
   [1, 25],
-  // Its sessions are charged in full. Soon it has nothing left, and is refused for the rest of the run.
+  // Its sessions are charged in full, so its cap is soon used up, and further sessions are refused.
   [0, 8],
 ] as const;
 const SPENDER = 3;
 const PATH = "/api/v1/usage/sessions";
 
-/** How the service runs: leases are short, and it closes overdue sessions itself. */
+/** Settings of the service: short leases, and overdue sessions are closed by the service itself. */
 export const CREDIT_VARIABLES = { SWEEP_IN_API: "true", SESSION_START_SECONDS: "2", SESSION_LEASE_SECONDS: "2" };
 
 type CreditKey = { id: string; secret: string; cap: number | null };
 /** A tenant with live credits, and its keys in the order of `TREE`. */
 export type Credits = { tenantId: TenantId; keys: readonly CreditKey[] };
 
-/** Creates the tenant and its keys in the database itself. */
+/** Creates the tenant and its keys directly in the database. */
 export const seedCredits = async (databaseUrl: string): Promise<Credits> => {
   const db = connection(databaseUrl);
   const tenantId = await seedTenant(db, { live: BALANCE_SECONDS * SECOND });
@@ -54,15 +54,15 @@ export const seedCredits = async (databaseUrl: string): Promise<Credits> => {
 
 /** A session that the load has tried to open. Amounts are in credit micros. */
 export type TriedSession = {
-  /** Its `user_id` and, if it was sent until it succeeded, its Idempotency-Key. No other session has it. */
+  /** Its unique `user_id` and, if it was sent until it succeeded, its Idempotency-Key. */
   name: string;
   apiKeyId: string;
   isRetried: boolean;
   /** `declined`: 402, or 401 after the revocation of its key. */
   known: Known | "declined";
-  /** Whether an attempt has had an unknown outcome, and may have opened it. */
+  /** Whether the outcome of an attempt is unknown, so that it may have opened the session. */
   wasUnknown: boolean;
-  /** Of the response: null without one. */
+  /** The id in the response; null without one. */
   id: string | null;
   reserved: number;
   /** The highest report with a response, and the highest that may have been written. */
@@ -70,20 +70,20 @@ export type TriedSession = {
   reportable: number;
   /** The response to its release. */
   released: { status: string; billedCreditMicros: number; endedAt: string } | null;
-  /** Whether its release was declined with 409: then the end of its lease has closed it. */
+  /** Whether its release was declined with 409, because the end of its lease had closed it. */
   isReleaseDeclined: boolean;
-  /** Whether it was first sent after the response to the revocation of its key. */
+  /** Whether it was first sent after the response to its key's revocation. */
   isLate: boolean;
 };
 
-/** What the lanes share. */
+/** The state that the lanes share. */
 export class CreditLoad {
   readonly sessions: TriedSession[] = [];
 
   constructor(
     readonly credits: Credits,
     readonly sender: Sender,
-    /** The secrets of keys, which nothing but the response to their creation may hold. */
+    /** The secrets of keys. Only the response to the creation may contain one. */
     readonly secrets: Set<string>,
   ) {
     for (const { secret } of credits.keys) secrets.add(secret);
@@ -99,7 +99,7 @@ export class CreditLoad {
   }
 }
 
-/** One lane: does one session after the other. Its choices depend on its number alone. */
+/** One lane: runs one session after another. Its choices depend only on its number. */
 export class CreditLane {
   readonly #load: CreditLoad;
   readonly #lane: number;
@@ -127,14 +127,14 @@ export class CreditLane {
     const session = await this.#open(key, this.#number() < 0.6);
     if (session.id === null) return;
     for (let reports = this.#below(4); reports > 0; reports--) await this.#report(session);
-    // More than it holds, which is cut.
+    // More than the session holds. The service cuts it.
     const tooMuch = 2 * session.reserved;
     if (keyAt === SPENDER && this.#number() < 0.5) await this.#report(session, tooMuch);
     // One of ten is left to its lease.
     if (this.#number() < 0.9) await this.#release(session, key, keyAt === SPENDER ? tooMuch : this.#below(500));
   }
 
-  /** Opens a session; with `isRetried` again until there is a response, and then once more for the replay. */
+  /** Opens a session. With `isRetried`, repeats until there is a response, and then once more for the replay. */
   async #open(key: CreditKey, isRetried: boolean, isLate = false): Promise<TriedSession> {
     const { sender, sessions } = this.#load;
     const session: TriedSession = {
@@ -154,7 +154,7 @@ export class CreditLane {
     this.#noteOpened(session, result, maxSessionSeconds * SECOND, minSessionSeconds * SECOND);
     if (session.id !== null && isRetried && this.#number() < 0.3) {
       const { body } = await sender.sendUntilDone(request);
-      this.#load.expect(Bun.deepEquals(body, result.body), `the replay of ${session.name} is another response`);
+      this.#load.expect(Bun.deepEquals(body, result.body), `the replay of ${session.name} differs from the response`);
     }
     return session;
   }
@@ -173,12 +173,12 @@ export class CreditLane {
     this.#load.expect(isWithin, `${session.name} holds ${session.reserved}, of ${least} to ${most}`);
   }
 
-  /** What a session has used so far: mostly more than before, sometimes the same or less. */
+  /** The usage of a session for the next report: mostly more than before, sometimes the same or less. */
   #usage({ reported, reportable }: TriedSession): number {
     return this.#number() < 0.3 ? this.#below(reported + 1) : reportable + this.#below(200);
   }
 
-  /** Reports the use of a session. Returns whether it must end; null without a response to tell. */
+  /** Reports the usage of a session. Returns whether it must end; null without a response. */
   async #report(session: TriedSession, used = this.#usage(session)): Promise<boolean | null> {
     const { engine, sender } = this.#load;
     const isRetried = this.#number() < 0.5;
@@ -205,9 +205,9 @@ export class CreditLane {
   }
 
   /**
-   * Releases a session with `figure`, with what was reported, or by its key, which may not write usage: a started session
-   * then goes on until the engine releases it. Then again: with the same request, which has the same response, and with a
-   * higher figure, which is declined.
+   * Releases a session with `figure`, with the reported usage, or by its own key. Its own key may not write usage, so a
+   * started session continues until the engine releases it. Then repeats the request, which must get the same response,
+   * and sends a higher figure, which must be declined.
    */
   async #release(session: TriedSession, key: CreditKey, figure: number): Promise<void> {
     const { engine, sender } = this.#load;
@@ -231,13 +231,13 @@ export class CreditLane {
     }
     session.released = body;
     const billed: number = body.billedCreditMicros;
-    // Never less than was reported, never more than it holds.
+    // At least the reported usage, at most the hold.
     const said = hasFigure ? Math.min(figure, session.reserved) : 0;
     const isRight = billed >= Math.max(said, session.reported) && billed <= Math.max(said, session.reportable);
     this.#load.expect(isRight, `${session.name} is charged ${billed}`);
     if (this.#number() < 0.3) {
       const again = await sender.sendUntilDone(request);
-      this.#load.expect(Bun.deepEquals(again.body, body), `${session.name} has two responses to one release`);
+      this.#load.expect(Bun.deepEquals(again.body, body), `${session.name} got two different responses to one release`);
     }
     if (billed < session.reserved && this.#number() < 0.3) {
       const other = this.#post(path, engine, { body: { usedCreditMicros: billed + 1 } });
@@ -245,7 +245,7 @@ export class CreditLane {
     }
   }
 
-  /** At no moment has a key spent and reserved more than its cap, nor has the tenant less than nothing. */
+  /** At no time, a key has spent and reserved more than its cap, and the tenant's balance is not negative. */
   async #readCounters(): Promise<void> {
     const { credits, engine, sender } = this.#load;
     const key = credits.keys[1 + this.#below(TREE.length - 1)] as CreditKey;
@@ -258,7 +258,7 @@ export class CreditLane {
     this.#load.expect(available >= 0 && available <= BALANCE_SECONDS * SECOND, `${available} is available`);
   }
 
-  /** A key with a cap, whose session must end when the key is revoked, and which then opens none. */
+  /** A key with a cap. Its session must end when the key is revoked, and it then opens no further session. */
   async #liveAndRevoke(): Promise<void> {
     const { engine, secrets, sender } = this.#load;
     const name = `credit-key-${this.#lane}-${sender.counts.requests}`;
@@ -281,7 +281,7 @@ export class CreditLane {
     await sender.sendUntilDone({ ...this.#post(`/api/v1/api-keys/${key.id}`, engine, {}), method: "DELETE" });
     if (session.id !== null) {
       const mustEnd = await this.#report(session);
-      this.#load.expect(mustEnd !== false, `${session.name} may go on, although its key is revoked`);
+      this.#load.expect(mustEnd !== false, `${session.name} may continue, although its key is revoked`);
       await this.#release(session, engine, this.#below(500));
     }
     const late = await this.#open(key, false, true);

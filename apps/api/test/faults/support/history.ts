@@ -1,20 +1,20 @@
 /**
- * A load of concurrent creates, and the history of all of them: what was asked, what was answered, and what is there in
- * the end. Nothing here knows how the service works: it holds it to what its documents promise.
+ * A load of concurrent creates, and its history: requests, responses, and the final rows. It does not depend on the
+ * implementation, and checks the promises of the documents.
  */
 import { client } from "@realtime-avatar/testing/database";
 import { checkCredits } from "./credit-check.ts";
 import { CreditLane, CreditLoad, type Credits } from "./credits.ts";
 import { holdsSecret, type Known, type Result, Sender } from "./sender.ts";
 
-/** One avatar that the load has tried to create, by its name, which no other has. */
+/** One avatar that the load has tried to create, with a unique name. */
 type Create = {
   name: string;
   isRetried: boolean;
   known: Known;
-  /** The id that was answered. */
+  /** The id in the response. */
   id: string | null;
-  /** Whether it was first sent after the answer to the revocation of its key. */
+  /** Whether it was first sent after the response to the revocation of its key. */
   isLate: boolean;
 };
 
@@ -22,39 +22,39 @@ export type Row = {
   fault: string;
   requests: number;
   acknowledged: number;
-  /** Answered with 402 for lack of credits, or with 409 since the lease of the session has ended. */
+  /** Responses with 402 for lack of credits, or with 409 because the lease of the session has ended. */
   declined: number;
-  /** Answered with 503 `unavailable`: certainly not executed. */
+  /** Responses with 503 `unavailable`: certainly not executed. */
   refused: number;
-  /** Answered with 503 `outcome_unknown`, or not at all, since the service was killed. */
+  /** Responses with 503 `outcome_unknown`, and requests without a response, because the service was killed. */
   unknown: number;
-  /** Usage sessions that were answered with 201. */
+  /** Usage sessions with a 201. */
   opened: number;
-  /** Usage sessions that the end of their lease has closed. */
+  /** Usage sessions that were closed by the end of their lease. */
   expired: number;
   lost: number;
   duplicated: number;
   /** The longest time without a success, in milliseconds. */
   outageMs: number;
-  /** How long after the end of the fault something succeeded again. */
+  /** How long after the end of the fault the first request succeeded. */
   backMs: number | null;
   slowestMs: number;
 };
 
 export type Load = {
-  /** Says that the fault is over: from now on the service has to recover. */
+  /** Reports the end of the fault. From now on, the service must recover. */
   healed(): void;
-  /** How many requests have succeeded so far. */
+  /** Number of successful requests so far. */
   successes(): number;
-  /** Waits until so many more have. */
+  /** Waits for this number of further successes. */
   untilSuccesses(count: number): Promise<void>;
   /** Waits until a request has failed. */
   untilFailure(): Promise<void>;
-  /** Ends the load, when all that is retried has succeeded, and compares what was answered with what is there. */
+  /** Ends the load after all retried requests have succeeded, and compares the responses with the rows. */
   finish(databaseUrl: string, logs: string): Promise<{ row: Row; violations: string[] }>;
 };
 
-/** Keys and claims of which a part is missing. Keys of the load are never rotated, so each has one credential. */
+/** Keys and claims with a missing part. Keys of the load are never rotated, so each has one credential. */
 const halfWritten = async (sql: ReturnType<typeof client>): Promise<string[]> => {
   const found = await sql<{ id: string }[]>`
     select id from api_keys keys
@@ -72,7 +72,10 @@ const halfWritten = async (sql: ReturnType<typeof client>): Promise<string[]> =>
   return found.map(({ id }) => `${id} is half-written`);
 };
 
-/** Compares the responses with the rows of the database. Adds to `violations`; returns how many creates are lost or double. */
+/**
+ * Compares the responses with the rows of the database. Adds to `violations`. Returns the numbers of lost and
+ * duplicated creates.
+ */
 const compare = async (
   sql: ReturnType<typeof client>,
   { creates, secrets, logs }: { creates: readonly Create[]; secrets: ReadonlySet<string>; logs: string },
@@ -106,7 +109,7 @@ const compare = async (
     if (row && row.events !== number) violations.push(`${name} has ${row.events} events`);
     if (known === "acknowledged" && !(row?.ids.includes(id ?? "") ?? false)) lost++;
     if (isRetried && known !== "acknowledged") violations.push(`${name} was retried and never acknowledged`);
-    if (known === "refused" && number > 0) violations.push(`${name} was refused, and is there`);
+    if (known === "refused" && number > 0) violations.push(`${name} was refused, and has a row`);
     if (isLate && number > 0) violations.push(`${name} was written by a revoked key`);
   }
   return { lost, duplicated };
@@ -115,7 +118,7 @@ const compare = async (
 /** The part of the load that creates keys and avatars. */
 class Creates {
   readonly creates: Create[] = [];
-  /** The secret of each key that was made: nothing but the answer to its creation holds it. */
+  /** The secrets of created keys. Only the response to the creation contains one. */
   readonly secrets: Set<string>;
   readonly #sender: Sender;
   readonly #rootKey: string;
@@ -154,33 +157,35 @@ class Creates {
     const { body: made } = await this.#sender.sendUntilDone(request);
     const { body: replayed } = await this.#sender.sendUntilDone(request);
     if (made.apiKey !== replayed.apiKey || made.id !== replayed.id) {
-      this.#sender.violations.push("a replay brought another key");
+      this.#sender.violations.push("a replay returned another key");
     }
     if (made.apiKey) this.secrets.add(made.apiKey);
     return made;
   }
 
-  /** The life of a key under faults: created, used and revoked. After the response to that it is of no use. */
+  /**
+   * The life of a key under faults: created, used and revoked. After the response to the revocation, it must not work.
+   */
   async #liveAndRevoke(lane: number): Promise<void> {
     const { id, apiKey } = await this.#createKey(lane);
     await this.#createAvatar(lane, apiKey, true);
     const path = `/api/v1/api-keys/${id}`;
     await this.#sender.sendUntilDone({ lane, method: "DELETE", path, key: this.#rootKey, expected: [200] });
     const late = await this.#createAvatar(lane, apiKey, false, true);
-    if (late.status === 201) this.#sender.violations.push("a key works after the answer to its revocation");
+    if (late.status === 201) this.#sender.violations.push("a key works after the response to its revocation");
   }
 }
 
 export type LoadOptions = {
   /** The URLs of the service. */
   urls: readonly string[];
-  /** The secret of a key that can do everything. */
+  /** The secret of a key with all scopes. */
   rootKey: string;
   credits: Credits;
   lanes?: number | undefined;
-  /** How many of the lanes work with credits. The others create keys and avatars. */
+  /** Number of lanes that work with credits. The others create keys and avatars. */
   creditLanes?: number | undefined;
-  /** Whether the service may go away under a request: otherwise each is answered. */
+  /** Whether the service may end during a request. Otherwise each request gets a response. */
   isKilled?: boolean;
 };
 
@@ -197,7 +202,7 @@ export const startLoad = (
     const creditLane = lane < creditLanes ? new CreditLane(creditLoad, lane) : null;
     for (let turn = lane; !isOver; turn++) {
       await (creditLane ?? creates).turn(turn, lane);
-      // A refusal comes at once: a client that hammers would only measure itself.
+      // Waits after a refusal, which comes at once: without a pause, the client would measure only itself.
       if (performance.now() - sender.lastSuccess > 50) await Bun.sleep(10);
     }
   });

@@ -1,24 +1,27 @@
-/** The library of `preload.c`, and its dials: the clock and the disk of a process that runs. Linux with a C compiler. */
+/**
+ * The library of `preload.c` and its settings: the clock and the disk of a running process. Needs Linux and a C
+ * compiler.
+ */
 import { chmod, mkdir, open, readlink, symlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { runToEnd } from "@realtime-avatar/testing/processes";
 
 const COMPILER = Bun.which("cc") ?? Bun.which("gcc") ?? Bun.which("clang");
 export const canPreload = process.platform === "linux" && COMPILER !== null;
-/** Why not, where `canPreload` is false. */
+/** The reason when `canPreload` is false. */
 export const NO_PRELOAD = "it needs Linux and a C compiler";
 
-/** One process, or one server, with a clock and a disk of its own. */
+/** A process or a server with its own clock and disk. */
 export type Preload = {
-  /** What the process needs in its environment. */
+  /** The environment variables of the process. */
   variables: Record<string, string>;
-  /** Sets how far its time of day is from the machine's, in seconds. */
+  /** Sets the offset of its clock from the machine's, in seconds. */
   setClock(offsetSeconds: number): Promise<void>;
-  /** Sets how long each fsync takes longer, in milliseconds. */
+  /** Sets by how much each fsync is delayed, in milliseconds. */
   setDisk(delayMs: number): Promise<void>;
 };
 
-/** Compiles the library into `folder`, and makes new dials beside it. */
+/** Compiles the library into `folder`, and creates the files of its settings. */
 export const preloadIn = async (folder: string): Promise<Preload> => {
   const [library, dials] = [join(folder, "preload.so"), join(folder, "dials")];
   const source = join(import.meta.dir, "preload.c");
@@ -41,8 +44,8 @@ export const preloadIn = async (folder: string): Promise<Preload> => {
 };
 
 /**
- * Makes a folder of PostgreSQL binaries in `folder`, whose server runs with `variables`, whatever environment it is
- * started with. `pid` is a server that runs: its binaries are used, which its user can reach.
+ * Creates a folder of PostgreSQL binaries in `folder`. Its server always runs with `variables`. `pid`: a running
+ * server, whose binaries are used because its user can read them.
  */
 export const binariesWith = async (folder: string, pid: number, variables: Record<string, string>): Promise<string> => {
   const bin = dirname(await readlink(`/proc/${pid}/exe`));
@@ -51,7 +54,7 @@ export const binariesWith = async (folder: string, pid: number, variables: Recor
   await chmod(own, 0o755);
   await symlink(join(bin, "initdb"), join(own, "initdb"));
   const settings = Object.entries(variables).map(([name, value]) => `${name}='${value}'`);
-  // initdb finds the server beside itself, and not here.
+  // initdb uses the server in its own folder instead of this one.
   await writeFile(join(own, "postgres"), `#!/bin/sh\n${settings.join(" ")} exec '${join(bin, "postgres")}' "$@"\n`);
   await chmod(join(own, "postgres"), 0o755);
   return folder;

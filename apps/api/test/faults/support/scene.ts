@@ -1,6 +1,6 @@
 /**
- * What each fault needs: a database, a service on it under load, the comparison at the end, and the table that is
- * printed when all faults are over.
+ * The scene of a fault: a database, a service on it under load, the comparison at the end, and the table that is
+ * printed after all faults.
  */
 import { afterAll, afterEach, beforeAll, expect, setDefaultTimeout } from "bun:test";
 import { client, session } from "@realtime-avatar/testing/database";
@@ -14,21 +14,21 @@ import { serverVariables, startServer } from "./server.ts";
 
 setDefaultTimeout(120_000);
 
-/** The deadline of a request here: short, so that a server can be frozen for longer. */
+/** The deadline of a request in these tests: short, so that a server can be frozen for longer. */
 export const DEADLINE_MS = 2000;
-/** A machine that is busy may answer this much later than it should. */
+/** A busy machine may respond this much later. */
 export const SLACK_MS = 2000;
-/** So soon after the database is back, the service serves again. */
+/** Within this time after the database is back, the service serves again. */
 export const BACK_MS = 3000;
 export const CONNECTIONS = 10;
 
 export const rows: (Row & { memory: string })[] = [];
-/** What this machine cannot do, with the reason: the faults that are skipped. */
+/** The skipped faults, with the reason why this machine does not support them. */
 const skipped: string[] = [];
-/** The server of the faults that need none of their own. */
+/** The server of the faults that need no separate server. */
 export let cluster: Cluster;
 
-/** Notes for the table why a fault cannot happen on this machine. Answers with `isPossible`. */
+/** Records why a fault is skipped on this machine, for the table. Returns `isPossible`. */
 export const possible = (fault: string, isPossible: boolean, reason: string): boolean => {
   if (!isPossible) skipped.push(`skipped: ${fault} (${reason})`);
   return isPossible;
@@ -67,7 +67,7 @@ afterEach(async () => {
   services.clear();
 });
 
-/** Starts the service. `command` is put before its own, for example `["prlimit", "--nofile=100"]`. */
+/** Starts the service. `command`: put before its own command, for example `["prlimit", "--nofile=100"]`. */
 export const startService = async (
   databaseUrl: string,
   variables: Record<string, string> = {},
@@ -86,7 +86,7 @@ export const startService = async (
   return { ...service, url };
 };
 
-/** A key that can do everything, made on the database itself. */
+/** A key with all scopes, created directly in the database. */
 export const seedRoot = async (databaseUrl: string): Promise<string> => {
   const db = session(databaseUrl);
   const { secret } = await seedKey(db, await seedTenant(db), { environment: "live", scopes: ["*"] });
@@ -97,7 +97,7 @@ export const seedRoot = async (databaseUrl: string): Promise<string> => {
 export const residentMiB = async (pid: number): Promise<number> =>
   Number(await Bun.$`ps -o rss= -p ${pid}`.quiet().text()) / 1024;
 
-/** Ends connections of the service, first those that work; by default all. */
+/** Ends connections of the service, active ones first; by default all. */
 export const terminateBackends = async (sql: ReturnType<typeof client>, most = CONNECTIONS): Promise<void> => {
   await sql`
     select pg_terminate_backend(pid) from pg_stat_activity
@@ -126,22 +126,22 @@ export type Scene = { load: Load; service: Service; databaseUrl: string; rootKey
 
 export type SceneOptions = {
   databaseUrl?: string;
-  /** How the service gets to the database, if not straight. */
+  /** The path of the service to the database, if it is not direct. */
   reach?: (databaseUrl: string) => string;
-  /** The database in the end, if it is another one. */
+  /** The database for the final comparison, if it is another one. */
   after?: () => string;
-  /** The longest that an answer may take, if it is not the deadline of a request. */
+  /** The longest time of a response, if it is not the deadline of a request. */
   deadlineMs?: number;
   backMs?: number;
   variables?: Record<string, string>;
-  /** What is put before the command of the service. */
+  /** A command that is put before the command of the service. */
   command?: readonly string[];
   lanes?: number;
-  /** How many of the lanes work with credits. */
+  /** Number of lanes that work with credits. */
   creditLanes?: number;
 };
 
-/** Lets `fault` happen while the load runs, and compares the history with the database. */
+/** Runs `fault` under the load, and compares the history with the database. */
 export const under = async (
   name: string,
   fault: (scene: Scene) => Promise<void>,
@@ -163,11 +163,11 @@ export const under = async (
   expect(violations.slice(0, 10)).toEqual([]);
   expect([row.lost, row.duplicated]).toEqual([0, 0]);
   expect(row.opened).toBeGreaterThan(0);
-  // A few lanes may have found enough credits.
+  // With few lanes, credits may have sufficed.
   if (creditLanes === undefined) expect(row.declined).toBeGreaterThan(0);
   expect(row.backMs ?? Number.POSITIVE_INFINITY).toBeLessThanOrEqual(options.backMs ?? BACK_MS);
   expect(row.slowestMs).toBeLessThanOrEqual((options.deadlineMs ?? DEADLINE_MS) + SLACK_MS);
-  // The process that was there is still there, no bigger, and holds no more connections than it may.
+  // The process is the same, has not grown, and holds at most its number of connections.
   expect(await connectionsOf(options.after?.() ?? databaseUrl)).toBeLessThanOrEqual(CONNECTIONS);
   expect(later).toBeLessThan(before + 150);
   service.kill("SIGTERM");
@@ -177,9 +177,8 @@ export const under = async (
 };
 
 /**
- * Locks a table that every create of a key or an avatar writes, and one that every session writes, for longer than the
- * deadline. Returns the highest number of backends that waited
- * for the lock at the same time.
+ * Locks two tables for longer than the deadline: one that every create of a key or an avatar writes, and one that every
+ * session writes. Returns the highest number of backends that waited for the locks at the same time.
  */
 export const holdLock = async ({ load, databaseUrl }: Scene): Promise<number> => {
   const [holder, observer] = [client(databaseUrl), client(databaseUrl)];

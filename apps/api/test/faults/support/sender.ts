@@ -1,14 +1,14 @@
-/** Sends the requests of a load, and holds each response to what the documents promise. */
+/** Sends the requests of a load, and checks each response against the documents. */
 import { type Answer, readAnswer, requestInit } from "../../support/api.ts";
 
-/** What is known of a request from its response. */
+/** The state of a request, known from its response. */
 export type Known = "acknowledged" | "refused" | "unknown";
 
 /** A full secret of any key. */
 const SECRET = /rta_(live|test)_[0-9A-Za-z]{16}_[0-9A-Za-z]{49}/;
 export const holdsSecret = (text: string): boolean => SECRET.test(text);
 
-/** Longer than any deadline: a request without a response by then hangs. */
+/** Longer than any deadline. A request without a response by then hangs. */
 const HANGS_MS = 20_000;
 
 export type LoadRequest = {
@@ -21,20 +21,20 @@ export type LoadRequest = {
   idempotencyKey?: string | undefined;
   /** The statuses of a success; by default 201. */
   expected?: readonly number[];
-  /** Other statuses that the documents promise for it. Such a request is acknowledged, but is no success. */
+  /** Other documented statuses. Such a request is acknowledged, but not a success. */
   declined?: readonly number[];
 };
 
 export type Result = {
   known: Known;
   status: number;
-  // biome-ignore lint/suspicious/noExplicitAny: a response is looked at where it is used
+  // biome-ignore lint/suspicious/noExplicitAny: the caller reads the members of the response
   body: any;
-  /** Whether an attempt has had an unknown outcome, and may still take effect. */
+  /** Whether the outcome of an attempt is unknown, so that it may still take effect. */
   wasUnknown: boolean;
 };
 
-/** Sends requests, and counts what becomes of them. `isKilled`: the service may end during a request. */
+/** Sends requests, and counts their outcomes. `isKilled`: the service may end during a request. */
 export class Sender {
   readonly violations: string[] = [];
   readonly counts = { requests: 0, acknowledged: 0, declined: 0, refused: 0, unknown: 0 };
@@ -68,7 +68,7 @@ export class Sender {
   /** What is known from a response that is neither a success nor declined. Any but the promised ones is a violation. */
   #failed({ method, path }: LoadRequest, { status, headers, text, body }: Answer): Known {
     this.failures++;
-    if (holdsSecret(text)) this.violations.push("an error holds a secret");
+    if (holdsSecret(text)) this.violations.push("an error contains a secret");
     if (status === 503 && body?.code === "outcome_unknown") {
       this.counts.unknown++;
       return "unknown";
@@ -81,7 +81,7 @@ export class Sender {
     return "refused";
   }
 
-  /** Sends one request. A read is no success: it may work while nothing can be written. */
+  /** Sends one request. A read does not count as a success, because it can work while writes fail. */
   async send(request: LoadRequest): Promise<Result> {
     const { lane, method, path, key, body, idempotencyKey, expected = [201], declined = [] } = request;
     this.counts.requests++;
@@ -111,7 +111,7 @@ export class Sender {
     }
   }
 
-  /** Sends it again until it is acknowledged. */
+  /** Repeats it until it is acknowledged. */
   async sendUntilDone(request: LoadRequest): Promise<Result> {
     let wasUnknown = false;
     for (let attempt = 0; attempt < 400; attempt++) {
@@ -129,7 +129,7 @@ export class Sender {
     const since = performance.now();
     while (this.successes < wanted) {
       if (performance.now() - since > 30_000) {
-        throw new Error(`the service does not serve any more: ${this.violations.slice(0, 3).join("; ")}`);
+        throw new Error(`the service no longer responds: ${this.violations.slice(0, 3).join("; ")}`);
       }
       await Bun.sleep(2);
     }

@@ -1,4 +1,4 @@
-/** The server that a fault happens to: a PostgreSQL, or with TEST_SHARD the node of a shard, with a coordinator of its own. */
+/** The server of a fault: a PostgreSQL, or with TEST_SHARD the node of a shard with its own coordinator. */
 import { randomBytes } from "node:crypto";
 import { shardSchema } from "@realtime-avatar/db/shards/shard";
 import { migrateShards } from "@realtime-avatar/db/shards/split";
@@ -11,7 +11,7 @@ import { shardClient } from "@realtime-avatar/testing/postgres/shard";
 /** The coordinator of each database of a shard, by the name of the database. */
 const coordinators = new Map<string, Cluster>();
 const nameOf = (url: string): string => /\/(\w+)(?:\?|$)/.exec(url)?.[1] ?? "";
-/** The coordinator that a URL of `newDatabase` belongs to; null for one database. */
+/** The coordinator of a URL from `newDatabase`; null for a single database. */
 export const findCoordinator = (url: string): Cluster | null => coordinators.get(nameOf(url)) ?? null;
 
 if (process.env["TEST_SHARD"] === "coordinator") throw new Error("Faults happen to a node: TEST_SHARD=node");
@@ -42,7 +42,9 @@ const startNode = async (options: ClusterOptions): Promise<Cluster> => {
 export const startServer = (options: ClusterOptions = {}): Promise<Cluster> =>
   IS_ONE_DATABASE ? startCluster(options) : startNode(options);
 
-/** The variables with which a service connects to a database. For a shard, its node is at the host and port of the URL. */
+/**
+ * The variables with which a service connects to a database. For a shard, the host and port of the URL are its node's.
+ */
 export const serverVariables = async (url: string): Promise<Record<string, string>> => {
   const coordinator = findCoordinator(url);
   if (coordinator === null) return { DATABASE_URL: url };
@@ -56,7 +58,7 @@ export const serverVariables = async (url: string): Promise<Record<string, strin
   return { DATABASE_URL: own };
 };
 
-/** The end of the title of a fault that cannot happen to a shard; empty without TEST_SHARD. */
+/** The end of the title of a fault that is impossible for a shard; empty without TEST_SHARD. */
 export const notOnCitus = (reason: string): string => (IS_ONE_DATABASE ? "" : ` (not on Citus: ${reason})`);
 
 /** A client that may change the tables of a database. */

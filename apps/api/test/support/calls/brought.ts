@@ -1,4 +1,4 @@
-/** Foreign rooms, for tests: tokens as the plugin `bey` signs them, and its request. */
+/** Brought rooms, for tests: tokens in the form of the plugin `bey`, and its request. */
 import type { Answer, TestApi } from "../api.ts";
 
 export const BRING = "/compat/bey/v1/session";
@@ -7,7 +7,7 @@ export const ROOM_URL = "wss://project.livekit.cloud";
 const encode = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString("base64url");
 
 let tokens = 0;
-/** The claims of a token of the plugin, another one each time. */
+/** The claims of a token of the plugin, different each time. */
 export const roomClaims = () => ({
   exp: Math.floor(Date.now() / 1000) + 21_600 + tokens++,
   nbf: Math.floor(Date.now() / 1000),
@@ -19,14 +19,14 @@ export const roomClaims = () => ({
   attributes: { "lk.publish_on_behalf": "agent-AJ_x" } as Record<string, unknown>,
 });
 
-/** A token with these claims. Nobody here knows its secret, so any signature does. */
+/** A token with these claims. Its secret is unknown to the service, so any signature is accepted. */
 export const roomToken = (changes: object = {}): string =>
   `${encode({ alg: "HS256" })}.${encode({ ...roomClaims(), ...changes })}.${"x".repeat(43)}`;
 
-/** The path and the fields of the plugin from 1.8.9 on. */
+/** The path and the fields of the plugin since 1.8.9. */
 export const BRING_BY_TRANSPORT = "/compat/bey/v1/sessions";
 
-/** Sends what the plugin from 1.8.9 on sends. */
+/** Sends a request like the plugin since 1.8.9. */
 export const bringByTransportTo =
   (call: TestApi["call"]) =>
   (key: string, avatarId: string, changes: object = {}, headers: Record<string, string> = {}): Promise<Answer> => {
@@ -34,7 +34,7 @@ export const bringByTransportTo =
     return call("POST", BRING_BY_TRANSPORT, { body, headers: { "x-api-key": key, ...headers } });
   };
 
-/** Sends what the plugin up to 1.8.8 sends, and the one in JavaScript. */
+/** Sends a request like the plugin up to 1.8.8, and like the JavaScript plugin. */
 export const bringTo =
   (call: TestApi["call"]) =>
   (key: string, avatarId: string, changes: object = {}, headers: Record<string, string> = {}): Promise<Answer> => {

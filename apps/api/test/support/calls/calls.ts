@@ -1,4 +1,4 @@
-/** For tests of calls: the API with a stand-in of LiveKit, avatars that are ready, and avatar workers. */
+/** Support for tests of calls: the API with a simulated LiveKit, ready avatars, and avatar workers. */
 import { afterAll } from "bun:test";
 import { createHash } from "node:crypto";
 import { type SyncRequest, type SyncResponse, TURNS } from "@realtime-avatar/domain/calls/worker-sync";
@@ -32,7 +32,7 @@ export const callOptions = (livekit: LivekitAccess): Pick<AppOptions, "config"> 
   config: { ...TEST_CONFIG, avatarWorkerSecret: new Secret(WORKER_SECRET), livekit: livekitConfig(livekit) },
 });
 
-/** Signs an event as LiveKit does. */
+/** Signs an event like LiveKit. */
 export const signEvent = (
   body: string,
   { apiKey, apiSecret }: Pick<LivekitStandIn, "apiKey" | "apiSecret">,
@@ -42,7 +42,7 @@ export const signEvent = (
   return token.toJwt();
 };
 
-/** Starts the API for a test file, as `startApi` does, with a stand-in of LiveKit. */
+/** Starts the API for a test file, like `startApi`, with a simulated LiveKit. */
 export const startCallApi = async (
   given: Partial<AppOptions> = {},
   changed: Partial<AppOptions["config"]> = {},
@@ -80,7 +80,7 @@ export const startCallApi = async (
       body: { slots: 4, features: [], calls: [], ...request },
       headers: { authorization: `Bearer ${secret}` },
     });
-  /** Syncs, and returns what the worker is to do. */
+  /** Syncs, and returns the response for the worker. */
   const syncOf = async (workerId: string, request: Partial<SyncRequest> = {}): Promise<SyncResponse> => {
     const { status, body } = await sync(workerId, request);
     if (status !== 200) throw new Error(`a sync was refused: ${status} ${JSON.stringify(body)}`);
@@ -92,7 +92,7 @@ export const startCallApi = async (
     const headers = { authorization: await signEvent(body, by), "content-type": "application/webhook+json" };
     return api.call("POST", EVENTS, { body, headers });
   };
-  /** Gives a worker slots, and a lease that does not end during the tests. */
+  /** Gives slots to a worker, and a lease that lasts longer than the tests. */
   const giveSlots = async (slots: number, workerId = "wrk_many"): Promise<void> => {
     await syncOf(workerId, { slots, features: ["voice", TURNS] });
     await api.database.db
@@ -101,7 +101,7 @@ export const startCallApi = async (
   /** Ends the leases of all workers. */
   const takeSlots = () =>
     api.database.db.client`update fleet.avatar_workers set lease_until = now() - interval '1 hour', synced_at = null`;
-  /** A tenant of its own, with so many seconds of live credits, keys of it, and an avatar. */
+  /** A tenant with this number of seconds of live credits, with keys and an avatar. */
   const tenantWith = async (seconds: number) => {
     const tenantId = await seedTenant(api.database.db, { live: seconds * 1_000_000 });
     type Request = Parameters<typeof seedKey>[2];

@@ -1,4 +1,4 @@
-/** Calls in the test that compares the service with its document: an avatar that the examples name, slots, and each response. */
+/** Calls in the conformance test: the avatar of the examples, slots, and requests for each documented response. */
 import { expect } from "bun:test";
 import { syncWorker } from "@realtime-avatar/db/calls/fleet";
 import type { CreateApiKey } from "@realtime-avatar/domain/api-keys/schemas";
@@ -18,14 +18,14 @@ const START = EXAMPLES.StartCall;
 type Send = (described: Described, sent: Sent) => Promise<Answer>;
 type Callers = {
   send: Send;
-  /** Sends to a service without LiveKit. */
+  /** Sends a request to a service without LiveKit. */
   sendWithout: Send;
   newKey: (request?: Partial<CreateApiKey>) => Promise<{ record: { id: string }; key: string }>;
   /** A key of a tenant without credits. */
   poor: string;
 };
 
-/** Expects each response of `POST /realtime/prepare` to come about. */
+/** Causes each documented response of `POST /realtime/prepare`, and checks it. */
 const expectPrepared = async ({ send, sendWithout }: Callers): Promise<void> => {
   const operation = one("prepareCall");
   const body = { avatar_id: START.avatar_id };
@@ -43,7 +43,7 @@ const expectPrepared = async ({ send, sendWithout }: Callers): Promise<void> => 
   expect(reused.code).toBe("idempotency_key_reused");
 };
 
-/** Expects each response of the turns of calls to come about. */
+/** Causes each documented response of the turns of calls, and checks it. */
 const expectTurns = async ({ send, sendWithout }: Callers, { client }: TestDatabase["db"]): Promise<void> => {
   const [create, interrupt] = [one("createTurn"), one("interruptCall")];
   const { text } = await send(one("startCall"), { body: START });
@@ -74,7 +74,7 @@ const expectTurns = async ({ send, sendWithout }: Callers, { client }: TestDatab
   expect((await send(interrupt, { body: call })).code).toBe("call_not_running");
 };
 
-/** Expects each response of `POST /realtime/livekit/session/resume` to come about. */
+/** Causes each documented response of `POST /realtime/livekit/session/resume`, and checks it. */
 const expectResumed = async ({ client }: TestDatabase["db"], { send, sendWithout, newKey }: Callers): Promise<void> => {
   const [start, resume] = [one("startCall"), one("resumeCall")];
   const { record, key } = await newKey();
@@ -99,7 +99,7 @@ const expectResumed = async ({ client }: TestDatabase["db"], { send, sendWithout
   expect((await send(resume, { key, body })).code).toBe("session_closed");
 };
 
-/** Starts a call, which a person has joined, and gives it the id in the example of a call that is resumed. */
+/** Starts a call with a person, and gives it the id in the example for resuming a call. */
 const createCall = async ({ client }: TestDatabase["db"], send: Send): Promise<void> => {
   const { session_id } = JSON.parse((await send(one("startCall"), { body: START })).text);
   const { session_id: id } = EXAMPLES.ResumeCall;
@@ -111,7 +111,7 @@ const createCall = async ({ client }: TestDatabase["db"], send: Send): Promise<v
       expires_at = now() + interval '1 hour' where id = ${session_id}`;
 };
 
-/** Expects that a call whose transcript would wait behind too many others is refused. */
+/** Expects that a call is refused if its transcript would wait behind too many others. */
 const expectManyTranscripts = async ({ client }: TestDatabase["db"], { send }: Callers): Promise<void> => {
   await client`
     insert into call_transcripts (tenant_id, session_id, receiver, due_at, attempt_count)
@@ -127,7 +127,7 @@ export const startConformanceCalls = async (database: TestDatabase) => {
   const livekit = await startLivekitStandIn();
   const start = one("startCall");
 
-  /** Creates an avatar, and gives it the id in the examples, where it is ready. */
+  /** Creates a ready avatar with the id in the examples. */
   const createAvatar = async (send: Send): Promise<void> => {
     const { text } = await send(one("createAvatar"), { body: { displayName: "x", sourceKind: "image" } });
     await client`update avatars set id = ${START.avatar_id}, status = 'ready' where id = ${JSON.parse(text).id}`;
@@ -187,7 +187,7 @@ export const startConformanceCalls = async (database: TestDatabase) => {
       await giveSlots();
       await createCall(database.db, send);
     },
-    /** Expects each response of calls that takes more than one request to come about. */
+    /** Causes each documented response of calls that takes more than one request, and checks it. */
     expectResponses: async (callers: Callers): Promise<void> => {
       await expectRefusals(callers);
       await expectReplays(callers);

@@ -1,4 +1,4 @@
-/** For tests of turns: calls of avatar workers, and what these report. */
+/** Support for tests of turns: calls at avatar workers, and the workers' reports. */
 import { afterEach, expect } from "bun:test";
 import { endDueCalls, expireWorkers } from "@realtime-avatar/db/calls/reconcile";
 import {
@@ -22,7 +22,7 @@ const FEATURES: string[] = [WIRE_2, PRELOAD, TURNS, CONVERSATION];
 
 type Body = Record<string, unknown>;
 
-/** A turn as its worker reports it. */
+/** A turn in the form of its worker's report. */
 export const listed = (
   { turn_id }: AssignedTurn,
   status: ReportedTurn["status"],
@@ -56,9 +56,12 @@ export const startTurnApi = async () => {
     interrupt: (session_id: string, by = key, headers: Record<string, string> = {}) =>
       api.call("POST", INTERRUPT, { key: by, body: { session_id }, headers }),
     statusOf: async (id: string): Promise<string> => (await read(id)).body.status,
-    /** All that is stored of a turn. */
+    /** The stored row of a turn. */
     stored: async (id: string) => (await client`select * from call_turns where id = ${id}`)[0],
-    /** A call that its worker has started. `sync` reports it and some of its turns, and returns those that the worker gets. */
+    /**
+     * A call that its worker has started. `sync`: reports the call and some of its turns, and returns the turns for the
+     * worker.
+     */
     running: async (workerId = "wrk_a", { features = FEATURES, by = key, avatar_id = avatarId } = {}) => {
       await syncOf(workerId, { slots: 1, features, catalog: { voices: [], models: [] } });
       const { status, body } = await start({ avatar_id }, by);

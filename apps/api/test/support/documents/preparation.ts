@@ -1,4 +1,4 @@
-/** The tables of docs/preparation.md, in Markdown, from the tables that the code uses. */
+/** The tables of docs/preparation.md, in Markdown, generated from the tables in the code. */
 
 import { CHECK_CODES, type Range, REQUIREMENTS, type Requirement } from "@realtime-avatar/domain/avatars/checks";
 import { CHANGE_EFFECTS, type Effect, type PreparationChange } from "@realtime-avatar/domain/avatars/preparation";
@@ -20,7 +20,7 @@ const rangeText = (range: Range | null, unit: string | null): string => {
   return min === null ? `at most ${max}${amount}` : `at least ${min}${amount}`;
 };
 
-/** A row for each check. Those of images and of videos with the same code are equal. */
+/** A row for each check. Checks of images and of videos with the same code must be equal. */
 export const requirementsTable = (): string => {
   const rows = CHECK_CODES.flatMap((code) => {
     const kinds = SOURCE_KINDS.filter((kind) => REQUIREMENTS[kind].some((each) => each.code === code));
@@ -28,7 +28,7 @@ export const requirementsTable = (): string => {
     const [first] = all;
     if (!first) return [];
     if (all.some((each) => !Bun.deepEquals(each, first)))
-      throw new Error(`The kinds require different things of ${code}.`);
+      throw new Error(`The kinds have different requirements for ${code}.`);
     const { description, unit, required, recommended }: Requirement = first;
     return [[`\`${code}\``, kinds.join(", "), rangeText(required, unit), rangeText(recommended, unit), description]];
   });

@@ -1,6 +1,6 @@
 /**
- * Requests made up from the OpenAPI document, and responses compared with it: status, headers and body. The document is
- * that of the routes as they are.
+ * Generates requests from the OpenAPI document, and compares responses with it: status, headers and body. The document
+ * is generated from the current routes.
  */
 import { expect } from "bun:test";
 import { remoteUrlErrors } from "@realtime-avatar/domain/assets/remote-url";
@@ -35,9 +35,9 @@ import {
 
 export const document = JSON.parse(JSON.stringify(describeApi())) as OpenApi;
 export const validator = documentValidator(document);
-/** Those of people have a test of their own: their requests need a browser's session. */
+/** Operations of people have a separate test, because their requests need a browser's session. */
 const OF_PEOPLE = /^\/api\/v1\/(users|user-sessions|invitations|passkeys|identities)(\/|$)/;
-/** Those of a provider need one, and lead to its pages: `people/oidc-flow.test.ts` has them. */
+/** Operations of a provider need a provider, and redirect to its pages: see `people/oidc-flow.test.ts`. */
 const OF_PROVIDER = /^\/api\/v1\/oidc\//;
 const all = describedOperations(document).filter(({ path }) => !OF_PROVIDER.test(path));
 export const operations = all.filter(({ path }) => !OF_PEOPLE.test(path));
@@ -47,18 +47,18 @@ export type Sent = {
   key?: string | null;
   id?: string;
   query?: string;
-  /** As JSON, or as it is. */
+  /** Sent as JSON, or unchanged if it is text or bytes. */
   body?: unknown;
   text?: string | Uint8Array;
   headers?: Record<string, string>;
 };
 export type Answer = { status: number; headers: Headers; text: string; code: ProblemCode | null };
 
-/** What is sent where a form is expected, unless a test sends another. */
+/** The default form. */
 const FORM = encodeForm([filePart(PNG)]);
 
 let clients = 0;
-/** Sends a request, and throws when the response is not as the document says. */
+/** Sends a request. Throws when the response differs from the document. */
 export const sendTo = async (
   app: ReturnType<typeof createTestApp>,
   { method, path, operation }: Described,
@@ -73,7 +73,7 @@ export const sendTo = async (
     new Request(url, {
       method,
       headers: {
-        // Each is another client: what is limited by client is limited where a test wants it to be.
+        // Every request is from another client, so that limits by client are reached only on purpose.
         "x-forwarded-for": `10.${(clients >> 16) & 255}.${(clients >> 8) & 255}.${clients & 255}`,
         ...(key === null || operation.security.length === 0 ? {} : { authorization: `Bearer ${key}` }),
         ...(sent === undefined ? {} : { "content-type": isForm ? formType() : "application/json" }),
@@ -103,7 +103,7 @@ export const one = (operationId: string): Described => {
 export const listParameters = ({ operation }: Described, where: Parameter["in"]): Parameter[] =>
   operation.parameters.map((given) => resolved<Parameter>(document, given)).filter((given) => given.in === where);
 
-/** What is sent as a query parameter, as the schema of the document sees it: whole numbers are numbers. */
+/** Converts a query parameter to the type in the schema: whole numbers become numbers. */
 export const decoded = (schema: Schema, text: string): unknown =>
   schema["type"] === "integer" && /^(0|[1-9]\d{0,15})$/.test(text) ? Number(text) : text;
 
@@ -126,7 +126,7 @@ const TEXTS = [
   "x".repeat(65),
 ];
 
-/** Values of headers at the edge of what is well-formed. */
+/** Header values at the edge of well-formedness. */
 export const HEADER_EDGES: readonly string[] = [
   "",
   "*",
@@ -142,7 +142,7 @@ export const HEADER_EDGES: readonly string[] = [
   "a b",
 ];
 
-/** Query parameters: those that meet the document, and those near them. A cursor is opaque: only a page gives one. */
+/** Query parameters that meet the document, or almost do. A cursor is opaque: only a page returns one. */
 export const arbitraryQueries = (described: Described): fc.Arbitrary<[name: string, value: string][]> => {
   const known = listParameters(described, "query").filter(({ name }) => name !== "cursor");
   const values = known.map(({ name, schema }) =>
@@ -157,14 +157,14 @@ export const arbitraryQueries = (described: Described): fc.Arbitrary<[name: stri
   );
 };
 
-/** A video says a text of which something is spoken, by a voice that there is. There is no audio. */
+/** The text of a video must have a spoken part, and its voice must exist. Audio is not available. */
 const meetsVideoRules = (body: CreateVideo): boolean => {
   const spoken = typeof body.text === "string" ? voiceText(body.text, defaultVoice(FLITE_SETTINGS)) : "";
   const hasVoice = (id: string): boolean => findVoice(FLITE_SETTINGS, id) !== null;
   return !("audioAssetId" in body) && videoErrors(body, { spoken, hasVoice }).length === 0;
 };
 
-/** Rules about assets, which the document has in words alone: the asset must exist, a file must fit its kind. */
+/** Rules about assets that the document has only in words: the asset must exist, a file must fit its kind. */
 const meetsAssetRules = ({ operation: { operationId } }: Described, body: unknown): boolean => {
   const { sourceAssetId = null, remoteUrl } = Object(body);
   if (operationId === "createAvatar" || operationId === "updateAvatar") return sourceAssetId === null;
@@ -182,7 +182,7 @@ const meetsAssetRules = ({ operation: { operationId } }: Described, body: unknow
   return operationId !== "createUpload" || uploadErrors(body as CreateUpload).length === 0;
 };
 
-/** Rules between fields, which the document has in words alone. */
+/** Rules between fields that the document has only in words. */
 export const meetsRules = (described: Described, body: unknown): boolean => {
   const { operationId } = described.operation;
   if (operationId === "releaseCall") return "session_id" in Object(body) !== "queue_ticket_id" in Object(body);
@@ -191,7 +191,7 @@ export const meetsRules = (described: Described, body: unknown): boolean => {
   return minSessionSeconds <= (maxSessionSeconds ?? 0);
 };
 
-/** Bodies near those that meet the schema, and some that do. Those that only the rules about assets refuse are left out. */
+/** Bodies that meet the schema, or almost do. Without bodies that only the rules about assets refuse. */
 export const bodiesAround = (described: Described, schema: Schema): fc.Arbitrary<unknown> =>
   fc.oneof(
     {
@@ -203,7 +203,10 @@ export const bodiesAround = (described: Described, schema: Schema): fc.Arbitrary
     { weight: 1, arbitrary: arbitraryValues(document, schema).filter((body) => meetsRules(described, body)) },
   );
 
-/** The rule between `from` and `to`: a window is not empty; that of usage ends now by default, and is not longer than 90 days. */
+/**
+ * The rule between `from` and `to`: a window is not empty. A window of usage ends now by default, and is at most 90
+ * days long.
+ */
 export const isWindow = ({ path }: Described, pairs: readonly [string, string][]): boolean => {
   const { from, to } = Object.fromEntries(pairs);
   if (!path.includes("/usage/")) return from === undefined || to === undefined || Date.parse(from) < Date.parse(to);
@@ -218,11 +221,11 @@ type Makers = {
   send: Send;
   newKey: () => Promise<string>;
   giveSource: (avatarId: string) => Promise<unknown>;
-  /** A tenant has few endpoints. */
+  /** Removes endpoints, because a tenant can have only few. */
   removeEndpoints: () => Promise<unknown>;
 };
 
-/** The example of a body; of one that names a running call, with a new call. */
+/** The example of a body. If it names a running call, a new call is used. */
 export const createBody = async ({ operation }: Described, send: Send): Promise<object | undefined> => {
   const body = operation.requestBody?.content["application/json"]?.example as object | undefined;
   if (!["createTurn", "interruptCall"].includes(operation.operationId)) return body;
@@ -230,7 +233,7 @@ export const createBody = async ({ operation }: Described, send: Send): Promise<
   return { ...body, session_id };
 };
 
-/** The id of something new that an operation can work on; empty when its path takes none. */
+/** The id of a new resource that an operation can use; empty for a path without an id. */
 export const createTarget = async (
   { path }: Described,
   { send, newKey, giveSource, removeEndpoints }: Makers,
@@ -265,7 +268,10 @@ export const createTarget = async (
   return id;
 };
 
-/** Expects every problem of a session: of a key with a tiny cap, of a tenant without credits, of avatars, and of one that ended. */
+/**
+ * Causes every problem of a session: for a key with a tiny cap, a tenant without credits, unready avatars, and an ended
+ * session.
+ */
 export const expectSessionProblems = async (
   send: Send,
   newKey: (request: Parameters<typeof seedKey>[2]) => Promise<{ key: string }>,
@@ -293,7 +299,7 @@ export const expectSessionProblems = async (
   expect((await send(one("reportUsage"), { id, body: { usedCreditMicros: 2 } })).code).toBe("session_closed");
 };
 
-/** Expects every response of assets that takes more than one request, or a form, to come about. */
+/** Causes each documented response of assets that takes more than one request, or a form, and checks it. */
 export const expectAssetResponses = async (send: Send, sendFull: Send): Promise<void> => {
   const upload = one("uploadAsset");
   const create = async (): Promise<string> => JSON.parse((await send(upload, {})).text).id;

@@ -1,4 +1,4 @@
-/** What holds for each operation of the API, by what its document says of it: of keys and of people. */
+/** Tests that apply to each operation in the OpenAPI document, for keys and for people. */
 import { expect, test as register } from "bun:test";
 import type { ProblemCode } from "@realtime-avatar/domain/problem";
 import fc from "fast-check";
@@ -16,11 +16,11 @@ import {
 } from "./conformance.ts";
 import { arbitraryValues, bodySchema, type Described, resolved } from "./openapi.ts";
 
-/** With LONG=1 in full. */
+/** The full number of runs with LONG=1. */
 export const RUNS = process.env["LONG"] === "1" ? 24 : 4;
 const REFUSALS = ["validation_failed", "malformed_json"];
 
-/** The tests of a file, and the responses that they have seen, by operation: the statuses, and the codes of problems. */
+/** Records the tests of a file, and for each operation the seen statuses and codes of problems. */
 export const newRecord = () => {
   const tests = { registered: 0, run: 0 };
   const seen = new Map<string, Set<string>>();
@@ -36,9 +36,11 @@ export const newRecord = () => {
       seen.set(operationId, (seen.get(operationId) ?? new Set()).add(answer.code ?? String(answer.status)));
       return answer;
     },
-    /** Expects that each documented response has been seen, but for `unseenOf` an operation; only when all tests have run. */
+    /**
+     * Expects that each documented response was seen, except `unseenOf` an operation. Runs only if all tests have run.
+     */
     testAllSeen: (operations: readonly Described[], unseenOf: (operationId: string) => readonly ProblemCode[]): void =>
-      register("and so every answer of every operation has been seen", () => {
+      register("every documented response of every operation was seen", () => {
         for (const { operation } of tests.run < tests.registered ? [] : operations) {
           const { operationId } = operation;
           const documented = Object.entries(operation.responses).flatMap(([status, response]) => {
@@ -56,7 +58,7 @@ type Send = (described: Described, sent: Sent) => Promise<Answer>;
 type Harness = {
   test: ReturnType<typeof newRecord>["test"];
   send: Send;
-  /** The id of something new that the operation can work on; empty when its path takes none. */
+  /** The id of a new resource that the operation can use; empty for a path without an id. */
   freshId: (described: Described) => Promise<string>;
 };
 

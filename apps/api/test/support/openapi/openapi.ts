@@ -1,6 +1,6 @@
 /**
- * For tests: what the document of the API says, validated by a validator that is not ours (Ajv, on JSON Schema 2020-12 as OpenAPI
- * 3.1 has it), and requests made up from it.
+ * Support for tests of the OpenAPI document: validation with a third-party validator (Ajv, with JSON Schema 2020-12 as
+ * in OpenAPI 3.1), and generated requests.
  */
 import { codePoint } from "@realtime-avatar/domain/testing";
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
@@ -44,7 +44,7 @@ export const describedOperations = ({ paths }: OpenApi): Described[] =>
     Object.entries(item).map(([method, operation]) => ({ method: method.toUpperCase(), path, operation })),
   );
 
-/** What stands where a `$ref` points to, or else the thing itself. */
+/** The target of a `$ref`, or the value itself. */
 export const resolved = <Thing extends object>(document: OpenApi, thing: Thing | Ref): Thing => {
   if (!("$ref" in thing)) return thing;
   const names = thing.$ref.slice("#/".length).split("/");
@@ -56,11 +56,11 @@ const JSON_TYPE = "application/json";
 export const bodySchema = ({ requestBody }: Operation): Schema | null =>
   requestBody?.content[JSON_TYPE]?.schema ?? null;
 
-/** What an answer may carry that is of HTTP, not of the API. */
+/** Response headers that belong to HTTP, not to the API. */
 const OF_HTTP = ["content-type", "content-length", "date", "connection"];
 
 export const documentValidator = (document: OpenApi) => {
-  // Most schemas are used a few times: optimizing their code takes longer than it saves.
+  // Most schemas are used only a few times, so optimizing their code would take longer than it saves.
   const code = { optimize: false };
   const ajv = addFormats(new Ajv2020({ strict: false, allErrors: true, validateSchema: false, code }));
   ajv.addKeyword({
@@ -80,7 +80,7 @@ export const documentValidator = (document: OpenApi) => {
     byText.set(text, validate);
     return validate;
   };
-  /** What is wrong with a value; an empty list when it meets `schema`. */
+  /** The errors of a value; empty when it meets `schema`. */
   const errors = (schema: Schema, value: unknown): string[] => {
     const validate = compile(schema);
     return validate(value)
@@ -88,7 +88,7 @@ export const documentValidator = (document: OpenApi) => {
       : (validate.errors ?? []).map(({ instancePath, message }) => `${instancePath} ${message}`);
   };
 
-  /** What in an answer differs from what the document says of the operation. */
+  /** The differences between a response and its description in the document. */
   const differences = (operation: Operation, answer: { status: number; headers: Headers; text: string }): string[] => {
     const described = operation.responses[answer.status];
     if (!described) return [`status ${answer.status} is not in the document`];
@@ -111,7 +111,7 @@ export const documentValidator = (document: OpenApi) => {
     return [...found, ...errors(media.schema, value)];
   };
 
-  /** Every example of the document, with where it stands and what it must meet. */
+  /** Every example of the document, with its pointer and its schema. */
   const examples = (): { pointer: string; value: unknown; schema: Schema }[] => {
     const found: { pointer: string; value: unknown; schema: Schema }[] = [];
     const visit = (node: unknown, pointer: string): void => {
@@ -130,11 +130,11 @@ export const documentValidator = (document: OpenApi) => {
   return { errors, differences, examples };
 };
 
-/** Text of code points that the service can hold: what the document says of it in words alone. */
+/** Text that the service can store. The document describes the restriction in words. */
 const text = (minLength: number, maxLength: number): fc.Arbitrary<string> =>
   fc.string({ unit: codePoint, minLength, maxLength }).filter((value) => !value.includes("\0"));
 
-/** A time in the future, in whichever spelling. */
+/** A time in the future, in any spelling. */
 const dateTime: fc.Arbitrary<string> = fc
   .tuple(
     fc.date({ min: new Date("2100-01-01"), max: new Date("2900-01-01"), noInvalidDate: true }),
@@ -144,7 +144,7 @@ const dateTime: fc.Arbitrary<string> = fc
 
 const anyJson = fc.jsonValue({ maxDepth: 2, stringUnit: "grapheme" });
 
-/** Values that meet a schema, made up from what it says. */
+/** Values that meet a schema, generated from it. */
 export const arbitraryValues = (document: OpenApi, given: Schema): fc.Arbitrary<unknown> => {
   const schema = resolved<Schema>(document, given);
   const {
@@ -206,7 +206,7 @@ export const arbitraryValues = (document: OpenApi, given: Schema): fc.Arbitrary<
     .filter((value) => Object.keys(value as object).length >= minProperties);
 };
 
-/** What stands at the edge of what schemas say, and beyond. */
+/** Values at the edge of schemas, and beyond. */
 const EDGES: readonly unknown[] = [
   null,
   true,
@@ -247,7 +247,7 @@ const EDGES: readonly unknown[] = [
 ];
 const edge = fc.constantFrom(...EDGES);
 
-/** Values near those that meet the schema of an object: some meet it, and most do not. */
+/** Values for the schema of an object: some meet it, and most almost do. */
 export const valuesAround = (document: OpenApi, schema: Schema): fc.Arbitrary<unknown> => {
   const { properties = {} } = resolved<Schema>(document, schema) as { properties?: object };
   const change = fc.tuple(

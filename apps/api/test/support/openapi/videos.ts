@@ -1,4 +1,4 @@
-/** Videos in the test that compares the service with its document: each response that takes more than one request. */
+/** Videos in the conformance test: requests for each documented response that takes more than one request. */
 import { expect } from "bun:test";
 import type { CreateApiKey } from "@realtime-avatar/domain/api-keys/schemas";
 import type { TestDatabase } from "@realtime-avatar/testing/database";
@@ -9,14 +9,14 @@ import type { Described } from "./openapi.ts";
 type Send = (described: Described, sent: Sent) => Promise<Answer>;
 type Callers = {
   send: Send;
-  /** Sends to a service in which a tenant may have one running video. */
+  /** Sends a request to a service that allows a tenant one running video. */
   sendLimited: Send;
   newKey: (request?: Partial<CreateApiKey>) => Promise<{ record: { id: string }; key: string }>;
   /** A key of a tenant without credits. */
   poor: string;
 };
 
-/** Of the avatar of the examples, which is ready. */
+/** The ready avatar of the examples. */
 const { avatarId } = EXAMPLES.CreateVideo;
 const BODY = { avatarId, text: "Hello." };
 const create = one("createVideo");
@@ -59,7 +59,7 @@ const expectChanges = async ({ send, newKey }: Callers, { client }: TestDatabase
   expect((await send(remove, { id })).code).toBe("asset_in_use");
 };
 
-/** Expects each response of videos that takes more than one request to come about. */
+/** Causes each documented response of videos that takes more than one request, and checks it. */
 export const expectVideoResponses = async (callers: Callers, db: TestDatabase["db"]): Promise<void> => {
   await expectRefusals(callers);
   await expectReplays(callers);

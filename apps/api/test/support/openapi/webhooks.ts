@@ -1,4 +1,4 @@
-/** The responses of webhook endpoints and deliveries that take more than one request to come about. */
+/** Requests for the documented responses of webhook endpoints and deliveries that take more than one request. */
 import { expect } from "bun:test";
 import { MAX_ENDPOINTS } from "@realtime-avatar/domain/webhooks/schemas";
 import type { Answer, Sent } from "./conformance.ts";
@@ -7,7 +7,10 @@ import type { Described } from "./openapi.ts";
 
 type Send = (described: Described, sent: Sent) => Promise<Answer>;
 
-/** Expects every such response. `newKey` gives a key that can be rotated by its own id, `newTenant` one of a tenant without endpoints. */
+/**
+ * Causes each such response, and checks it. `newKey`: returns a key that can rotate itself by its id. `newTenant`:
+ * returns a key of a tenant without endpoints.
+ */
 export const expectWebhookResponses = async (
   send: Send,
   newKey: () => Promise<{ id: string; key: string }>,

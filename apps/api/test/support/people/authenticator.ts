@@ -1,6 +1,6 @@
 /**
- * An authenticator in software, for tests: it creates passkeys and signs as WebAuthn Level 3 says, with real CBOR, COSE and
- * ES256. It can also do what no real one does.
+ * A software authenticator for tests. It creates passkeys and signs as in WebAuthn Level 3, with real CBOR, COSE and
+ * ES256. It can also deviate from the standard.
  */
 import { createHash, generateKeyPairSync, type KeyObject, randomBytes, sign } from "node:crypto";
 
@@ -42,7 +42,7 @@ const PRESENT = 0x01;
 const VERIFIED = 0x04;
 const WITH_CREDENTIAL = 0x40;
 
-/** What a test may have the authenticator do differently. */
+/** A deviation of the authenticator in a test. */
 export type Deviation = {
   origin?: string;
   rpId?: string;
@@ -51,7 +51,7 @@ export type Deviation = {
   crossOrigin?: boolean;
   isUserVerified?: boolean;
   counter?: number;
-  /** The format and the statement of the attestation, for what it signs. */
+  /** The format and the statement of the attestation, from the signed bytes. */
   attestation?: (signed: Uint8Array) => [format: string, statement: Map<string, Cbor>];
 };
 
@@ -132,7 +132,7 @@ export const createAuthenticator = (origin: string, { hasCounter = true, idLengt
         userHandle,
       });
     },
-    /** A signature of its key. */
+    /** A signature with its key. */
     sign: (bytes: Uint8Array): Buffer => sign("sha256", bytes, privateKey),
     /** Makes the authenticator sign for another user. */
     claimUser: (handle: string) => {

@@ -1,4 +1,4 @@
-/** A certificate of an attestation (WebAuthn Level 3, 8.2.1), signed by itself, as a hostile authenticator can make one. */
+/** A self-signed attestation certificate (WebAuthn Level 3, 8.2.1), as a hostile authenticator can make one. */
 import { type KeyObject, sign } from "node:crypto";
 
 /** An item of DER (ITU-T X.690): tag, length, content. */
@@ -35,7 +35,7 @@ const NAME = sequence(
   set(sequence(oid("2.5.4.3"), text("Authenticator"))),
 );
 
-/** The certificate of a key pair of P-256, in DER. `listUrl`: where its revocation list is. */
+/** The certificate of a P-256 key pair, in DER. `listUrl`: the address of its revocation list. */
 export const attestationCertificate = (
   { privateKey, publicKey }: { privateKey: KeyObject; publicKey: KeyObject },
   listUrl: string,

@@ -1,6 +1,5 @@
 /**
- * A provider of OpenID Connect for tests, which signs whatever a test wants, and asks no one. It can also do what no honest
- * provider does.
+ * An OpenID Connect provider for tests. It signs any token for a test, without a person. It can also act dishonestly.
  */
 import { generateKeyPairSync, sign } from "node:crypto";
 import { OIDC_CLIENT } from "@realtime-avatar/testing/oidc/provider";
@@ -9,26 +8,26 @@ type Claims = Record<string, unknown>;
 
 export type FakeProvider = {
   issuer: string;
-  /** The claims of the next tokens, beside those that the protocol requires. `undefined` leaves one out. */
+  /** Additional claims of the next tokens. `undefined` omits a claim. */
   claims: Claims;
-  /** The nonce of the authorization whose tokens are next: the test takes it from the address. */
+  /** The nonce of the next tokens. The test takes it from the authorization URL. */
   nonce: string | null;
-  /** Takes the place of a path: `/token`, `/jwks`, `/.well-known/openid-configuration`. */
+  /** Replaces the responses of a path: `/token`, `/jwks`, `/.well-known/openid-configuration`. */
   answers: Map<string, () => Response | Promise<Response>>;
-  /** What was sent to the token endpoint. */
+  /** The requests to the token endpoint. */
   exchanges: URLSearchParams[];
-  /** The id of the key that the next tokens name. */
+  /** The id of the key in the next tokens. */
   keyId: string;
   /** Changes the signature of tokens. */
   breaksSignature: boolean;
-  /** Starts to count from nothing. */
+  /** Resets the counts. */
   reset(): void;
   stop(): Promise<void>;
 };
 
 const encode = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString("base64url");
 
-/** Starts a provider that accepts each code, as often as it is sent. */
+/** Starts a provider that accepts each code, any number of times. */
 export const startFakeProvider = (): FakeProvider => {
   const { privateKey, publicKey } = generateKeyPairSync("rsa", { modulusLength: 2048 });
   const jwk = { ...publicKey.export({ format: "jwk" }), kid: "1", alg: "RS256", use: "sig" };
@@ -79,7 +78,7 @@ export const startFakeProvider = (): FakeProvider => {
   return fake;
 };
 
-/** The metadata of a provider that works. */
+/** The metadata of a working provider. */
 export const providerMetadata = (issuer: string): Record<string, unknown> => ({
   issuer,
   authorization_endpoint: `${issuer}/authorize`,

@@ -1,4 +1,4 @@
-/** Sign-ins by OIDC for tests: as a browser makes them, and as an attacker does. */
+/** Sign-ins by OIDC for tests, like those of a browser and of an attacker. */
 import { Secret } from "@realtime-avatar/storage/secret";
 import { OIDC_CLIENT } from "@realtime-avatar/testing/oidc/provider";
 import { type Answer, PUBLIC_URL, readAnswer, startApi, TEST_CONFIG, type TestApi, testStorage } from "../api.ts";
@@ -22,16 +22,16 @@ export const oidcConfig = (issuer: string) => ({
 export const startApiWith = (issuer: string, clock: () => Date = () => new Date()): Promise<TestApi> =>
   startApi(testStorage, { config: oidcConfig(issuer), clock });
 
-/** The value that a response sets for a cookie; null when it sets none. */
+/** The value that a response sets for a cookie; null without one. */
 export const readSetCookie = ({ headers }: Answer, name: string): string | null => {
   const header = headers.getSetCookie().find((text) => text.startsWith(`${name}=`));
   return header === undefined ? null : header.slice(name.length + 1, header.indexOf(";"));
 };
 
-/** An attempt that has begun: the address of the provider, and the cookie of the browser. */
+/** A begun attempt: the address of the provider, and the cookie of the browser. */
 export type Begun = { url: URL; cookie: string; state: string; nonce: string };
 
-/** The attempt of a response. */
+/** The attempt that a response began. */
 export const begunBy = (answer: Answer): Begun => {
   if (answer.status !== 200) throw new Error(`not begun: ${answer.text}`);
   const url = new URL(answer.body.url);
@@ -49,14 +49,17 @@ export const beginIdentity = async (person: Pick<Person, "call">): Promise<Begun
 export const beginVerification = async (person: Pick<Person, "call">, returnTo = "/people"): Promise<Begun> =>
   begunBy(await person.call("POST", "/api/v1/oidc/verification", { returnTo }));
 
-/** What a browser sends when the provider leads it back: the cookie of the attempt, not the Strict one of the session. */
+/**
+ * The headers of a browser that the provider redirects back: with the cookie of the attempt, without the Strict session
+ * cookie.
+ */
 const callbackHeaders = (cookie: string | null): Record<string, string> => ({
   "sec-fetch-site": "cross-site",
   "sec-fetch-mode": "navigate",
   ...(cookie !== null && { cookie: `${ATTEMPT_COOKIE}=${cookie}` }),
 });
 
-/** Comes back from the provider to this address. */
+/** Requests the callback with this query. */
 export const comeBack = async (api: TestApi, query: string, cookie: string | null): Promise<Answer> => {
   const headers = { ...callbackHeaders(cookie), "x-forwarded-for": nextAddress() };
   return readAnswer(await fetch(`${api.url}${CALLBACK}?${query}`, { redirect: "manual", headers }));
@@ -69,7 +72,7 @@ const nextAddress = (): string => {
   return `11.${(addresses >> 16) & 255}.${(addresses >> 8) & 255}.${addresses & 255}`;
 };
 
-/** The response of the fake provider to an attempt: it signs for its nonce. */
+/** The response of the fake provider to an attempt, signed for its nonce. */
 export const callbackQuery = (
   fake: FakeProvider,
   begun: Begun,
@@ -81,26 +84,26 @@ export const callbackQuery = (
   return new URLSearchParams(present).toString();
 };
 
-/** Ends an attempt with the fake provider, as its account `sub`. */
+/** Ends an attempt as the account `sub` of the fake provider. */
 export const endAs = (api: TestApi, fake: FakeProvider, begun: Begun, sub: string): Promise<Answer> => {
   fake.claims = { ...fake.claims, sub };
   return comeBack(api, callbackQuery(fake, begun), begun.cookie);
 };
 
-/** The page of the dashboard to which a response leads. */
+/** The page of the dashboard to which a response redirects. */
 export const dashboardPage = ({ status, headers }: Answer): string => {
   const location = headers.get("location") ?? "";
   if (status !== 303 || !location.startsWith(`${PUBLIC_URL}/dashboard`)) throw new Error(`${status} ${location}`);
   return location.slice(`${PUBLIC_URL}/dashboard`.length);
 };
 
-/** The code of the failure with which an attempt ended; null when it succeeded. */
+/** The code of an attempt's failure; null when it succeeded. */
 export const readFailure = (answer: Answer): string | null => {
   const page = dashboardPage(answer);
   return page.startsWith("/sign-in") ? new URLSearchParams(page.slice(page.indexOf("?"))).get("problem") : null;
 };
 
-/** The session that a response has opened; null when it has opened none. */
+/** The session that a response has opened; null without one. */
 export const readSession = (answer: Answer): string | null => readSetCookie(answer, COOKIE);
 
 /** A person with the session of a response. */

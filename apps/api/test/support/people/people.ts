@@ -1,4 +1,4 @@
-/** People for tests: they register and sign in through the API, with an authenticator in software. */
+/** People for tests. They register and sign in through the API, with a software authenticator. */
 import { insertInvitation } from "@realtime-avatar/db/people/invitations";
 import type { Environment } from "@realtime-avatar/domain/environment";
 import { newId, type TenantId } from "@realtime-avatar/domain/id";
@@ -12,7 +12,7 @@ import { type Authenticator, createAuthenticator } from "./authenticator.ts";
 
 export const COOKIE = "__Host-realtime-avatar-session";
 
-/** The headers that a page of the service sends. */
+/** The headers of a page of the service. */
 export const pageHeaders = (cookie: string, environment: Environment = "live"): Record<string, string> => ({
   cookie: `${COOKIE}=${cookie}`,
   origin: PUBLIC_URL,
@@ -31,7 +31,7 @@ export type Person = {
   email: string;
   cookie: string;
   authenticator: Authenticator;
-  /** Sends a request as a page of the service does. */
+  /** Sends a request like a page of the service. */
   call(
     method: string,
     path: string,
@@ -53,7 +53,7 @@ export const inviteByOperator = async (
   return created.token.reveal();
 };
 
-/** Accepts an invitation; the answer of the last request. */
+/** Accepts an invitation. Returns the last response. */
 export const accept = async (
   api: TestApi,
   token: string,
@@ -66,14 +66,14 @@ export const accept = async (
   return api.call("POST", "/api/v1/invitations/acceptance", { body: { token, name, credential } });
 };
 
-/** Signs in with a passkey; the answer of the last request. */
+/** Signs in with a passkey. Returns the last response. */
 export const signIn = async (api: TestApi, authenticator: Authenticator): Promise<Answer> => {
   const options = await api.call("POST", "/api/v1/user-sessions/options", { body: {} });
   const credential = authenticator.get(options.body.publicKey);
   return api.call("POST", "/api/v1/user-sessions", { body: { credential } });
 };
 
-/** The person of an answer that signed in. */
+/** The person of a sign-in's response. */
 export const signedInPerson = (api: TestApi, answer: Answer, authenticator: Authenticator): Person => {
   if (answer.status !== 201) throw new Error(`not signed in: ${answer.text}`);
   const { id: sessionId, user } = answer.body;
@@ -94,10 +94,10 @@ export const signedInPerson = (api: TestApi, answer: Answer, authenticator: Auth
 export const signInAgain = async (api: TestApi, { authenticator }: Person): Promise<Person> =>
   signedInPerson(api, await signIn(api, authenticator), authenticator);
 
-/** The token of the link that a response shows. */
+/** The token of a link in a response. */
 export const linkToken = ({ body: { url } }: Answer): string => url.slice(url.indexOf("#") + 1);
 
-/** A passkey that another authenticator creates for the person, not registered yet. */
+/** A passkey that another authenticator creates for the person. It is not registered yet. */
 export const newCredential = async (
   person: Person,
   authenticator = createAuthenticator(PUBLIC_URL),
@@ -106,7 +106,7 @@ export const newCredential = async (
   return authenticator.create(body.publicKey);
 };
 
-/** Ends the time in which the sessions of a person need no passkey again. */
+/** Ends the verification of a person's sessions. */
 export const expireVerification = ({ db: { client } }: { db: TestDb }, { id }: Pick<Person, "id">) =>
   client`update user_sessions set verified_until = now() - interval '1 second' where user_id = ${id}`;
 
@@ -120,7 +120,7 @@ export const seedPerson = async (api: TestApi, role: Role, tenant?: TenantId): P
   return signedInPerson(api, await accept(api, token, authenticator), authenticator);
 };
 
-/** An account that is linked to a person; the id of the identity. */
+/** Links an account to a person. Returns the id of the identity. */
 export const seedIdentity = async (
   { database }: TestApi,
   { id: userId, tenantId }: Pick<Person, "id" | "tenantId">,

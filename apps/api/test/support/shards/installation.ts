@@ -1,4 +1,4 @@
-/** For tests: three servers of Citus with shards, the API on them, and requests whose answers are kept. */
+/** Support for tests: three servers of Citus with shards, the API on them, and requests with recorded responses. */
 import { moveShard } from "@realtime-avatar/db/shards/manage";
 import { readPlacement } from "@realtime-avatar/db/shards/placement";
 import { migrateShards } from "@realtime-avatar/db/shards/split";
@@ -11,7 +11,7 @@ import { openDatabases, openShard } from "./open.ts";
 
 const WHOLE = { environment: "live", scopes: ["*", "usage:write"] } as const;
 
-/** Starts the servers, makes `count` shards, and starts the API, beside one that looks for moves often. */
+/** Starts the servers, creates `count` shards, and starts two APIs. One of them checks for moves often. */
 export const startInstallation = async (binaries: string, count: number) => {
   const { coordinator, nodes } = await startNodes(binaries);
   await migrateShards(coordinator, count);

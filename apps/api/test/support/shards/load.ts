@@ -1,4 +1,4 @@
-/** For tests: requests of all kinds to one shard, whose answers are kept and compared with the rows. */
+/** Support for tests: all kinds of requests to one shard. Their responses are recorded and compared with the rows. */
 import { expect } from "bun:test";
 import { randomBytes } from "node:crypto";
 import { client } from "@realtime-avatar/testing/database";
@@ -9,10 +9,10 @@ import { assetCalls } from "../assets.ts";
 import type { Installation } from "./installation.ts";
 
 type Send = () => Promise<Answer>;
-/** Repeats a request until the shard answers. */
+/** Repeats a request until the shard responds. */
 type Answered = (send: Send) => Promise<Answer>;
 
-/** 503 says that the shard did not answer, and 429 that its queue was full. */
+/** 503 means that the shard did not respond, and 429 that its queue was full. */
 const answeredWith =
   (statuses: Set<number>): Answered =>
   (send) =>
@@ -26,7 +26,7 @@ const answeredWith =
       { limitMs: 300_000, pollMs: 50, state: () => statuses },
     );
 
-/** The parts of each lane. `isStopping`: it ends after its turn. `name(turn)` is an Idempotency-Key. */
+/** The parts of each lane. `isStopping`: the lane ends after its turn. `name(turn)`: an Idempotency-Key. */
 type Lane = {
   installation: Installation;
   shard: number;
@@ -38,7 +38,7 @@ type Lane = {
 
 const USED_MICROS = 7;
 
-/** Opens sessions of usage, reports and releases them. Returns how many. */
+/** Opens usage sessions, reports and releases them. Returns their number. */
 const useSessions = async ({ installation, key, answered, isStopping, name }: Lane): Promise<number> => {
   const { call } = installation.api;
   let turn = 0;
@@ -55,7 +55,7 @@ const useSessions = async ({ installation, key, answered, isStopping, name }: La
   return turn;
 };
 
-/** Starts calls, has the worker of the shard take each, and ends it. */
+/** Starts calls. The worker of the shard takes each of them, and ends it. */
 const makeCalls = async ({ installation, shard, key, answered, isStopping, name }: Lane): Promise<void> => {
   const { calls, coordinator, create } = installation;
   const avatar = await answered(() => create(key));
@@ -95,7 +95,7 @@ const processFiles = async ({ installation, key, answered, isStopping }: Lane): 
   }
 };
 
-/** Revokes keys that create at that time. Returns those that were accepted after the response to the revocation. */
+/** Revokes keys while they create avatars. Returns those that were accepted after the response to the revocation. */
 const revokeKeys = async ({ installation, key, answered, isStopping }: Lane) => {
   const { api, create } = installation;
   const revoked: string[] = [];
@@ -114,14 +114,14 @@ const revokeKeys = async ({ installation, key, answered, isStopping }: Lane) => 
     await expectRefused(child.body.apiKey);
     await Promise.all(writes);
   }
-  // Also much later, and on another node.
+  // Checked much later as well, and on another node.
   for (const secret of revoked) await expectRefused(secret);
   return accepted;
 };
 
 /**
- * Runs until it is stopped: creates of avatars with Idempotency-Keys, whose events an endpoint of webhooks selects; revocations of keys;
- * sessions of usage; calls; and files for a worker.
+ * Runs until stopped: creates avatars with Idempotency-Keys, whose events a webhook endpoint selects; revokes keys;
+ * opens usage sessions; starts calls; and uploads files for a worker.
  */
 export const startLoad = async (installation: Installation, shard: number) => {
   const { api, coordinator, create, keyIn } = installation;
@@ -130,7 +130,7 @@ export const startLoad = async (installation: Installation, shard: number) => {
   const answered = answeredWith(statuses);
   const run = randomBytes(6).toString("hex");
   const isStopping = (): boolean => isEnding;
-  /** The id of each avatar, by its name, which is its Idempotency-Key too. */
+  /** The id of each avatar, by its name, which is also its Idempotency-Key. */
   const created = new Map<string, string>();
 
   const lane = (number: number, key: string): Lane => ({
@@ -166,12 +166,12 @@ export const startLoad = async (installation: Installation, shard: number) => {
   const others = Promise.all([makeCalls(lane(11, caller)), processFiles(lane(12, owner))]);
 
   return {
-    /** Waits for so many further answers. */
+    /** Waits for this number of further responses. */
     more: async (count: number): Promise<void> => {
       const before = created.size;
       await until(() => created.size >= before + count);
     },
-    /** Ends it. The statuses of all answers but 401, and what is wrong: nothing. */
+    /** Ends the load. Returns the statuses of all responses except 401, and the violations, which must be empty. */
     stop: async () => {
       isEnding = true;
       await Promise.all([creating, others]);
@@ -194,7 +194,7 @@ export const startLoad = async (installation: Installation, shard: number) => {
       return {
         statuses: [...statuses].toSorted(),
         lost: [...created.values()].filter((id) => !written.has(id)),
-        // Each create was repeated until it was answered. So what is more than the answers was created twice.
+        // Each create was repeated until it had a response, so any further row was created twice.
         doubled: rows.filter(({ id, name }) => created.get(name) !== id),
         unsent: rows.filter(({ deliveries }) => deliveries !== 1),
         accepted,

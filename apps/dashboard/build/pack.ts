@@ -20,8 +20,8 @@ export type PackedFile = {
 
 export type Pack = {
   /**
-   * The page of the dashboard, and that of calls. They contain `PUBLIC_ORIGIN` where the API inserts its public origin, and `CALLS` where
-   * it inserts `on` or `off`.
+   * The page of the dashboard, and the page of calls. The API replaces `PUBLIC_ORIGIN` in them by its public origin,
+   * and `CALLS` by `on` or `off`.
    */
   html: string;
   callHtml: string;
@@ -125,8 +125,8 @@ const bundle = async (entry: string, name: string, quality: Quality) => {
 };
 
 /**
- * Builds the pack. Throws an `AggregateError` with what the bundler reports. The two pages share no files, so that neither waits
- * for parts of the other.
+ * Builds the pack. Throws an `AggregateError` with the errors of the bundler. The two pages share no files, so that
+ * neither waits for parts of the other.
  */
 export const buildPack = async (quality: Quality): Promise<Built> => {
   const [main, call] = await Promise.all([

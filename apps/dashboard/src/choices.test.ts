@@ -1,4 +1,4 @@
-/** What dialogs say of each choice is what the service does with it. */
+/** The texts of choices in dialogs match the behaviour of the service. */
 import { describe, expect, test } from "bun:test";
 import type { ApiKeyWithCreator } from "@realtime-avatar/client";
 import { RotateApiKey } from "@realtime-avatar/domain/api-keys/schemas";
@@ -12,7 +12,7 @@ import { LIFETIMES, ROLE_TEXTS } from "./people/invitations.tsx";
 import { PERIODS, recoveryStart } from "./webhooks/actions.tsx";
 
 const SECONDS: Record<string, number> = { minute: 60, hour: 3600, day: 86_400, week: 604_800, year: 365 * 86_400 };
-/** The seconds that a text names: "After a week", "In 30 days", "The last 24 hours". */
+/** The seconds in a text: "After a week", "In 30 days", "The last 24 hours". */
 const secondsIn = (text: string): number => {
   const [, count = "1", unit = ""] = /(\d+|\ba|\ban|\blast)? ?(minute|hour|day|week|year)s?$/.exec(text) ?? [];
   return (Number(count) || 1) * (SECONDS[unit] ?? Number.NaN);
@@ -22,7 +22,7 @@ describe("the rotation of a key", () => {
   test.each([...OVERLAPS])("an overlap of %d seconds: accepted, and as long as its text %p says", (seconds, text) => {
     expect(isValid(RotateApiKey, { overlapSeconds: seconds })).toBe(true);
     expect<number>(seconds).toBe(text === "At once" ? 0 : secondsIn(text));
-    // The old secret works until the overlap ends: without one, programs fail until they have the new secret.
+    // The old secret works until the overlap ends. Without an overlap, programs fail until they have the new secret.
     const [isCut, isKept] = [/fail until they have the new one/, /Both secrets work until then/].map((one) =>
       one.test(overlapHint(seconds)),
     );
@@ -52,7 +52,7 @@ describe("the expiry of a key", () => {
     },
   );
 
-  test("never, as now, and a time of one's choice", () => {
+  test("never, unchanged, and a custom time", () => {
     expect(at("never", "", "2027-01-01T00:00:00.000Z")).toBeNull();
     expect(at("present", "", "2027-01-01T00:00:00.000Z")).toBe("2027-01-01T00:00:00.000Z");
     expect(at("date", "2027-01-01T00:00:00Z")).toBe("2027-01-01T00:00:00.000Z");
@@ -92,7 +92,7 @@ describe("an invitation", () => {
     },
   );
 
-  test("the texts of the roles: who changes, and who manages people", () => {
+  test("the texts of the roles: the rights to change, and to manage people", () => {
     const may = (role: Role, operation: string): boolean => {
       const least = MINIMUM_ROLES[operation];
       return least !== null && least !== undefined && ROLES.indexOf(role) >= ROLES.indexOf(least);

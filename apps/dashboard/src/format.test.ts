@@ -62,9 +62,7 @@ test.each([
   [1_000_000, "1 credit"],
   [1_500_000, "1.5 credits"],
   [68_000_000, "68 credits"],
-])("credits with their unit, of %p micros: one of them is singular", (micros, text) =>
-  expect(creditAmount(micros)).toBe(text),
-);
+])("credits with their unit, of %p micros: singular for 1", (micros, text) => expect(creditAmount(micros)).toBe(text));
 
 test.each([
   [0, "0 s"],
@@ -99,7 +97,7 @@ test.each([
   [-30 * 86_400, "last month"],
   [-70 * 86_400, "2 months ago"],
   [-365 * 86_400, "last year"],
-])("a time, %p seconds from now: in words, the days until it whole", (seconds, text) =>
+])("a time, %p seconds from now: in words, in whole days", (seconds, text) =>
   expect(relativeTime(new Date(NOW + seconds * 1000).toISOString(), NOW)).toBe(text),
 );
 
@@ -115,7 +113,7 @@ test("the total of a list, with and without older items", () => {
   expect(totalText(50, "avatar", true, { count: 1234, isExact: true })).toBe("The newest 50 of 1,234 avatars");
   const many = { count: 10_000, isExact: false };
   expect(totalText(50, "key", true, many)).toBe("The newest 50 of more than 10,000 keys");
-  // Loaded whole, or no more counted than loaded.
+  // Completely loaded, or counted before newer items were loaded.
   expect(totalText(50, "key", false, many)).toBe("50 keys");
   expect(totalText(60, "key", true, { count: 60, isExact: true })).toBe("The newest 60 keys, and there may be more");
 });

@@ -1,4 +1,4 @@
-/** Amounts, times and names, as a person reads them. */
+/** Amounts, times and names in the form for people. */
 const MICROS = 1_000_000;
 
 const CREDITS = new Intl.NumberFormat("en", { maximumFractionDigits: 2 });
@@ -8,19 +8,19 @@ const EXACT = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle:
 const DAY = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", timeZone: "UTC" });
 const RELATIVE = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
 
-/** Credit micros in credits. Less than a hundredth is shown as such, not as 0. */
+/** Credit micros in credits. An amount below a hundredth is shown as such, not as 0. */
 export const credits = (micros: number): string => {
   const amount = micros / MICROS;
   return amount > 0 && amount < 0.01 ? "< 0.01" : CREDITS.format(amount);
 };
 
-/** With its unit: `1 credit`, `12.5 credits`. */
+/** Credits with their unit: `1 credit`, `12.5 credits`. */
 export const creditAmount = (micros: number): string =>
   `${credits(micros)} ${micros === MICROS ? "credit" : "credits"}`;
 
 export const compactCredits = (micros: number): string => COMPACT.format(micros / MICROS);
 
-/** The credit micros of an amount that was typed in; null when it is no amount, or finer than a credit micro. */
+/** The credit micros of a typed amount; null when it is malformed, or finer than a credit micro. */
 export const parseCredits = (text: string): number | null => {
   if (!/^\d+(\.\d{1,6})?$|^\.\d{1,6}$/.test(text.trim())) return null;
   const micros = Math.round(Number(text) * MICROS);
@@ -31,7 +31,7 @@ export const parseCredits = (text: string): number | null => {
 export const creditsText = (micros: number): string =>
   `${Math.floor(micros / MICROS)}.${String(micros % MICROS).padStart(6, "0")}`.replace(/\.?0+$/, "");
 
-/** With seconds: attempts can be that near to each other. */
+/** With seconds, because attempts can be close together. */
 export const exactTime = (time: string): string => EXACT.format(new Date(time));
 
 export const dateTime = (time: string): string => DATE_TIME.format(new Date(time));
@@ -49,7 +49,7 @@ const UNITS = [
 const DAY_SECONDS = 86_400;
 const MINUTE_SECONDS = 60;
 
-/** In how long, for something that ends then: in days from two days on, so that a key for 90 days says 90, not `in 2 months`. */
+/** The time until an end: in days from two days on, so that a key for 90 days shows 90 days, not `in 2 months`. */
 const timeLeft = (seconds: number): string => {
   if (seconds >= 2 * DAY_SECONDS) return RELATIVE.format(Math.round(seconds / DAY_SECONDS), "day");
   if (seconds >= 120 * MINUTE_SECONDS) return RELATIVE.format(Math.round(seconds / 3600), "hour");
@@ -92,13 +92,13 @@ const plural = (noun: string): string => (/[^aeiou]y$/.test(noun) ? `${noun.slic
 export const counted = (count: number, noun: string): string =>
   `${count.toLocaleString("en")} ${count === 1 ? noun : plural(noun)}`;
 
-/** How many items a list has in all; `isExact` is false when there are more. */
+/** The number of all items of a list. `isExact`: false when the list has more. */
 export type ListTotal = { count: number; isExact: boolean };
 
-/** How many items a list has, or shows so far. `total`: of how many, where it is known. */
+/** The number of loaded items of a list, out of `total` if it is known. */
 export const totalText = (count: number, noun: string, hasMore: boolean, total?: ListTotal): string => {
   if (!hasMore) return counted(count, noun);
-  // What was created since the list was read is not in it.
+  // Items that were created since the list was read are not in it.
   if (!total || total.count <= count) return `The newest ${counted(count, noun)}, and there may be more`;
   return `The newest ${count.toLocaleString("en")} of ${total.isExact ? "" : "more than "}${counted(total.count, noun)}`;
 };

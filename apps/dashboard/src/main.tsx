@@ -12,7 +12,7 @@ import { validateSearch } from "./search.ts";
 const queries = new QueryClient({
   defaultOptions: {
     queries: {
-      // The client has tried again already.
+      // The client has already retried.
       retry: false,
       staleTime: 10_000,
       networkMode: "always",
@@ -20,13 +20,13 @@ const queries = new QueryClient({
   },
   queryCache: new QueryCache({
     onError: (error, { queryKey: [name] }) => {
-      // The session has ended: reading it again leads to the sign-in.
+      // The session has ended. Reading it again shows the sign-in page.
       if (name !== "session" && isSignedOut(error)) void queries.invalidateQueries({ queryKey: ["session"] });
     },
   }),
 });
 
-// Reads that have failed, or that wait to be tried again, start at once when the connection is back.
+// Failed and waiting reads start at once when the connection is back.
 addEventListener("online", () => {
   const predicate = (query: Query): boolean =>
     query.state.status === "error" || query.state.fetchStatus === "fetching" || query.isStale();
@@ -41,14 +41,15 @@ createRoot(root).render(
   </QueryClientProvider>,
 );
 
-// At once, beside the files of the first page. Pages without a person read no session.
+// Starts at once, in parallel with the files of the first page. Pages without a person read no session.
 if (!/\/(sign-in|register)$/.test(location.pathname)) void queries.prefetchQuery(SESSION);
 
-// Beside the session: on a slow network, one after the other takes half a second more. What fails is reported by the page.
+// In parallel with the session: in sequence, it would take half a second longer on a slow network. The page reports
+// failures.
 const path = location.pathname.slice(BASE.length);
 readListAt(queries, path, validateSearch(router.latestLocation.search)).catch(() => {});
 
-// After those of the first page: on a slow network they would share its bandwidth.
+// After the files of the first page, because on a slow network they would share its bandwidth.
 const stop = router.subscribe("onResolved", () => {
   stop();
   void loadPages();

@@ -1,4 +1,4 @@
-/** Where the dashboard is served. */
+/** The path of the dashboard. */
 export const BASE = "/dashboard";
 
 /** The name of the product. */

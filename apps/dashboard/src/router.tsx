@@ -11,7 +11,7 @@ import { type Search, validateSearch } from "./search.ts";
 import { RegisterPage } from "./sign-in/register.tsx";
 import { SignInPage } from "./sign-in/sign-in.tsx";
 
-/** Pages that are files of their own, so that the first load stays small. */
+/** Pages in separate files, so that the first load stays small. */
 const loadKeys = () => import("./keys/page.tsx");
 const loadAvatars = () => import("./avatars/page.tsx");
 const loadVideos = () => import("./videos/page.tsx");
@@ -20,7 +20,7 @@ const loadWebhooks = () => import("./webhooks/page.tsx");
 const loadAudit = () => import("./audit/page.tsx");
 const loadPeople = () => import("./people/page.tsx");
 
-/** Loads all pages, so that each opens at once: also without a connection, and when a newer version is served. */
+/** Loads all pages, so that each opens at once, also without a connection, or after an update of the service. */
 export const loadPages = () =>
   Promise.allSettled(
     [loadKeys, loadAvatars, loadVideos, loadUsage, loadWebhooks, loadAudit, loadPeople, loadPalette].map((load) =>
@@ -34,7 +34,7 @@ export const readListAt = async (queries: QueryClient, path: string, parameters:
   if (path === "/avatars") await queries.prefetchInfiniteQuery((await loadAvatars()).listAt(parameters));
 };
 
-/** An error that no page shows, such as the file of a page that cannot be loaded. */
+/** An error that no page shows, for example when the file of a page cannot be loaded. */
 const PageFailure = ({ error }: { error: unknown }) => <Failure error={error} onRetry={() => location.reload()} />;
 
 const root = createRootRoute({

@@ -32,7 +32,7 @@ test.each([
   [{ actor: "Ada", since: "yesterday", until: "2026-13-45" }, {}],
 ] as const)("the search, %j: valid part %j", (search, valid) => expect(validateSearch(search)).toEqual(valid));
 
-test("the sign-in, leaving a page: leads back to it, and to no other address", () => {
+test("the sign-in from a page: returns to it, and to no other address", () => {
   expect(keepPlace("/usage", { days: 7, ended: true }, false)).toEqual({ days: 7, to: "/usage" });
   const filters = { actor: "usr_1", since: "2026-01-01", until: "2026-01-31" };
   expect(keepPlace("/audit", filters, false)).toEqual({ ...filters, to: "/audit" });
@@ -45,7 +45,7 @@ test("the sign-in, leaving a page: leads back to it, and to no other address", (
   expect(placeToKeep({ ended: true })).toEqual({ to: "/", search: {} });
 });
 
-/** A value of each parameter: the compiler asks for that of a new one. */
+/** A value of each parameter. The compiler requires one for a new parameter. */
 const EACH: Required<Search> = {
   ...{
     environment: "test",
@@ -66,7 +66,7 @@ const EACH: Required<Search> = {
 
 test("each parameter, read from an address: valid", () => expect(validateSearch(EACH)).toEqual(EACH));
 
-test("each parameter of a page, through a sign-in: the same after it; those of the sign-in and of a dialog are dropped", () => {
+test("each parameter of a page: unchanged after a sign-in; parameters of the sign-in and of dialogs are dropped", () => {
   const { create: _, ended: _ended, to: _to, tenant: _tenant, problem: _problem, ...ofPage } = EACH;
   const kept = keepPlace("/usage", EACH, false);
   expect(kept).toEqual({ ...ofPage, to: "/usage" });

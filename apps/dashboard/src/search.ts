@@ -1,4 +1,4 @@
-/** The parameters of the addresses of the pages. What is unknown or malformed is dropped. */
+/** The parameters in the addresses of the pages. Unknown and malformed ones are dropped. */
 
 import { type OidcFailure, RETURN_PATHS, type ReturnPath } from "@realtime-avatar/domain/people/oidc-pages";
 import { MAX_DISPLAY_NAME_LENGTH } from "@realtime-avatar/domain/text";
@@ -11,35 +11,35 @@ export type Search = {
   avatar?: string;
   video?: string;
   session?: string;
-  /** The call that the page of usage shows in place of its parts. */
+  /** The call that the page of usage shows instead of its tabs. */
   call?: string;
   endpoint?: string;
   delivery?: string;
-  /** The part of the page of usage that is open; without it, the overview. */
+  /** The open tab of the page of usage; without it, the overview. */
   tab?: "calls" | "ledger";
-  /** The days of the charts and of the calls. */
+  /** Number of days of the charts and of the calls. */
   days?: 7 | 90;
   /** Whether revoked and expired keys are shown. */
   all?: true;
-  /** A part of the name or the id of what a list shows. */
+  /** A part of the name or the id of listed items. */
   filter?: string;
-  /** Whether the page opens the dialog in which its objects are created. */
+  /** Whether the page opens the dialog that creates its objects. */
   create?: true;
-  /** The first and the last day on which it was created. */
+  /** The range of days of the creation. */
   since?: string;
   until?: string;
-  /** On the sign-in page: whether a session has ended by itself or by another person. */
+  /** On the sign-in page: whether the session has ended other than by a sign-out. */
   ended?: true;
-  /** On the sign-in page: where it leads. */
+  /** On the sign-in page: the page after the sign-in. */
   to?: ReturnPath;
   /** The filters of the audit trail. */
   action?: string;
   target?: string;
   actor?: string;
-  /** The filters of keys and avatars, and with `target` and `event` those of deliveries. Calls have a status as well. */
+  /** The status filter of keys, avatars and calls. With `target` and `event`: the filters of deliveries. */
   status?: string;
   event?: string;
-  /** On the sign-in page: the tenant, and why a sign-in at the provider has failed. */
+  /** On the sign-in page: the tenant, and the failure of a sign-in at the provider. */
   tenant?: string;
   problem?: OidcFailure;
 };
@@ -74,7 +74,7 @@ export const validateSearch = (search: Record<string, unknown>): Search => {
     create: search["create"] === true ? (true as const) : undefined,
     to: RETURN_PATHS.find((path) => path === to),
     ended: ended === true ? (true as const) : undefined,
-    // The router reads a number that is in the address as one.
+    // The router parses a number in the address as a number.
     filter: ["string", "number"].includes(typeof filter)
       ? String(filter).slice(0, MAX_DISPLAY_NAME_LENGTH) || undefined
       : undefined,

@@ -1,6 +1,6 @@
 /** The style sheet is bundled; its import has no value. */
 declare module "*.css";
-/** A picture that is imported as text. */
+/** Pictures are imported as text. */
 declare module "*.svg" {
   const text: string;
   export default text;

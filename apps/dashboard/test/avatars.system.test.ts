@@ -1,4 +1,4 @@
-/** Avatars: a photo or a video is checked in the browser, and becomes an avatar that is ready, or says which check failed. */
+/** Avatars: a photo or a video is checked in the browser, and becomes a ready avatar, or shows the failed check. */
 import { beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { BROWSER } from "@realtime-avatar/testing/browser";
@@ -12,7 +12,7 @@ import { fileWorld } from "./support/world.ts";
 
 const READY_MS = 120_000;
 
-/** The path of a photograph of the packages. */
+/** The path of a test photograph. */
 const photo = (name: string): string => photoPath(PHOTOS.find((each) => photoName(each) === name) as Photo);
 const FRONT = photo("soft-ui-dashboard/kal-visuals-square.jpg");
 const OTHER_FRONT = photo("soft-ui-dashboard/team-1.jpg");
@@ -50,7 +50,7 @@ describe.skipIf(!BROWSER)("the avatars page in Chromium", () => {
       await chooser(page).setInputFiles(file);
       await checks.getByText(words).waitFor();
       expect(await dialog.getByRole("button", { name: "Create the avatar" }).isDisabled()).toBe(true);
-      // A refused file gives no name.
+      // A refused file does not set the name.
       expect(await dialog.getByLabel("Name").inputValue()).toBe("");
     }
     await expectAccessible(page, "refused file");
@@ -72,7 +72,7 @@ describe.skipIf(!BROWSER)("the avatars page in Chromium", () => {
     await page.evaluate("window.release()");
     await page.evaluate("window.createImageBitmap(new Blob([])).catch(() => {})");
     expect(await dialog.getByText("800 × 800 pixels").count()).toBe(1);
-    // While another one is measured, the one before it can no longer be uploaded.
+    // While another file is measured, the previous one can no longer be uploaded.
     const submit = dialog.getByRole("button", { name: "Create the avatar" });
     expect(await submit.isEnabled()).toBe(true);
     await page.evaluate(HOLD);
@@ -106,7 +106,7 @@ describe.skipIf(!BROWSER)("the avatars page in Chromium", () => {
       transfer.items.add(new File([bytes], "grace-hopper.jpg", { type: "image/jpeg" }));
       return transfer;
     })()`);
-    // Anywhere on the page.
+    // Files can be dropped anywhere on the page.
     await page.locator("main").dispatchEvent("drop", { dataTransfer: transfer });
     await dialog.getByText("800 × 800 pixels").waitFor();
     expect(await dialog.getByLabel("Name").inputValue()).toBe("grace hopper");
@@ -114,7 +114,7 @@ describe.skipIf(!BROWSER)("the avatars page in Chromium", () => {
     const details = page.getByRole("dialog", { name: "Grace" });
     const places = () =>
       Promise.all([details.boundingBox(), details.getByRole("button", { name: "Another photo" }).boundingBox()]);
-    // The worker does not start the preparation until the page has shown that it waits for it.
+    // The worker waits with the preparation until the page has shown that it waits.
     const { client } = service.database.db;
     await page.route("**/api/v1/avatars", async (route) => {
       await client`update job_slots set leased_until = now() + interval '1 hour'`;
@@ -123,13 +123,13 @@ describe.skipIf(!BROWSER)("the avatars page in Chromium", () => {
     await dialog.getByRole("button", { name: "Create the avatar" }).click();
     await details.getByText("It usually takes a few seconds.").waitFor();
     const before = await places();
-    // The seconds count, so that it does not look stuck.
+    // The seconds are counted, so that the page does not look stuck.
     await details.getByText(/^[1-9]\d* s$/).waitFor();
     await page.unrouteAll();
     await client`update job_slots set leased_until = null`;
     await details.getByText("ready", { exact: true }).waitFor({ timeout: READY_MS });
     await details.getByText("Calls need LiveKit").waitFor();
-    // The dialog and its buttons stay where they are. What is to be read fits, without scrolling.
+    // The dialog and its buttons keep their places. The text fits without scrolling.
     const after = await places();
     expect([after[0], after[1]?.y]).toEqual([before[0], before[1]?.y]);
     expect(await details.evaluate((element) => element.scrollHeight - element.clientHeight)).toBeLessThanOrEqual(0);
@@ -151,7 +151,7 @@ describe.skipIf(!BROWSER)("the avatars page in Chromium", () => {
     expectQuiet(owner);
   });
 
-  test("an avatar that is ready: moves under the pointer, for people who allow motion", async () => {
+  test("a ready avatar: moves under the pointer, for people who allow motion", async () => {
     await page.keyboard.press("Escape");
     const card = page.getByRole("listitem").filter({ has: page.getByRole("button", { name: "Grace" }) });
     const moving = card.locator("img[data-moving]");
@@ -177,7 +177,7 @@ describe.skipIf(!BROWSER)("the avatars page in Chromium", () => {
     expectQuiet(owner);
   });
 
-  test("an avatar, renamed, disabled, enabled and deleted: done; a double click deletes nothing", async () => {
+  test("an avatar, renamed, disabled, enabled and deleted: changed; a double click does not delete it", async () => {
     const details = page.getByRole("dialog", { name: "Grace" });
     await details.getByRole("button", { name: "Disable" }).click();
     await details.getByText("disabled", { exact: true }).waitFor();
@@ -199,7 +199,7 @@ describe.skipIf(!BROWSER)("the avatars page in Chromium", () => {
     expectQuiet(owner);
   });
 
-  test("a creation, failed and tried again: the file is uploaded once", async () => {
+  test("a failed creation, tried again: the file is uploaded once", async () => {
     const uploads: string[] = [];
     page.on("request", (request) => request.url().endsWith("/api/v1/assets") && uploads.push(request.method()));
     await failRequests(page, "**/api/v1/avatars", "Once.");
@@ -217,19 +217,19 @@ describe.skipIf(!BROWSER)("the avatars page in Chromium", () => {
     expectQuiet(owner, [/status of 500/]);
   });
 
-  test("a photo, failing a check: shows which and by how much; another photo: ready", async () => {
-    // The one of the test before.
+  test("a photo that fails a check: the check and the measured value; another photo: ready", async () => {
+    // The avatar of the previous test.
     const details = page.getByRole("dialog", { name: "Alan" });
     const checks = details.getByRole("list", { name: "Checks" }).getByRole("listitem");
     await checks.first().waitFor({ timeout: READY_MS });
-    // The failed check is the first.
+    // The failed check comes first.
     expect(await checks.first().textContent()).toMatch(/failedThe face is turned [\d.]+° .*25° is required/);
     await details.getByText("failed", { exact: true }).first().waitFor();
     await expectAccessible(page, "failed avatar");
-    // The same photo would fail again. It is shown, so that the words can be understood.
+    // The same photo would fail again, so no retry is offered. The photo is shown, so that the text can be understood.
     expect(await details.getByRole("button", { name: "Try again" }).count()).toBe(0);
-    await details.getByRole("img", { name: "The one that was refused" }).waitFor();
-    expect(await page.locator("[aria-label=Avatars] img[alt='The one that was refused']").count()).toBe(1);
+    await details.getByRole("img", { name: "The refused source" }).waitFor();
+    expect(await page.locator("[aria-label=Avatars] img[alt='The refused source']").count()).toBe(1);
     await details.getByRole("button", { name: "Another photo" }).click();
     const another = page.getByRole("dialog", { name: "Another photo for Alan" });
     await chooser(page).setInputFiles(OTHER_FRONT);
@@ -240,13 +240,13 @@ describe.skipIf(!BROWSER)("the avatars page in Chromium", () => {
     await page.keyboard.press("Escape");
     await details.waitFor({ state: "detached" });
     const cards = page.getByRole("list", { name: "Avatars" }).getByRole("listitem");
-    // A list that was read before the end can arrive after it: the next one has it.
+    // A list that was read before the end can arrive after it. The next list contains the end.
     await cards.filter({ hasText: "Alanready" }).waitFor();
     expect(await cards.allTextContents()).toEqual(["AlanreadyCopy id"]);
     expectQuiet(owner);
   });
 
-  test("a preparation, failed for another reason: can be tried again", async () => {
+  test("a preparation that failed for another reason: can be tried again", async () => {
     // A copy of the avatar in the test environment, with a source that is prepared without an examination.
     const changes = {
       ...{ id: "ava_01h455vb4pex5vsknk084sn02r", environment: "test", display_name: "Edsger", status: "failed" },
@@ -271,7 +271,7 @@ describe.skipIf(!BROWSER)("the avatars page in Chromium", () => {
     expectQuiet(owner);
   });
 
-  test("an upload, refused by a proxy: says so; stopped: creates nothing, then or later", async () => {
+  test("an upload, refused by a proxy: an error about the proxy; stopped: no avatar, then or later", async () => {
     const creates: string[] = [];
     page.on("request", (request) => {
       if (request.method() === "POST" && request.url().endsWith("/avatars")) creates.push(request.url());
@@ -289,7 +289,7 @@ describe.skipIf(!BROWSER)("the avatars page in Chromium", () => {
     await dialog.getByRole("button", { name: "Create the avatar" }).click();
     await dialog.getByRole("progressbar").waitFor();
     await expectAccessible(page, "upload");
-    // Another file that is dropped meanwhile does not take the place of the one that is uploaded.
+    // A file that is dropped meanwhile does not replace the file that is being uploaded.
     expect(await chooser(page).isDisabled()).toBe(true);
     await dialog.getByRole("button", { name: "Stop the upload" }).click();
     await dialog.waitFor({ state: "detached" });
@@ -312,7 +312,7 @@ describe.skipIf(!BROWSER)("the avatars page in Chromium", () => {
         [path("ada.webm")]: "-t 1 -c:v libvpx-vp9 -deadline realtime -cpu-used 8",
         [path("short.mp4")]: `-t 0.5 ${h264}`,
         [path("small.mp4")]: `-t 1 -vf scale=320:320 ${h264}`,
-        // Noise cannot be compressed: some megabytes. It leaves the face to be found in the first frame that is examined.
+        // Incompressible noise makes some megabytes. The face can still be found in the first examined frame.
         [path("large.mp4")]: `-t 1.5 -vf scale=512:512,noise=alls=16:allf=t -crf 8 ${h264}`,
       });
     });
@@ -377,7 +377,7 @@ describe.skipIf(!BROWSER)("the avatars page in Chromium", () => {
     });
   });
 
-  test("avatars, more than one page: few at first, and each found by the service", async () => {
+  test("more than one page of avatars: few at first, and each found by a search", async () => {
     const ids = Array.from({ length: 205 }, (_, index) => `ava_01aaaa${String(index).padStart(20, "0")}`);
     await service.database.db.client`
       insert into avatars (tenant_id, id, environment, display_name, source_kind, model_id, status, cache_version, settings,
@@ -398,7 +398,7 @@ describe.skipIf(!BROWSER)("the avatars page in Chromium", () => {
     await page.getByLabel("Status").selectOption("Ready");
     await page.getByText("No avatar matches.").waitFor();
     await page.getByRole("button", { name: "Clear" }).click();
-    // The end of the list is in the page once it is near what is seen. A click while older ones load has no effect.
+    // The end of the list is rendered when it is near the visible part. A click while older items load has no effect.
     await until(async () => {
       await page.evaluate(`
         [...document.querySelectorAll("button")].find(({ textContent }) => textContent === "Load older ones")?.click();
@@ -407,7 +407,7 @@ describe.skipIf(!BROWSER)("the avatars page in Chromium", () => {
       return (await items.getByText("Avatar 0", { exact: true }).count()) > 0;
     });
     expect(await items.count()).toBeLessThan(150);
-    // An avatar that is gone says so.
+    // A deleted avatar is shown as such.
     await owner.open("/avatars?environment=test&avatar=ava_01h455vb4pex5vsknk084sn02q");
     await page.getByRole("dialog").getByRole("alert").waitFor();
     expectQuiet(owner, [/status of 404/]);

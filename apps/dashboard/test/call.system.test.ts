@@ -1,4 +1,4 @@
-/** Try a call: a person talks to an avatar on the page of calls, with LiveKit and an avatar worker. */
+/** The page of calls: a person talks to an avatar, with LiveKit and an avatar worker. */
 import { beforeAll, beforeEach, describe, expect, setDefaultTimeout } from "bun:test";
 import { join } from "node:path";
 import { findCreditDrift } from "@realtime-avatar/db/credits/invariants";
@@ -14,18 +14,21 @@ import { seedCaller } from "./support/calls.ts";
 import { DESKTOP, expectQuiet, PHONE } from "./support/person.ts";
 
 const skipped = missing === null ? "" : ` (skipped: ${missing})`;
-/** Where the picture of docs/dashboard.md is written: `CALL_PICTURE=docs/images/call-page.png bun test apps/dashboard/test/call.system.test.ts`. */
+/**
+ * The file for the picture of docs/dashboard.md: `CALL_PICTURE=docs/images/call-page.png bun test
+ * apps/dashboard/test/call.system.test.ts`.
+ */
 const CALL_PICTURE = process.env["CALL_PICTURE"];
 const LONG = process.env["LONG"] === "1";
-/** How many pages are opened at once. */
+/** Number of pages that are opened at once. */
 const PAGES = LONG ? 50 : 3;
-/** Fifty pages load for long on a busy machine. */
+/** On a busy machine, fifty pages load for a long time. */
 const PAGES_MS = 600_000;
-/** The limit of each wait, far below that of a test: a wait in vain says what the pages show. */
+/** The limit of each wait, far below the timeout of a test, so that a failed wait reports what the pages show. */
 const WAIT_MS = LONG ? 300_000 : 50_000;
 setDefaultTimeout(120_000);
 
-/** A folder for pictures of the page, to look at them. */
+/** A folder for screenshots of the page. */
 const SCREENSHOTS = process.env["SCREENSHOTS"];
 const picture = async (page: Page, name: string): Promise<void> => {
   if (SCREENSHOTS) await page.screenshot({ path: join(SCREENSHOTS, `${name}.png`) });
@@ -62,7 +65,7 @@ describe.skipIf(missing !== null)(`a call on its page in Chromium${skipped}`, ()
   const openPath = (path: string) => page.goto(`${service.url}/dashboard${path}`);
   const open = (at = page) => at.goto(`${service.url}/dashboard/call?avatar=${avatar}`);
   const figure = (name: string) => page.locator("dl > div").filter({ hasText: name }).locator("dd");
-  /** `waitForFunction` would evaluate text in the page, which its policy forbids. */
+  /** `waitForFunction` would evaluate a string in the page, which the policy of the page forbids. */
   const untilTrue = (at: Page, expression: string) => until(async () => (await at.evaluate(expression)) === true);
   const startButton = (at = page) => button("Start the call", at);
   /** Opens the microphone, and then starts the call. */
@@ -78,7 +81,7 @@ describe.skipIf(missing !== null)(`a call on its page in Chromium${skipped}`, ()
     await page.setViewportSize(PHONE);
     await expectAccessible(page, "before the call");
     await picture(page, "call-before-phone-dark");
-    // By keyboard alone: first the microphone, whose level is shown before anything is held.
+    // With the keyboard only: first the microphone, whose level is shown before credits are held.
     await button("Try the microphone").focus();
     await page.keyboard.press("Enter");
     await untilTrue(page, `Number.parseInt(document.querySelector("[data-level]")?.getAttribute("width")) > 0`);
@@ -92,7 +95,7 @@ describe.skipIf(missing !== null)(`a call on its page in Chromium${skipped}`, ()
     await until(async () => pictures.add(await page.evaluate(LOOK)).size >= 4, { pollMs: 100 });
     await untilTrue(page, `${LEVEL} > 0.02`);
     await untilSeconds(page, (seconds) => seconds >= 2);
-    // After the first minute too, it is the figure of the service, which goes on from there.
+    // After the first minute, the figure still starts from the service's count.
     let used = 112;
     const report = () =>
       service.database.db.client`update usage_sessions set used = ${used * 1_000_000} where ended_at is null`;
@@ -100,7 +103,7 @@ describe.skipIf(missing !== null)(`a call on its page in Chromium${skipped}`, ()
     const first = await untilSeconds(page, (seconds) => seconds >= used);
     await untilSeconds(page, async (seconds) => {
       expect(seconds).toBeGreaterThanOrEqual(first);
-      // The page counts on by ten seconds at most. It may have done so before a slow machine has looked.
+      // The page counts at most ten seconds ahead. It may have done so before a slow machine checks.
       if (seconds >= used + 10) {
         used = seconds + 1;
         await report();
@@ -124,14 +127,14 @@ describe.skipIf(missing !== null)(`a call on its page in Chromium${skipped}`, ()
     await until(async () => (await activeKeys()) === 0);
     await page.getByRole("link", { name: "See the call" }).click();
     await page.getByRole("dialog").getByText("Try a call").first().waitFor();
-    // The library looks at its connections every four seconds, also at the moment at which the room is deleted.
+    // The library checks its connections every four seconds, also while the room is deleted.
     expectQuiet(owner, [
       /^request to http:\/\/127\.0\.0\.1/,
       /^warning: detected connection state mismatch .*numFailures: 1}$/,
     ]);
   });
 
-  test("the key of the page: one scope, capped, with an end; its secret is in no address, storage or text", async () => {
+  test("the key of the page: one scope, a cap and an expiry; its secret is in no address, storage or text", async () => {
     await open();
     await button("Try the microphone").click();
     await startButton().dblclick();
@@ -146,16 +149,16 @@ describe.skipIf(missing !== null)(`a call on its page in Chromium${skipped}`, ()
     const kept = `JSON.stringify([location.href, history.state, {...localStorage}, {...sessionStorage}, document.cookie, document.documentElement.outerHTML])`;
     expect(await page.evaluate(kept)).not.toContain(secret.slice(-30));
     expect(service.log()).not.toContain(secret.slice(-30));
-    // Another page of this browser holds no second call.
+    // Another page of this browser cannot have a second call.
     const second = await owner.context.newPage();
     await open(second);
     await start(second);
     await second.getByText("Another page of this browser has a call.").waitFor();
-    // It had no call that could be made again.
+    // The second page had no call, so it offers to try again.
     await button("Try again", second).waitFor();
     expect(await activeKeys()).toBe(1);
     await second.close();
-    // The list shows it to a search alone: each trial makes one.
+    // The list shows it only in a search, because each trial creates a key.
     await openPath("/keys?all=true");
     await page.getByText(/^\d+ keys?$/).waitFor();
     expect(await page.getByRole("button", { name: "Try a call" }).count()).toBe(0);
@@ -176,7 +179,7 @@ describe.skipIf(missing !== null)(`a call on its page in Chromium${skipped}`, ()
   describe("opened many times at once", () => {
     type Pages = readonly Page[];
     const openIn = async (contexts: readonly BrowserContext[]): Promise<Pages> => {
-      // Fifty pages take longer than a sign-in is fresh.
+      // Fifty pages take longer than a verification is valid.
       await service.database.db.client`update user_sessions set verified_until = now() + interval '1 hour'`;
       const pages = await Promise.all(contexts.map((context) => context.newPage()));
       for (const one of pages) one.setDefaultTimeout(PAGES_MS);
@@ -189,12 +192,12 @@ describe.skipIf(missing !== null)(`a call on its page in Chromium${skipped}`, ()
           (await button("Try again", one).isVisible()) ? button("Try again", one).click() : start(one),
         ),
       );
-    /** The pages of those that have a call, that wait for one, and that were refused. */
+    /** The pages with a call, with a place in the queue, and with a refusal. */
     const sort = async (pages: Pages) => {
       const found = { inCall: [] as Page[], waiting: [] as Page[], refused: [] as Page[] };
       for (const one of pages) {
         if (await button("Mute the microphone", one).isVisible()) found.inCall.push(one);
-        if (await one.getByText("Yours in the queue is").isVisible()) found.waiting.push(one);
+        if (await one.getByText("Your place in the queue is").isVisible()) found.waiting.push(one);
         if (await button("Try again", one).isVisible()) found.refused.push(one);
       }
       return found;
@@ -211,7 +214,7 @@ describe.skipIf(missing !== null)(`a call on its page in Chromium${skipped}`, ()
     };
     const closeAll = (pages: Pages): Promise<unknown> =>
       Promise.all(pages.map((one) => one.close({ runBeforeUnload: true })));
-    /** No hold, no slot, and what is counted is right. */
+    /** Expects no holds, no used slots, and right counts. */
     const expectNothingLeft = async (): Promise<void> => {
       await until(isOver);
       const { db } = service.database;
@@ -220,7 +223,7 @@ describe.skipIf(missing !== null)(`a call on its page in Chromium${skipped}`, ()
     };
 
     test(
-      "in tabs of one browser: one of them has a key and a call, the others say so; closed: nothing is left",
+      "in tabs of one browser: one tab has a key and a call, the others a message; closed: no hold or slot is left",
       async () => {
         const tabs = await openIn(Array(PAGES).fill(owner.context));
         await startAll(tabs);
@@ -233,7 +236,7 @@ describe.skipIf(missing !== null)(`a call on its page in Chromium${skipped}`, ()
     );
 
     test.skipIf(!LONG)(
-      "in many browsers: calls up to the limit and the slots, the others are refused or wait; closed: nothing is left",
+      "in many browsers: calls up to the limit and the slots, others are refused or wait; closed: no hold or slot is left",
       async () => {
         const { client } = service.database.db;
         const setLimit = (limit: number) =>
@@ -242,7 +245,7 @@ describe.skipIf(missing !== null)(`a call on its page in Chromium${skipped}`, ()
         const storageState = await owner.context.storageState();
         const contexts = await Promise.all(Array.from({ length: PAGES }, () => browser.newContext({ storageState })));
         const pages = await openIn(contexts);
-        // The service responds to others all the time.
+        // The service responds to other requests all the time.
         const statuses = new Set<number>();
         const ask = () => fetch(`${service.url}/readyz`).then(({ status }) => statuses.add(status));
         const asking = setInterval(() => void ask().catch(() => statuses.add(0)), 200);
@@ -267,7 +270,7 @@ describe.skipIf(missing !== null)(`a call on its page in Chromium${skipped}`, ()
     );
   });
 
-  test("no microphone: the avatar is seen, and the page says why it hears nothing", async () => {
+  test("no microphone: the avatar is seen, and the page shows why it hears nothing", async () => {
     const silent = await owner.context.newPage();
     await silent.addInitScript(
       `navigator.mediaDevices.getUserMedia = () => Promise.reject(new DOMException("no", "NotAllowedError"))`,
@@ -275,20 +278,20 @@ describe.skipIf(missing !== null)(`a call on its page in Chromium${skipped}`, ()
     await open(silent);
     await button("Try the microphone", silent).click();
     await silent.getByText("does not let this page use the microphone").waitFor();
-    // The person decides, before anything is charged.
+    // The person decides before credits are held.
     expect(await openCalls()).toBe(0);
     await button("Start without a microphone", silent).click();
     await untilTrue(silent, `${SHOWN} && ${LOOK} > 0`);
     await button("Turn the microphone on", silent).waitFor();
     await picture(silent, "call-no-microphone");
-    // Another program ends it: the page says what has happened.
+    // Another program ends the call. The page shows the reason.
     await service.database.db.client`update api_keys set revoked_at = now() where name = 'Try a call'`;
     await silent.getByText("The call is over.").waitFor();
     await silent.getByText("Its key ended").waitFor();
     await silent.close();
   });
 
-  test("an avatar whose process stops: the page says so and does not count, and shows it again when it is back", async () => {
+  test("an avatar whose process stops: shown as lost without counting, and shown again when it is back", async () => {
     const at = await owner.context.newPage();
     await open(at);
     await start(at);
@@ -306,7 +309,7 @@ describe.skipIf(missing !== null)(`a call on its page in Chromium${skipped}`, ()
     await at.close();
   });
 
-  test("the lines for a program, copied from the dialog of the avatar: start a call and end it, which is no failure", async () => {
+  test("the lines for a program, copied from the dialog of the avatar: start a call and end it, without a failure", async () => {
     const { secret } = await seedKey(service.database.db, service.tenantId, {
       environment: "live",
       scopes: ["realtime:write"],
@@ -327,7 +330,7 @@ describe.skipIf(missing !== null)(`a call on its page in Chromium${skipped}`, ()
     expect(await tile.locator("dd").textContent()).toBe("0calls that could not begin");
   });
 
-  test.skipIf(!CALL_PICTURE)("the picture of the README, with CALL_PICTURE alone: written", async () => {
+  test.skipIf(!CALL_PICTURE)("the picture of the README: written with CALL_PICTURE", async () => {
     const drawn = await drawnAvatar(world);
     await page.setViewportSize({ width: 1000, height: 580 });
     await page.emulateMedia({ colorScheme: "light" });
@@ -338,7 +341,7 @@ describe.skipIf(missing !== null)(`a call on its page in Chromium${skipped}`, ()
     await page.screenshot({ path: CALL_PICTURE as string });
   });
 
-  test("a refusal, for want of credits: how many are needed, how many there are, and what to do", async () => {
+  test("a refusal for lack of credits: the needed and the available credits, and what to do", async () => {
     const { client } = service.database.db;
     await client`update credit_accounts set granted = settled + reserved + forfeited + 30000000`;
     await open();
@@ -350,7 +353,7 @@ describe.skipIf(missing !== null)(`a call on its page in Chromium${skipped}`, ()
     await until(async () => (await activeKeys()) === 0);
   });
 
-  test("a refusal, of a viewer and of an avatar that is disabled: says why, and creates no key", async () => {
+  test("a refusal of a viewer, or for a disabled avatar: the reason, without a key", async () => {
     const { client } = service.database.db;
     await client`update avatars set status = 'disabled'`;
     await open();
@@ -358,7 +361,7 @@ describe.skipIf(missing !== null)(`a call on its page in Chromium${skipped}`, ()
     await client`update avatars set status = 'ready'`;
     await client`update users set role = 'viewer'`;
     await open();
-    await page.getByText("Your role is viewer, which creates no keys.").waitFor();
+    await page.getByText("Your role is viewer, which cannot create keys.").waitFor();
     expect(await button("Try the microphone").count()).toBe(0);
     await client`update users set role = 'owner'`;
     await owner.context.clearCookies();

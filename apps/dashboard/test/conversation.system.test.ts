@@ -9,17 +9,20 @@ import { seedCaller } from "./support/calls.ts";
 import { DESKTOP, PHONE } from "./support/person.ts";
 
 const skipped = missing === null ? "" : ` (skipped: ${missing})`;
-/** The limit of each wait, far below that of a test: a wait in vain says what the page shows. */
+/** The limit of each wait, far below the timeout of a test, so that a failed wait reports what the page shows. */
 const WAIT_MS = 50_000;
 setDefaultTimeout(120_000);
 
-/** A folder for pictures of the page, to look at them. */
+/** A folder for screenshots of the page. */
 const SCREENSHOTS = process.env["SCREENSHOTS"];
 
 const ANSWER = "Good morning. I am glad that you are here.";
-/** Long enough to see that the avatar thinks. */
+/** Long enough to observe that the avatar thinks. */
 const THINK_MS = 3000;
-/** A language model with one answer. Without a recognizer, the sounds of the microphone of the browser, which are no words, are not heard. */
+/**
+ * A language model with one answer. No recognizer is configured, so the sounds of the browser's microphone, which are
+ * not words, are ignored.
+ */
 const model = Bun.serve({
   hostname: "127.0.0.1",
   port: 0,
@@ -46,7 +49,7 @@ describe.skipIf(missing !== null)(`a conversation on the page of calls in Chromi
     await service.database.db.client`update avatars set status = 'ready'`;
   });
 
-  test("a turn that is written: thought about, answered, and both are in the captions, also after the call", async () => {
+  test("a written turn: the avatar thinks and answers, and both are in the captions, also after the call", async () => {
     const page = await openPage();
     await page.setViewportSize(DESKTOP);
     const picture = async (name: string): Promise<void> => {

@@ -1,4 +1,4 @@
-/** The first start on the embedded database: from the printed link to a key that works. */
+/** The first start on the embedded database: from the printed link to a working key. */
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import { join } from "node:path";
 import { BROWSER, sharedBrowser } from "@realtime-avatar/testing/browser";
@@ -6,11 +6,11 @@ import { release, startProcess } from "@realtime-avatar/testing/processes";
 import { removeAtEnd, temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
 import { clipboard, expectQuiet, newPerson, type Person, register } from "./support/person.ts";
 
-// No test asserts a time: a slow disk must not fail one.
+// Tests do not assert times, so that a slow disk does not fail one.
 setDefaultTimeout(180_000);
 
 describe.skipIf(!BROWSER)("the first start in Chromium", () => {
-  test("a first start, its printed link opened: the person creates a key that works", async () => {
+  test("the printed link of a first start, opened: the person creates a working key", async () => {
     const folder = await temporaryFolder();
     removeAtEnd(folder);
     const browser = await sharedBrowser();

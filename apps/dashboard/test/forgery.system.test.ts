@@ -1,6 +1,6 @@
 /**
- * What pages do with the cookie of a person who has signed in: those of other origins nothing, and the API reference a test key.
- * `localhost` with another port is the same site.
+ * Use of a signed-in person's cookie by pages: pages of other origins cannot use it, and the API reference creates a
+ * test key with it. `localhost` with another port is the same site.
  */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { TEST_ASSETS } from "@realtime-avatar/domain/avatars/test-assets";
@@ -22,7 +22,7 @@ describe.skipIf(!BROWSER)("forged requests in Chromium", () => {
   });
   afterAll(() => attacker.stop(true));
 
-  /** What a request could change. */
+  /** The data that a request could change. */
   const state = async (): Promise<unknown> => {
     const { client } = service.database.db;
     const rows = await client`select (select count(*) from api_keys) as keys, (select count(*) from users) as users,
@@ -54,14 +54,14 @@ describe.skipIf(!BROWSER)("forged requests in Chromium", () => {
           outcome("/users", { mode: "no-cors" }),
         ]);
       }, url);
-      // The page may send what every page may send, and can read nothing.
+      // The page may send the requests that every page may send, and can read no response.
       expect(outcomes).toEqual(["opaque 0", "failed", "failed", "failed", "failed", "opaque 0"]);
       for (const [path, encoding] of [
         ["/api-keys", "text/plain"],
         ["/invitations", "application/x-www-form-urlencoded"],
         ["/assets", "multipart/form-data"],
       ]) {
-        // The form before has led away from the page of the attacker.
+        // The previous form has navigated away from the attacker's page.
         await page.goto(`http://${host}:${attacker.port}/`);
         const response = page.waitForResponse((each) => each.url().startsWith(url));
         await page.evaluate(
@@ -89,7 +89,7 @@ describe.skipIf(!BROWSER)("forged requests in Chromium", () => {
 
   test("an API address, opened as a page: 401", async () => {
     const page = await owner.context.newPage();
-    // A navigation carries the cookie, but no header of the service.
+    // A navigation sends the cookie, but no header of the service.
     const response = await page.goto(`${service.url}/api/v1/users`);
     expect(response?.status()).toBe(401);
     await page.close();
@@ -128,14 +128,14 @@ describe.skipIf(!BROWSER)("the API reference in Chromium", () => {
     select environment, scopes, spend_limit_credit_micros as cap, extract(epoch from expires_at - created_at) as seconds
     from api_keys where name = 'API reference'`;
   const say = (words: string) => page.locator("#key-status").filter({ hasText: words }).waitFor();
-  // By id: to look for a role and a name in the whole page takes seconds.
+  // Found by id, because finding a role and a name in the whole page takes seconds.
   const createKey = () => page.locator("#key-create").click();
 
-  test("the test assets, each tried with a test key of one click: their outcomes", async () => {
+  test("the test assets, each tried with a test key: their outcomes", async () => {
     owner.complaints.splice(0);
     await page.goto(`${service.url}/docs`);
     await createKey();
-    await say("The examples and the trials have the key.");
+    await say("The examples and the trials use the key.");
     const [key] = await keys();
     expect(key).toMatchObject({ environment: "test", cap: "600000000" });
     expect(key?.["scopes"]).not.toContain("*");
@@ -145,7 +145,7 @@ describe.skipIf(!BROWSER)("the API reference in Chromium", () => {
     for (const [id, { kind }] of Object.entries(TEST_ASSETS)) {
       const status = kind === "ready" ? "ready" : "failed";
       const badge = page.locator(`li:has([data-outcome=${id}]) .badge`);
-      // The page waits for 30 seconds: an attempt that fails on a busy machine is repeated later than that.
+      // The page waits for 30 seconds. On a busy machine, a failed attempt is repeated later than that.
       for (await badge.waitFor(); (await badge.textContent()) === "preprocessing"; await badge.waitFor()) {
         await page.locator(`[data-outcome=${id}]`).click();
       }
@@ -166,7 +166,7 @@ describe.skipIf(!BROWSER)("the API reference in Chromium", () => {
     expectQuiet(owner);
   });
 
-  test("the page with a test key, left: the key is revoked, and nothing has kept it", async () => {
+  test("a page with a test key that is left: the key is revoked, and not stored anywhere", async () => {
     const secret = (await page.locator("#createAvatar var").first().textContent()) ?? "";
     expect(secret).toMatch(/^rta_test_/);
     const headers = { authorization: `Bearer ${secret}` };
@@ -181,7 +181,7 @@ describe.skipIf(!BROWSER)("the API reference in Chromium", () => {
     expect(await page.content()).not.toContain(secret);
   });
 
-  test("a test key, for a viewer and for no one: none, and the reason", async () => {
+  test("a test key, for a viewer or without a sign-in: refused with the reason", async () => {
     const { client } = service.database.db;
     await client`update users set role = 'viewer'`;
     await createKey();

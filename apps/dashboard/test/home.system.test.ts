@@ -1,4 +1,4 @@
-/** The home page, and the ways to anywhere: the address, the palette and the keys. */
+/** The home page, and navigation by the address, the palette and the keyboard. */
 import { describe, expect, test } from "bun:test";
 import { BROWSER } from "@realtime-avatar/testing/browser";
 import { expectAccessible } from "./support/axe.ts";
@@ -15,7 +15,7 @@ describe.skipIf(!BROWSER)("the home page in Chromium", () => {
   const search = page?.getByRole("combobox", { name: "Page, action, name or id" });
   let call: Caller;
 
-  test("a newcomer, on the home page: led from a key to an avatar, to a video, to the first call", async () => {
+  test("a newcomer, on the home page: steps from a key to an avatar, a video, and the first call", async () => {
     await page.goto(service.url);
     await heading("Home");
     expect(new URL(page.url()).pathname).toBe("/dashboard");
@@ -24,7 +24,7 @@ describe.skipIf(!BROWSER)("the home page in Chromium", () => {
     await expectAccessible(page, "home of a newcomer");
     await page.getByRole("link", { name: "Create a live key" }).click();
     await dialog("Create an API key").getByLabel("Name").fill("Website");
-    // The address no longer opens the dialog.
+    // A reload would not open the dialog again: the parameter is removed from the address.
     expect(new URL(page.url()).search).toBe("");
     await page.getByRole("button", { name: "Create the live key" }).click();
     await page.getByRole("button", { name: "I have stored it" }).click();
@@ -32,13 +32,13 @@ describe.skipIf(!BROWSER)("the home page in Chromium", () => {
     await page.getByRole("link", { name: "Website" }).waitFor();
     await page.getByText("1 of 4 done").waitFor();
 
-    // The worker and an application do the rest: the page follows.
+    // The worker and an application do the other steps, and the page follows.
     call = await seedCaller(service, { name: "Engine", environment: "live", scopes: ["*", "usage:write"] });
     const { id } = await call("POST", "/avatars", { displayName: "Grace", sourceKind: "image" });
     const { client } = service.database.db;
     await client`update avatars set status = 'ready'`;
     await page.getByText("2 of 4 done").waitFor();
-    // Newer drafts do not take the step back. Keys that pages have made for trials are not the key of an application.
+    // Newer drafts do not undo the step. Trial keys of pages do not count as the key of an application.
     const drafts = Array.from({ length: 7 }, (_, at) => ({ displayName: `Draft ${at}`, sourceKind: "image" }));
     await Promise.all(drafts.map((draft) => call("POST", "/avatars", draft)));
     await client`update api_keys set scopes = '{credits:read}' where name in ('Website', 'Engine')`;
@@ -51,7 +51,7 @@ describe.skipIf(!BROWSER)("the home page in Chromium", () => {
     await page.getByText("start a call, and end it").click();
     await page.getByText("API_KEY is the secret of Engine").waitFor();
     await page.getByText(`"avatar_id": "${id}"`).waitFor();
-    // A video is no call: the guide stays.
+    // A video is not a call, so the guide stays.
     await page.getByRole("link", { name: "Type a sentence" }).waitFor();
     const video = await call("POST", "/videos", { avatarId: id, text: "Hello." });
     await page.getByText("is being rendered. It usually takes a few seconds.").waitFor();
@@ -74,7 +74,7 @@ describe.skipIf(!BROWSER)("the home page in Chromium", () => {
     expectQuiet(owner);
   });
 
-  test("the home page, after the first call: the balance, the calls of today, and what needs attention", async () => {
+  test("the home page, after the first call: the balance, the calls of today, and the concerns", async () => {
     await page.getByText("No credits run low").waitFor();
     const tile = (name: string) => page.locator("dl > div").filter({ hasText: name }).locator("dd");
     expect(await tile("Credits available").textContent()).toBe("3,4750 held by open calls and videos");
@@ -90,7 +90,7 @@ describe.skipIf(!BROWSER)("the home page in Chromium", () => {
     await client`update avatars set status = 'failed', error = 'There is no face.' where display_name = '<b>Ada</b>'`;
     const { sessionId } = await call("POST", "/usage/sessions", { maxSessionSeconds: 60 });
     await client`update usage_sessions set status = 'failed', ended_at = now() where id = ${String(sessionId)}`;
-    // One that its own program has ended, as the release of a call leaves it, is no failure.
+    // A call that its own program has ended, as a release leaves it, is not a failure.
     const { sessionId: ended } = await call("POST", "/usage/sessions", { maxSessionSeconds: 60 });
     await call("POST", `/usage/sessions/${ended}/release`, {});
     await client`update usage_sessions set status = 'failed' where id = ${String(ended)}`;
@@ -102,7 +102,7 @@ describe.skipIf(!BROWSER)("the home page in Chromium", () => {
     const concerns = page.getByRole("list", { name: "Needs attention" }).getByRole("listitem");
     await concerns.first().waitFor();
     page.off("request", note);
-    // The session, the balance, two of today's calls, keys, avatars and endpoints, each once.
+    // Requests: the session, the balance, two for today's calls, keys, avatars and endpoints, each once.
     expect(requests.filter((url) => url.includes("/api/v1/")).length).toBe(7);
     expect(await concerns.allTextContents()).toEqual([
       "Endpointshop.example.comNo delivery succeeds. The first failure was 5 hours ago.",
@@ -126,7 +126,7 @@ describe.skipIf(!BROWSER)("the home page in Chromium", () => {
     expectQuiet(owner);
   });
 
-  test("an address without a page, opened: says so with status 404, and leads on", async () => {
+  test("an unknown address, opened: a page with status 404 and links to others", async () => {
     const response = await page.goto(`${service.url}/dashboard/key/none`);
     expect(response?.status()).toBe(404);
     await heading("Page not found");
@@ -137,7 +137,7 @@ describe.skipIf(!BROWSER)("the home page in Chromium", () => {
     expectQuiet(owner, [/status of 404/]);
   });
 
-  test("the palette, by the keyboard: leads to a page, a dialog, an object and the other environment", async () => {
+  test("the palette, by the keyboard: opens a page, a dialog, an object and the other environment", async () => {
     await page.keyboard.press("Control+k");
     await search.waitFor();
     await dialog("Go to, in live").waitFor();
@@ -147,7 +147,7 @@ describe.skipIf(!BROWSER)("the home page in Chromium", () => {
     await heading("Usage and credits");
     expect(await page.evaluate("document.activeElement?.id")).toBe("page");
 
-    // From a page that creates nothing, `c` offers what can be created elsewhere.
+    // On a page that creates nothing, `c` opens the palette with the actions that create objects.
     await page.keyboard.press("c");
     await search.waitFor();
     expect(await search.inputValue()).toBe("Create");
@@ -164,7 +164,7 @@ describe.skipIf(!BROWSER)("the home page in Chromium", () => {
     await dialog("Kiosk").waitFor();
     await page.keyboard.press("Escape");
 
-    // By a part of a name: of both kinds, and only what matches.
+    // Found by a part of a name: objects of both kinds, and only matching ones.
     await page.keyboard.press("Control+k");
     await search.fill(" KIO ");
     await page.getByRole("option", { name: "Kiosk" }).waitFor();
@@ -194,7 +194,7 @@ describe.skipIf(!BROWSER)("the home page in Chromium", () => {
     expectQuiet(owner);
   });
 
-  test("the keys /, c and ?, on a page: search, create and are listed; never in a field or a dialog", async () => {
+  test("the keys /, c and ?, on a page: search, create and help; no effect in a field or a dialog", async () => {
     await owner.open("/keys?filter=k");
     const filter = page.getByRole("searchbox");
     await filter.waitFor();
@@ -218,7 +218,7 @@ describe.skipIf(!BROWSER)("the home page in Chromium", () => {
     expectQuiet(owner);
   });
 
-  test("the keys, turned off: do nothing, after a reload too; Ctrl-K and the menu work", async () => {
+  test("the keys, turned off: no effect, also after a reload; Ctrl-K and the menu work", async () => {
     await page.getByLabel("Shortcuts of one key").uncheck();
     await page.keyboard.press("Escape");
     await page.reload();

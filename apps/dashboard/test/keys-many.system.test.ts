@@ -1,4 +1,4 @@
-/** The page of keys with more of them than are seen at once. */
+/** The page of keys with more keys than are visible at once. */
 import { describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { BROWSER } from "@realtime-avatar/testing/browser";
@@ -7,7 +7,7 @@ import { expectAccessible } from "./support/axe.ts";
 import { DESKTOP, expectQuiet, PHONE } from "./support/person.ts";
 import { fileWorld } from "./support/world.ts";
 
-/** A folder for pictures of the page with many keys, to look at them. */
+/** A folder for screenshots of the page with many keys. */
 const SCREENSHOTS = process.env["SCREENSHOTS"];
 
 const { service, owner, page } = await fileWorld();
@@ -15,7 +15,7 @@ const { service, owner, page } = await fileWorld();
 describe.skipIf(!BROWSER)("many keys in Chromium", () => {
   const card = (name: string) => page.getByRole("listitem").filter({ hasText: name });
 
-  test("a list, scrolled away and back while the page is busy: what is in sight is shown", async () => {
+  test("a list, scrolled away and back while the page is busy: the visible part is shown", async () => {
     const { db } = service.database;
     await db.client`
       insert into api_keys (tenant_id, id, key_id, environment, name, scopes, lineage, version, created_at)
@@ -23,7 +23,7 @@ describe.skipIf(!BROWSER)("many keys in Chromium", () => {
         'Row ' || place, '{avatars:read}', '{}', 1, now()
       from generate_series(0, 59) as place`;
     const page = await owner.context.newPage();
-    // The browser's own entries, passed on together, as to a page that has no time in between.
+    // Passes the browser's own entries on together, as to a page that is busy in between.
     await page.addInitScript(`
       const near = [];
       const passes = [];
@@ -47,12 +47,15 @@ describe.skipIf(!BROWSER)("many keys in Chromium", () => {
     const row = (name: string) => page.getByRole("button", { name, exact: true });
     await row("Row 59").waitFor();
     await page.getByRole("button", { name: "Load older ones" }).waitFor();
-    /** Scrolls, until the first part is or is not near what is seen. The policy of the page refuses waitForFunction. */
+    /**
+     * Scrolls until the first part is, or is not, near the visible part. The policy of the page refuses
+     * waitForFunction.
+     */
     const scroll = async (place: string, isNear: boolean) => {
       await page.evaluate(`scrollTo(0, ${place})`);
       await until(async () => (await page.evaluate("isNear()")) === isNear);
     };
-    // Both parts get their height.
+    // Both parts are rendered once, and so get their height.
     await page.evaluate("scrollTo(0, document.body.scrollHeight)");
     await row("Row 10").waitFor();
     await scroll("document.body.scrollHeight", false);
@@ -62,20 +65,20 @@ describe.skipIf(!BROWSER)("many keys in Chromium", () => {
     await scroll("document.body.scrollHeight", false);
     await scroll("0", true);
     await page.evaluate("passEntries()");
-    // Until it is drawn.
+    // Waits until it is drawn.
     await page.evaluate("new Promise((drawn) => requestAnimationFrame(() => setTimeout(drawn, 100)))");
     expect(await row("Row 59").isVisible()).toBe(true);
     await page.close();
   });
 
-  test("1,000 keys in nine levels, on desktop and phone: the first ones at once, few nodes, each found by the service", async () => {
+  test("1,000 keys in nine levels, on desktop and phone: the first ones at once, few nodes, each found by a search", async () => {
     const { db } = service.database;
     const id = (time: string, index: number) => `key_01${time}${String(index).padStart(20, "0")}`;
     const add = (time: string, index: number, name: string, lineage: string[], environment = "live") => db.client`
       insert into api_keys (tenant_id, id, key_id, environment, name, scopes, lineage, version, created_at)
       values (${service.tenantId}, ${id(time, index)}, ${`${time}${String(index).padStart(12, "0")}`}, ${environment},
         ${name}, '{avatars:read}', ${lineage}, 1, now())`;
-    // Older than all others, and newer than all others.
+    // Keys that are older than all others, and keys that are newer.
     await db.client`
       insert into api_keys (tenant_id, id, key_id, environment, name, scopes, lineage, version, created_at)
       select ${service.tenantId}, 'key_01aaaa' || lpad(place::text, 20, '0'), 'aaaa' || lpad(place::text, 12, '0'), 'live',
@@ -103,17 +106,19 @@ describe.skipIf(!BROWSER)("many keys in Chromium", () => {
       expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(viewport.width);
       if (SCREENSHOTS) await page.screenshot({ path: join(SCREENSHOTS, `keys-many-${viewport.width}.png`) });
     }
-    // The total of the list, which is longer than what is loaded: 60 rows, 1,000 old keys, the line, a child, the owner's own.
+    // The total of the list, of which only a part is loaded: 60 rows, 1,000 old keys, the line, a child, and the
+    // owner's own key.
     const [{ count: keys }] = (await db.client`
       select count(*)::integer as count from api_keys
       where tenant_id = ${service.tenantId} and environment = 'live' and revoked_at is null`) as [{ count: number }];
     await page.getByText(`The newest 50 of ${keys.toLocaleString("en")} keys`, { exact: true }).waitFor();
-    // The first rows, those that follow them, and one for the total: nothing else is loaded.
+    // The requests: for the first rows, the following ones, and the total. No others.
     const limits = requests.flatMap((url) => new URL(url).searchParams.get("limit") ?? []);
     expect(limits).toEqual(["20", "30", "1"]);
-    // Its parent is not among the loaded keys.
+    // Its parent is not loaded.
     await card("Child of an old key").getByText("Created by Old key 0").waitFor();
-    // All keys, the oldest at the end: it is in the page once it is near what is seen. A click while older ones load has no effect.
+    // All keys, with the oldest at the end. It is rendered when it is near the visible part. A click while older keys
+    // load has no effect.
     await until(async () => {
       await page.evaluate(`
         [...document.querySelectorAll("button")].find(({ textContent }) => textContent === "Load older ones")?.click();
@@ -121,7 +126,7 @@ describe.skipIf(!BROWSER)("many keys in Chromium", () => {
       `);
       return (await page.getByText("Old key 1", { exact: true }).count()) > 0;
     });
-    // While the page scrolls, it has rows of more than one place.
+    // While the page scrolls, it contains rows of several places.
     await until(async () => (await page.locator("*").count()) < 2500);
     await page.evaluate("scrollTo(0, 0)");
     await card("Level 9 of a line").waitFor();

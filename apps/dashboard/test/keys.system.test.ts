@@ -10,17 +10,17 @@ import { createCaller, seedCaller } from "./support/calls.ts";
 import { choose, clipboard, expectQuiet } from "./support/person.ts";
 import { fileWorld } from "./support/world.ts";
 
-/** The secret that the dialog shows, copied by its button. */
+/** The secret in the dialog, copied by its button. */
 const copySecret = async (page: Page): Promise<string> => {
   await page.getByRole("button", { name: "Copy: Live API key" }).click();
   return clipboard(page);
 };
 
-/** Runs a copied program with the secret in its environment, and returns what it prints. */
+/** Runs a copied program with the secret in its environment. Returns its output. */
 const runProgram = async (text: string, extension: "ts" | "py", secret: string): Promise<string> => {
-  // In this package, which finds the client.
+  // Written into this package, so that it finds the client.
   const file = join(import.meta.dir, `copied-${process.pid}.${extension}`);
-  // Without Python its program is not run.
+  // Without Python, the Python program is not run.
   const python = process.env["PYTHON"] ?? Bun.which("python3");
   if (extension === "py" && !python) return "My app (there is no python3)";
   await Bun.write(file, text);
@@ -38,13 +38,13 @@ describe.skipIf(!BROWSER)("the keys page in Chromium", () => {
 
   const card = (name: string) => page.getByRole("listitem").filter({ hasText: name });
 
-  test("a key, created on the page: its curl line works, and the secret is not kept", async () => {
-    // So that the back button stays in the dashboard.
+  test("a key, created on the page: its curl line works, and the secret is not stored", async () => {
+    // Opens another page first, so that the back button stays in the dashboard.
     await owner.open("/audit");
     await page.getByRole("link", { name: "Keys" }).click();
     await page.getByRole("button", { name: "Create a live key" }).click();
     const dialog = page.getByRole("dialog");
-    // The cap and the expiry are in view: the first preset expires.
+    // The cap and the expiry are visible, because the first preset has an expiry.
     const cap = dialog.getByLabel("Spend cap in credits");
     const expires = dialog.getByLabel("Expires");
     for (const field of [cap, expires]) {
@@ -52,7 +52,7 @@ describe.skipIf(!BROWSER)("the keys page in Chromium", () => {
       expect(y + height).toBeLessThan((await dialog.getByRole("button", { name: "Cancel" }).boundingBox())?.y ?? 0);
     }
     expect(await expires.inputValue()).toBe("365");
-    // No preset is for a page: the service answers none of another origin.
+    // No preset is for a page, because the service allows no pages of other origins.
     expect(await dialog.getByRole("radio", { name: /browser/i }).count()).toBe(0);
     await dialog.getByRole("radio", { name: "Calls only" }).check();
     expect([await cap.inputValue(), await expires.inputValue()]).toEqual(["600", "90"]);
@@ -72,7 +72,7 @@ describe.skipIf(!BROWSER)("the keys page in Chromium", () => {
     await dialog.getByText("Only the operator gives a key usage:write").waitFor();
     await dialog.getByRole("button", { name: "Create the live key" }).click();
     await page.getByText("This is the only time").waitFor();
-    // Neither Escape nor the back button closes the only view of the secret, and the browser asks before it reloads.
+    // Escape and the back button do not close the only view of the secret. The browser asks before a reload.
     await page.keyboard.press("Escape");
     await page.keyboard.press("Escape");
     await page.evaluate("history.back()");
@@ -100,7 +100,7 @@ describe.skipIf(!BROWSER)("the keys page in Chromium", () => {
     }
     await page.getByRole("button", { name: "I have stored it" }).click();
     await card("My app").getByText("0 of 12.5").waitFor();
-    // The secret is nowhere on the page, nor in what the browser keeps.
+    // The secret is neither on the page nor in the browser's storage.
     const kept = await page.evaluate(
       "document.documentElement.outerHTML + JSON.stringify([{ ...localStorage }, { ...sessionStorage }, history.state])",
     );
@@ -108,11 +108,11 @@ describe.skipIf(!BROWSER)("the keys page in Chromium", () => {
     expectQuiet(owner);
   });
 
-  test("a key, refused by the service: the error stands beside its field", async () => {
+  test("a key, refused by the service: the error is beside its field", async () => {
     await page.getByRole("button", { name: "Create a live key" }).click();
     const dialog = page.getByRole("dialog");
     await dialog.getByLabel("Name").fill("   ");
-    // Finer than a credit micro, which would be a cap of 0.
+    // Finer than a credit micro, so it would become a cap of 0.
     await dialog.getByLabel("Spend cap in credits").fill("0.0000001");
     await dialog.getByText("Must be a number such as 12.5").waitFor();
     expect(await dialog.getByRole("button", { name: "Create the live key" }).isDisabled()).toBe(true);
@@ -137,7 +137,7 @@ describe.skipIf(!BROWSER)("the keys page in Chromium", () => {
       expect((await createCaller(service, each)("GET", "/api-keys/self"))["name"]).toBe("My app");
     }
     secret = rotated;
-    // Neither a reload nor the back button takes the only view away.
+    // A reload and the back button do not close the only view.
     const question = page.waitForEvent("dialog");
     const reload = page.evaluate("setTimeout(() => location.reload())");
     expect((await question).type()).toBe("beforeunload");
@@ -150,7 +150,7 @@ describe.skipIf(!BROWSER)("the keys page in Chromium", () => {
     expectQuiet(owner);
   });
 
-  test("a key, revoked on the page: its lineage is shown, and what ends with it", async () => {
+  test("a key, revoked on the page: its lineage is shown, with the keys that end with it", async () => {
     const call = createCaller(service, secret);
     const child = { name: "Child", scopes: ["api_keys:write"], environment: "live" };
     const { apiKey } = await call("POST", "/api-keys", child);
@@ -173,7 +173,7 @@ describe.skipIf(!BROWSER)("the keys page in Chromium", () => {
     expect(page.url()).toContain("key=key_");
     await page.keyboard.press("Escape");
 
-    // The action that ends the key is the last of the menu, and has a colour of its own.
+    // The action that ends the key is the last one of the menu, in a different colour.
     await page.getByRole("button", { name: "Actions for My app", exact: true }).click();
     const colours = new Map(
       await page.locator("[popover]:popover-open button").evaluateAll((buttons) =>
@@ -212,7 +212,7 @@ describe.skipIf(!BROWSER)("the keys page in Chromium", () => {
     const passkey = () => page.getByRole("dialog", { name: "Confirm it is you" });
     const changes = () => dialog().getByRole("region", { name: "What changes" });
     const save = () => dialog().getByRole("button", { name: "Save the changes" }).click();
-    /** The key as the database has it. */
+    /** The key in the database. */
     const stored = async (name: string) => {
       const [row] = await service.database.db.client`
         select scopes, spend_limit_credit_micros as cap, expires_at as expiry, version from api_keys where name = ${name}`;
@@ -251,7 +251,7 @@ describe.skipIf(!BROWSER)("the keys page in Chromium", () => {
       await dialog().waitFor({ state: "detached" });
       await card("Store").first().waitFor();
       expect(await stored("Store")).toMatchObject({ scopes: ["api_keys:write", "usage:read"], cap: "3000000" });
-      // The limits of the key above are in effect for the one below it, whose own values stay.
+      // The limits of the upper key are in effect for the lower one, whose own values stay.
       await card("Till").getByText("In effect: 3 credits, the cap of a key above it.").waitFor();
       expect(await stored("Till")).toMatchObject({
         scopes: ["avatars:read"],
@@ -262,7 +262,7 @@ describe.skipIf(!BROWSER)("the keys page in Chromium", () => {
       expectQuiet(owner, [/status of 403/]);
     });
 
-    test("a change, narrower only: no passkey, and a kept expiry is not written", async () => {
+    test("a narrowing change: no passkey, and an unchanged expiry is not written", async () => {
       const { page } = owner;
       await service.age();
       const before = await stored("Store");

@@ -12,12 +12,12 @@ import { seedCaller } from "./support/calls.ts";
 const skipped = missing === null ? "" : ` (skipped: ${missing})`;
 setDefaultTimeout(120_000);
 const HOUR = 3600;
-/** More than a call needs to start, and too little to leave its last minute. */
+/** More seconds than a call needs to start, but too few to leave its last minute. */
 const FIRST_SECONDS = 65;
 const world = missing === null ? await callWorld({ MAX_CALL_SECONDS: `${HOUR}` }) : ({} as CallWorld);
 const { service } = world;
 
-/** Changes the body of the requests that the page posts to a path. */
+/** Changes the body of the page's POST requests to a path. */
 const changeBody = (page: Page, path: string, change: object): Promise<unknown> =>
   page.route(path, (route) => {
     const request = route.request();
@@ -28,7 +28,7 @@ const changeBody = (page: Page, path: string, change: object): Promise<unknown> 
 describe.skipIf(missing !== null)(`the last minute of a call in Chromium${skipped}`, () => {
   const { openPage, test } = callPages(world, 50_000);
 
-  test("a call of an hour whose cap fits 65 seconds: the page counts down; a higher cap: the hold grows, and it stops", async () => {
+  test("a call of an hour with a cap of 65 seconds: a countdown; a higher cap: the hold grows, and the countdown stops", async () => {
     const call = await seedCaller(service, { name: "Website", environment: "live", scopes: ["*"] });
     const { id } = (await call("POST", "/avatars", { displayName: "Grace", sourceKind: "image" })) as { id: string };
     const { client } = service.database.db;

@@ -1,6 +1,6 @@
 /**
- * A tenant with a million keys and a million avatars, in the browser: the first rows come at once, also on a slow network, and each row
- * is found by the service. `LONG=1` runs it, and prints the times.
+ * A tenant with a million keys and a million avatars, in the browser. The first rows are shown at once, also on a slow
+ * network. A search finds each row. `LONG=1` runs it and prints the times.
  */
 import { beforeAll, describe, expect, test } from "bun:test";
 import { newId } from "@realtime-avatar/domain/id";
@@ -13,9 +13,9 @@ import { fileWorld } from "./support/world.ts";
 const isLong = process.env["LONG"] === "1";
 const LONG_MS = 900_000;
 const MANY = 1_000_000;
-/** How often each time is measured. The first one loads the files of the page. */
+/** Number of measurements of each time. The first one also loads the files of the page. */
 const TIMES = 5;
-/** As bytes in a second and milliseconds. The first is the slow 4G of Lighthouse. */
+/** Bytes per second, and latency in milliseconds. The first is the slow 4G of Lighthouse. */
 const NETWORKS = [
   { name: "1.6 Mbit/s, 150 ms", throughput: 200_000, latency: 150 },
   { name: "400 kbit/s, 400 ms", throughput: 50_000, latency: 400 },
@@ -125,7 +125,7 @@ describe.skipIf(!(isLong && BROWSER))("a million keys and avatars in Chromium", 
             let page = (await call("GET", `${api}?limit=50&${query}`)) as Page;
             times.push(performance.now() - askedAt);
             let found = page.data.length;
-            // A page may be short: whether a text counts as rare depends on the names that happen to be in the sample.
+            // A page can be short: whether a text counts as rare depends on the sampled names.
             while (found < count && page.nextCursor !== null) {
               page = (await call("GET", `${api}?limit=50&${query}&cursor=${page.nextCursor}`)) as Page;
               found += page.data.length;

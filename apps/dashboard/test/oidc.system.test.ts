@@ -1,4 +1,4 @@
-/** Sign-in at a provider of OpenID Connect, in a browser, against a real provider. */
+/** Sign-in at an OpenID Connect provider, in a browser, with a real provider. */
 import { beforeAll, describe, expect, test } from "bun:test";
 import { BROWSER } from "@realtime-avatar/testing/browser";
 import { fixture } from "@realtime-avatar/testing/fixture";
@@ -16,9 +16,9 @@ const { service, owner, openPerson } = await fileWorld({
 });
 
 describe.skipIf(!BROWSER)("the provider's sign-in in Chromium", () => {
-  /** Joins with an account at the provider, and has no passkey. */
+  /** A person who joins with an account at the provider, without a passkey. */
   let grace: Person;
-  /** Has no account of the service. */
+  /** A person without an account of the service. */
   let stranger: Person;
   beforeAll(async () => {
     [grace, stranger] = [await openPerson(), await openPerson()];
@@ -26,17 +26,17 @@ describe.skipIf(!BROWSER)("the provider's sign-in in Chromium", () => {
 
   const heading = (person: Person, name: string) => person.page.getByRole("heading", { name, level: 1 }).waitFor();
   const button = ({ page }: Person, name: string | RegExp) => page.getByRole("button", { name });
-  /** Fills in the page of the provider. */
+  /** Fills in the provider's page. */
   const signInAtProvider = async ({ page }: Person, login: string): Promise<void> => {
     await page.waitForURL(`${provider.issuer}/interaction/**`);
     await page.getByLabel("Login").fill(login);
     await page.getByRole("button", { name: "Sign in" }).click();
     await page.waitForURL(`${service.url}/dashboard**`);
   };
-  /** The cookies of the service: the provider is on localhost as well, and cookies ignore ports. */
+  /** The cookies of the service. The provider is on localhost as well, and cookies ignore ports. */
   const ownCookies = async ({ context }: Person) =>
     (await context.cookies(service.url)).filter(({ name }) => name.startsWith("realtime-avatar-"));
-  /** The browser asks the service and the provider, and no other host. */
+  /** Expects requests only to the service and the provider. */
   const expectOwnQuiet = (person: Person, expected: readonly RegExp[] = []): void =>
     expectQuiet(person, [new RegExp(`request to ${provider.issuer}`), ...expected]);
 
@@ -45,7 +45,7 @@ describe.skipIf(!BROWSER)("the provider's sign-in in Chromium", () => {
     await button(owner, "Sign in with Example Login").click();
     await owner.page.getByRole("alert").getByText("Example Login does not respond").waitFor();
     await expectAccessible(owner.page, "provider down");
-    // This browser remembers the tenant. The person follows a link of a stranger, and signs in nowhere.
+    // This browser remembers the tenant. The person follows a foreign link, but does not sign in there.
     await owner.open("/sign-in?tenant=ten_01h455vb4pex5vsknk084sn02q");
     await button(owner, "Sign in with Example Login").waitFor();
     await owner.open("/sign-in");
@@ -56,7 +56,7 @@ describe.skipIf(!BROWSER)("the provider's sign-in in Chromium", () => {
     await button(owner, "Sign in with a passkey").click();
     await heading(owner, "Home");
     expectOwnQuiet(owner, [/status of 503/]);
-    // From now on, it is up.
+    // From now on, the provider is available.
     provider.register(`${service.url}/api/v1/oidc/callback`);
   });
 
@@ -65,7 +65,7 @@ describe.skipIf(!BROWSER)("the provider's sign-in in Chromium", () => {
     await grace.page.goto(link);
     await button(grace, "Join with Example Login").waitFor();
     await expectAccessible(grace.page, "register with a provider");
-    // Without a name, the page stays.
+    // Without a name, the form is not sent.
     await button(grace, "Join with Example Login").click();
     await grace.page.getByLabel("Your name").fill("Grace Hopper");
     await button(grace, "Join with Example Login").click();
@@ -94,12 +94,12 @@ describe.skipIf(!BROWSER)("the provider's sign-in in Chromium", () => {
     await button(grace, "Sign in with Example Login").waitFor();
     await expectAccessible(grace.page, "sign-in with a provider");
     await button(grace, "Sign in with Example Login").click();
-    // The session of the provider spares its pages.
+    // The provider has a session, so it shows no page.
     await heading(grace, "Home");
     expectOwnQuiet(grace, [/status of 401/]);
   });
 
-  test("an action, needing the person again: leads to the provider and back", async () => {
+  test("an action that needs a verification: to the provider and back", async () => {
     await grace.open("/people?environment=test");
     await service.age();
     await button(grace, "Invite a colleague").click();
@@ -131,7 +131,7 @@ describe.skipIf(!BROWSER)("the provider's sign-in in Chromium", () => {
         .click();
     await startUnlinking();
     const dialog = grace.page.getByRole("dialog", { name: /^Unlink the account grace-1 at / });
-    // A second click in the place of the first must not unlink.
+    // A second click at the same place must not unlink.
     await grace.page.waitForFunction(() => document.activeElement?.textContent === "Keep it");
     await expectAccessible(grace.page, "unlink an account");
     await dialog.getByRole("button", { name: "Unlink it" }).click();
@@ -150,12 +150,12 @@ describe.skipIf(!BROWSER)("the provider's sign-in in Chromium", () => {
     expectOwnQuiet(grace, [/status of 409/]);
   });
 
-  test("an unknown account, signing in: told why and what to do", async () => {
+  test("a sign-in of an unknown account: the reason and the next step", async () => {
     await stranger.open("/sign-in");
     await stranger.page.getByText("open your team's sign-in address").waitFor();
     await stranger.open(`/sign-in?tenant=${service.tenantId}`);
     await button(stranger, "Sign in with Example Login").click();
-    // The address is that of a member.
+    // The address is a member's.
     await signInAtProvider(stranger, "grace");
     await stranger.page.getByRole("alert").getByText("No member has linked this account").waitFor();
     expect(stranger.page.url()).toEndWith("problem=unknown_identity");
@@ -164,8 +164,8 @@ describe.skipIf(!BROWSER)("the provider's sign-in in Chromium", () => {
     expectOwnQuiet(stranger);
   });
 
-  test("a person, cancelling at the provider: told so", async () => {
-    // Nor is the person signed in at the provider.
+  test("a person who cancels at the provider: a message", async () => {
+    // The person is not signed in at the provider either.
     await stranger.context.clearCookies();
     await stranger.open(`/sign-in?tenant=${service.tenantId}`);
     await button(stranger, "Sign in with Example Login").click();

@@ -1,4 +1,7 @@
-/** Every page, by its address, at the width of a desktop and of a phone, in both colour schemes: looks, accessibility, states, keyboard. */
+/**
+ * Every page, by its address, at the width of a desktop and of a phone, in both colour schemes: layout, accessibility,
+ * states, keyboard.
+ */
 import { beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { BROWSER } from "@realtime-avatar/testing/browser";
@@ -8,10 +11,10 @@ import { createCaller, makeCall, seedCaller } from "./support/calls.ts";
 import { choose, DESKTOP, expectQuiet, failRequests, PHONE } from "./support/person.ts";
 import { fileWorld } from "./support/world.ts";
 
-/** A folder for pictures of the pages, to look at them. They take a third of the time of these tests. */
+/** A folder for screenshots of the pages. They take a third of the time of these tests. */
 const SCREENSHOTS = process.env["SCREENSHOTS"];
 
-/** Writes a picture of the page if `SCREENSHOTS` is set. */
+/** Takes a screenshot if `SCREENSHOTS` is set. */
 const picture = async (page: Page, name: string, fullPage = false): Promise<void> => {
   if (SCREENSHOTS) await page.screenshot({ path: join(SCREENSHOTS, `${name}.png`), fullPage });
 };
@@ -33,7 +36,7 @@ const PAGES = [
   ["people", "People"],
 ] as const;
 
-/** Waits until no skeleton is left. */
+/** Waits until no placeholder is left. */
 const settled = async (page: Page): Promise<void> => {
   await page.getByRole("heading", { level: 1 }).waitFor();
   await page.locator(".shimmer").first().waitFor({ state: "detached" });
@@ -48,8 +51,8 @@ const STATES = [
 let checks = 0;
 
 /**
- * Checks the page at both widths and in both colour schemes with LONG=1. The sample has the first two states in turn. One
- * load is enough: a load makes axe start anew.
+ * Checks the page at both widths and in both colour schemes with LONG=1. Otherwise alternates between the first two
+ * states. One load suffices, and each further load would restart axe.
  */
 const expectAccessibleInEachState = async (page: Page, name: string, fullPage = false): Promise<void> => {
   const states = isLong ? STATES : [STATES[checks++ % 2] ?? STATES[0]];
@@ -90,7 +93,7 @@ describe.skipIf(!BROWSER)("the pages in Chromium", () => {
     }).observe({ type: "layout-shift", buffered: true });`);
     for (const [index, [path, heading]] of PAGES.entries()) {
       const widths = Object.entries(WIDTHS);
-      // A load takes as long as all the rest. In the sample, the pages are loaded at the one and at the other width in turn.
+      // A load takes as long as the rest of the check. In the sample, pages are loaded at alternating widths.
       const loaded = isLong ? widths : [widths[index % 2] as (typeof widths)[number]];
       for (const [width, viewport] of loaded) {
         await page.setViewportSize(viewport);
@@ -98,14 +101,14 @@ describe.skipIf(!BROWSER)("the pages in Chromium", () => {
         await page.getByRole("heading", { name: heading, level: 1 }).waitFor();
         await settled(page);
         expect(await page.title()).toBe(`${heading} · Realtime Avatar`);
-        // 0.1 is the limit of a good page: web.dev/articles/cls
+        // 0.1 is the limit for a good page: web.dev/articles/cls
         expect([path, width, ((await page.evaluate("window.moved ?? 0")) as number) < 0.1]).toEqual([
           path,
           width,
           true,
         ]);
       }
-      // Nothing is cut off or has to be scrolled sideways.
+      // No content is cut off or must be scrolled sideways.
       for (const viewport of Object.values(WIDTHS)) {
         await page.setViewportSize(viewport);
         expect([path, await widthOf(page)]).toEqual([path, viewport.width]);
@@ -180,12 +183,12 @@ describe.skipIf(!BROWSER)("the pages in Chromium", () => {
     expectQuiet(owner);
   });
 
-  test("the lists of keys and avatars, opened by an address: read beside the session", async () => {
+  test("the lists of keys and avatars, opened by an address: read in parallel with the session", async () => {
     for (const [path, list] of [
       ["/keys?filter=web&status=expired&environment=test", "api-keys"],
       ["/avatars?filter=1&since=2026-01-01", "avatars"],
     ] as const) {
-      // The session is not answered before the list is asked for.
+      // The session is answered only after the list was requested.
       const lists: string[] = [];
       const isAsked = Promise.withResolvers<void>();
       const note = (request: { url(): string }) => {
@@ -203,7 +206,7 @@ describe.skipIf(!BROWSER)("the pages in Chromium", () => {
         .getByText(/^No (key|avatar) matches/)
         .first()
         .waitFor({ timeout: 15_000 });
-      // The page has read the same one, and no other.
+      // The page has read the same list, and no other.
       expect(lists).toHaveLength(1);
       page.off("request", note);
       isAsked.resolve();
@@ -212,7 +215,7 @@ describe.skipIf(!BROWSER)("the pages in Chromium", () => {
     expectQuiet(owner);
   });
 
-  test("a failure, of a request: the problem's words and its request id", async () => {
+  test("a failed request: the text of the problem and its request id", async () => {
     await page.setViewportSize(DESKTOP);
     const detail = "The words of the service.";
     const requestId = await failRequests(page, "**/api/v1/api-keys?*", detail);
@@ -230,12 +233,12 @@ describe.skipIf(!BROWSER)("the pages in Chromium", () => {
     expectQuiet(owner, [/status of 500/]);
   });
 
-  test("a device, offline and online again: told so, and the page goes on", async () => {
+  test("a device, offline and online again: a message, and the page continues", async () => {
     const { page, context } = owner;
     await context.setOffline(true);
     await page.getByText("This device is offline").waitFor();
     await picture(page, "offline");
-    // A list that nothing else reads again.
+    // A list that is not read again for other reasons.
     await page.getByRole("link", { name: "People" }).click();
     await page.getByText("The page is read again when the connection is back.").first().waitFor();
     await context.setOffline(false);
@@ -243,7 +246,7 @@ describe.skipIf(!BROWSER)("the pages in Chromium", () => {
     await page.getByRole("list", { name: "Your passkeys" }).getByText("First passkey").waitFor();
     expect(await page.getByRole("alert").count()).toBe(0);
 
-    // An action is not repeated by itself: it can have been done.
+    // An action is not repeated automatically, because it may have been executed.
     await page.getByRole("button", { name: "Invite a colleague" }).click();
     const dialog = page.getByRole("dialog");
     await dialog.getByLabel("E-mail address").fill("grace@example.com");
@@ -263,7 +266,7 @@ describe.skipIf(!BROWSER)("the pages in Chromium", () => {
     await page.getByRole("link", { name: "Keys", exact: true }).click();
     await page.getByRole("button", { name: "Create a live key" }).click();
     const dialog = page.getByRole("dialog");
-    // The service refuses it; the browser does not.
+    // The service refuses the value; the browser does not.
     await dialog.getByLabel("Name").fill("   ");
     await dialog.evaluate((element) => element.scrollTo(0, element.scrollHeight));
     await dialog.getByRole("button", { name: "Create the live key" }).click();
@@ -275,7 +278,7 @@ describe.skipIf(!BROWSER)("the pages in Chromium", () => {
     expectQuiet(owner, [/status of 422/]);
   });
 
-  test("the keyboard, alone: reaches everything, and a dialog returns the focus", async () => {
+  test("only the keyboard: reaches everything, and a dialog returns the focus", async () => {
     await owner.open("/keys");
     await settled(page);
     const focused = () =>
@@ -294,7 +297,7 @@ describe.skipIf(!BROWSER)("the pages in Chromium", () => {
     }
     await page.getByRole("button", { name: "Actions for Website" }).focus();
     await page.keyboard.press("Enter");
-    // The menu: Escape closes it, and gives the focus back.
+    // The menu: Escape closes it and returns the focus.
     await page.getByRole("button", { name: "Revoke Website" }).waitFor();
     await page.keyboard.press("Escape");
     expect(await focused()).toBe("Actions for Website");
@@ -324,7 +327,7 @@ describe.skipIf(!BROWSER)("the pages in Chromium", () => {
     expectQuiet(owner);
   });
 
-  test("an empty account, on each page: says what to do next", async () => {
+  test("an empty tenant, on each page: the next step", async () => {
     await page.setViewportSize(DESKTOP);
     await page.route(/\/api\/v1\/(api-keys|avatars|videos|audit-events|webhook-endpoints)/, (route) =>
       route.fulfill({ json: { data: [], nextCursor: null } }),
@@ -346,7 +349,7 @@ describe.skipIf(!BROWSER)("the pages in Chromium", () => {
     expectQuiet(owner);
   });
 
-  test("the environment, switched: plain to see, and part of the address", async () => {
+  test("the environment, switched: visible, and part of the address", async () => {
     await owner.open("/keys");
     await settled(page);
     for (const viewport of [PHONE, DESKTOP]) {
@@ -355,7 +358,7 @@ describe.skipIf(!BROWSER)("the pages in Chromium", () => {
       const before = await place();
       await page.getByText("Test", { exact: true }).click();
       await page.getByText("Test environment: separate from live calls").waitFor();
-      // The switch stays under the pointer.
+      // The switch keeps its place under the pointer.
       expect(await place()).toEqual(before);
       await page.getByText("Live", { exact: true }).click();
       await page.getByText("Live environment: calls spend live credits").waitFor();

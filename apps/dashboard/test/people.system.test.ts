@@ -1,4 +1,4 @@
-/** People: invitations, roles, passkeys and sessions, by several persons in browsers of their own. */
+/** People: invitations, roles, passkeys and sessions, with several people in separate browsers. */
 import { beforeAll, describe, expect, test } from "bun:test";
 import { BROWSER } from "@realtime-avatar/testing/browser";
 import { expectAccessible } from "./support/axe.ts";
@@ -25,7 +25,7 @@ describe.skipIf(!BROWSER)("the people page in Chromium", () => {
     await dialog.getByRole("button", { name: "Create the link" }).click();
     await page.getByText("Send this link to").waitFor();
     await page.getByText("It is not shown again").waitFor();
-    // The public URL of this service is localhost.
+    // The public URL of this service is on localhost.
     await page.getByText("The link works only on the computer on which the service runs.").waitFor();
     await expectAccessible(page, "link");
     await page.getByRole("button", { name: /^Copy: Link/ }).click();
@@ -37,7 +37,7 @@ describe.skipIf(!BROWSER)("the people page in Chromium", () => {
       select extract(epoch from expires_at - created_at)::int as seconds from invitations where email = 'grace@example.com'`;
     expect(stored).toEqual({ seconds: 604_800 });
     await register(viewer, link, "Grace Hopper");
-    // Without a reload.
+    // Shown without a reload.
     await rows(owner, "Members").getByText("Grace Hopper").waitFor();
     await page.getByText("None. An invitation is a link").waitFor();
     expectQuiet(owner);
@@ -63,7 +63,7 @@ describe.skipIf(!BROWSER)("the people page in Chromium", () => {
     expectQuiet(owner);
   });
 
-  test("an invitation, withdrawn when already gone: no longer shown", async () => {
+  test("an invitation, withdrawn after its acceptance: no longer shown", async () => {
     await service.invite("eve@example.com", "viewer");
     await page.reload();
     const menu = page.getByRole("button", { name: "Actions for eve@example.com" });
@@ -77,7 +77,7 @@ describe.skipIf(!BROWSER)("the people page in Chromium", () => {
     expectQuiet(owner, [/status of 404/]);
   });
 
-  test("a viewer, on every page: sees all, and no button that changes something", async () => {
+  test("a viewer, on every page: sees all, without buttons for changes", async () => {
     const { page } = viewer;
     for (const [link, heading, buttons] of [
       ["Avatars", "Avatars", [/Create/]],
@@ -96,7 +96,7 @@ describe.skipIf(!BROWSER)("the people page in Chromium", () => {
     expectQuiet(viewer);
   });
 
-  test("a role, changed: holds at once; of the last owner: refused", async () => {
+  test("a changed role: effective at once; of the last owner: refused", async () => {
     await owner.open("/people");
     const changed = page.waitForResponse((response) => response.request().method() === "PATCH" && response.ok());
     await page.getByLabel("Role of Grace Hopper").selectOption("developer");
@@ -117,7 +117,7 @@ describe.skipIf(!BROWSER)("the people page in Chromium", () => {
     expectQuiet(viewer);
   });
 
-  test("passkeys, renamed, deleted and added by a link: done, but the last one stays", async () => {
+  test("passkeys, renamed, deleted and added by a link: changed, but the last one stays", async () => {
     await owner.open("/people");
     const passkeys = rows(owner, "Your passkeys");
     await passkeys.getByRole("button", { name: /^Actions for/ }).click();
@@ -128,7 +128,7 @@ describe.skipIf(!BROWSER)("the people page in Chromium", () => {
     expect(await page.getByRole("alert").textContent()).toContain("A person keeps a passkey");
     await deletion.getByRole("button", { name: "Keep it" }).click();
 
-    // A device that waits does not hold the dialog.
+    // A waiting device does not block the dialog.
     await owner.authenticator.agree(false);
     await page.getByRole("button", { name: "Add a passkey" }).click();
     const addition = page.getByRole("dialog", { name: "Add a passkey on this device" });
@@ -149,7 +149,7 @@ describe.skipIf(!BROWSER)("the people page in Chromium", () => {
     expectQuiet(device);
     await page.reload();
     await passkeys.nth(1).waitFor();
-    // Each list of the page is read on its own.
+    // The lists of the page are read separately.
     await rows(owner, "Members").first().waitFor();
     expect(await rows(owner, "Members").count()).toBe(2);
 
@@ -168,7 +168,7 @@ describe.skipIf(!BROWSER)("the people page in Chromium", () => {
     expectQuiet(owner, [/status of 409/]);
   });
 
-  test("a session ended and a member removed, by an owner: both hold at once", async () => {
+  test("a session ended and a member removed, by an owner: effective at once", async () => {
     await owner.open("/people");
     const sessions = rows(owner, "Open sessions");
     await sessions
@@ -194,7 +194,7 @@ describe.skipIf(!BROWSER)("the people page in Chromium", () => {
     expectQuiet(viewer, [/status of (401|422)/]);
   });
 
-  test("an action, needing the passkey: asks for it, then is done", async () => {
+  test("an action that needs the passkey: asks for it, then succeeds", async () => {
     await owner.open("/keys");
     await page.getByRole("button", { name: "Create a live key" }).first().click();
     await page.getByRole("dialog").getByLabel("Name").fill("After five minutes");
@@ -210,7 +210,7 @@ describe.skipIf(!BROWSER)("the people page in Chromium", () => {
       await dialog.waitFor({ state: "detached" });
       expect(await page.getByText("This is the only time").count()).toBe(0);
     };
-    // Before the device is asked: then it is not asked.
+    // Cancelled before the device is asked, so it is not asked.
     const held = Promise.withResolvers<void>();
     const options = "**/verification/options";
     await page.route(options, (route) => held.promise.then(() => route.continue()));
@@ -221,7 +221,7 @@ describe.skipIf(!BROWSER)("the people page in Chromium", () => {
     await page.unrouteAll({ behavior: "wait" });
     await page.getByRole("button", { name: "Create the live key" }).click();
     await dialog.waitFor();
-    // While the device waits for a person who does not touch it.
+    // Cancelled while the device waits for the person.
     await owner.authenticator.agree(false);
     await giveUp();
     await owner.authenticator.agree(true);
@@ -283,7 +283,7 @@ describe.skipIf(!BROWSER)("the people page in Chromium", () => {
       await page.getByRole("main").getByText(words).last().waitFor();
     }
     expect(page.url()).toContain("since=2020-01-01");
-    // The key says who created it, and leads to what it did.
+    // The key shows its creator, and links to its actions.
     await created.getByRole("link").first().click();
     const dialog = page.getByRole("dialog");
     await dialog

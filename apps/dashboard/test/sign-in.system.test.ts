@@ -9,13 +9,13 @@ const { service, owner, page, openPerson } = await fileWorld();
 
 describe.skipIf(!BROWSER)("the sign-in page in Chromium", () => {
   const heading = (person: Person, name: string) => person.page.getByRole("heading", { name, level: 1 }).waitFor();
-  /** Has no account. */
+  /** A person without an account. */
   let stranger: Person;
   beforeAll(async () => {
     stranger = await openPerson();
   });
 
-  test("a person, signing out and in: back; without a session: every page leads to the sign-in", async () => {
+  test("a person who signs out and in: back on the page; without a session: every page redirects to the sign-in", async () => {
     await owner.open("/keys");
     await page.getByRole("button", { name: "Ada Lovelace", exact: true }).click();
     await page.getByRole("button", { name: "Sign out" }).click();
@@ -28,11 +28,11 @@ describe.skipIf(!BROWSER)("the sign-in page in Chromium", () => {
     expect(await page.getByText("Your session has ended").count()).toBe(0);
     await page.getByRole("button", { name: "Sign in with a passkey" }).click();
     await heading(owner, "Home");
-    // What the browser says of the reads without a session.
+    // The browser reports the reads without a session.
     expectQuiet(owner, [/status of 401/]);
   });
 
-  test("a session, ended elsewhere: the page says so, and returns after the sign-in", async () => {
+  test("a session, ended elsewhere: a message, and the same page after the sign-in", async () => {
     const { page, context } = owner;
     await owner.open("/keys");
     await heading(owner, "API keys");
@@ -42,7 +42,7 @@ describe.skipIf(!BROWSER)("the sign-in page in Chromium", () => {
     await page.getByText("Your session has ended").waitFor();
     await expectAccessible(page, "ended session");
     await page.getByRole("button", { name: "Sign in with a passkey" }).click();
-    // Back where the person wanted to be.
+    // Back on the page that the person wanted.
     await heading(owner, "Audit");
     await context.clearCookies();
     await owner.open("/usage?days=7&environment=test");
@@ -59,7 +59,7 @@ describe.skipIf(!BROWSER)("the sign-in page in Chromium", () => {
     await first.page.getByText("developer").waitFor();
     await expectAccessible(first.page, "register");
     await registerHere(first, "Grace Hopper");
-    // The token is not left in the address.
+    // The token is removed from the address.
     expect(first.page.url()).not.toContain("#");
     await stranger.page.goto(link);
     await stranger.page.getByRole("alert").waitFor();
@@ -70,7 +70,7 @@ describe.skipIf(!BROWSER)("the sign-in page in Chromium", () => {
     await expectAccessible(stranger.page, "spent link");
     await stranger.page.getByRole("link", { name: "Open the dashboard" }).click();
     await heading(stranger, "Sign in");
-    // The person who has used it opens it again.
+    // The person opens the used link again.
     await first.page.goto(link);
     await first.page.getByRole("link", { name: "Open the dashboard" }).click();
     await heading(first, "Home");
@@ -79,15 +79,15 @@ describe.skipIf(!BROWSER)("the sign-in page in Chromium", () => {
     await first.context.close();
   });
 
-  test("the registration page, without a token: says what it needs", async () => {
+  test("the registration page, without a token: says that an invitation is needed", async () => {
     await stranger.open("/register");
     await stranger.page.getByText("This page needs an invitation").waitFor();
     expectQuiet(stranger);
   });
 
-  test("a sign-in, without a passkey: the page says so, and sets no cookie", async () => {
+  test("a sign-in, without a passkey: a message, and no cookie", async () => {
     await stranger.open("/sign-in");
-    // This authenticator has no passkey of the service.
+    // This authenticator has no passkey for the service.
     await stranger.page.getByRole("button", { name: "Sign in with a passkey" }).click();
     await stranger.page.getByRole("alert").waitFor();
     expect(await stranger.page.getByRole("alert").textContent()).toContain("The passkey was not used");
@@ -95,7 +95,7 @@ describe.skipIf(!BROWSER)("the sign-in page in Chromium", () => {
     expectQuiet(stranger);
   });
 
-  test("the sign-in page, at another origin: only links to the right one", async () => {
+  test("the sign-in page, at another origin: only a link to the right one", async () => {
     const { url } = service;
     await stranger.page.goto(`${url.replace("localhost", "127.0.0.1")}/dashboard/sign-in`);
     const link = stranger.page.getByRole("link", { name: url });

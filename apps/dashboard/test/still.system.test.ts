@@ -1,4 +1,4 @@
-/** The picture before a call: it is where the live one will be, whichever way the photo or the video lay. */
+/** The picture before a call: at the place of the live picture, for every orientation of the photo or the video. */
 import { describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { BROWSER } from "@realtime-avatar/testing/browser";
@@ -12,14 +12,14 @@ import { DESKTOP } from "./support/person.ts";
 import { FFMPEG } from "./support/sources.ts";
 import { fileWorld } from "./support/world.ts";
 
-// The page before a call needs no LiveKit that responds.
+// The page before a call does not need a responding LiveKit.
 const SECRET = "s".repeat(32);
 const livekit = { LIVEKIT_URL: "ws://127.0.0.1:1", LIVEKIT_API_KEY: "k", LIVEKIT_API_SECRET: SECRET };
 const { service, page } = await fileWorld({ WORKER: "true", ...livekit, AVATAR_WORKER_SECRET: SECRET });
-/** So few pixels that the ways of browsers and of libvips to scale a picture do not matter. */
+/** Few pixels, so that different scaling by browsers and libvips does not matter. */
 const SIDE = 50;
 
-/** A tall part of the portrait that lies on its side, as a photo and as a video. */
+/** A tall part of the portrait that is stored sideways, as a photo and as a video. */
 const lyingPhoto = async (folder: string): Promise<string> => {
   const path = join(folder, "lying.jpg");
   const part = await sharp(portraitPath()).extract({ left: 100, top: 0, width: 600, height: 800 }).toBuffer();
@@ -34,7 +34,7 @@ const lyingVideo = async (folder: string): Promise<string> => {
   return path;
 };
 
-/** The middle of a square picture as numbers: its corners are round on the page. */
+/** The middle of a square picture as numbers, because its corners are round on the page. */
 const middleOf = (picture: Sharp): Promise<Buffer> =>
   picture
     .resize(SIDE, SIDE)
@@ -48,7 +48,7 @@ describe.skipIf(!BROWSER)("the picture before a call, in Chromium", () => {
   test.each([
     ["photo", "image", lyingPhoto],
     ["video", "video", lyingVideo],
-  ] as const)("a %s that lies on its side: upright, and cut as the live picture is", async (_, sourceKind, make) => {
+  ] as const)("a %s that is stored sideways: upright, and cut like the live picture", async (_, sourceKind, make) => {
     if (sourceKind === "video" && !FFMPEG) return;
     const path = await make(await temporaryFolder());
     const { secret } = await seedKey(service.database.db, service.tenantId, { environment: "live", scopes: ["*"] });
@@ -64,7 +64,7 @@ describe.skipIf(!BROWSER)("the picture before a call, in Chromium", () => {
       avatar = await call("GET", `/avatars/${avatar["id"]}`);
     }
     expect(avatar["status"]).toBe("ready");
-    // An avatar worker publishes the prepared picture, which is a square.
+    // An avatar worker publishes the prepared picture, which is square.
     const prepared = Buffer.from(await (await fetch(`${avatar["previewUrl"]}/picture`)).arrayBuffer());
     const { width, height } = await sharp(prepared).metadata();
     expect([width, height]).toEqual([600, 600]);
@@ -77,7 +77,7 @@ describe.skipIf(!BROWSER)("the picture before a call, in Chromium", () => {
     const shown = await middleOf(sharp(await still.screenshot()));
     const expected = await middleOf(live);
     expect(distance(shown, expected)).toBeLessThan(12);
-    // Of the picture as it lay, the number is far from that.
+    // For the sideways picture, the number is far from this.
     expect(
       distance(
         shown,
@@ -90,7 +90,7 @@ describe.skipIf(!BROWSER)("the picture before a call, in Chromium", () => {
         ),
       ),
     ).toBeGreaterThan(30);
-    // The live one has the same place.
+    // The live picture has the same place.
     const [place, livePlace] = [await still.boundingBox(), await page.locator("video").boundingBox()];
     expect(place).toEqual(livePlace);
   });

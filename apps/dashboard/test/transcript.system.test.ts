@@ -1,4 +1,4 @@
-/** The page of a call: an owner has transcripts kept, and reads and deletes one. */
+/** The page of a call: an owner turns the keeping of transcripts on, and reads and deletes one. */
 import { beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { type TranscriptSegment, transcriptSeals } from "@realtime-avatar/domain/calls/transcript";
@@ -16,7 +16,7 @@ const SECRET = "the-secret-that-seals-transcripts-in-tests";
 const SCREENSHOTS = process.env["SCREENSHOTS"];
 const { service, owner, page, openPerson } = await fileWorld({ WEBHOOK_SECRET_KEY: SECRET });
 
-/** What was said in a call that began at `startsAt`. */
+/** The segments of a call that began at `startsAt`. */
 const segmentsFrom = (startsAt: number): TranscriptSegment[] => [
   { role: "assistant", text: "Good morning. How can I help you?", ts: startsAt + 1000 },
   {
@@ -58,7 +58,7 @@ describe.skipIf(!BROWSER)("the page of a call in Chromium", () => {
     }
   });
 
-  test("transcripts, turned on and off by an owner: said before, and in the audit trail", async () => {
+  test("transcripts, turned on and off by an owner: a warning before, and events in the audit trail", async () => {
     await owner.open("/usage?tab=calls");
     await page.getByText("Transcripts of calls are not kept.").waitFor();
     await page.getByRole("button", { name: "Keep them" }).click();
@@ -74,7 +74,7 @@ describe.skipIf(!BROWSER)("the page of a call in Chromium", () => {
     expectQuiet(owner);
   });
 
-  test("a call, opened from its row: what was said, when, and how long an answer took; at both widths, light and dark", async () => {
+  test("a call, opened from its row: its words, their times, and the timings of answers; at both widths, light and dark", async () => {
     await owner.open("/usage?tab=calls");
     await page.getByRole("row").filter({ hasText: "2 min" }).getByRole("button", { expanded: false }).click();
     await page.getByRole("link", { name: "Transcript and details" }).click();
@@ -106,13 +106,13 @@ describe.skipIf(!BROWSER)("the page of a call in Chromium", () => {
     expectQuiet(owner);
   });
 
-  test("a call without a transcript: says why", async () => {
+  test("a call without a transcript: the reason", async () => {
     await owner.open(`/usage?call=${plain}`);
     await page.getByText("No transcript of this call is kept.").waitFor();
     expect(await page.getByRole("button", { name: "Delete it" }).count()).toBe(0);
   });
 
-  test("a viewer: reads the transcript, and neither deletes it nor changes the setting", async () => {
+  test("a viewer: reads the transcript, but cannot delete it or change the setting", async () => {
     const viewer = await openPerson();
     await signIn(viewer, service, "viewer", "Vera");
     await viewer.open(`/usage?call=${kept}`);
@@ -123,7 +123,7 @@ describe.skipIf(!BROWSER)("the page of a call in Chromium", () => {
     expect(await viewer.page.getByRole("button", { name: "Keep no more" }).count()).toBe(0);
   });
 
-  test("the transcript, deleted: no longer there, and nothing of it in the database", async () => {
+  test("the transcript, deleted: gone from the page and the database", async () => {
     await owner.open(`/usage?call=${kept}`);
     await page.getByRole("button", { name: "Delete it" }).click();
     await page.getByRole("button", { name: "Delete it for good" }).click();

@@ -1,4 +1,4 @@
-/** Usage and credits: the numbers are those of the calls, and an entry leads to its call and its key. */
+/** Usage and credits: the numbers match the calls, and an entry links to its call and its key. */
 import { beforeAll, describe, expect, test } from "bun:test";
 import { readFile } from "node:fs/promises";
 import { sweepSessions } from "@realtime-avatar/db/credits/usage-sessions";
@@ -11,7 +11,7 @@ import { fileWorld } from "./support/world.ts";
 
 const { service, owner, page } = await fileWorld();
 
-/** Calls the API with a new key, which may report usage. */
+/** Calls the API with a new key with `usage:write`. */
 const engine = (name: string, environment: "live" | "test" = "live") =>
   seedCaller(service, { name, environment, scopes: ["*", "usage:write"] });
 
@@ -35,7 +35,7 @@ describe.skipIf(!BROWSER)("the usage page in Chromium", () => {
     expect(await tile("Charged in all")).toBe("1,150 credits");
     await page.getByText("A second of a call or a video costs 1 credit.").waitFor();
     await page.getByRole("img", { name: "1,150 credits in 7 days" }).waitFor();
-    // The axes: what, how much, and from when to when.
+    // The labels of the axes: the quantity, the amounts, and the days.
     const chart = page.getByRole("figure", { name: "Credits charged, by day" });
     expect(await chart.textContent()).toMatch(/^Credits charged, by day2K1K0.*(\d{1,2} [A-Z][a-z]{2}){4}/);
     const byKey = page.getByRole("list", { name: "Credits by key" }).getByRole("listitem");
@@ -48,7 +48,7 @@ describe.skipIf(!BROWSER)("the usage page in Chromium", () => {
     expectQuiet(owner);
   });
 
-  test("conversations, by day: a table of what they have used, which is not there before the first one", async () => {
+  test("conversations, by day: a table of their usage, missing before the first one", async () => {
     await owner.open("/usage?days=7");
     await page.getByRole("figure", { name: "Credits charged, by day" }).waitFor();
     expect(await page.getByText("Conversations by day").count()).toBe(0);
@@ -65,7 +65,7 @@ describe.skipIf(!BROWSER)("the usage page in Chromium", () => {
     expectQuiet(owner);
   });
 
-  test("an entry, followed: leads to its call and to its key", async () => {
+  test("an entry: links to its call and to its key", async () => {
     await owner.open("/usage?tab=ledger");
     const entries = page.getByRole("list", { name: "History of the credits" }).getByRole("listitem");
     await entries.first().waitFor();
@@ -79,13 +79,13 @@ describe.skipIf(!BROWSER)("the usage page in Chromium", () => {
     await dialog.getByRole("link", { name: "Phone app" }).first().click();
     await page.getByRole("dialog", { name: "Phone app" }).waitFor();
     await page.getByRole("dialog").getByText("1,000 credits spent, no cap").waitFor();
-    // Back, to the call.
+    // Goes back to the call.
     await page.goBack();
     await page.getByRole("dialog", { name: "Call" }).waitFor();
     expectQuiet(owner);
   });
 
-  test("the page, kept open during calls: shows them", async () => {
+  test("the page, open during calls: shows them", async () => {
     await owner.open("/usage");
     const tile = page.locator("dl > div").filter({ hasText: "Charged in all" });
     await tile.getByText("1,150").waitFor();
@@ -95,7 +95,7 @@ describe.skipIf(!BROWSER)("the usage page in Chromium", () => {
     expectQuiet(owner);
   });
 
-  test("calls, a row each: how each ended in plain words, and its entries by the keyboard", async () => {
+  test("calls, a row each: the end of each in words, and its entries by the keyboard", async () => {
     const { database, tenantId } = service;
     const [late, hostile] = [await engine("Never joined"), await engine("Says <b>why</b>")];
     const { sessionId: lost } = await late("POST", "/usage/sessions", { maxSessionSeconds: 60 });
@@ -160,7 +160,7 @@ describe.skipIf(!BROWSER)("the usage page in Chromium", () => {
     expectQuiet(owner);
   });
 
-  test("a threshold of low credits, set and removed: as set", async () => {
+  test("a threshold of low credits, set and removed: stored", async () => {
     await owner.open("/usage");
     const save = async (text: string): Promise<void> => {
       const dialog = page.getByRole("dialog");
@@ -181,7 +181,7 @@ describe.skipIf(!BROWSER)("the usage page in Chromium", () => {
     expectQuiet(owner);
   });
 
-  test("calls in the test environment, not charged yet: its own credits, no empty chart", async () => {
+  test("calls in the test environment, not charged yet: test credits, no empty chart", async () => {
     const call = await engine("Trial", "test");
     const open = () => owner.open("/usage?environment=test");
     await open();

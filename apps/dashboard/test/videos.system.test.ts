@@ -1,4 +1,4 @@
-/** Videos: a sentence is typed on an avatar, is seen and heard, and is found on the page of videos. */
+/** Videos: an avatar says a typed sentence, which is seen and heard, and listed on the page of videos. */
 import { beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { findCreditDrift } from "@realtime-avatar/db/credits/invariants";
@@ -17,7 +17,7 @@ const NARROW = { width: 390, height: 800 };
 const WIDE = { width: 1440, height: 900 };
 const SENTENCE = "Hello, and welcome to our shop.";
 
-/** A folder for pictures of the page, to look at them. */
+/** A folder for screenshots of the page. */
 const SCREENSHOTS = process.env["SCREENSHOTS"];
 
 const { service, owner, page, openPerson } = await fileWorld({ WORKER: "true" });
@@ -26,7 +26,7 @@ const picture = async (name: string): Promise<void> => {
   if (SCREENSHOTS) await page.screenshot({ path: join(SCREENSHOTS, `${name}.png`) });
 };
 
-/** Both widths and colour schemes: nothing is cut off, and axe finds nothing. */
+/** Checks at both widths and in both colour schemes that no content is cut off, and that axe finds no violations. */
 const expectFits = async (name: string): Promise<void> => {
   for (const [viewport, colorScheme] of [
     [NARROW, "dark"],
@@ -67,7 +67,7 @@ describe.skipIf(!BROWSER)("videos in Chromium", () => {
     });
   }, READY_MS);
 
-  test("a sentence, typed on an avatar by the keyboard: its cost is said before, and it is seen and heard", async () => {
+  test("a sentence, typed on an avatar by the keyboard: its cost is shown before, and the video is seen and heard", async () => {
     await owner.open(`/avatars?avatar=${avatar}`);
     const create = dialog.getByRole("button", { name: "Create video" });
     await create.waitFor();
@@ -82,7 +82,7 @@ describe.skipIf(!BROWSER)("videos in Chromium", () => {
     await page.keyboard.press("Enter");
     const video = dialog.locator("video");
     await video.waitFor({ timeout: READY_MS });
-    // It plays by itself, to its end, with a picture and a sound.
+    // It plays by itself to its end, with picture and sound.
     const playing = `(() => {
       const { currentTime, duration, videoWidth, webkitAudioDecodedByteCount: bytes } = document.querySelector("dialog video");
       return currentTime > 0.5 * duration && videoWidth === 512 && bytes > 0;
@@ -108,7 +108,7 @@ describe.skipIf(!BROWSER)("videos in Chromium", () => {
     expectQuiet(owner);
   });
 
-  test("a text without words: the service's words at the field, nothing is charged, and the key is revoked", async () => {
+  test("a text without words: the service's error at the field, no charge, and the key is revoked", async () => {
     await dialog.getByLabel("What it says").fill("🎉🎉");
     await dialog.getByRole("button", { name: "Create video" }).click();
     await dialog.getByText("Nothing of the text can be spoken.").waitFor();
@@ -128,7 +128,7 @@ describe.skipIf(!BROWSER)("videos in Chromium", () => {
     const text = await cards.first().textContent();
     for (const words of ["Ada", "ready", SENTENCE, "Flite rms", "s long", "credits"]) expect(text).toContain(words);
     await expectFits("videos");
-    // The picture of the avatar: not a broken one.
+    // The picture of the avatar is loaded.
     await until(async () => Number(await page.evaluate("document.querySelector('main li img').naturalWidth")) > 0);
     const other = await call("POST", "/avatars", { displayName: "Grace", sourceKind: "image" });
     await owner.open("/videos");
@@ -142,7 +142,7 @@ describe.skipIf(!BROWSER)("videos in Chromium", () => {
     await page.getByRole("button", { name: `Play: ${SENTENCE}` }).click();
     const shown = page.getByRole("dialog", { name: "Video" });
     await shown.locator("video").waitFor();
-    // One click is enough.
+    // One click suffices.
     const position = `document.querySelector("dialog video").currentTime`;
     await until(async () => Number(await page.evaluate(position)) > 0);
     expect(page.url()).toContain("video=vid_");
@@ -173,7 +173,7 @@ describe.skipIf(!BROWSER)("videos in Chromium", () => {
     expectQuiet(owner);
   });
 
-  test("a video that is not finished: shows how far it is, and is canceled after a question; nothing is charged", async () => {
+  test("an unfinished video: its progress is shown, and it is canceled after a confirmation, at no charge", async () => {
     const { client } = service.database.db;
     await client`update job_slots set leased_until = now() + interval '1 hour'`;
     const { id } = await call("POST", "/videos", { avatarId: avatar, text: "This one waits." });
@@ -198,7 +198,7 @@ describe.skipIf(!BROWSER)("videos in Chromium", () => {
     expectQuiet(owner);
   });
 
-  test("a video, deleted after a question: gone from the list, and from its address", async () => {
+  test("a video, deleted after a confirmation: gone from the list and from its address", async () => {
     const card = cards.filter({ hasText: SENTENCE });
     const address = (await card.getByRole("link", { name: "Download" }).getAttribute("href")) ?? "";
     await card.getByRole("button", { name: `Delete: ${SENTENCE}` }).click();
@@ -209,7 +209,7 @@ describe.skipIf(!BROWSER)("videos in Chromium", () => {
     expectQuiet(owner);
   });
 
-  test("a video that is not finished: another one cannot be created beside it, until it is canceled", async () => {
+  test("an unfinished video: no other video can be created until it is canceled", async () => {
     const { client } = service.database.db;
     await client`update job_slots set leased_until = now() + interval '1 hour'`;
     await owner.open(`/avatars?avatar=${avatar}`);
@@ -231,7 +231,7 @@ describe.skipIf(!BROWSER)("videos in Chromium", () => {
     expectQuiet(owner);
   });
 
-  test("a viewer: sees the videos, and can neither create nor end one", async () => {
+  test("a viewer: sees the videos, but cannot create or end one", async () => {
     const viewer = await openPerson();
     await signIn(viewer, service, "viewer", "Grace Hopper");
     await viewer.open("/videos");

@@ -9,7 +9,7 @@ import { fileWorld } from "./support/world.ts";
 
 const { service, owner, page, openPerson } = await fileWorld();
 
-/** Notes the length of each sound that is played to its end. */
+/** Records the length of each sound that is played to its end. */
 const LISTEN = `{
   window.heard = [];
   const play = HTMLMediaElement.prototype.play;
@@ -19,7 +19,7 @@ const LISTEN = `{
   };
 }`;
 
-/** An avatar without a source: it has a voice all the same. */
+/** An avatar without a source. It has a voice nevertheless. */
 const createAvatar = async (): Promise<string> => {
   const { db } = service.database;
   const { secret } = await seedKey(db, service.tenantId, { environment: "live", scopes: ["*"] });
@@ -43,7 +43,7 @@ describe.skipIf(!BROWSER)("the voice of an avatar in Chromium", () => {
     await voice.waitFor();
     expect(await chosen()).toBe("Default: Flite slt (female, American), en-US");
     await page.evaluate(LISTEN);
-    // The voice counts at once, however late the avatar is read again.
+    // The voice is effective at once, even if the avatar is read again late.
     const isHeard = Promise.withResolvers<void>();
     await page.route(`**/api/v1/avatars/${id}`, async (route) => {
       if (route.request().method() === "GET") await isHeard.promise;
@@ -64,7 +64,7 @@ describe.skipIf(!BROWSER)("the voice of an avatar in Chromium", () => {
     expectQuiet(owner);
   });
 
-  test("a voice that was taken away: named as such, with nothing to hear, and replaceable", async () => {
+  test("a removed voice: marked as unavailable, without a sample, and replaceable", async () => {
     await service.database.db.client`update avatars set default_voice_id = 'narrator-1' where id = ${id}`;
     await page.reload();
     await voice.waitFor();
@@ -77,7 +77,7 @@ describe.skipIf(!BROWSER)("the voice of an avatar in Chromium", () => {
     expectQuiet(owner);
   });
 
-  test("a viewer: sees and hears the voice, and cannot change it", async () => {
+  test("a viewer: sees and hears the voice, but cannot change it", async () => {
     const viewer = await openPerson();
     await signIn(viewer, service, "viewer", "Grace Hopper");
     await viewer.open(`/avatars?avatar=${id}`);
@@ -90,7 +90,7 @@ describe.skipIf(!BROWSER)("the voice of an avatar in Chromium", () => {
     expectQuiet(viewer);
   });
 
-  test("a sample that fails: says so, beside the voice", async () => {
+  test("a sample that fails: an error beside the voice", async () => {
     await page.route("**/sample", (route) => route.fulfill({ status: 404, json: {} }));
     await details.getByRole("button", { name: "Hear it" }).click();
     await details.getByRole("alert").waitFor();

@@ -8,7 +8,7 @@ import { settle } from "./support/deliveries.ts";
 import { clipboard, DESKTOP, expectQuiet, PHONE, signIn } from "./support/person.ts";
 import { fileWorld } from "./support/world.ts";
 
-/** A folder for pictures of the page, to look at them. */
+/** A folder for screenshots of the page. */
 const SCREENSHOTS = process.env["SCREENSHOTS"];
 
 const { service, owner, page, openPerson } = await fileWorld();
@@ -20,7 +20,7 @@ describe.skipIf(!BROWSER)("the webhooks page in Chromium", () => {
   const deliveries = () => page.getByRole("list", { name: "Deliveries" }).getByRole("listitem");
   const press = (name: string | RegExp) => page.getByRole("button", { name, exact: true }).click();
 
-  /** Checks the page on a phone in dark and on a desktop in light, and takes pictures of it if `SCREENSHOTS` is set. */
+  /** Checks the page on a phone in dark and on a desktop in light. Takes screenshots if `SCREENSHOTS` is set. */
   const look = async (name: string): Promise<void> => {
     for (const [width, viewport, colorScheme] of [
       ["phone", PHONE, "dark"],
@@ -38,7 +38,7 @@ describe.skipIf(!BROWSER)("the webhooks page in Chromium", () => {
     await expectAccessible(page, name);
   };
 
-  /** What the page shows, and what the browser keeps of it. */
+  /** The content of the page, and the browser's storage. */
   const kept = () =>
     page.evaluate(
       "document.documentElement.outerHTML + JSON.stringify([{ ...localStorage }, { ...sessionStorage }, history.state])",
@@ -46,7 +46,7 @@ describe.skipIf(!BROWSER)("the webhooks page in Chromium", () => {
 
   test("an endpoint, added with a choice of events: as chosen, and its secret is shown once", async () => {
     call = await seedCaller(service, { environment: "live", scopes: ["*"] });
-    // So that the back button stays in the dashboard.
+    // Opens another page first, so that the back button stays in the dashboard.
     await owner.open("/keys");
     await page.getByRole("link", { name: "Webhooks" }).click();
     await press("Add your first endpoint");
@@ -79,13 +79,13 @@ describe.skipIf(!BROWSER)("the webhooks page in Chromium", () => {
     expectQuiet(owner);
   });
 
-  test("a URL, refused by the service: the error stands beside its field, and the changed one is saved", async () => {
+  test("a URL, refused by the service: the error is beside its field, and the changed URL is saved", async () => {
     await press("Change");
     await dialog().getByLabel("URL").fill("http://10.0.0.1/");
     await press("Save the changes");
     await dialog().getByRole("alert").waitFor();
     expect(await dialog().getByLabel("URL").getAttribute("aria-invalid")).toBe("true");
-    // What is wrong is said once, and names of fields stand in no backticks.
+    // The error is shown once, and names of fields are shown without backticks.
     const refusal = (await dialog().locator("p[id$=error]").textContent()) ?? "";
     expect(((await dialog().textContent()) ?? "").split(refusal).length - 1).toBe(1);
     expect(await dialog().textContent()).not.toContain("`");
@@ -98,7 +98,7 @@ describe.skipIf(!BROWSER)("the webhooks page in Chromium", () => {
     expectQuiet(owner, [/status of 422/]);
   });
 
-  test("a test, sent: its status, its milliseconds and what the receiver said", async () => {
+  test("a test, sent: its status, its duration and the response of the receiver", async () => {
     await press("Send a test");
     await settle(service, "delivered", { status: 200, durationMs: 34, responseBody: "Thank you" });
     await dialog().getByText("200 in 34 ms").waitFor();
@@ -112,7 +112,7 @@ describe.skipIf(!BROWSER)("the webhooks page in Chromium", () => {
     expectQuiet(owner);
   });
 
-  test("an event while the page is open: shown without a reload; failed, filtered and sent again: every attempt", async () => {
+  test("an event while the page is open: shown without a reload; failed, filtered and sent again: all attempts are shown", async () => {
     const { id } = await call("POST", "/avatars", { displayName: "Grace", sourceKind: "image" });
     const created = deliveries().filter({ hasText: String(id) });
     await created.getByText("pending").waitFor();
@@ -134,7 +134,7 @@ describe.skipIf(!BROWSER)("the webhooks page in Chromium", () => {
         .filter({ hasText: String(id) })
         .count(),
     );
-    // By the keyboard.
+    // With the keyboard.
     await deliveries().getByRole("button").focus();
     await page.keyboard.press("Enter");
     const attempts = dialog().getByRole("list", { name: "Attempts" }).getByRole("listitem");
@@ -153,7 +153,7 @@ describe.skipIf(!BROWSER)("the webhooks page in Chromium", () => {
     expectQuiet(owner);
   });
 
-  test("an endpoint, disabled by 410: says why; enabled: what has failed is offered and sent again", async () => {
+  test("an endpoint, disabled by 410: the reason; enabled: failed deliveries are offered and sent again", async () => {
     await page.getByRole("navigation", { name: "Breadcrumb" }).getByRole("link", { name: "Webhooks" }).click();
     await page.getByRole("link", { name: "Shop" }).click();
     await call("POST", "/avatars", { displayName: "Ada", sourceKind: "image" });
@@ -171,7 +171,7 @@ describe.skipIf(!BROWSER)("the webhooks page in Chromium", () => {
     expectQuiet(owner);
   });
 
-  test("a secret, rotated: a new one, and a second rotation waits; a viewer: reads all, changes nothing", async () => {
+  test("a secret, rotated: a new one, and a second rotation must wait; a viewer: reads all, cannot change", async () => {
     await press("Rotate the secret");
     await dialog().getByRole("button", { name: "Rotate the secret" }).click();
     await page.getByText("This is the only time").waitFor();
@@ -196,7 +196,7 @@ describe.skipIf(!BROWSER)("the webhooks page in Chromium", () => {
     expectQuiet(owner);
   });
 
-  test("an endpoint, deleted: asked before, and gone", async () => {
+  test("an endpoint, deleted after a confirmation: gone", async () => {
     await press("Delete");
     await dialog().getByText("It cannot be brought back.").waitFor();
     expect(await page.evaluate("document.activeElement?.textContent")).toBe("Keep it");

@@ -76,13 +76,13 @@ test.each<[string, unknown, typeof ONLINE, string]>([
   expect(`${title}: ${detail}`).toStartWith(text);
 });
 
-test("a problem: told from others by its code, and an ended session by its status", () => {
+test("a problem: recognized by its code; an ended session: by its status", () => {
   const [expired, other] = [problem(401, "invalid_session"), problem(403, "insufficient_scope")];
   expect([isSignedOut(expired), isSignedOut(other), isSignedOut(new Error())]).toEqual([true, false, false]);
   expect([isProblem(other, "insufficient_scope"), isProblem(other, "not_found")]).toEqual([true, false]);
 });
 
-test("the first items of a list: at most as many as are asked for, and whether there are more", async () => {
+test("the first items of a list: at most the limit, and whether the list has more", async () => {
   const items = async function* (count: number) {
     for (let at = 0; at < count; at++) yield at;
   };

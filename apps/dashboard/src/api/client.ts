@@ -1,4 +1,4 @@
-/** The client of the API, as the person who has signed in. */
+/** The API client of the signed-in person. */
 import {
   ApiProblem,
   type ClientOptions,
@@ -20,7 +20,7 @@ type RetryOptions = Pick<ClientOptions, "maxAttempts" | "timeoutMs" | "attemptTi
 const newClient = (environment: Environment, retries: RetryOptions): RealtimeAvatarClient =>
   createClient({ baseUrl: location.origin, cookieEnvironment: environment, timeoutMs: 20_000, ...retries });
 
-/** The client that works in this environment. */
+/** Returns the client for this environment. */
 export const clientFor = (environment: Environment): RealtimeAvatarClient => {
   const known = clients.get(environment);
   if (known) return known;
@@ -29,15 +29,15 @@ export const clientFor = (environment: Environment): RealtimeAvatarClient => {
   return client;
 };
 
-/** A client that does not try again by itself: the person waits, and may have another way. */
+/** A client without retries, because the person waits and may have another way. */
 export const clientWithoutRetries = (environment: Environment): RealtimeAvatarClient =>
   newClient(environment, { maxAttempts: 1 });
 
-/** A client for a request that waits up to 20 seconds for a receiver. */
+/** A client for requests that wait up to 20 seconds for a receiver. */
 export const patientClient = (environment: Environment): RealtimeAvatarClient =>
   newClient(environment, { maxAttempts: 1, timeoutMs: 30_000, attemptTimeoutMs: 30_000 });
 
-/** The first `limit` items of a list, and whether there are more. */
+/** The first `limit` items of a list, and whether the list has more. */
 export const takeFrom = async <Item>(
   items: AsyncIterable<Item>,
   limit: number,
@@ -53,7 +53,7 @@ export const takeFrom = async <Item>(
 export const isProblem = (error: unknown, code: ProblemCode): error is ApiProblem =>
   error instanceof ApiProblem && error.code === code;
 
-/** Whether the session has ended or never was. */
+/** Whether the session has ended, or never existed. */
 export const isSignedOut = (error: unknown): boolean => error instanceof ApiProblem && error.status === 401;
 
 /** The text of an error for the person: the problem's detail, and the id of the request. */
@@ -71,7 +71,7 @@ export const fieldError = (error: unknown, field: string): string | undefined =>
 /** `#/scopes/2` is the field `scopes`. */
 const fieldOf = (pointer: string | undefined): string => pointer?.split("/")[1] ?? "";
 
-/** Whether the device has a connection, and whether the request was a read, which the page repeats by itself. */
+/** Whether the device has a connection, and whether the request was a read. The page repeats reads by itself. */
 type FailedRequest = { isOnline: boolean; isRead: boolean };
 
 const noResponse = ({ isOnline, isRead }: FailedRequest): string => {
@@ -81,7 +81,7 @@ const noResponse = ({ isOnline, isRead }: FailedRequest): string => {
     : "This device is offline. Try again when the connection is back.";
 };
 
-/** A refusal at the balance or at a cap: the needed credits and the next step. */
+/** The text for a refusal because of the balance or a cap: the needed credits and the next step. */
 const costText = (error: ApiProblem): string | null => {
   const required = "requiredCreditMicros" in error ? Number(error.requiredCreditMicros) : Number.NaN;
   if (Number.isNaN(required)) return null;

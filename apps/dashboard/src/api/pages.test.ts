@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { readUntilFound, searchQuery } from "./pages.ts";
 
 const signal = new AbortController().signal;
-/** Pages whose cursors are their numbers; `items` has those of each. */
+/** Pages whose cursors are their numbers. `items`: the items of each page. */
 const pages =
   (...items: number[][]) =>
   (cursor: string | undefined) => {
@@ -10,7 +10,7 @@ const pages =
     return Promise.resolve({ data: items[at] ?? [], nextCursor: at + 1 < items.length ? String(at + 1) : null });
   };
 
-test("a search, with empty pages: read until items are found, it ends, or many were empty", async () => {
+test("a search, with empty pages: read until items are found, the list ends, or many pages were empty", async () => {
   expect(await readUntilFound(pages([], [], [1], [2]), undefined, signal)).toEqual({ data: [1], nextCursor: "3" });
   expect(await readUntilFound(pages([1], [2]), "1", signal)).toEqual({ data: [2], nextCursor: null });
   expect(await readUntilFound(pages([], []), undefined, signal)).toEqual({ data: [], nextCursor: null });
@@ -25,7 +25,7 @@ test("the filters of a list: parameters of the API", () => {
   expect(searchQuery({ filter: "😀".repeat(200) }, 120)).toEqual({ name: "😀".repeat(120) });
   const id = "key_01h455vb4pex5vsknk084sn02q";
   expect(searchQuery({ filter: ` ${id}` }, 120)).toEqual({ id });
-  // Days begin at midnight where the person is; the last one is included.
+  // Days begin at midnight in the person's time zone. The last day is included.
   const { from = "", to = "" } = searchQuery({ filter: "", since: "2026-03-01", until: "2026-03-01" }, 120);
   expect([new Date(from).getHours(), new Date(to).getHours(), new Date(to).getDate()]).toEqual([0, 0, 2]);
 });

@@ -18,7 +18,7 @@ export type UserSession = Schemas["UserSession"];
 export type Passkey = Schemas["Passkey"];
 export type PasskeyLink = Schemas["PasskeyInvitation"];
 export type Invitation = Schemas["Invitation"];
-/** The link is in this response only. */
+/** Only this response contains the link. */
 export type NewInvitation = Schemas["InvitationWithUrl"];
 export type Registration = Schemas["InvitationOptions"];
 export type Identity = Schemas["Identity"];
@@ -38,7 +38,7 @@ const all = async <Item>(items: AsyncIterable<Item>): Promise<Item[]> => {
   return listed;
 };
 
-/** The description has these options as an object: the library knows their members. */
+/** The API description has these options as an object. The library knows their members. */
 const creationOptions = (publicKey: object) => publicKey as PublicKeyCredentialCreationOptionsJSON;
 const requestOptions = (publicKey: object) => publicKey as PublicKeyCredentialRequestOptionsJSON;
 
@@ -52,8 +52,8 @@ export const signIn = async (): Promise<CurrentSession> => {
 };
 
 /**
- * Has the device ask for a passkey. When `signal` aborts, the request of the device ends as well, or it would stay in front. The
- * person may also have given up before, while the options were read.
+ * Makes the device ask for a passkey. When `signal` aborts, the dialog of the device must close too. The person can
+ * also give up before, while the options are read.
  */
 const askDevice = async <Credential>(signal: AbortSignal, ask: () => Promise<Credential>): Promise<Credential> => {
   signal.throwIfAborted();
@@ -117,22 +117,22 @@ export const renamePasskey = (id: string, name: string) =>
 export const deletePasskey = (id: string) => api().DELETE("/api/v1/passkeys/{id}", byId(id));
 export const linkPasskey = async (): Promise<PasskeyLink> => (await api().POST("/api/v1/passkeys/invitations")).data;
 
-/** The provider with which people sign in; null without one. */
+/** The OpenID Connect provider for sign-in; null without one. */
 export const readProvider = async (): Promise<Provider | null> =>
   (await api().POST("/api/v1/user-sessions/options")).data.oidc;
 
-/** How the session can be verified. */
+/** The ways to verify the session. */
 export const readVerificationOptions = async (): Promise<VerificationOptions> =>
   (await api().POST("/api/v1/user-sessions/current/verification/options")).data;
 
-/** Each begins an attempt, and returns the address of the provider. */
+/** These functions begin an attempt, and return the address of the provider. */
 export const beginSignIn = async (tenantId: string): Promise<string> =>
   (await clientWithoutRetries("live").POST("/api/v1/oidc/sign-in", { body: { tenantId } })).data.url;
 export const beginAcceptance = async (token: string, name: string): Promise<string> =>
   (await clientWithoutRetries("live").POST("/api/v1/oidc/acceptance", { body: { token, name } })).data.url;
 export const beginIdentity = async (): Promise<string> =>
   (await clientWithoutRetries("live").POST("/api/v1/oidc/identity")).data.url;
-/** The browser comes back to the page `returnTo`, in this environment. */
+/** The provider redirects back to the page `returnTo`, in this environment. */
 export const beginVerification = async (returnTo: ReturnPath, environment: Environment): Promise<string> =>
   (await clientWithoutRetries(environment).POST("/api/v1/oidc/verification", { body: { returnTo } })).data.url;
 

@@ -2,7 +2,7 @@
 import { type Asset, createClient } from "@realtime-avatar/client";
 import type { Environment } from "./client.ts";
 
-/** A slow connection takes half an hour for the largest video. */
+/** On a slow connection, the largest video takes half an hour. */
 const UPLOAD_MS = 3_600_000;
 
 const headersOf = (request: XMLHttpRequest): Headers =>
@@ -17,7 +17,7 @@ const headersOf = (request: XMLHttpRequest): Headers =>
       }),
   );
 
-/** `fetch` of a form. Browsers report the progress of a body that they send to XMLHttpRequest alone. */
+/** A `fetch` for forms. Browsers report the progress of a sent body only to XMLHttpRequest. */
 const sendForm = (
   { method, url, headers, signal }: Request,
   form: FormData,
@@ -39,8 +39,8 @@ const sendForm = (
   });
 
 /**
- * Uploads a file as an asset of this kind. `onProgress` is called with the share that is sent, from 0 to 1; an attempt that
- * fails begins again. Throws the reason of `signal` when that is aborted, and else what the client throws.
+ * Uploads a file as an asset of this kind. `onProgress`: called with the sent share, from 0 to 1. A failed attempt
+ * starts again. Throws the reason of `signal` when it is aborted, and otherwise the client's error.
  */
 export const uploadAsset = async (
   environment: Environment,
@@ -48,7 +48,7 @@ export const uploadAsset = async (
   { kind, signal, onProgress }: { kind: Asset["kind"]; signal: AbortSignal; onProgress: (share: number) => void },
 ): Promise<Asset> => {
   const body = new FormData();
-  // Before the file, so that the service refuses another kind before it has received all of it.
+  // Sent before the file, so that the service can refuse a wrong kind early.
   body.set("kind", kind);
   body.set("file", file, file.name);
   const client = createClient({

@@ -9,7 +9,7 @@ import { ACTION_TEXTS, auditQuery, fieldsText, serviceText } from "./data.ts";
 /** The fields that the database names when an avatar changes. */
 const AVATAR_FIELDS = join(import.meta.dir, "../../../../packages/db/src/audit/sql/changed_fields.sql");
 
-test("each field that can change: is shown in words", async () => {
+test("each field that can change: shown in words", async () => {
   const sql = await readFile(AVATAR_FIELDS, "utf8");
   const ofAvatars = [...sql.matchAll(/then '(\w+)' end/g)].map(([, field = ""]) => field);
   expect(ofAvatars).toEqual(expect.arrayContaining(Object.keys(UpdateAvatar.properties)));
@@ -18,11 +18,11 @@ test("each field that can change: is shown in words", async () => {
   for (const field of fields) expect(fieldsText({ changedFields: [field] })).toMatch(/^([a-z ]+|URL)$/);
 });
 
-test("fields with the same word: it is shown once; a field of a later version: its name", () => {
+test("fields with the same word: shown once; a field of a later version: its name", () => {
   expect(fieldsText({ changedFields: ["keyId", "redactedKey", "newField"] })).toBe("secret, newField");
 });
 
-test("each action: its own words, so that no filter lists a word twice", () => {
+test("each action: different words, so that no filter lists a word twice", () => {
   const texts = Object.values(ACTION_TEXTS);
   expect(new Set(texts).size).toBe(texts.length);
 });
@@ -32,7 +32,7 @@ test("the events of some days: from the midnight before the first day to the mid
   expect(auditQuery({ since: "2026-11-20", until: "2026-11-21" })).toEqual({ from: midnight(20), to: midnight(22) });
 });
 
-test("the filters of events: parameters of the API; filters that are not chosen are left out", () => {
+test("the filters of events: parameters of the API; unset filters are omitted", () => {
   expect(auditQuery({})).toEqual({});
   const filters = { action: "api_key.revoked", target: "key_1", actor: "usr_1" };
   expect(auditQuery(filters)).toEqual({ action: "api_key.revoked", targetId: "key_1", actorId: "usr_1" });
@@ -48,6 +48,4 @@ test.each([
   ["asset.failed", "the service itself"],
   ["webhook_endpoint.disabled", "the service itself"],
   ["usage_session.ended", "the service or its operator"],
-] as const)("the event %s of neither a key nor a person: by %s", (action, text) =>
-  expect(serviceText(action)).toBe(text),
-);
+] as const)("the event %s without a key or a person: by %s", (action, text) => expect(serviceText(action)).toBe(text));

@@ -54,7 +54,7 @@ export const ACTION_TEXTS: Record<AuditEvent["action"], string> = {
 };
 
 type Schemas = components["schemas"];
-/** The fields that an event can name: those of each change, and those that the service alone changes. */
+/** The fields that an event can name: the fields of each change, and those that only the service changes. */
 type ChangedField =
   | keyof (Schemas["UpdateApiKey"] &
       Schemas["UpdateAvatar"] &
@@ -91,13 +91,13 @@ const FIELD_TEXTS: Record<ChangedField, string> = {
   ordered: "order",
 };
 
-/** The changed fields in words. A field that only a later version of the service knows is shown by its name. */
+/** The changed fields in words. A field of a later version of the service is shown by its name. */
 export const fieldsText = ({ changedFields }: Pick<AuditEvent, "changedFields">): string => {
   const texts: Record<string, string> = FIELD_TEXTS;
   return [...new Set(changedFields.map((field) => texts[field] ?? field))].join(", ");
 };
 
-/** The actor when it is neither a key nor a person. */
+/** The actor, if it is neither a key nor a person. */
 export const serviceText = (action: AuditEvent["action"]): string => {
   if (action === "api_key.reported_leaked") return "a report of its secret";
   if (action.startsWith("credits.")) return "the operator of the service";
@@ -108,7 +108,7 @@ export const serviceText = (action: AuditEvent["action"]): string => {
 
 export type Filters = Pick<Search, "action" | "target" | "actor" | "since" | "until">;
 
-/** The query of the events, without those of a page. */
+/** The query of the events, without the parameters of pages. */
 export const auditQuery = ({ action, target, actor, since, until }: Filters) => ({
   ...(action !== undefined && { action: action as AuditEvent["action"] }),
   ...(target !== undefined && { targetId: target }),

@@ -1,4 +1,4 @@
-/** The filters of the audit trail. They are part of the address. */
+/** The filters of the audit trail, which are part of the address. */
 import type { AuditEvent } from "@realtime-avatar/client";
 import { useQuery } from "@tanstack/react-query";
 import { listUsers } from "../api/people.ts";
@@ -8,7 +8,7 @@ import { useNavigation } from "../layout/navigation.tsx";
 import { useNameText } from "../layout/object-name.tsx";
 import { ACTION_TEXTS, type Filters } from "./data.ts";
 
-/** The members, and the actor that is filtered by: a key is chosen at one of its events, or on its page. */
+/** The members and the current actor filter. A key is chosen at one of its events, or on its page. */
 const ActorSelect = ({ actor, name }: { actor: string | undefined; name: string | null }) => {
   const { change } = useNavigation();
   const nameText = useNameText();

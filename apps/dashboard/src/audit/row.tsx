@@ -9,7 +9,7 @@ import { useNavigation } from "../layout/navigation.tsx";
 import { ObjectName } from "../layout/object-name.tsx";
 import { ACTION_TEXTS, fieldsText, serviceText } from "./data.ts";
 
-/** On a phone there is room for the names alone: the details have the ids, and say when the service acted. */
+/** On a phone, only the names fit. The details have the ids, and say when the service acted. */
 const NAME = "max-md:[&>button]:hidden";
 
 const Actor = ({ event: { actorId, actorName, action } }: { event: AuditEvent }) =>

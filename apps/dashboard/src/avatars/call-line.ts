@@ -1,8 +1,8 @@
-/** How an avatar is called: by a program, and by the person. */
+/** Ways to call an avatar: by a program, and by the person. */
 import type { Avatar } from "@realtime-avatar/client";
 import { BASE } from "../paths.ts";
 
-/** The page on which the person talks to the avatar. It is another document. */
+/** The address of the page on which the person talks to the avatar. It is a separate document. */
 export const callAddress = ({ id, environment }: Pick<Avatar, "id" | "environment">): string =>
   `${BASE}/call?avatar=${id}${environment === "test" ? "&environment=test" : ""}`;
 
@@ -11,8 +11,8 @@ const start = (path: string, body: string): string =>
   `-H "Content-Type: application/json" -d '${body}'`;
 
 /**
- * Starts a call with an avatar as a program does, for a key with `realtime:write`, and ends it at once: no person joins
- * it, so it would hold its credits until the time to join is over.
+ * The commands of a program, for a key with `realtime:write`. They start a call with an avatar, and end it at once: no
+ * person joins the call, so it would hold its credits until the time to join has passed.
  */
 export const callLines = (id: string): string =>
   `CALL=$(${start("", `{"avatar_id": "${id}", "max_session_seconds": 60}`)})

@@ -27,7 +27,7 @@ const NAMES: Record<Check["code"], string> = {
   brightness: "Brightness",
 };
 
-/** The detail has the measured value, the requirement and the next step. */
+/** The detail contains the measured value, the requirement and the next step. */
 const List = ({ label, checks }: { label: string; checks: readonly Check[] }) => (
   <ul aria-label={label} className="divide-y divide-line rounded-lg border border-line">
     {checks.map(({ code, verdict, detail }) => (
@@ -44,7 +44,7 @@ const List = ({ label, checks }: { label: string; checks: readonly Check[] }) =>
   </ul>
 );
 
-/** The verdict of each check: the failed ones first, then what could be better. Those that passed are folded away. */
+/** The verdict of each check: failed checks first, then warnings. Passed checks are collapsed. */
 export const Checks = ({ checks }: { checks: readonly Check[] }) => {
   const [failed, warned, passed] = (["fail", "warn", "pass"] as const).map((verdict) =>
     checks.filter((check) => check.verdict === verdict),

@@ -32,7 +32,7 @@ export const CreateAvatarDialog = ({
   const { client, environment } = useAccount();
   const source = useSource(KINDS);
   const { usable, choose } = source;
-  // Null until the person types one: until then, the name is that of the file.
+  // null until the person types a name. Until then, the name of the file is used.
   const [typed, setTyped] = useState<string | null>(null);
   const name = typed ?? (usable ? nameOf(usable.file) : "");
   const { step, setStep, upload } = useUpload();
@@ -64,7 +64,7 @@ export const CreateAvatarDialog = ({
       isIncomplete={usable === null}
       cancel={create.isBusy ? "Stop the upload" : "Cancel"}
       onClose={onClose}
-      // Until then, to close it stops the upload, and nothing is created.
+      // Before that, closing the dialog stops the upload, and no avatar is created.
       isHeld={isCreating}
     >
       <fieldset disabled={create.isBusy} className="contents">

@@ -34,7 +34,7 @@ const withAvatar = (list: InfiniteData<AvatarPage>, avatar: Avatar): InfiniteDat
   })),
 });
 
-/** The filters of the list. `status`: undefined for all but deleted ones. */
+/** The filters of the list. `status`: undefined for all except `deleted`. */
 export type AvatarSearch = SearchFilters & { status: Avatar["status"] | undefined };
 
 const filtersOf = (search: AvatarSearch) => {
@@ -42,7 +42,7 @@ const filtersOf = (search: AvatarSearch) => {
   return { ...(status && { status }), ...searchQuery(search, MAX_DISPLAY_NAME_LENGTH) };
 };
 
-/** How the avatars of the environment that match are read. */
+/** Reads the matching avatars of the environment. */
 export const avatarPages = (environment: Environment, search: AvatarSearch) => {
   const client = clientFor(environment);
   const filters = filtersOf(search);
@@ -51,13 +51,13 @@ export const avatarPages = (environment: Environment, search: AvatarSearch) => {
   return searchedPages(environment, ["avatars", filters], read);
 };
 
-/** These avatars. While one is being prepared, the list is read again every 1.5 seconds for each page. */
+/** The matching avatars. While one is being prepared, the list is read again every 1.5 seconds for each page. */
 export const useAvatars = (search: AvatarSearch) =>
   useSearchedPages(avatarPages(useAccount().environment, search), (pages) =>
     pages.some(({ data }) => data.some(isPreparing)) ? POLL_MS : IDLE_POLL_MS,
   );
 
-/** How many avatars match, of a list that has more than are loaded. */
+/** The number of matches, for a list with more items than are loaded. */
 export const useAvatarTotal = (search: AvatarSearch, hasMore: boolean) => {
   const { client } = useAccount();
   const filters = filtersOf(search);
@@ -66,7 +66,7 @@ export const useAvatarTotal = (search: AvatarSearch, hasMore: boolean) => {
   });
 };
 
-/** An avatar in any status, also one that is not among the loaded ones. `listed`: as the list has it. */
+/** An avatar in any status, even if it is not loaded in the list. `listed`: the avatar from the list. */
 export const useAvatar = (id: string, listed: Avatar | undefined) => {
   const { client, environment } = useAccount();
   const queries = useQueryClient();
@@ -74,7 +74,7 @@ export const useAvatar = (id: string, listed: Avatar | undefined) => {
     queryKey: ["avatars", environment, id],
     queryFn: async () => {
       const avatar = (await client.GET("/api/v1/avatars/{id}", { params: { path: { id } } })).data;
-      // The card behind the details shows the same.
+      // Updates the card behind the details as well.
       queries.setQueriesData<InfiniteData<AvatarPage>>(
         { queryKey: ["avatars", environment, "list"] },
         (list) => list && withAvatar(list, avatar),
@@ -86,10 +86,10 @@ export const useAvatar = (id: string, listed: Avatar | undefined) => {
   });
 };
 
-/** How many avatars a selection offers. */
+/** Maximum number of avatars in a selection. */
 const MAX_OFFERED = 100;
 
-/** The newest avatars, for a selection, and whether there are more; undefined until they are known. */
+/** The newest avatars, for a selection, and whether more exist; undefined until they are loaded. */
 export const useNewestAvatars = () => {
   const { client, environment } = useAccount();
   const { data } = useQuery({
@@ -100,7 +100,7 @@ export const useNewestAvatars = () => {
   return data && { avatars: data.data, hasMore: data.nextCursor !== null };
 };
 
-/** Where the source of an avatar is shown, if it is an image that could be decoded; else null. */
+/** The URL of an avatar's source, if it is a decodable image; otherwise null. */
 export const useSourceUrl = ({ sourceAssetId, sourceKind }: Avatar, isEnabled: boolean): string | null => {
   const { client, environment } = useAccount();
   const id = sourceAssetId ?? "";

@@ -28,7 +28,7 @@ const REFRESHES = ["avatars", "audit"];
 /** A dialog above the details. */
 type Above = "replace" | "rename" | "delete";
 
-/** A check that has failed would fail again: only another source helps. */
+/** A failed check would fail again, so only another source helps. */
 const hasFailedCheck = ({ checks }: Avatar): boolean => checks.some(({ verdict }) => verdict === "fail");
 
 const Actions = ({ avatar, onOpen }: { avatar: Avatar; onOpen: (above: Above) => void }) => {
@@ -161,7 +161,7 @@ const Facts = ({ avatar }: { avatar: Avatar }) => {
           />
         </div>
       )}
-      {/* The failed checks say the same, each with the measured value. */}
+      {/* The failed checks contain the same information, with measured values. */}
       {error && !hasFailedCheck(avatar) && (
         <p className="mt-4 rounded-lg bg-bad-soft px-3 py-2 text-bad">
           <Prose text={error} />

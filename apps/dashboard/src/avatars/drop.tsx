@@ -23,7 +23,7 @@ const CheckList = ({ checks }: { checks: readonly SourceCheck[] }) => (
   </ul>
 );
 
-/** The file from a `blob:` address, which is revoked when it is no longer shown. */
+/** Shows the file from a `blob:` address. The address is revoked when the file is no longer shown. */
 const Preview = ({ file, kind }: { file: File; kind: SourceKind }) => {
   const [url, setUrl] = useState<string>();
   useEffect(() => {
@@ -34,9 +34,9 @@ const Preview = ({ file, kind }: { file: File; kind: SourceKind }) => {
   const className = "size-full object-cover";
   return (
     <span className="block size-28 shrink-0 overflow-hidden rounded-xl bg-raised">
-      {url && kind === "image" && <img src={url} alt="What you chose" className={className} />}
+      {url && kind === "image" && <img src={url} alt="The selected file" className={className} />}
       {url && kind === "video" && (
-        <video src={url} muted playsInline preload="metadata" aria-label="What you chose" className={className} />
+        <video src={url} muted playsInline preload="metadata" aria-label="The selected file" className={className} />
       )}
     </span>
   );
@@ -60,7 +60,7 @@ export const SourceDrop = ({
 }: {
   source: ChosenSource;
   kinds: readonly SourceKind[];
-  /** While the file is uploaded, no other one can be chosen. */
+  /** While the file is uploaded, no other file can be chosen. */
   isBusy: boolean;
 }) => {
   const id = useId();

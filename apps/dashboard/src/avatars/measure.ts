@@ -1,4 +1,4 @@
-/** Reads from a file what its checks need. The browser decodes it, from the disk: nothing is sent. */
+/** Measures a file for its checks. The browser decodes it locally, and no data is sent. */
 import { detectContentType, MAGIC_BYTES } from "@realtime-avatar/domain/assets/magic";
 import type { Source } from "./source.ts";
 
@@ -22,7 +22,7 @@ const measureVideo = (file: Blob): Promise<Picture> =>
     const finish = (picture: Picture): void => {
       video.onloadedmetadata = null;
       video.onerror = null;
-      // An element that is not in the page plays on, and holds the file, until it has no source.
+      // An element outside of the page continues to play and keeps the file open until its source is removed.
       video.removeAttribute("src");
       video.load();
       URL.revokeObjectURL(url);
@@ -30,7 +30,7 @@ const measureVideo = (file: Blob): Promise<Picture> =>
     };
     video.onloadedmetadata = () => {
       const { videoWidth: width, videoHeight: height, duration } = video;
-      // A file with sound alone has no picture. A recording of a browser can lack its duration.
+      // A file with only sound has no picture. A recording of a browser can lack its duration.
       finish(width === 0 ? null : { width, height, seconds: Number.isFinite(duration) ? duration : null });
     };
     video.onerror = () => finish(null);
@@ -39,7 +39,7 @@ const measureVideo = (file: Blob): Promise<Picture> =>
     video.src = url;
   });
 
-/** What the file is. */
+/** Measures the type and size of the file. */
 export const measureSource = async (file: Blob): Promise<Source> => {
   const firstBytes = await file
     .slice(0, MAGIC_BYTES)

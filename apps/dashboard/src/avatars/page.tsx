@@ -77,7 +77,7 @@ const NoAvatars = ({ onCreate }: { onCreate: () => void }) => {
   );
 };
 
-/** The statuses that can be selected; the first is every one but `deleted`. */
+/** The statuses that can be selected. The first stands for all except `deleted`. */
 const STATUSES = [
   ["", "Any status"],
   ...(["draft", "preprocessing", "ready", "failed", "disabled", "deleted"] as const).map(
@@ -86,11 +86,11 @@ const STATUSES = [
 ] as const;
 const statusOf = (text: string | undefined) => STATUSES.map(([status]) => status).find((status) => status === text);
 
-/** How the list at an address is read. */
+/** Reads the list at an address. */
 export const listAt = ({ environment, filter = "", since, until, status }: Search) =>
   avatarPages(environment ?? "live", { filter, since, until, status: statusOf(status) || undefined });
 
-/** How many cards are shown or hidden together: whole rows, however many columns there are. */
+/** Number of cards that are rendered or hidden together: whole rows for any number of columns. */
 const PART = 24;
 
 type ListProps = {
@@ -117,7 +117,7 @@ const AvatarList = ({ avatars, hasMore, isFiltered, onCreate, more }: ListProps)
   );
 };
 
-/** The dialog that creates an avatar is open, with the file that was dropped on the page, if one was. */
+/** The open dialog that creates an avatar. `first`: the file that was dropped on the page. */
 type Creating = { first: File | null };
 
 export const AvatarsPage = () => {
@@ -130,7 +130,7 @@ export const AvatarsPage = () => {
   const total = useAvatarTotal({ ...list.search, status }, query.hasMore && !query.isPlaceholderData);
   const { change } = useNavigation();
   const [creating, setCreating] = useState<Creating | null>(null);
-  // Read before they are needed, so that the dialog opens whole, and after the list, which is waited for.
+  // Loaded early, so that the dialog opens complete, but after the list, which is visible first.
   useRequirements(undefined, query.data !== undefined);
   const isFree = canWrite && creating === null && shownId === undefined;
   const isOver = useFileDrop(isFree ? (first) => setCreating({ first }) : null);

@@ -4,7 +4,7 @@ import { useSourceUrl } from "./data.ts";
 
 const allowsMotion = (): boolean => window.matchMedia("(prefers-reduced-motion: no-preference)").matches;
 
-/** The preview of an avatar. The moving one lies over the still one, so that nothing flashes while it loads. */
+/** The preview of an avatar. The moving preview lies over the still one, so that nothing flickers while it loads. */
 const Preview = ({ avatar, url, moves }: { avatar: Avatar; url: string; moves: boolean }) => {
   const { animatedPreviewUrl, status } = avatar;
   const look = `absolute inset-0 size-full object-cover ${status === "disabled" ? "grayscale" : ""}`;
@@ -19,15 +19,15 @@ const Preview = ({ avatar, url, moves }: { avatar: Avatar; url: string; moves: b
 };
 
 /**
- * The picture of an avatar, which moves where `moves` says so and the person allows it; of a failed one the source that was refused;
- * or its first letter while there is neither.
+ * The picture of an avatar. It moves if `moves` is set and the person allows motion. A failed avatar shows the refused
+ * source. Without a picture, its first letter is shown.
  */
 export const Portrait = ({ avatar, moves }: { avatar: Avatar; moves: boolean }) => {
   const { previewUrl, status } = avatar;
   const sourceUrl = useSourceUrl(avatar, status === "failed" && previewUrl === null);
   if (previewUrl) return <Preview avatar={avatar} url={previewUrl} moves={moves} />;
   if (sourceUrl) {
-    return <img src={sourceUrl} alt="The one that was refused" loading="lazy" className="size-full object-contain" />;
+    return <img src={sourceUrl} alt="The refused source" loading="lazy" className="size-full object-contain" />;
   }
   return (
     <div aria-hidden="true" className="grid size-full place-items-center text-4xl font-semibold text-muted">

@@ -1,4 +1,4 @@
-/** Gives an avatar another source, of the kind that it has. */
+/** Gives an avatar another source of the same kind. */
 import type { Avatar } from "@realtime-avatar/client";
 import { useState } from "react";
 import { FormDialog } from "../components/action-dialog.tsx";

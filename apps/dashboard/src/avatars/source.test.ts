@@ -1,4 +1,4 @@
-/** The checks of a file before its upload, with the requirements that the service has. */
+/** The checks of a file before its upload, with the requirements of the service. */
 import { expect, test } from "bun:test";
 import type { Asset } from "@realtime-avatar/client";
 import { ASSET_LIMITS } from "@realtime-avatar/domain/assets/limits";
@@ -84,12 +84,12 @@ test.each([
   ],
   ["an empty file", Buffer.alloc(0), ["video"], "The file is empty. Accepted: MP4, MOV or WebM."],
   ["a folder", null, BOTH, "The file cannot be read. Choose a file, not a folder."],
-] as const)("a source that is %s: the text says so and names the accepted types", (_, firstBytes, kinds, detail) => {
+] as const)("a source that is %s: a text with the reason and the accepted types", (_, firstBytes, kinds, detail) => {
   const source: Source = { firstBytes, type: null, sizeBytes: 5, picture: null };
   expect(checkSource(source, requirements, kinds)).toEqual([{ name: "Type", verdict: "fail", detail }]);
 });
 
-test("a source, checked with other bounds of the service: those decide", () => {
+test("a source, checked with other bounds of the service: those bounds apply", () => {
   const changed = (kind: "image" | "video", code: string, required: { min: number | null; max: number | null }) => ({
     ...requirements,
     [kind]: requirements[kind].map((each) => (each.code === code ? { ...each, required } : each)),
@@ -106,7 +106,7 @@ test("a source, checked with other bounds of the service: those decide", () => {
   expect(sourceHints(undefined, ["image"])).toEqual(["A photo: JPEG, PNG or WebP, at most 16 MiB."]);
 });
 
-test("a file that was uploaded, refused when the service examines it: throws why; ready: returns", async () => {
+test("an uploaded file, refused by the service's examination: throws the reason; ready: returns", async () => {
   const asset = (status: Asset["status"], detail?: string): Asset =>
     ({ id: "ast_1", status, error: detail === undefined ? null : { code: "not_decodable", detail } }) as Asset;
   const { signal } = new AbortController();

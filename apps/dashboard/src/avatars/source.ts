@@ -10,14 +10,14 @@ import { bytes, duration } from "../format.ts";
 export type Requirements = components["schemas"]["Model"]["requirements"];
 export type SourceKind = keyof Requirements;
 
-/** The type and size of a file, as the browser measures them. */
+/** The type and size of a file, measured by the browser. */
 export type Source = {
-  /** The first bytes; null when the file cannot be read, such as a folder that was dropped. */
+  /** The first bytes; null when the file cannot be read, for example a dropped folder. */
   firstBytes: Uint8Array | null;
-  /** By the first bytes, as the service decides it; null when they are of no accepted type. */
+  /** Determined by the first bytes, like in the service; null for types that are not accepted. */
   type: { kind: SourceKind; contentType: ContentType<SourceKind> } | null;
   sizeBytes: number;
-  /** Null when the browser cannot decode the file. `seconds`: of a video, null where the file does not say it. */
+  /** null when the browser cannot decode the file. `seconds`: of a video; null when the file does not contain it. */
   picture: { width: number; height: number; seconds: number | null } | null;
 };
 
@@ -51,7 +51,7 @@ export const sourceHints = (requirements: Requirements | undefined, kinds: reado
     return `A ${KIND_NAMES[kind]}${lasting}: ${acceptedTypesText(kind)}, at most ${bytes(ASSET_LIMITS[kind].maxBytes)}${sides}.`;
   });
 
-/** Why a file is refused: the exceeded bound and the next step. */
+/** The reason of a refusal: the exceeded bound and the next step. */
 type Refusal = { bound: string; advice: string };
 
 const check = (name: string, refusal: Refusal | null, measured: string): SourceCheck => ({
@@ -60,7 +60,7 @@ const check = (name: string, refusal: Refusal | null, measured: string): SourceC
   detail: refusal === null ? measured : `${measured}; ${refusal.bound}. ${refusal.advice}`,
 });
 
-/** Why the service takes no file of this size; null when it does. */
+/** The reason why the service refuses a file of this size; null when it accepts it. */
 const pixelRefusal = (kind: SourceKind, width: number, height: number, { min }: Bounds): Refusal | null => {
   if (min !== null && Math.min(width, height) < min) {
     return { bound: `each side at least ${min}`, advice: `Use a ${KIND_NAMES[kind]} of a higher resolution.` };
@@ -86,7 +86,7 @@ const lengthCheck = (seconds: number | null, { min, max }: Bounds): SourceCheck 
   return check("Length", null, measured);
 };
 
-/** The checks of a file that is to be a source of one of these kinds. */
+/** The checks of a file that will be a source of one of these kinds. */
 export const checkSource = (
   { firstBytes, type, sizeBytes, picture }: Source,
   requirements: Requirements | undefined,
@@ -106,7 +106,7 @@ export const checkSource = (
     check("Size", sizeBytes > maxBytes ? tooLarge : null, bytes(sizeBytes)),
   ];
   if (picture === null) {
-    // Browsers decode every accepted type of image, but not every codec of the accepted videos.
+    // Browsers decode every accepted type of image, but not every accepted video codec.
     const detail = "This browser cannot open the video. The service will check it.";
     const damaged = { name: "Dimensions", verdict: "fail" as const, detail: DAMAGED };
     return [...checks, kind === "image" ? damaged : { name: "Dimensions", verdict: "unknown", detail }];

@@ -1,4 +1,4 @@
-/** The file that a person has chosen as a source: its checks and its upload. */
+/** The chosen file of a person as a source: its checks and its upload. */
 import type { Asset, components } from "@realtime-avatar/client";
 import { useQuery } from "@tanstack/react-query";
 import { useEffect, useRef, useState } from "react";
@@ -31,7 +31,9 @@ export const useRequirements = (modelId?: string, isEnabled = true): Requirement
 /** A chosen file. `source` is null until it is measured. */
 export type Chosen = { file: File; source: Source | null };
 
-/** The chosen file after `file` has been measured: a large file takes longer than a small one that was chosen after it. */
+/**
+ * The chosen file after `file` was measured. A large file can take longer than a small file that was chosen after it.
+ */
 export const withMeasure = (present: Chosen | null, file: File, source: Source): Chosen | null =>
   present?.file === file ? { file, source } : present;
 
@@ -39,19 +41,19 @@ export type ChosenSource = {
   chosen: Chosen | null;
   /** The checks of the file; null until it is measured. */
   checks: SourceCheck[] | null;
-  /** The file when it can be uploaded, else null. */
+  /** The file if it can be uploaded; otherwise null. */
   usable: { file: File; kind: SourceKind } | null;
   choose: (file: File) => void;
   /** The model's requirements; undefined until they are known. */
   requirements: Requirements | undefined;
 };
 
-/** The source that is being chosen, which must be of one of these kinds. */
+/** The source that is being chosen. It must be of one of these kinds. */
 export const useSource = (kinds: readonly SourceKind[], modelId?: string): ChosenSource => {
   const requirements = useRequirements(modelId);
   const [chosen, setChosen] = useState<Chosen | null>(null);
   const choose = async (file: File): Promise<void> => {
-    // From here on, the file that was chosen before no longer counts, even while this one is measured.
+    // From here on, the earlier file no longer counts, even while this file is measured.
     setChosen({ file, source: null });
     const source = await measureSource(file);
     setChosen((present) => withMeasure(present, file, source));
@@ -66,7 +68,7 @@ export const useSource = (kinds: readonly SourceKind[], modelId?: string): Chose
 export type Step = { text: string; share: number | null };
 
 const POLL_MS = 500;
-/** After half a minute the avatar waits for its source in place of the page. */
+/** After half a minute, the service waits for the source instead of the page. */
 const MAX_POLLS = 60;
 
 const sleep = (milliseconds: number, signal: AbortSignal): Promise<void> =>
@@ -78,7 +80,7 @@ const sleep = (milliseconds: number, signal: AbortSignal): Promise<void> =>
     });
   });
 
-/** Waits until the service has examined an asset, for half a minute at most. Throws what it found wrong. */
+/** Waits at most half a minute until the service has examined an asset. Throws the reason of a refusal. */
 export const untilExamined = async (
   first: Asset,
   read: (id: string) => Promise<Asset>,
@@ -93,9 +95,9 @@ export const untilExamined = async (
 };
 
 /**
- * Returns the step of an upload, and a function that uploads a file and waits until the service has examined it. It throws
- * what the service found wrong. The upload stops when the component goes: nothing happens behind a closed dialog. A file is
- * uploaded once, also when what follows is tried again.
+ * Returns the step of an upload, and a function that uploads a file and waits until the service has examined it. The
+ * function throws the reason of a refusal. The upload stops when the component is removed, so that nothing happens
+ * behind a closed dialog. A file is uploaded only once, even if later steps are repeated.
  */
 export const useUpload = () => {
   const { client, environment } = useAccount();

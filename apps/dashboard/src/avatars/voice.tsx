@@ -1,4 +1,4 @@
-/** The voice of an avatar: shown, heard, and changed by those who may. */
+/** The voice of an avatar: shown, played, and changed by people with the right to. */
 import type { Avatar } from "@realtime-avatar/client";
 import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
@@ -18,7 +18,7 @@ export const AvatarVoice = ({ avatar }: { avatar: Avatar }) => {
     (defaultVoiceId: string | null) =>
       client.PATCH("/api/v1/avatars/{id}", { params: { path: { id: avatar.id } }, body: { defaultVoiceId } }),
     ["avatars", "audit"],
-    // The next sample uses the new voice, however late the avatar is read again.
+    // The next sample uses the new voice, even if the avatar is read again late.
     ({ data }) => queries.setQueryData(["avatars", environment, avatar.id], data),
   );
   const choose = (id: string | null): void => {

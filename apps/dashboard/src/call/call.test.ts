@@ -1,4 +1,4 @@
-/** The key and the start of a call on the page, without a service: what is sent to it. */
+/** The key and the start of a call on the page: the requests to the service, without a service. */
 import { afterEach, expect, spyOn, test } from "bun:test";
 import { ApiProblem, createClient } from "@realtime-avatar/client";
 import { createKey, revokeKey, startCall } from "./call.ts";
@@ -6,7 +6,7 @@ import { createKey, revokeKey, startCall } from "./call.ts";
 type Reply = { status?: number; headers?: Record<string, string>; body: unknown };
 type Sent = { url: string; method: string; headers: Headers; body: Record<string, unknown>; keepalive: boolean };
 
-/** Answers requests in their order, and records them. */
+/** Answers requests in order, and records them. */
 const recordRequests = (replies: Reply[]) => {
   const sent: Sent[] = [];
   const fetch = async (input: RequestInfo | URL, init: RequestInit = {}): Promise<Response> => {
@@ -23,7 +23,7 @@ const recordRequests = (replies: Reply[]) => {
 };
 let restore = (): void => {};
 afterEach(() => restore());
-/** The same for requests that no client sends. */
+/** The same for requests without a client. */
 const recordFetch = (replies: Reply[]): Sent[] => {
   const { sent, fetch } = recordRequests(replies);
   const spy = spyOn(globalThis, "fetch").mockImplementation(fetch as typeof globalThis.fetch);
@@ -70,7 +70,7 @@ const queued = (id: string, position: number): Reply => ({
   body: { queue_ticket_id: id, queue_position: position, queue_size: 5, recommended_retry_ms: 0 },
 });
 
-test("a call that waits for a slot: keeps its place, and tells it", async () => {
+test("a call that waits for a slot: keeps its place, and reports it", async () => {
   const sent = recordFetch([queued("tkt_1", 2), queued("tkt_1", 1), { status: 201, body: { session_id: "ses_1" } }]);
   const places: number[][] = [];
   const { signal } = new AbortController();
@@ -86,7 +86,7 @@ test("a call that waits for a slot: keeps its place, and tells it", async () => 
   for (const { headers } of sent) expect(headers.get("authorization")).toBe("Bearer rta_test_x");
 });
 
-test("a call that is given up while it waits: gives its place up", async () => {
+test("a waiting call that is given up: its place is freed", async () => {
   const sent = recordFetch([queued("tkt_1", 2)]);
   const given = new AbortController();
   const call = startCall(KEY, "ava_1", { signal: given.signal, onQueued: () => given.abort("gone") });

@@ -1,19 +1,19 @@
 /**
- * A call with an avatar, as any program makes it: with a key that can do nothing else, is capped, and is revoked when the
- * call is over. Its secret is in the memory of this page alone.
+ * A call with an avatar, started like by a program: with a capped key that is limited to calls, and is revoked after
+ * the call. Only the memory of this page contains its secret.
  */
 import { ApiProblem, type RealtimeAvatarClient } from "@realtime-avatar/client";
 import type { Environment } from "../api/client.ts";
 import { CALL_KEY_NAME, TRIAL_MINUTES } from "./trial.ts";
 
-/** What the key may spend: so many seconds of a call. */
+/** The cap of the key, in seconds of a call. */
 const CAP_SECONDS = 600;
-/** The default price, until the tenant has had a call. */
+/** The default price, used before the tenant's first call. */
 const DEFAULT_PRICE = 1_000_000;
 
 export type CallKey = { id: string; environment: Environment; secret: string };
 
-/** What the page reads of the grant of a call. */
+/** The part of a call's grant that the page reads. */
 export type Grant = {
   session_id: string;
   livekit_url: string;
@@ -22,16 +22,19 @@ export type Grant = {
   ignored: string[];
 };
 
-/** Asked for with each call, so that `ignored` of the grant says what the service can do: `capabilities` with a language model, `transcription` with a recognizer. */
+/**
+ * Fields that are requested in each call to detect features: the service ignores `capabilities` without a language
+ * model, and `transcription` without a recognizer. The grant lists ignored fields in `ignored`.
+ */
 const PROBES = { capabilities: [], transcription: {} };
 
 type Queued = { queue_position: number; queue_size: number; queue_ticket_id: string; recommended_retry_ms: number };
 
-/** Creates the key, as the person who is signed in. */
+/** Creates the key as the signed-in person. */
 export const createKey = async (client: RealtimeAvatarClient, environment: Environment): Promise<CallKey> => {
   const { data, response } = await client.GET("/api/v1/usage/sessions", { params: { query: { limit: 1 } } });
   const price = data.data[0]?.priceCreditMicrosPerSecond ?? DEFAULT_PRICE;
-  // The clock of the service: that of this device can be wrong.
+  // The clock of the service is used, because the clock of this device can be wrong.
   const now = Date.parse(response.headers.get("date") ?? "") || Date.now();
   const created = await client.POST("/api/v1/api-keys", {
     body: {
@@ -47,8 +50,8 @@ export const createKey = async (client: RealtimeAvatarClient, environment: Envir
 };
 
 /**
- * Revokes the key, which also ends its call. `keepalive`: the request goes out although the page is being closed. If it fails,
- * the key expires by itself.
+ * Revokes the key, which also ends its call. `keepalive`: the request is sent although the page is closing. If it
+ * fails, the key expires by itself.
  */
 export const revokeKey = ({ id, environment }: CallKey): Promise<unknown> =>
   fetch(`/api/v1/api-keys/${id}`, {
@@ -69,8 +72,8 @@ export const releaseCall = (key: CallKey, session_id: string): Promise<unknown> 
   send(key, "/release", { session_id, reason: "manual" }).catch(() => {});
 
 /**
- * Starts a call, and waits for its turn while all slots are in use. `onQueued` is told the place. Throws the problem of a refusal,
- * and the reason of `signal`, which gives the place up.
+ * Starts a call, and waits for its turn while all slots are in use. `onQueued`: gets the place in the queue. Throws the
+ * problem of a refusal. When `signal` aborts, gives the place up and throws the reason.
  */
 export const startCall = async (
   key: CallKey,

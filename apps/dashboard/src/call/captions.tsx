@@ -1,4 +1,4 @@
-/** What both sides of a call have said, and a field to say something without a microphone. */
+/** The words of both sides of a call, and a field to write without a microphone. */
 import { useEffect, useRef, useState } from "react";
 import { Button } from "../components/button.tsx";
 import { TextField } from "../components/field.tsx";
@@ -28,7 +28,7 @@ export const Captions = ({ captions, name }: { captions: readonly Caption[]; nam
   );
 };
 
-/** The longest turn that the avatar takes. */
+/** The longest turn that the avatar accepts. */
 const MAX_LENGTH = 4000;
 
 export const WriteField = ({ name, send }: { name: string; send: (text: string) => Promise<void> }) => {
@@ -36,7 +36,7 @@ export const WriteField = ({ name, send }: { name: string; send: (text: string) 
   const submit = (): void => {
     if (text.trim() === "") return;
     setText("");
-    // A turn that is lost with the connection is not shown among the captions.
+    // A turn that is lost with the connection does not appear among the captions.
     void send(text).catch(() => {});
   };
   return (

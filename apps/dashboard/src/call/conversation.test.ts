@@ -1,10 +1,12 @@
-/** The conversation on the page of calls, in a room that is not connected. test/call.system.test.ts has a real one. */
+/**
+ * The conversation on the page of calls, in a room that is not connected. test/call.system.test.ts uses a real room.
+ */
 import { expect, test } from "bun:test";
 import { EventEmitter } from "node:events";
 import { RoomEvent } from "livekit-client";
 import { addCaption, type Caption, watchConversation } from "./conversation.ts";
 
-test("a text that grows: shown once; of a hundred texts, the last fifty", () => {
+test("a growing text: shown once; of a hundred texts, the last fifty are shown", () => {
   let captions: readonly Caption[] = [];
   for (const text of ["Good", "Good morning."])
     captions = addCaption(captions, { id: "avatar SG_1", isOwn: false, text });
@@ -14,7 +16,7 @@ test("a text that grows: shown once; of a hundred texts, the last fifty", () => 
   expect(captions.map(({ id }) => Number(id))).toEqual(Array.from({ length: 50 }, (_, index) => 50 + index));
 });
 
-test("a room: texts of both sides by their segments, and the states that are known", async () => {
+test("a room: texts of both sides by their segments, and the known states", async () => {
   let receive = (_reader: unknown, _sender: unknown): void => {};
   const room = Object.assign(new EventEmitter(), {
     registerTextStreamHandler: (_topic: string, handler: typeof receive) => {

@@ -1,9 +1,9 @@
-/** The conversation of a call, as its room tells it: what both sides say, and what the avatar does. */
+/** The conversation of a call, received from its room: the words of both sides, and the state of the avatar. */
 import type { AgentState } from "@realtime-avatar/domain/calls/lifecycle";
 import { PERSON_IDENTITY } from "@realtime-avatar/domain/calls/room";
 import { type Room, RoomEvent } from "livekit-client";
 
-/** A text that was said. It grows while the avatar speaks. */
+/** A spoken text. It grows while the avatar speaks. */
 export type Caption = { id: string; isOwn: boolean; text: string };
 
 /** Older texts are dropped. */
@@ -18,7 +18,7 @@ export const addCaption = (captions: readonly Caption[], caption: Caption): read
 
 type Events = { onCaption: (caption: Caption) => void; onState: (state: AgentState) => void };
 
-/** To be called before the room is joined. */
+/** Must be called before the room is joined. */
 export const watchConversation = (room: Room, { onCaption, onState }: Events): void => {
   room.registerTextStreamHandler("lk.transcription", (reader, { identity }) => {
     const id = `${identity} ${reader.info.attributes?.["lk.segment_id"] ?? reader.info.id}`;

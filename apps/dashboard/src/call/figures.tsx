@@ -1,4 +1,4 @@
-/** How long the call takes and what it costs: while it is open, what the service has counted; after it, the bill. */
+/** The length and the cost of the call: the service's current counts while it is open, and the bill after it. */
 import { useQuery } from "@tanstack/react-query";
 import { useEffect, useRef, useState } from "react";
 import { Prose } from "../components/prose.tsx";
@@ -11,7 +11,7 @@ import type { CallView } from "./use-call.ts";
 const TICK_MS = 250;
 const POLL_MS = 1000;
 
-/** The session of the call: read until it has ended, when it has a charge. */
+/** Reads the session of the call until it has ended and has a charge. */
 const useSession = (id: string) => {
   const { client, environment } = useAccount();
   return useQuery({

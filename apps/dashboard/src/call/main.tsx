@@ -1,4 +1,7 @@
-/** Starts the page of calls. It is a document of its own: only its policy allows LiveKit, and only it loads the client for it. */
+/**
+ * Starts the page of calls. It is a separate document, because only its policy allows LiveKit, and only it loads
+ * LiveKit's client.
+ */
 import "../style.css";
 import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { createRootRoute, createRouter, RouterProvider } from "@tanstack/react-router";
@@ -10,7 +13,7 @@ import { BASE } from "../paths.ts";
 import { type Search, validateSearch } from "../search.ts";
 import { CallPage } from "./page.tsx";
 
-/** The sign-in leads to the avatar, whose page leads here. */
+/** After the sign-in, the person gets to the avatar, whose page links here. */
 const SignedOut = () => {
   const { avatar, environment } = useParameters();
   const place = new URLSearchParams({ to: "/avatars", ...(avatar && { avatar }), ...(environment && { environment }) });

@@ -1,18 +1,18 @@
 import { expect, test } from "bun:test";
 import { newMeter } from "./meter.ts";
 
-/** What the meter shows at each step: a time in seconds, and what the service says then. */
+/** The values of the meter at each step: a time in seconds, and the service's count at that time. */
 const shownAt = (steps: readonly (readonly [now: number, seconds: number | null, isRunning?: boolean])[]): number[] => {
   const meter = newMeter();
   return steps.map(([now, seconds, isRunning = true]) => meter(now * 1000, { seconds, isRunning }));
 };
 
-test("a call of some minutes, reported every ten seconds: each second is shown, and none goes back", () => {
+test("a call of some minutes, reported every ten seconds: every second is shown, and never a lower one", () => {
   const steps = Array.from({ length: 400 }, (_, now) => [now, Math.floor(now / 10) * 10] as const);
   expect(shownAt(steps)).toEqual(steps.map(([now]) => now));
 });
 
-test("a call before it has begun, then ahead of the page, then without reports: what the service says, ten more at most", () => {
+test("a call before its begin, then ahead of the page, then without reports: the service's count, and at most ten more", () => {
   expect(
     shownAt([
       [0, null],
@@ -27,7 +27,7 @@ test("a call before it has begun, then ahead of the page, then without reports: 
   ).toEqual([0, 0, 1, 3, 112, 114, 122, 122]);
 });
 
-test("a call whose avatar is lost: does not count until it is back", () => {
+test("a call whose avatar is lost: no counting until it is back", () => {
   expect(
     shownAt([
       [0, 20],
@@ -39,7 +39,7 @@ test("a call whose avatar is lost: does not count until it is back", () => {
   ).toEqual([20, 22, 22, 22, 23]);
 });
 
-test("a part of a second: counts whole as the service says it, and not before it has passed as the page counts it", () => {
+test("a started second: shown if the service has counted it; on the page's own clock, only when it has passed", () => {
   expect(
     shownAt([
       [100, 1.2],

@@ -1,14 +1,19 @@
-/** How long a call lasts, as the service counts it. */
+/** The length of a call, as the service counts it. */
 
-/** The service writes what a call has used every ten seconds. Between two reports the page counts on, by no more than that. */
+/**
+ * The service writes the usage of a call every ten seconds. Between two reports, the page counts further, by at most
+ * this time.
+ */
 const MAX_AHEAD_MS = 10_000;
 
-/** `seconds`: those of the service; null before the call has begun. `isRunning`: whether the avatar is there, so that seconds count. */
+/**
+ * `seconds`: the service's count; null before the call has begun. `isRunning`: the avatar is present, so seconds count.
+ */
 export type MeterInput = { seconds: number | null; isRunning: boolean };
 
 /**
- * Returns a function to call often, with a time in milliseconds by any steady clock, which returns whole seconds: never fewer than
- * the service has counted, at most ten more, and never fewer than before.
+ * Returns a function that must be called often, with a time in milliseconds by any steady clock. It returns whole
+ * seconds: at least the service's count, at most ten more, and never fewer than before.
  */
 export const newMeter = (): ((now: number, input: MeterInput) => number) => {
   let reported = -1;

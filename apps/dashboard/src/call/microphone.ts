@@ -1,4 +1,7 @@
-/** The microphone of the person. It is opened before a call starts, so that no second of a permission is charged. */
+/**
+ * The microphone of the person. It is opened before a call starts, so that the time of the permission dialog is not
+ * charged.
+ */
 import {
   createAudioAnalyser,
   createLocalAudioTrack,
@@ -8,10 +11,10 @@ import {
   Track,
 } from "livekit-client";
 
-/** What became of the microphone: its track, or why it cannot be used. */
+/** The state of the microphone: its track, or why it cannot be used. */
 export type Microphone = { track: LocalAudioTrack; fault: null } | { track: null; fault: string };
 
-/** Why the microphone cannot be used, for the name of the browser's error. */
+/** The text for a fault of the microphone, by the name of the browser's error. */
 const faultText = (name: string): string => {
   if (name === "NotAllowedError") {
     return "The browser does not let this page use the microphone, so the avatar hears nothing. Allow it in the address bar, and try the microphone again.";
@@ -22,7 +25,7 @@ const faultText = (name: string): string => {
 
 export const microphoneFault = (error: unknown): string => faultText(error instanceof Error ? error.name : "");
 
-/** Asks for the microphone, and opens it. */
+/** Requests the microphone, and opens it. */
 export const openMicrophone = async (): Promise<Microphone> => {
   try {
     return { track: await createLocalAudioTrack(), fault: null };
@@ -31,19 +34,22 @@ export const openMicrophone = async (): Promise<Microphone> => {
   }
 };
 
-/** Lets the avatar hear the microphone. The types of the library do not know their own subclass with `exactOptionalPropertyTypes`. */
+/**
+ * Publishes the microphone for the avatar. The types of the library do not accept their own subclass with
+ * `exactOptionalPropertyTypes`.
+ */
 export const publishMicrophone = (room: Room, track: LocalAudioTrack): Promise<unknown> =>
   room.localParticipant.publishTrack(track as LocalTrack, { source: Track.Source.Microphone });
 
 const LEVEL_MS = 100;
 
-/** Calls `onLevel` with the loudness, from 0 to 1, ten times a second. Returns a function that ends it. */
+/** Calls `onLevel` with the loudness, from 0 to 1, ten times a second. Returns a function that stops it. */
 export const watchLevel = (track: LocalAudioTrack, onLevel: (level: number) => void): (() => void) => {
   const { calculateVolume, cleanup } = createAudioAnalyser(track);
   const timer = setInterval(() => onLevel(calculateVolume()), LEVEL_MS);
   return () => {
     clearInterval(timer);
-    // The context of the sound can be closed already.
+    // The audio context can already be closed.
     void cleanup().catch(() => {});
   };
 };

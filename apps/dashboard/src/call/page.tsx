@@ -1,4 +1,4 @@
-/** The page on which a person talks to an avatar, to see it before any code is written. */
+/** The page on which a person talks to an avatar, to try it before writing code. */
 import type { Avatar } from "@realtime-avatar/client";
 import { useQuery } from "@tanstack/react-query";
 import type { LocalAudioTrack } from "livekit-client";
@@ -23,13 +23,13 @@ import { TimeLeftLine } from "./time-left.tsx";
 import { NoCalls } from "./try-call.tsx";
 import { type ConversationView, useCall } from "./use-call.ts";
 
-/** The address of a page of the dashboard, which is another document. */
+/** The address of a page of the dashboard, which is a separate document. */
 const addressOf = (path: string, parameters: Record<string, string>): string =>
   `${BASE}${path}?${new URLSearchParams(parameters)}`;
 
 type Call = ReturnType<typeof useCall>;
 
-/** How loud the microphone is, so that the person sees that it works. */
+/** The loudness of the microphone, so that the person sees that it works. */
 const Level = ({ track }: { track: LocalAudioTrack }) => {
   const [level, setLevel] = useState(0);
   useEffect(() => watchLevel(track, setLevel), [track]);
@@ -53,7 +53,7 @@ const TEXTS: Record<"asking" | "awaited" | "lost" | "failed", string> = {
   asking: "The browser asks whether this page may use the microphone.",
   awaited: "Waiting for the avatar.",
   lost: "The avatar is lost. Reconnecting.",
-  failed: "There is no call.",
+  failed: "No call.",
 };
 
 const STATES = { listening: "listens", thinking: "thinks", speaking: "speaks" } as const;
@@ -82,7 +82,7 @@ const statusOf = (name: string, { view, microphone: { track }, conversation }: C
   }
 };
 
-/** What is left, where it is too little for a call. */
+/** The available credits, if they are too few for a call. */
 const Available = () => {
   const { data } = useBalance();
   return data ? <p className="mb-4">Available now: {creditAmount(data.availableCreditMicros)}.</p> : null;
@@ -180,7 +180,7 @@ const Talk = ({ avatar }: { avatar: Avatar }) => {
         )}
         {isHeard && microphone.track && <Level track={microphone.track} />}
         {state === "open" && (
-          // Not announced: the avatar is heard.
+          // Not announced by screen readers, because the avatar is heard.
           <p className="mt-4 font-medium">
             {name} {STATES[conversation.state]}.
           </p>
@@ -193,12 +193,14 @@ const Talk = ({ avatar }: { avatar: Avatar }) => {
   );
 };
 
-/** What is in the way of a call with this avatar; null for nothing. */
+/** The obstacle to a call with this avatar; null without one. */
 const useObstacle = (avatar: Avatar): string | null => {
   const canCreateKeys = useHasRole("developer");
   if (avatar.status !== "ready")
     return `The avatar is ${statusName(avatar.status)}. It can be called when it is ready.`;
-  return canCreateKeys ? null : "Your role is viewer, which creates no keys. A developer or an owner can try a call.";
+  return canCreateKeys
+    ? null
+    : "Your role is viewer, which cannot create keys. A developer or an owner can try a call.";
 };
 
 const Ready = ({ avatar }: { avatar: Avatar }) => {
@@ -234,7 +236,7 @@ export const CallPage = () => {
         <Badge tone={environment === "live" ? "good" : "warn"}>{environment}</Badge>
       </h1>
       {id === undefined ? (
-        <p className="text-muted">Choose an avatar first: its page leads here.</p>
+        <p className="text-muted">Choose an avatar first. Its page has a link to this page.</p>
       ) : (
         <Loaded query={query} skeleton={<Skeleton label="the avatar" rows={1} height="h-64" />}>
           {(avatar) => <Ready avatar={avatar} />}

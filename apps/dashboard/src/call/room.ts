@@ -1,10 +1,10 @@
-/** What happens in the room of a call: the picture of the avatar comes, stops and comes back, and the call ends. */
+/** The events in the room of a call: the avatar's picture appears, is lost and returns, and the call ends. */
 import { LIFECYCLE_TOPIC, type LifecycleMessage, type TimeLeftReason } from "@realtime-avatar/domain/calls/lifecycle";
 import { type RemoteTrack, type Room, RoomEvent } from "livekit-client";
 import type { RefObject } from "react";
 
 export type Media = { video: RefObject<HTMLVideoElement | null>; audio: RefObject<HTMLAudioElement | null> };
-/** In how many seconds the call ends, and why; null when it goes on for longer after all. */
+/** The remaining seconds of the call, and the reason of its end; null when the call continues for longer. */
 export type TimeLeft = { seconds: number; reason: TimeLeftReason } | null;
 type Events = {
   onPicture: () => void;
@@ -13,11 +13,13 @@ type Events = {
   onTimeLeft: (left: TimeLeft) => void;
 };
 
-/** An avatar sends 25 pictures a second. One that sends none for so long is lost. */
+/** An avatar sends 25 pictures a second. After this time without pictures, it counts as lost. */
 const SILENT_MS = 2000;
 const LOOK_MS = 500;
 
-/** The bytes of pictures that have arrived. The element does not tell: it shows the last picture of an avatar that is lost. */
+/**
+ * The received bytes of pictures. The video element does not report a lost avatar: it keeps showing the last picture.
+ */
 const receivedBytes = async (track: RemoteTrack): Promise<number> => {
   let bytes = 0;
   for (const report of (await track.getRTCStatsReport())?.values() ?? []) {
@@ -26,7 +28,7 @@ const receivedBytes = async (track: RemoteTrack): Promise<number> => {
   return bytes;
 };
 
-/** Looks whether pictures arrive, until the returned function is called. */
+/** Checks whether pictures arrive, until the returned function is called. */
 const watchPictures = (track: RemoteTrack, { onPicture, onLost }: Pick<Events, "onPicture" | "onLost">) => {
   let [bytes, changedAt, isLost] = [-1, performance.now(), false];
   const look = async (): Promise<void> => {
@@ -44,7 +46,7 @@ const watchPictures = (track: RemoteTrack, { onPicture, onLost }: Pick<Events, "
   return () => clearInterval(timer);
 };
 
-/** Calls `onShown` once the element has a picture to show. */
+/** Calls `onShown` when the element has a picture to show. */
 const whenShown = (element: HTMLMediaElement, onShown: () => void): void => {
   if (element.readyState >= HTMLMediaElement.HAVE_CURRENT_DATA) onShown();
   else element.addEventListener("loadeddata", onShown, { once: true });
@@ -58,7 +60,7 @@ const readMessage = (data: Uint8Array): Partial<LifecycleMessage> | null => {
   }
 };
 
-/** Passes on what the avatar tells about the end. Other messages, and those that cannot be read, are ignored. */
+/** Passes on the avatar's messages about the end. Other messages, and malformed ones, are ignored. */
 const handleMessage = (data: Uint8Array, { onEnd, onTimeLeft }: Pick<Events, "onEnd" | "onTimeLeft">): void => {
   const message = readMessage(data);
   if (message?.kind === "ended") onEnd();
@@ -68,7 +70,7 @@ const handleMessage = (data: Uint8Array, { onEnd, onTimeLeft }: Pick<Events, "on
   else if (typeof seconds === "number" && seconds >= 0 && reason) onTimeLeft({ seconds, reason });
 };
 
-/** Shows the avatar in the elements, and tells what happens in the room. */
+/** Shows the avatar in the elements, and reports the events of the room. */
 export const watchRoom = (room: Room, { video, audio }: Media, events: Events): void => {
   const { onPicture, onLost, onEnd } = events;
   let unwatch = (): void => {};

@@ -1,9 +1,12 @@
-/** The picture of the avatar: a still one until it comes, and then the live one in the same place. */
+/** The picture of the avatar: first a still one, and then the live one in the same place. */
 import type { Avatar } from "@realtime-avatar/client";
 import { WHOLE_PICTURE_PATH } from "@realtime-avatar/domain/avatars/preparation";
 import type { Media } from "./room.ts";
 
-/** The still picture: the prepared one, which the live one shows as well, cut to the same square. So nothing moves when it comes. */
+/**
+ * The still picture is the prepared one, from which the live picture is drawn, cut to the same square. So nothing moves
+ * when the live picture appears.
+ */
 const Still = ({ avatar: { displayName, previewUrl } }: { avatar: Avatar }) => {
   if (previewUrl) {
     const source = `${previewUrl}${WHOLE_PICTURE_PATH}`;

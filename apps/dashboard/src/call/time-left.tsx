@@ -10,11 +10,11 @@ const REASONS: Record<NonNullable<TimeLeft>["reason"], string> = {
   out_of_credits: "The credits that it can hold are used then.",
 };
 
-/** The text at `now`, for what was told at `toldAt`; times in milliseconds by any steady clock. */
+/** The text at `now`, for a message from `toldAt`. Times are in milliseconds by any steady clock. */
 export const timeLeftText = ({ seconds, reason }: NonNullable<TimeLeft>, toldAt: number, now: number): string =>
   `Ends in ${duration(Math.max(0, Math.ceil(seconds - (now - toldAt) / 1000)))}. ${REASONS[reason] ?? ""}`.trim();
 
-/** `left`: as the avatar told it last. It tells it again every five seconds. */
+/** `left`: from the avatar's last message. The message repeats every five seconds. */
 export const TimeLeftLine = ({ left }: { left: NonNullable<TimeLeft> }) => {
   const [text, setText] = useState("");
   useEffect(() => {
@@ -24,7 +24,7 @@ export const TimeLeftLine = ({ left }: { left: NonNullable<TimeLeft> }) => {
     const timer = setInterval(show, TICK_MS);
     return () => clearInterval(timer);
   }, [left]);
-  // A timer is not announced at each second.
+  // Screen readers do not announce a timer at each second.
   return (
     <p role="timer" className="mt-4 rounded-lg bg-warn-soft px-3 py-2 text-sm text-warn">
       {text}

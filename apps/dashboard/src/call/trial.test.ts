@@ -4,7 +4,7 @@ import { chartGroup, isTrialKey } from "./trial.ts";
 const CREATED = "2026-11-20T12:00:00.000Z";
 const TRIAL = { name: "Try a call", parentId: null, createdAt: CREATED, expiresAt: "2026-11-20T12:30:00.500Z" };
 
-test("a key of a page, by its name and its short life: told from those of programs", () => {
+test("a key of a page: distinguished from keys of programs by its name and its short life", () => {
   expect(isTrialKey(TRIAL)).toBe(true);
   expect(isTrialKey({ ...TRIAL, name: "API reference" })).toBe(true);
   for (const other of [

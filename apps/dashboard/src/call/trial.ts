@@ -1,11 +1,14 @@
-/** The keys that pages create for themselves on a click, and that soon end: for a call, for a video, and for requests of `/docs`. */
+/**
+ * The short-lived keys that pages create for themselves on a click: for a call, for a video, and for requests of
+ * `/docs`.
+ */
 import type { ApiKeyWithCreator } from "@realtime-avatar/client";
 
-/** What the page of calls names its key. */
+/** The name of the key for the page of calls. */
 export const CALL_KEY_NAME = "Try a call";
-/** The name of the key with which the form creates a video. */
+/** The name of the key for the form that creates a video. */
 export const VIDEO_KEY_NAME = "Create a video";
-/** How long such a key lasts. */
+/** The life of such a key, in minutes. */
 export const TRIAL_MINUTES = 30;
 
 const NAMES: readonly string[] = [CALL_KEY_NAME, VIDEO_KEY_NAME, "API reference"];
@@ -14,11 +17,11 @@ const TOLERANCE_MS = 60_000;
 
 type Trial = Pick<ApiKeyWithCreator, "name" | "parentId" | "createdAt" | "expiresAt">;
 
-/** The group of a key in charts: the keys of all trials are one. */
+/** The group of a key in charts. All keys of trials are one group. */
 export const chartGroup = (id: string, name: string | null): string =>
   name !== null && NAMES.includes(name) ? name : id;
 
-/** Whether a page has created the key. A key of a program can have the name, but hardly ends so soon. */
+/** Whether a page has created the key. A program's key can have the same name, but usually lives longer. */
 export const isTrialKey = ({ name, parentId, createdAt, expiresAt }: Trial): boolean =>
   NAMES.includes(name) &&
   parentId === null &&

@@ -1,4 +1,4 @@
-/** The way to the page of calls, or the reason that there can be no call. */
+/** The link to the page of calls, or the reason why calls are impossible. */
 import type { Avatar } from "@realtime-avatar/client";
 import { callAddress } from "../avatars/call-line.ts";
 import { Button, buttonClass } from "../components/button.tsx";
@@ -7,7 +7,7 @@ import { hasCalls } from "../page-settings.ts";
 
 const REASON = "no-calls";
 
-/** Shown beside `TryCall`, and in place of the page of calls. Nothing where calls can be started. */
+/** Shown beside `TryCall`, and instead of the page of calls. Empty when calls can be started. */
 export const NoCalls = ({ className = "" }: { className?: string }) =>
   hasCalls() ? null : (
     <p id={REASON} className={`text-sm text-muted ${className}`}>
@@ -27,7 +27,7 @@ export const TryCall = ({ avatar, kind = "primary" }: Props) =>
       Try a call
     </a>
   ) : (
-    // Not `disabled`: the keyboard reaches it, and a screen reader says the reason.
+    // Not `disabled`, so that the keyboard reaches it, and a screen reader reads the reason.
     <Button aria-disabled aria-describedby={REASON}>
       Try a call
     </Button>

@@ -1,4 +1,4 @@
-/** The call of the page: what it shows, and what the person can do. */
+/** The call of the page: its state, and the actions of the person. */
 import type { AgentState } from "@realtime-avatar/domain/calls/lifecycle";
 import { type LocalAudioTrack, LogLevel, Room, setLogLevel } from "livekit-client";
 import { type Dispatch, type RefObject, type SetStateAction, useEffect, useRef, useState } from "react";
@@ -11,8 +11,8 @@ import { type Media, type TimeLeft, watchRoom } from "./room.ts";
 import { useMicrophone } from "./use-microphone.ts";
 
 /**
- * `asking`: the browser asks for the microphone. `ready`: the person tries it, and nothing is charged. `open`: in the room. Its
- * `picture` is `lost` while the avatar that was there sends none.
+ * `asking`: the browser asks for the microphone. `ready`: the person tests it, at no charge. `open`: in the room. Its
+ * `picture` is `lost` while the avatar has stopped sending pictures.
  */
 export type CallView =
   | { state: "idle" | "asking" | "ready" }
@@ -21,10 +21,13 @@ export type CallView =
   | { state: "ended"; sessionId: string; isHungUp: boolean }
   | { state: "failed"; error: unknown };
 
-// What it does is no news to the console of the person.
+// Routine messages of the library do not belong on the person's console.
 setLogLevel(LogLevel.warn);
 
-/** What the avatar does, and what was said. `kind`: without a language model the avatar echoes, and without a recognizer people type. */
+/**
+ * The state of the avatar, and the words of both sides. `kind`: the avatar echoes without a language model; the person
+ * types without a recognizer.
+ */
 export type ConversationView = {
   kind: "echo" | "typed" | "spoken";
   state: AgentState;
@@ -37,11 +40,11 @@ const conversationKind = ({ ignored }: Grant): ConversationView["kind"] => {
   return ignored.includes("transcription") ? "typed" : "spoken";
 };
 
-/** A lock of the browser: one page at a time has a call. */
+/** A lock of the browser, so that only one page has a call. */
 const LOCK = "realtime-avatar-call";
 const ELSEWHERE = "Another page of this browser has a call. Hang up there first.";
 
-/** Runs `work` while no other page has the lock. */
+/** Runs `work` if no other page has the lock. */
 const alone = <Result>(work: () => Promise<Result>): Promise<Result> =>
   navigator.locks.request(LOCK, { ifAvailable: true }, (lock) => {
     if (lock === null) throw new Error(ELSEWHERE);
@@ -74,11 +77,11 @@ type Talk = {
   setTimeLeft: (left: TimeLeft) => void;
 };
 
-/** Starts the call, shows it, and returns when it is over. */
+/** Starts the call and shows it. Resolves when it is over. */
 const talk = async (parts: Talk): Promise<void> => {
   const { key, avatarId, media, room, track, signal, setView, setConversation, setTimeLeft } = parts;
   const onQueued = (position: number, size: number): void =>
-    setView({ state: "starting", text: `All places are taken. Yours in the queue is ${position} of ${size}.` });
+    setView({ state: "starting", text: `All slots are in use. Your place in the queue is ${position} of ${size}.` });
   const grant = await startCall(key, avatarId, { signal, onQueued });
   const { session_id: sessionId } = grant;
   setConversation({ ...NO_CONVERSATION, kind: conversationKind(grant) });
@@ -90,7 +93,7 @@ const talk = async (parts: Talk): Promise<void> => {
   const over = new Promise<void>((resolve) => {
     watchRoom(room, media, {
       onPicture: () => setView({ state: "open", sessionId, picture: "shown" }),
-      // Before the first picture, there is nothing to lose.
+      // Before the first picture, none can be lost.
       onLost: () =>
         setView((present) =>
           present.state === "open" && present.picture === "shown" ? { ...present, picture: "lost" } : present,
@@ -102,11 +105,11 @@ const talk = async (parts: Talk): Promise<void> => {
     if (signal.aborted) resolve();
   });
   await join(room, grant);
-  // The first picture can come before this line.
+  // The first picture can arrive before this line.
   setView((present) => (present.state === "open" ? present : { state: "open", sessionId, picture: "awaited" }));
   if (!signal.aborted && track) await publishMicrophone(room, track);
   await over;
-  // The person or the avatar has ended the call. A release charges it to the second.
+  // The person or the avatar has ended the call. The release charges it exactly to the second.
   await releaseCall(key, sessionId);
   setView({ state: "ended", sessionId, isHungUp: signal.aborted });
 };
@@ -123,7 +126,7 @@ export const useCall = (avatarId: string, media: Media) => {
   const microphone = useMicrophone(room);
 
   useEffect(() => {
-    // Also when the page is kept for the back button: a call that nobody sees ends.
+    // Also when the browser keeps the page for the back button, because an invisible call must end.
     const leave = (): void => {
       revoke(key);
       void room.current?.disconnect();
@@ -132,7 +135,7 @@ export const useCall = (avatarId: string, media: Media) => {
     return () => removeEventListener("pagehide", leave);
   }, []);
 
-  /** Asks for the microphone. Nothing is charged. */
+  /** Requests the microphone, at no charge. */
   const prepare = async (): Promise<Microphone> => {
     setView({ state: "asking" });
     const opened = await microphone.open();
@@ -140,9 +143,9 @@ export const useCall = (avatarId: string, media: Media) => {
     return opened;
   };
 
-  /** `isSilent`: starts without a microphone when the machine has none. */
+  /** `isSilent`: starts without a microphone, for a device without one. */
   const start = async ({ isSilent = false } = {}): Promise<void> => {
-    // Not the view, which a second click before the next rendering would still find as it was.
+    // Checks `hangUp`, because the view is outdated for a second click before the next rendering.
     if (hangUp.current !== null) return;
     const controller = new AbortController();
     const { signal } = controller;
@@ -164,7 +167,7 @@ export const useCall = (avatarId: string, media: Media) => {
       setView(isGivenUp ? { state: "ready" } : { state: "failed", error });
       if (!isGivenUp) microphone.close();
     } finally {
-      // The page stops the microphone itself: a person who gave a call up keeps it.
+      // The page itself stops the microphone. A person who has given up a call keeps it.
       void room.current?.disconnect(false);
       room.current = null;
       hangUp.current = null;
@@ -175,7 +178,7 @@ export const useCall = (avatarId: string, media: Media) => {
   return {
     view,
     conversation,
-    /** In the last minute of the call. */
+    /** Set in the last minute of the call. */
     timeLeft,
     /** Sends a turn as text. */
     write: (text: string) => sendTurn(room.current, text),

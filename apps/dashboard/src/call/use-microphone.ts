@@ -1,9 +1,9 @@
-/** The microphone as the page shows it. */
+/** The state of the microphone for the page. */
 import type { Room } from "livekit-client";
 import { type RefObject, useRef, useState } from "react";
 import { type Microphone, microphoneFault, openMicrophone, publishMicrophone } from "./microphone.ts";
 
-/** `isOn`: the avatar hears the person. `fault`: why it does not. */
+/** `isOn`: the avatar hears the person. `fault`: why the avatar cannot hear the person. */
 export type MicrophoneView = Microphone & { isOn: boolean };
 
 const NO_MICROPHONE: MicrophoneView = { track: null, fault: "", isOn: false };
@@ -24,7 +24,7 @@ export const useMicrophone = (room: RefObject<Room | null>) => {
     track.current = null;
     setView(NO_MICROPHONE);
   };
-  /** In a call: mutes it, or lets the avatar hear it. One that could not be used before is tried again. */
+  /** In a call: mutes or unmutes the microphone. A microphone that failed before is tried again. */
   const turn = async (isOn: boolean): Promise<void> => {
     try {
       if (track.current === null && isOn) {

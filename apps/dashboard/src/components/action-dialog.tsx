@@ -1,4 +1,4 @@
-/** Dialogs for one action: one button cancels, another runs it. A failure is shown. */
+/** Dialogs for one action: one button cancels it, another runs it. Failures are shown. */
 import { type ReactNode, useId } from "react";
 import { useNotify } from "../layout/notices.tsx";
 import { type Action, useAction } from "../layout/use-action.ts";
@@ -13,15 +13,15 @@ type FormProps = Props & {
   /** The label of the button that sends the form. */
   submit: ReactNode;
   onSubmit: () => void;
-  /** The fields of the request that show at their place what is wrong with them. */
+  /** The fields that show their own errors. */
   shownFields?: readonly string[];
-  /** Whether the form is not complete. */
+  /** Whether the form is incomplete. */
   isIncomplete?: boolean;
   cancel?: string;
-  /** Whether nothing closes the dialog now: by default while the action runs. */
+  /** Whether the dialog cannot be closed now. Default: while the action runs. */
   isHeld?: boolean;
   isWide?: boolean;
-  /** Beside the buttons. */
+  /** Content beside the buttons. */
   aside?: ReactNode;
 };
 
@@ -72,7 +72,7 @@ export const FormDialog = ({
 type EndProps = Props & {
   end: () => Promise<unknown>;
   refreshes: readonly string[];
-  /** The labels of the button that ends the object, and of the one that keeps it. */
+  /** The label of the button that ends the object, and of the button that keeps it. */
   confirm: ReactNode;
   keep?: string;
   isDisabled?: boolean;
@@ -81,7 +81,7 @@ type EndProps = Props & {
   onEnded?: () => void;
 };
 
-/** A dialog that asks before something ends for good. */
+/** A dialog that asks for confirmation before an object is ended permanently. */
 export const EndDialog = ({
   end,
   refreshes,

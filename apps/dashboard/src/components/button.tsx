@@ -9,11 +9,11 @@ const KINDS = {
 
 type Props = ComponentProps<"button"> & {
   kind?: keyof typeof KINDS;
-  /** While an action runs, the button shows it and does nothing. */
+  /** While an action runs, the button shows this and ignores clicks. */
   isBusy?: boolean;
 };
 
-/** The classes of a button, for a link that looks like one. */
+/** The classes of a button, for a link that looks like a button. */
 export const buttonClass = (kind: keyof typeof KINDS): string =>
   `inline-flex min-h-9 items-center justify-center gap-2 rounded-lg border px-3.5 py-1.5 text-sm font-medium whitespace-nowrap select-none disabled:opacity-50 aria-disabled:opacity-50 aria-busy:cursor-progress ${KINDS[kind]}`;
 

@@ -19,7 +19,7 @@ const useCopy = (text: string): [outcome: "copied" | "failed" | null, copy: () =
   return [outcome, copy];
 };
 
-/** Copies `text`, and says so. */
+/** Copies `text`, and shows the outcome. */
 export const CopyButton = ({
   text,
   label,
@@ -40,7 +40,7 @@ export const CopyButton = ({
   );
 };
 
-/** A text that is copied whole, such as a secret or a command. */
+/** A text that is copied as a whole, such as a secret or a command. */
 export const CopyText = ({ label, text }: { label: string; text: string }) => (
   <div className="mb-4">
     <p className="mb-1 text-sm font-medium">{label}</p>
@@ -68,7 +68,7 @@ const SHAPES = {
   failed: "M4 4l8 8M12 4l-8 8",
 };
 
-/** Copies an id that is not shown, beside the name that is. */
+/** Copies an id that is not shown, beside its name. */
 export const CopyId = ({ id }: { id: string }) => {
   const [outcome, copy] = useCopy(id);
   return (

@@ -2,16 +2,16 @@ import { type ReactNode, useEffect, useId, useRef } from "react";
 
 type Props = {
   title: string;
-  /** Called when the dialog is to close: by Escape or its close button. */
+  /** Called when the person closes the dialog with Escape or its close button. */
   onClose: () => void;
   children: ReactNode;
   /** The buttons at the end. */
   actions?: ReactNode;
-  /** Whether only a button of `actions` closes it, such as a secret that is shown once. */
+  /** Whether only a button of `actions` closes it, for example for a secret that is shown once. */
   isFirm?: boolean;
   /**
-   * While an action of the dialog runs, nothing closes it: its outcome stays visible; the action can close the dialog
-   * itself.
+   * While an action of the dialog runs, the person cannot close it, so that the outcome stays visible. The action can
+   * close the dialog itself.
    */
   isBusy?: boolean;
   isWide?: boolean;
@@ -19,12 +19,14 @@ type Props = {
   isTall?: boolean;
 };
 
-/** A control that a form begins with. The close button must not be the first: Enter would close the dialog. */
+/**
+ * The first control of a form. The close button must not be the first control, because Enter would close the dialog.
+ */
 const FIRST_CONTROL = "form input:not(:disabled), form select, form textarea";
 
 /**
- * A modal dialog. It is open while it is rendered. The focus goes to the element with `data-focus`, else to the first field,
- * else to the title; and at the end back to where it was.
+ * A modal dialog. It is open while it is rendered. The focus goes to the element with `data-focus`, else to the first
+ * field, else to the title. At the end, the focus returns to its previous place.
  */
 export const Dialog = ({
   title,
@@ -48,7 +50,7 @@ export const Dialog = ({
     return () => {
       dialog?.close();
       if (before instanceof HTMLElement && before.isConnected) before.focus();
-      // The element that opened it is gone, such as the row of a revoked key.
+      // The element that opened the dialog is gone, such as the row of a revoked key.
       else document.getElementById("page")?.focus();
     };
   }, []);
@@ -61,7 +63,7 @@ export const Dialog = ({
         event.preventDefault();
         if (!isHeld) onClose();
       }}
-      // Browsers close a dialog at the second Escape even though the first was prevented.
+      // Browsers close a dialog at the second Escape, even if the first was prevented.
       onClose={({ target, currentTarget }) => {
         if (target !== currentTarget || !currentTarget.isConnected) return;
         if (isHeld) currentTarget.showModal();

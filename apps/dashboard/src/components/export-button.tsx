@@ -1,4 +1,4 @@
-/** Downloads a list as a CSV file. A list of more rows than a file takes is read in parts, one for each click. */
+/** Downloads a list as a CSV file. A list with more rows than fit into a file is read in parts, one for each click. */
 import type { CsvFile } from "@realtime-avatar/client";
 import { useEffect, useRef, useState } from "react";
 import { useNotify } from "../layout/notices.tsx";
@@ -6,10 +6,13 @@ import { useAction } from "../layout/use-action.ts";
 import { Button } from "./button.tsx";
 import { Failure } from "./state.tsx";
 
-/** After this time the browser has surely begun to save the file. */
+/** After this time, the browser has certainly begun to save the file. */
 const KEPT_MS = 60_000;
 
-/** Saves a file of at most 64 MiB. Its byte order mark tells spreadsheets that it is UTF-8; programs read it by the API, without one. */
+/**
+ * Saves a file of at most 64 MiB. A byte order mark tells spreadsheets that it is UTF-8. Programs use the API, which
+ * adds no mark.
+ */
 const save = ({ data, response }: CsvFile): void => {
   const url = URL.createObjectURL(new Blob(["\ufeff", data], { type: "text/csv" }));
   const link = document.createElement("a");
@@ -21,12 +24,12 @@ const save = ({ data, response }: CsvFile): void => {
 
 type Props = { read: (page: { cursor?: string }, options: { signal: AbortSignal }) => Promise<CsvFile> };
 
-/** `read` reads the file from a cursor. Give the button a `key` of the filters: a cursor belongs to them. */
+/** `read`: reads the file from a cursor. The button needs a `key` of the filters, because a cursor belongs to them. */
 export const ExportButton = ({ read }: Props) => {
   const notify = useNotify();
   const [cursor, setCursor] = useState<string | null>(null);
   const controller = useRef<AbortController | null>(null);
-  // A person who leaves the page cancels the file.
+  // Leaving the page cancels the file.
   useEffect(() => () => controller.current?.abort(), []);
   const action = useAction(
     () => {
@@ -40,7 +43,7 @@ export const ExportButton = ({ read }: Props) => {
       notify(
         file.nextCursor === null
           ? "The file is downloaded."
-          : "The file is downloaded. More rows follow, which its last row says: export the next part.",
+          : "The file is downloaded. More rows follow, as its last row says: export the next part.",
       );
     },
   );

@@ -77,7 +77,7 @@ export const SelectField = ({ label, hint, error, children, ...rest }: Shared & 
   );
 };
 
-/** The options of a select, each a value and its text. */
+/** The options of a select, each with a value and a text. */
 export const Options = ({ of }: { of: readonly (readonly [value: string | number, text: string])[] }) =>
   of.map(([value, text]) => (
     <option key={value} value={value}>
@@ -85,7 +85,7 @@ export const Options = ({ of }: { of: readonly (readonly [value: string | number
     </option>
   ));
 
-/** A day that a list begins or ends with. */
+/** The first or last day of a list. */
 export const DayField = ({
   label,
   value = "",
@@ -107,7 +107,7 @@ export const DayField = ({
   </label>
 );
 
-/** A select within a row or above a list; its label is not shown. */
+/** A select within a row or above a list. Its label is not shown. */
 export const InlineSelect = ({
   label,
   children,
@@ -123,7 +123,7 @@ export const InlineSelect = ({
   </select>
 );
 
-/** Filters the list below it, as it is typed. The key `/` leads to it. */
+/** Filters the list below while the person types. The key `/` focuses it. */
 export const FilterField = ({
   label,
   value,

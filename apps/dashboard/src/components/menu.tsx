@@ -2,10 +2,10 @@ import { useId, useRef, useState } from "react";
 
 export type MenuItem = {
   name: string;
-  /** For screen readers, where the name alone is ambiguous. */
+  /** For screen readers, if the name alone is ambiguous. */
   label: string;
   run: () => void;
-  /** Whether it ends something for good: then it comes last, and is marked. */
+  /** Whether it ends the object permanently. Then it comes last, and is marked. */
   isDestructive?: boolean;
 };
 
@@ -16,9 +16,9 @@ export const Menu = ({ label, items }: { label: string; items: readonly MenuItem
   const id = useId();
   const button = useRef<HTMLButtonElement>(null);
   const menu = useRef<HTMLDivElement>(null);
-  // Closed, it has no content: a long list has a menu in each row.
+  // A closed menu has no content, because a long list has a menu in each row.
   const [isOpen, setOpen] = useState(false);
-  /** Below the button, or above it where there is no room. A popover is placed in the window, not in its row. */
+  /** Below the button, or above it without room below. A popover is placed in the window, not in its row. */
   const place = (): void => {
     if (!button.current || !menu.current) return;
     const { top, bottom, right } = button.current.getBoundingClientRect();

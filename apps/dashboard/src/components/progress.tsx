@@ -13,8 +13,8 @@ const useSeconds = (text: string): number => {
 };
 
 /**
- * The current step and its progress: `share` from 0 to 1, null where it is unknown. Then the seconds count, so that it does not
- * look stuck.
+ * The current step and its progress. `share`: from 0 to 1; null if unknown. Without a share, elapsed seconds are shown,
+ * so that it does not look stuck.
  */
 export const Progress = ({ text, share }: { text: string; share: number | null }) => {
   const seconds = useSeconds(text);

@@ -1,4 +1,4 @@
-/** A text of the service, whose names of fields and commands stand in backticks. */
+/** A text of the service. Names of fields and commands in it are in backticks. */
 export const Prose = ({ text }: { text: string }) =>
   text.split("`").map((part, index) =>
     index % 2 === 0 ? (

@@ -12,7 +12,7 @@ export type BarProps = {
   children: ReactNode;
 };
 
-/** The filters above a list that the service searches. */
+/** The filters above a list. The service does the search. */
 export const SearchBar = ({ list, status, isFiltered, children }: BarProps) => (
   <search className="mb-4 grid grid-cols-2 items-center gap-2 sm:flex sm:flex-wrap sm:gap-x-3">
     <div className="sm:w-80">
@@ -24,7 +24,7 @@ export const SearchBar = ({ list, status, isFiltered, children }: BarProps) => (
     <DayField label="From" value={list.search.since} onChange={(day) => list.setDay("since", day)} />
     <DayField label="To" value={list.search.until} onChange={(day) => list.setDay("until", day)} />
     {isFiltered && <Button onClick={list.clear}>Clear</Button>}
-    {/* It keeps its line before the list is read. */}
+    {/* The line keeps its place before the list is read. */}
     <span role="status" className="col-span-2 min-h-5 text-sm text-muted">
       {children}
     </span>
@@ -33,7 +33,7 @@ export const SearchBar = ({ list, status, isFiltered, children }: BarProps) => (
 
 type MoreProps = { name: string; isFound: boolean; run: () => void; isBusy: boolean };
 
-/** Loads older items, or searches them. */
+/** Loads or searches older items. */
 export const More = ({ name, isFound, run, isBusy }: MoreProps) => (
   <p className="mt-4 flex flex-wrap items-center gap-3 text-sm text-muted">
     {!isFound && `None of the newer ${name} matches.`}

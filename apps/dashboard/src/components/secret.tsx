@@ -4,7 +4,7 @@ import { Button } from "./button.tsx";
 import { Dialog } from "./dialog.tsx";
 
 /**
- * Shows a secret, which is never shown again. Neither Escape nor the back button closes it. The browser asks before it
+ * Shows a secret, which is never shown again. Escape and the back button do not close it. The browser asks before it
  * leaves the page.
  */
 export const SecretDialog = ({

@@ -5,7 +5,7 @@ import { type ListTotal, totalText } from "../format.ts";
 import { Button } from "./button.tsx";
 import { Prose } from "./prose.tsx";
 
-/** Rows of the same height as those of the list that is loading. */
+/** Placeholder rows with the height of the rows in the list. */
 export const Skeleton = ({ label, rows = 4, height = "h-14" }: { label: string; rows?: number; height?: string }) => (
   <div role="status" className="grid gap-2">
     <span className="sr-only">Loading {label}</span>
@@ -24,8 +24,8 @@ export const Empty = ({ title, children, action }: { title: string; children: Re
 );
 
 /**
- * A reference for an element that is to be seen when it appears in a dialog, and when `content` changes: the button can
- * be at the end of a long form, the element at its beginning.
+ * A reference for an element that is scrolled into view when it appears in a dialog, and when `content` changes: the
+ * button can be at the end of a long form, and the element at its beginning.
  */
 export const useInView = <Shown extends HTMLElement>(content?: unknown): RefObject<Shown | null> => {
   const ref = useRef<Shown>(null);
@@ -47,8 +47,8 @@ const watchOnline = (notify: () => void): (() => void) => {
 const useOnline = (): boolean => useSyncExternalStore(watchOnline, () => navigator.onLine);
 
 /**
- * The problem's own words, and the id by which the operator finds the request in the log. `onRetry`: reads the page again.
- * Without it, the person repeats an action. `shownFields`: those of the form that show what is wrong with them.
+ * The problem's text, and the request id for the operator's log. `onRetry`: reads the page again; without it, the
+ * person repeats the action. `shownFields`: the fields of the form that show their own errors.
  */
 export const Failure = ({
   error,
@@ -130,10 +130,10 @@ type Pages = {
   hasNextPage: boolean;
   isFetchingNextPage: boolean;
   fetchNextPage: () => unknown;
-  /** How many items match, of a list that is not loaded whole. */
+  /** The number of matches, for a list that is only partly loaded. */
   total: ListTotal | undefined;
 };
-/** How many items a list has, and the button that loads the next page. Nothing for an empty list. */
+/** The number of items of a list, and the button that loads the next page. Not shown for an empty list. */
 export const ListEnd = ({ query, noun }: { query: Pages; noun: string }) => {
   const { hasNextPage, isFetchingNextPage, fetchNextPage, total } = query;
   const count = query.data?.pages.reduce((sum, { data }) => sum + data.length, 0) ?? 0;

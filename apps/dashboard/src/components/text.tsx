@@ -27,7 +27,7 @@ export const PageHead = ({
   actions,
 }: {
   title: string;
-  /** The pages above this one, from the home page on. */
+  /** The pages above this one, beginning with the home page. */
   above?: readonly (readonly [Page, string])[];
   children?: ReactNode;
   actions?: ReactNode;
@@ -61,7 +61,7 @@ export const Card = ({ title, children, actions }: { title?: string; children: R
   </section>
 );
 
-/** One name and its value, in a list of facts (`dl`). */
+/** A name and its value, in a list of facts (`dl`). */
 export const Item = ({ name, children }: { name: string; children: ReactNode }) => (
   <div className="min-w-0">
     <dt className="text-sm text-muted">{name}</dt>
@@ -69,7 +69,7 @@ export const Item = ({ name, children }: { name: string; children: ReactNode }) 
   </div>
 );
 
-/** Credits, with their unit in small letters. `sign`: before a movement of them. */
+/** Credits, with their unit in small letters. `sign`: shown before a movement of credits. */
 export const Amount = ({ micros, sign = "" }: { micros: number; sign?: string }) => {
   const [amount, unit] = creditAmount(micros).split(/ (?=credits?$)/);
   return (
@@ -82,7 +82,7 @@ export const Amount = ({ micros, sign = "" }: { micros: number; sign?: string })
 
 const MINUTE_MS = 60_000;
 
-/** How long ago something was; the exact time on hover. */
+/** How long ago a time was; the exact time on hover. */
 export const Time = ({ at, none = "never" }: { at: string | null; none?: string }) => {
   const [now, setNow] = useState(() => Date.now());
   useEffect(() => {
@@ -97,7 +97,7 @@ export const Time = ({ at, none = "never" }: { at: string | null; none?: string 
   );
 };
 
-/** How much of `of` is `used`, from 0 to 1. */
+/** A bar that shows `used` as a share of `of`. */
 export const Meter = ({ label, used, held = 0, of }: { label: string; used: number; held?: number; of: number }) => {
   const share = (amount: number): number => (of === 0 ? 100 : Math.min(100, (amount / of) * 100));
   const tone = share(used + held) >= 90 ? "fill-bad" : "fill-accent";

@@ -1,12 +1,12 @@
-/** Long lists: only what is near the visible part is in the page. */
+/** Long lists: only the parts near the visible one are rendered. */
 import { type ReactNode, useEffect, useLayoutEffect, useRef, useState } from "react";
 
-/** How far from the visible part an item is rendered. */
+/** Distance from the visible part within which an item is rendered. */
 const MARGIN = "800px 0px";
 
 type PartProps = { label: string; className: string; isFirst: boolean; children: () => ReactNode };
 
-/** A part of a list. Out of sight it is as high as it was, and empty; the one that has the focus stays. */
+/** A part of a list. Out of sight, it is empty and keeps its height. A part with the focus stays rendered. */
 const Part = ({ label, className, isFirst, children }: PartProps) => {
   const ref = useRef<HTMLDivElement>(null);
   const height = useRef(0);
@@ -15,7 +15,7 @@ const Part = ({ label, className, isFirst, children }: PartProps) => {
     const element = ref.current;
     if (!element) return;
     const observer = new IntersectionObserver(
-      // The newest entry is the last. The browser passes several when it had no time between two changes.
+      // The newest entry is the last one. The browser passes several if several changes came at once.
       (entries) => setNear(entries.at(-1)?.isIntersecting === true || element.contains(document.activeElement)),
       { rootMargin: MARGIN },
     );
@@ -26,7 +26,7 @@ const Part = ({ label, className, isFirst, children }: PartProps) => {
     const element = ref.current;
     if (!element) return;
     if (isNear) height.current = element.offsetHeight;
-    // By the object model: the policy of the page refuses style attributes.
+    // Set through the object model, because the policy of the page refuses style attributes.
     element.style.minHeight = isNear ? "" : `${height.current || 400}px`;
   });
   return (
@@ -42,9 +42,9 @@ const Part = ({ label, className, isFirst, children }: PartProps) => {
 
 type Props<Item> = {
   items: readonly Item[];
-  /** How many items are shown or hidden together. */
+  /** Number of items that are rendered or hidden together. */
   size: number;
-  /** The name of the list. Of a long one, each part is a list, named with its places. */
+  /** The name of the list. In a long list, each part is a list, named with its positions. */
   label: string;
   className: string;
   children: (item: Item) => ReactNode;

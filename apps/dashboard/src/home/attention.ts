@@ -1,4 +1,4 @@
-/** Concerns for a person: credits that run out; endpoints, calls and avatars that fail; keys that expire. */
+/** Concerns for a person: low credits; failing endpoints, calls and avatars; expiring keys. */
 import type { ApiKey, Avatar, CreditBalance, WebhookEndpoint } from "@realtime-avatar/client";
 import { counted, creditAmount, credits } from "../format.ts";
 import type { Page, SearchChange } from "../layout/navigation.tsx";
@@ -11,21 +11,21 @@ export type Concern = {
   tone: "bad" | "warn";
   name: string;
   text: string;
-  /** The moment with which the text ends. */
+  /** A time that is shown at the end of the text. */
   at: string | null;
   to: Page;
   search?: SearchChange;
 };
 
-/** The parameters of the page that lists them. */
+/** The parameters of the page that lists failed calls. */
 export const FAILED_CALLS: SearchChange = { tab: "calls", status: "failed", days: 7 };
 
 const DAY_MS = 86_400_000;
-/** A key that expires this soon is named. */
+/** Keys that expire within this time are listed. */
 export const SOON_DAYS = 14;
-/** An avatar that has failed longer ago than this was left as it is. */
+/** An avatar that failed longer ago than this is not listed. */
 const RECENT_DAYS = 7;
-/** More keys are on their page. */
+/** The page of keys lists further keys. */
 const MAX_KEYS = 5;
 
 const ofBalance = ({ availableCreditMicros: available, lowThresholdCreditMicros: low }: CreditBalance): Concern[] => {
@@ -59,7 +59,7 @@ const ofCalls = (failed: number): Concern[] => {
 
 const ofEndpoint = (endpoint: WebhookEndpoint): Concern[] => {
   const { id, disabledReason, failingSince } = endpoint;
-  // A person who has disabled it knows.
+  // A person who has disabled the endpoint knows about it.
   if (disabledReason === "requested" || (disabledReason === null && failingSince === null)) return [];
   return [
     {
@@ -78,7 +78,7 @@ const ofEndpoint = (endpoint: WebhookEndpoint): Concern[] => {
   ];
 };
 
-/** The keys that expire soon, the first to expire first. */
+/** The keys that expire soon, in the order of their expiry. */
 export const expiringKeys = (keys: readonly ApiKey[], now: number): ApiKey[] => {
   const expiry = ({ effectiveExpiresAt: at }: ApiKey): number =>
     at === null ? Number.POSITIVE_INFINITY : Date.parse(at);
@@ -131,7 +131,7 @@ export type HomeData = {
   failedAvatars: readonly Avatar[];
 };
 
-/** Concerns that stop calls come first. */
+/** Concerns that prevent calls come first. */
 export const listConcerns = (
   { balance, failedCalls, endpoints, keys, failedAvatars }: HomeData,
   now: number,

@@ -1,4 +1,4 @@
-/** What the home page reads: a few short lists and the balance, at once. */
+/** The data of the home page: a few short lists and the balance, read at once. */
 import type { ApiKeyWithCreator, Avatar, UsageSum } from "@realtime-avatar/client";
 import { useQuery } from "@tanstack/react-query";
 import { type PageOf, readUntilFound } from "../api/pages.ts";
@@ -6,27 +6,27 @@ import { isTrialKey } from "../call/trial.ts";
 import { useAccount } from "../layout/context.tsx";
 import { isFailure } from "../usage/outcome.ts";
 
-/** The balance is read more often, and with a new balance all that follows from calls. */
+/** The balance is read more often. A new balance reloads all data that depends on calls. */
 const REFRESH_MS = 30_000;
-/** While a newcomer works through the first steps. */
+/** The interval while a newcomer does the first steps. */
 const STEP_REFRESH_MS = 3000;
-/** More failed calls, and more failed avatars, are not counted. */
+/** Further failed calls and avatars are not counted. */
 export const MAX_FAILED_CALLS = 20;
 const MAX_CALLS_READ = 1000;
 const MAX_FAILED_AVATARS = 5;
-/** Of a newcomer there are not more. */
+/** A newcomer has at most this many. */
 const MAX_FIRST_USES = 50;
-/** A page of a list. */
+/** The size of a page of a list. */
 const MAX_KEYS = 100;
 
-/** The beginning of the day in UTC, as the charts have it. */
+/** The beginning of the day in UTC, like in charts. */
 const today = (): string => `${new Date().toISOString().slice(0, 10)}T00:00:00.000Z`;
 
 export type Today = {
   calls: number;
   seconds: number;
   billed: number;
-  /** Whether there are more calls than one page of sums adds up. */
+  /** Whether more calls exist than a page of sums covers. */
   hasMore: boolean;
 };
 
@@ -53,7 +53,7 @@ export const useToday = () => {
   });
 };
 
-/** How many calls of today have failed: at most `MAX_FAILED_CALLS`, of the newest 1,000 that did not begin. */
+/** The number of today's failed calls: at most `MAX_FAILED_CALLS`, out of the newest 1,000 that did not begin. */
 export const countFailures = async (calls: AsyncIterable<Parameters<typeof isFailure>[0]>): Promise<number> => {
   let [read, failed] = [0, 0];
   for await (const call of calls) {
@@ -75,7 +75,7 @@ export const useFailedCalls = () => {
   });
 };
 
-/** The data of the last first steps: whether there was a call in the last month, and the newest videos. */
+/** The data for the last of the first steps: whether a call was made in the last month, and the newest videos. */
 export const useFirstUses = (isEnabled: boolean) => {
   const { client, environment } = useAccount();
   return useQuery({
@@ -121,10 +121,10 @@ export const useFailedAvatars = () => {
   });
 };
 
-/** The statuses in which an avatar is the work of a newcomer, the most advanced first. */
+/** The statuses of an avatar in the first steps, the most advanced first. */
 const STEP_STATUSES = ["ready", "preprocessing", "failed"] as const;
 
-/** The newest avatar of each of these statuses, however many are newer in another status. */
+/** The newest avatar of each of these statuses, even if many avatars in other statuses are newer. */
 export const useStepAvatars = () => {
   const { client, environment } = useAccount();
   return useQuery({

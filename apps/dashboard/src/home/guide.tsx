@@ -122,7 +122,7 @@ const AvatarRow = ({ step, isNext }: { step: Step; isNext: boolean }) => {
   );
 };
 
-/** A program needs a key that can start calls: the first key of a newcomer may be another one. */
+/** A program needs a key that can start calls. The first key of a newcomer may be another one. */
 const CallLines = ({ avatarId, callKey }: { avatarId: string; callKey: string | null }) => {
   const { environment } = useAccount();
   if (callKey === null) {

@@ -28,9 +28,9 @@ const QUIET: HomeData = {
 const named = (data: Partial<HomeData>) =>
   listConcerns({ ...QUIET, ...data }, NOW).map(({ name, text, tone }) => [name, text, tone]);
 
-test("an environment without trouble: nothing needs attention", () => expect(named({})).toEqual([]));
+test("an environment without problems: no concerns", () => expect(named({})).toEqual([]));
 
-test("credits, below the threshold and used up: named, and nothing while the threshold is met", () => {
+test("credits, below the threshold and used up: listed; above the threshold: not listed", () => {
   expect(named({ balance: balance(600_000_000, 600_000_000) })).toEqual([]);
   expect(named({ balance: balance(12_500_000, 600_000_000) })).toEqual([
     ["12.5 credits are left", "This is less than the 600 that you have set.", "warn"],
@@ -45,7 +45,7 @@ test("credits, below the threshold and used up: named, and nothing while the thr
   ]);
 });
 
-test("endpoints, failing and disabled: named, unless a person has disabled them", () => {
+test("endpoints, failing and disabled: listed, unless a person has disabled them", () => {
   const endpoints = [
     endpoint("Slow", { failingSince: at(-1) }),
     endpoint("Gone", { disabledReason: "gone", failingSince: at(-2) }),
@@ -58,21 +58,21 @@ test("endpoints, failing and disabled: named, unless a person has disabled them"
   expect(listConcerns({ ...QUIET, endpoints }, NOW).map((concern) => concern.at)).toEqual([at(-1), null]);
 });
 
-test("keys, expiring soon: the first five to expire, and how many more there are", () => {
+test("keys, expiring soon: the first five, and the number of further ones", () => {
   const keys = [9, 3, 8, 14, 1, 2, 5, 13.9].map((days) => key(String(days), at(days)));
   const concerns = listConcerns({ ...QUIET, keys }, NOW);
   expect(concerns.map(({ name }) => name)).toEqual(["1", "2", "3", "5", "8", "2 more keys expire"]);
   expect(concerns[0]).toMatchObject({ to: "/keys", search: { key: "key_1" }, at: at(1) });
 });
 
-test("failed calls, as many as are counted: said to be that many or more", () => {
+test("failed calls, as many as are counted: shown as that many or more", () => {
   const one = ["1 call failed today", "It could not begin, and cost nothing.", "warn"];
   const two = ["2 calls failed today", "They could not begin, and cost nothing.", "warn"];
   expect([named({ failedCalls: 1 }), named({ failedCalls: 2 })]).toEqual([[one], [two]]);
   expect(named({ failedCalls: 20 }).map(([name]) => name)).toEqual(["20 calls or more failed today"]);
 });
 
-test("avatars that have failed: named for a week, with the reason", () => {
+test("failed avatars: listed for a week, with the reason", () => {
   const failedAvatars = [
     avatar("New", { status: "failed", updatedAt: at(-1), error: "There is no face." }),
     avatar("Old", { status: "failed", updatedAt: at(-7) }),
@@ -95,7 +95,7 @@ test("the first steps, of keys and avatars: open, waiting, failed and done", () 
   expect(states([], [preparing, ready])).toEqual(["open", "done", "Ready"]);
 });
 
-test("the step of a video: open, waiting, failed and done, whatever else is newer", () => {
+test("the step of a video: open, waiting, failed and done, also with newer videos", () => {
   const video = (status: Video["status"], text: string | null = status) => ({ status, text }) as Video;
   const step = (...videos: Video[]) => {
     const { state, with: what } = completedSteps([], [], videos).video;
@@ -116,14 +116,14 @@ test("the key of the first call: one that can start calls", () => {
   expect(completedSteps([reader, caller], [], []).callKey).toBe("Caller");
 });
 
-test("the calls of a day: added up, and whether there are more", () => {
+test("the calls of a day: added up, and whether more exist", () => {
   const sum = (sessions: number) => ({ sessions, activeSeconds: 10 * sessions, billedCreditMicros: 100 * sessions });
   const page = (nextCursor: string | null) => ({ data: [sum(1), sum(2)] as UsageSum[], nextCursor });
   expect(sumToday(page(null))).toEqual({ calls: 3, seconds: 30, billed: 300, hasMore: false });
   expect(sumToday(page("x")).hasMore).toBe(true);
 });
 
-test("failed calls: counted up to twenty, among a thousand; one that its program has ended does not count", async () => {
+test("failed calls: counted up to twenty, among a thousand; a call that its program has ended does not count", async () => {
   const calls = async function* (count: number, endReason: "failed" | "released", read = { count: 0 }) {
     for (; read.count < count; read.count++) yield { status: "failed", endReason } as const;
   };
@@ -131,6 +131,6 @@ test("failed calls: counted up to twenty, among a thousand; one that its program
   expect(await countFailures(calls(3, "failed"))).toBe(3);
   expect(await countFailures(calls(50, "failed", many))).toBe(20);
   expect(await countFailures(calls(2000, "released", ended))).toBe(0);
-  // The one at which the reading ends is not counted by the generator.
+  // The generator does not count the call at which the reading stops.
   expect([many.count, ended.count]).toEqual([19, 999]);
 });

@@ -1,4 +1,4 @@
-/** The first page: the first steps, then the state of the environment and the concerns for a person. */
+/** The home page: the first steps, or the state of the environment and the concerns for a person. */
 import type { CreditBalance } from "@realtime-avatar/client";
 import type { ReactNode } from "react";
 import { Prose } from "../components/prose.tsx";
@@ -42,7 +42,7 @@ const Tile = ({ name, value, search, children }: TileProps) => (
 
 const TILES = "mb-5 grid grid-cols-2 gap-3 *:first:col-span-2 sm:grid-cols-3 sm:*:first:col-span-1";
 
-/** Of the same height as the tiles, so that nothing moves. */
+/** They have the height of the tiles, so that nothing moves. */
 const TileSkeletons = () => (
   <div role="status" className={TILES}>
     <span className="sr-only">Loading the numbers of today</span>
@@ -52,7 +52,7 @@ const TileSkeletons = () => (
   </div>
 );
 
-/** A count of which there may be more. */
+/** A count that may be incomplete. */
 const atLeast = (count: number, hasMore: boolean): string => `${count.toLocaleString("en")}${hasMore ? "+" : ""}`;
 
 const Tiles = ({ balance, today, failed }: { balance: CreditBalance; today: Today; failed: number }) => (
@@ -185,10 +185,13 @@ const Beginning = ({ videos }: { videos: readonly Video[] }) => {
   );
 };
 
-/** A minute at the default price: an account that has used more is no newcomer. */
+/** A minute at the default price. A tenant that has used more is not a newcomer. */
 const FIRST_USES_MICROS = 60_000_000;
 
-/** A newcomer has made no call, and no more than a few videos. An account of before has been charged, and has no session of this month. */
+/**
+ * A newcomer has made no call and at most a few videos. An older tenant without a session this month is recognized by
+ * its charges.
+ */
 const Content = ({ balance }: { balance: CreditBalance }) => {
   const used = balance.lifetimeUsedCreditMicros;
   const isSettled = used >= FIRST_USES_MICROS;
@@ -207,7 +210,7 @@ const Content = ({ balance }: { balance: CreditBalance }) => {
 export const HomePage = () => {
   const { environment } = useAccount();
   useUsageRefresh();
-  // All that the page can need is read at once.
+  // Reads all data that the page can need at once.
   useToday();
   useFailedCalls();
   useActiveKeys();

@@ -5,7 +5,7 @@ import { isPreparing } from "../avatars/data.ts";
 import { isRunning, type Video } from "../videos/data.ts";
 
 export type Step = {
-  /** `waiting`: the service works on it. `failed`: the person has to do it again. */
+  /** `waiting`: the service works on it. `failed`: the person must do it again. */
   state: "open" | "waiting" | "failed" | "done";
   /** The link that does the step. */
   with: { id: string; name: string } | null;
@@ -44,11 +44,13 @@ export type Steps = {
   key: Step;
   avatar: Step;
   video: Step;
-  /** The name of an active key that can start calls; null for none. */
+  /** The name of an active key that can start calls; null without one. */
   callKey: string | null;
 };
 
-/** The steps before the first call, of the active keys, the videos, and avatars: those of each status that counts. */
+/**
+ * The steps before the first call, derived from the active keys, the videos, and the avatars of each relevant status.
+ */
 export const completedSteps = (
   keys: readonly ApiKey[],
   avatars: readonly Avatar[],

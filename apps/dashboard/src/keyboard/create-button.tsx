@@ -1,4 +1,7 @@
-/** The button with which a page creates its objects: by a click, by the key `c`, and by a link with `create=true`. */
+/**
+ * The button with which a page creates its objects. It is triggered by a click, by the key `c`, and by a link with
+ * `create=true`.
+ */
 import { type ReactNode, useEffect, useRef } from "react";
 import { Button } from "../components/button.tsx";
 import { useNavigation, useParameters } from "../layout/navigation.tsx";
@@ -14,7 +17,7 @@ export const CreateButton = ({ onClick, children }: { onClick: () => void; child
   });
   useEffect(() => {
     if (!create) return;
-    // Once: neither a reload nor the back button opens it again.
+    // Only once, so that a reload or the back button does not open it again.
     latest.current.change({ create: undefined }, true);
     latest.current.onClick();
   }, [create]);

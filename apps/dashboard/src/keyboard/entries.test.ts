@@ -32,7 +32,7 @@ test("the palette, a text typed: entries with each of its words, in any case and
   expect(names("(a+)+$")).toEqual([]);
 });
 
-test("the palette, for a viewer: offers nothing that is refused", () => {
+test("the palette, for a viewer: only allowed actions", () => {
   const viewer = { environment: "test", canCreate: false, canInvite: false } as const;
   expect(names("create", viewer)).toEqual([]);
   expect(names("switch", viewer)).toEqual(["Switch to the live environment"]);
@@ -44,13 +44,13 @@ test.each([
   ["vid", { kind: "page", to: "/videos", search: { video: `vid_${ID}` } }],
   ["ses", { kind: "page", to: "/usage", search: { session: `ses_${ID}` } }],
   ["whe", { kind: "page", to: "/webhooks", search: { endpoint: `whe_${ID}` } }],
-] as const)("an id of the kind %s, typed: leads to the object and to its audit trail", (prefix, target) => {
+] as const)("an id of the kind %s, typed: links to the object and to its audit trail", (prefix, target) => {
   const [open, trail, ...rest] = findEntries(` ${prefix}_${ID} `, OWNER);
   expect(open?.target).toEqual(target);
   expect(trail?.target).toEqual({ kind: "page", to: "/audit", search: { target: `${prefix}_${ID}` } });
   expect(rest).toEqual([]);
 });
 
-test("an id without a page, typed: leads to its audit trail alone", () => {
+test("an id without a page, typed: only a link to its audit trail", () => {
   expect(names(`ast_${ID}`)).toEqual([`Audit trail of ast_${ID}`]);
 });

@@ -41,10 +41,10 @@ const others = ({ environment }: Reader): Entry[] => {
   ];
 };
 
-/** The objects that a page shows by their ids. */
+/** The pages that show objects, by the prefix of the id. */
 const OBJECTS: Record<string, string> = { key: "key", ava: "avatar", vid: "video", ses: "call", whe: "endpoint" };
 
-/** A whole id leads to its object (loaded by a list or not) and to its audit events. */
+/** A whole id links to its object (loaded by a list or not) and to its audit events. */
 const ofId = (id: string): Entry[] => {
   const name = OBJECTS[id.slice(0, 3)];
   const place = PLACES[id.slice(0, 3)]?.(id);
@@ -57,7 +57,7 @@ const ofId = (id: string): Entry[] => {
 const ID = /^[a-z]{3}_[0-9a-z]{26}$/;
 export const isObjectId = (text: string): boolean => ID.test(text.trim().toLowerCase());
 
-/** Pages and actions whose names have each word of the text, or the object of an id. */
+/** Pages and actions whose names contain each word of the text, or the object of an id. */
 export const findEntries = (text: string, reader: Reader): Entry[] => {
   const query = text.trim().toLowerCase();
   if (isObjectId(query)) return ofId(query);

@@ -1,4 +1,4 @@
-/** The list of the shortcuts, and the switch that turns those of one key off. */
+/** The list of the shortcuts, and the switch for the single-key shortcuts. */
 import { Dialog } from "../components/dialog.tsx";
 import { setSingleKeys, useSingleKeys } from "./preference.ts";
 import { PALETTE_KEYS } from "./shortcuts.ts";

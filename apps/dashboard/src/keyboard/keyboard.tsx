@@ -1,4 +1,4 @@
-/** The shortcuts and their dialogs: the palette, which leads anywhere, and the list of the shortcuts. */
+/** The shortcuts and their dialogs: the palette, which navigates to any page, and the list of the shortcuts. */
 import { createContext, lazy, type ReactNode, Suspense, useContext, useEffect, useMemo, useRef, useState } from "react";
 import { useHasRole } from "../layout/context.tsx";
 import { ShortcutsDialog } from "./help.tsx";
@@ -17,7 +17,7 @@ const KeyboardContext = createContext<(open: Open) => void>(() => {});
 /** Returns a function that opens the palette or the list of the shortcuts. */
 export const useOpen = (): ((open: Open) => void) => useContext(KeyboardContext);
 
-/** The element of the page that says that it has this key. */
+/** The element of the page with this shortcut. */
 const elementOf = (key: string): HTMLElement | null =>
   document.querySelector<HTMLElement>(`#page [aria-keyshortcuts="${CSS.escape(key)}"]`);
 

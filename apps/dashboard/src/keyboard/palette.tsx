@@ -1,4 +1,4 @@
-/** Goes to any page, and to any object by its name or its whole id, and begins what can be created. */
+/** The palette: goes to any page, to any object by its name or its whole id, and to the dialogs that create objects. */
 import { MAX_DISPLAY_NAME_LENGTH } from "@realtime-avatar/domain/text";
 import { type KeyboardEvent, useEffect, useId, useState } from "react";
 import { errorText } from "../api/client.ts";
@@ -9,7 +9,7 @@ import { useNavigation } from "../layout/navigation.tsx";
 import { type Entry, findEntries, type Target } from "./entries.ts";
 import { useFound } from "./use-found.ts";
 
-/** Returns a function that goes where an entry leads. */
+/** Returns a function that opens the target of an entry. */
 const useLead = (onHelp: () => void): ((target: Target) => void) => {
   const { go, change } = useNavigation();
   return (target) => {
@@ -27,7 +27,7 @@ const useLead = (onHelp: () => void): ((target: Target) => void) => {
         onHelp();
         return;
     }
-    // The element with the focus before the palette may be gone with its page.
+    // The element that had the focus before the palette may be gone with its page.
     setTimeout(() => document.getElementById("page")?.focus({ preventScroll: true }));
   };
 };
@@ -60,7 +60,7 @@ const Option = ({
   </div>
 );
 
-/** The chosen entry, and the actions of keys in the field. */
+/** The chosen entry, and the handlers of keys in the field. */
 const useChoice = (entries: readonly Entry[], listId: string, onSelect: (entry: Entry) => void) => {
   const [chosen, setChosen] = useState(0);
   const at = Math.min(chosen, entries.length - 1);
@@ -118,7 +118,7 @@ export const Palette = ({ text: first, onClose, onHelp }: Props) => {
         onKeyDown={press}
         className="min-h-10 w-full rounded-lg border border-field bg-surface px-3 py-2 placeholder:text-muted"
       />
-      {/* Of one height, so that nothing moves while a text is typed. */}
+      {/* Has a fixed height, so that nothing moves while the person types. */}
       <div id={listId} role="listbox" aria-label="Where to go" className="-mx-2 mt-3 h-80 overflow-y-auto px-1 py-1">
         {entries.map((entry, index) => (
           <Option

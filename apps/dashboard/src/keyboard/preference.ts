@@ -1,4 +1,6 @@
-/** Whether the shortcuts of one key are on. This browser remembers it: another one may have another keyboard. */
+/**
+ * Whether the single-key shortcuts are on. The browser stores it, because another browser may have another keyboard.
+ */
 import { useSyncExternalStore } from "react";
 
 const KEY = "realtime-avatar-shortcuts";
@@ -21,7 +23,7 @@ export const setSingleKeys = (value: boolean): void => {
     if (value) localStorage.removeItem(KEY);
     else localStorage.setItem(KEY, OFF);
   } catch {
-    // The browser keeps nothing. It holds until the page is left.
+    // Storage is unavailable. The setting is kept until the page is left.
   }
   for (const notify of listeners) notify();
 };

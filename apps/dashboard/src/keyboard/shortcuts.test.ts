@@ -33,7 +33,7 @@ test.each([
   ["held down", { repeat: true }, {}],
   ["of an input method", { isComposing: true }, {}],
   ["that the page has used", { defaultPrevented: true }, {}],
-] as const)("a single key, %s: does nothing", (_, pressed, context) => {
+] as const)("a single key, %s: no effect", (_, pressed, context) => {
   for (const key of ["/", "c", "?"]) expect(press({ key, ...pressed }, context)).toBeNull();
 });
 

@@ -1,8 +1,11 @@
-/** The keys that work on every page, and when a key that is pressed is one of them. */
+/** The shortcuts of every page, and the conditions under which a pressed key is one of them. */
 
 export type Shortcut = "search" | "create" | "help" | "palette";
 
-/** The keys without a modifier. A person can turn them off: to a speech input, every word is such keys (WCAG 2.2, 2.1.4). */
+/**
+ * The keys without a modifier. A person can turn them off, because speech input enters words as such keys (WCAG 2.2,
+ * 2.1.4).
+ */
 const SINGLE_KEYS = new Map<string, Shortcut>([
   ["/", "search"],
   ["c", "create"],
@@ -15,11 +18,11 @@ type KeyPress = Pick<
 >;
 
 export type KeyContext = {
-  /** Whether the keys go into a field. */
+  /** Whether the focus is in a field. */
   isTyping: boolean;
-  /** Whether a dialog or a menu is open above the page. */
+  /** Whether a dialog or a menu covers the page. */
   isCovered: boolean;
-  /** Whether the person has the keys without a modifier turned on. */
+  /** Whether the person has turned on the keys without a modifier. */
   hasSingleKeys: boolean;
   isMac: boolean;
 };
@@ -35,12 +38,12 @@ export const findShortcut = (pressed: KeyPress, context: KeyContext): Shortcut |
 export const IS_MAC = /mac|iphone|ipad/i.test(globalThis.navigator?.platform ?? "");
 export const PALETTE_KEYS = IS_MAC ? "⌘K" : "Ctrl K";
 
-/** Fields into which a person types: also a select, which goes to the entry that begins with a letter. */
+/** Fields into which a person types. Includes a select, which jumps to the entry that begins with a letter. */
 const TYPED_INTO =
   "textarea, select, [contenteditable]:not([contenteditable=false]), " +
   "input:not([type=checkbox], [type=radio], [type=button], [type=submit], [type=file])";
 
-/** The context of a key that is pressed now. */
+/** The context of the currently pressed key. */
 export const keyContext = ({ target }: KeyboardEvent, hasSingleKeys: boolean): KeyContext => ({
   isTyping: target instanceof Element && target.closest(TYPED_INTO) !== null,
   isCovered: document.querySelector("dialog[open], :popover-open") !== null,

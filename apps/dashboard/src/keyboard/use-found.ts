@@ -1,4 +1,4 @@
-/** Keys and avatars whose names contain what is typed into the palette. */
+/** Keys and avatars whose names contain the text in the palette. */
 import { MAX_DISPLAY_NAME_LENGTH, MAX_NAME_LENGTH } from "@realtime-avatar/domain/text";
 import { useQuery } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
@@ -6,11 +6,11 @@ import { readUntilFound, searchQuery } from "../api/pages.ts";
 import { useAccount } from "../layout/context.tsx";
 import { type Entry, isObjectId } from "./entries.ts";
 
-/** A pause in typing after which the service is asked. */
+/** The pause in typing before a request to the service. */
 const PAUSE_MS = 200;
-/** Of each kind. More are found on the pages of the lists. */
+/** Maximum number of each kind. The pages of the lists find more. */
 const MAX_FOUND = 5;
-/** A shorter text is in most names. */
+/** A shorter text would match most names. */
 const MIN_LENGTH = 2;
 
 const usePaused = (text: string): string => {
@@ -22,7 +22,7 @@ const usePaused = (text: string): string => {
   return paused;
 };
 
-/** The found objects; whether the service is still searching for this text; the error if it failed. */
+/** The found objects, whether the service is still searching for this text, and the error of a failed search. */
 export const useFound = (typed: string): { found: Entry[]; isSearching: boolean; error: unknown } => {
   const { client, environment } = useAccount();
   const wanted = typed.trim();

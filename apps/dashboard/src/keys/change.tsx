@@ -1,4 +1,4 @@
-/** The dialog that changes a key. Before it saves, it lists wider and narrower permissions. */
+/** The dialog that changes a key. Before the person saves, it lists wider and narrower permissions. */
 import type { ApiKey } from "@realtime-avatar/client";
 import { useState } from "react";
 import { fieldError, isProblem } from "../api/client.ts";
@@ -28,7 +28,7 @@ const valuesOf = (key: ApiKey): Values => ({
   expiry: { choice: key.expiresAt === null ? "never" : "present", chosenAt: 0, date: "" },
 });
 
-/** Beside the button that saves, so that it is in view. */
+/** Shown beside the button that saves, so that it is visible. */
 const Differences = ({ differences, descendants }: { differences: readonly Difference[]; descendants: number }) => {
   const isWider = differences.some(({ direction }) => direction === "wider");
   const isCapLower = differences.some(
@@ -51,7 +51,7 @@ const Differences = ({ differences, descendants }: { differences: readonly Diffe
       {isWider && <p className="mt-1 text-muted">The key will be able to do more: this can ask for your passkey.</p>}
       {isCapLower && (
         <p className="mt-1 text-muted">
-          Where the key has spent and holds more than the new cap, its open calls end within seconds.
+          If the key has spent and holds more than the new cap, its open calls end within seconds.
         </p>
       )}
       {differences.length > 0 && descendants > 0 && <p className="mt-1 text-muted">{descendantsText(descendants)}</p>}
@@ -65,14 +65,14 @@ const Changed = () => (
     role="alert"
     className="mb-4 rounded-lg bg-warn-soft px-3 py-2 text-sm text-warn"
   >
-    The key was changed meanwhile, so nothing was saved. The form has its present values and your changes: check the
+    The key was changed meanwhile, so nothing was saved. The form shows its current values and your changes: check the
     differences, then save again.
   </p>
 );
 
 /** The stored key, the entered values, and their differences. */
 const useChange = (presented: ApiKey | undefined, keys: Keys) => {
-  // Only what was entered: when the key has changed meanwhile, the rest of the form follows it.
+  // Stores only the edits. When the key has changed meanwhile, the rest of the form follows it.
   const [edits, setEdits] = useState<Partial<Values>>({});
   const parent = useParent(presented?.parentId ?? null, keys);
   if (!presented) return null;

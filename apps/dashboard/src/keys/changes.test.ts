@@ -35,7 +35,7 @@ const grantOf = ({ scopes, spendLimitCreditMicros, maxConcurrentSessions, expire
   expiresAt: expiresAt === null ? null : new Date(expiresAt),
 });
 
-test("a change, random: wider and narrower as in the domain, the request has only differences", () => {
+test("a random change: wider and narrower as in the domain; the request has only the differences", () => {
   fc.assert(
     fc.property(fields, fields, (before, after) => {
       const differences = compareFields(before, after);
@@ -65,7 +65,7 @@ test("a change, in words: each difference with its direction", () => {
 
 const UNTIL = "2030-01-01T00:00:00.000Z";
 
-test("an equal limit in another form; spaces around a name are no change", () => {
+test("an equal limit in another form, or spaces around a name: no change", () => {
   const before = key({ name: " Shop ", maxConcurrentSessions: 2, expiresAt: UNTIL });
   const texts = (from: Fields, to: Fields) => compareFields(from, to).map(({ text, direction }) => [direction, text]);
   const [wider, narrower] = [
@@ -79,7 +79,7 @@ test("an equal limit in another form; spaces around a name are no change", () =>
   expect([wider.length, narrower.length]).toEqual([2, 2]);
 });
 
-test("the keys below a changed key: keep their own limits, in the singular and the plural", () => {
+test("the keys below a changed key: a text in the singular and the plural", () => {
   expect(descendantsText(1)).toBe(
     "1 active key below it keeps its own scopes and limits. The limits of this key bind it as well; its scopes do not.",
   );
@@ -89,21 +89,21 @@ test("the keys below a changed key: keep their own limits, in the singular and t
 });
 
 test.each([
-  ["a root key inherits none", key({}), undefined, { spendLimitCreditMicros: null, ...NO_LIMITS }],
+  ["a root key: no inherited limits", key({}), undefined, { spendLimitCreditMicros: null, ...NO_LIMITS }],
   [
-    "those of the parent in effect",
+    "a child: the parent's limits in effect",
     key({ spendLimitCreditMicros: 5 }),
     key({ effectiveSpendLimitCreditMicros: 7, effectiveMaxConcurrentSessions: 2, effectiveExpiresAt: UNTIL }),
     { spendLimitCreditMicros: 7, maxConcurrentSessions: 2, expiresAt: UNTIL },
   ],
   [
-    "a cap and a limit of the other environment do not count",
+    "a child in the other environment: the cap and the limit do not count",
     key({ environment: "test" }),
     key({ spendLimitCreditMicros: 5, maxConcurrentSessions: 2, expiresAt: UNTIL }),
     { spendLimitCreditMicros: null, maxConcurrentSessions: null, expiresAt: UNTIL },
   ],
   [
-    "without the parent, what is in effect and not the key's own",
+    "an unknown parent: the limits in effect that are not the key's own",
     key({ effectiveSpendLimitCreditMicros: 5, expiresAt: UNTIL }),
     undefined,
     { spendLimitCreditMicros: 5, ...NO_LIMITS },
@@ -112,7 +112,7 @@ test.each([
   expect(inheritedLimits(child, parent)).toEqual({ ...limits });
 });
 
-test("a limit in effect, shown: only where it is not the key's own", () => {
+test("a limit in effect: shown only if it is not the key's own", () => {
   const inherited = { spendLimitCreditMicros: 5_000_000, maxConcurrentSessions: 5, expiresAt: UNTIL };
   const effects = (own: Partial<Fields>) => Object.values(effectText(key(own), inherited)).map((text) => text !== null);
   expect(effects({})).toEqual([true, true, true]);

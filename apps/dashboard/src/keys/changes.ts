@@ -1,4 +1,7 @@
-/** The wider and narrower permissions of a change of a key, before it is saved. The service decides by the same comparison. */
+/**
+ * Compares the permissions of a key before and after a change, before it is saved. The service uses the same
+ * comparison.
+ */
 import type { ApiKey } from "@realtime-avatar/client";
 import { permits } from "@realtime-avatar/domain/api-keys/scope";
 import { counted, creditAmount, dateTime } from "../format.ts";
@@ -9,7 +12,7 @@ export type Fields = Pick<ApiKey, "name" | "scopes"> & Limits;
 
 export type Difference = {
   field: keyof Fields;
-  /** Null for a name, which limits nothing. */
+  /** null for the name, which limits nothing. */
   direction: "wider" | "narrower" | null;
   text: string;
 };
@@ -18,14 +21,14 @@ const capText = (cap: number | null): string => (cap === null ? "no cap" : credi
 const callsText = (limit: number | null): string => (limit === null ? "no limit" : `${limit}`);
 const expiryText = (expiresAt: string | null): string => (expiresAt === null ? "never" : dateTime(expiresAt));
 
-/** Whether a limit is above another; null is no limit. */
+/** Whether a limit is higher than another; null means no limit. */
 const isAbove = (a: number | null, b: number | null): boolean => b !== null && (a === null || a > b);
 const timeOf = (expiresAt: string | null): number | null => (expiresAt === null ? null : new Date(expiresAt).getTime());
 
 const list = (scopes: readonly string[]): string =>
   scopes.map((scope) => (scope === "*" ? "everything except usage:write" : scope)).join(", ");
 
-/** How `after` differs from `before`. */
+/** The differences of `after` from `before`. */
 export const compareFields = (before: Fields, after: Fields): Difference[] => {
   const differences: Difference[] = [];
   const limit = (field: keyof Limits, from: number | null, to: number | null, text: string): void => {
@@ -51,13 +54,14 @@ export const compareFields = (before: Fields, after: Fields): Difference[] => {
   return differences;
 };
 
-/** The body of the request: only what differs, so that nothing else of the key is written. */
+/** The body of the request. Contains only the differences, so that no other field of the key is written. */
 export const updateRequest = (after: Fields, differences: readonly Difference[]): Partial<Fields> =>
   Object.fromEntries(differences.map(({ field }) => [field, after[field]]));
 
 /**
- * The limits that a key has from its ancestors, as far as the page knows them. Those of the parent in effect are all of them.
- * Except for the expiry, a limit counts in its own environment alone. Without the parent, a limit in effect that is not the key's own is theirs.
+ * The limits that a key inherits from its ancestors, as far as the page knows them. If the parent is known, these are
+ * the parent's limits in effect. Except the expiry, a limit applies only in its own environment. If the parent is
+ * unknown, these are the limits in effect that are not the key's own.
  */
 export const inheritedLimits = (key: ApiKey, parent: ApiKey | undefined): Limits => {
   const known = <Limit>(own: Limit, effective: Limit): Limit | null => (own === effective ? null : effective);
@@ -71,7 +75,7 @@ export const inheritedLimits = (key: ApiKey, parent: ApiKey | undefined): Limits
   };
 };
 
-/** The inherited limits in effect, in words; null where the key's limits are in effect. */
+/** The inherited limits in effect, in words; null for limits of the key itself. */
 export type Effects = { cap: string | null; calls: string | null; expiry: string | null };
 export const effectText = (own: Limits, inherited: Limits): Effects => {
   const { spendLimitCreditMicros: cap, maxConcurrentSessions: calls, expiresAt } = inherited;

@@ -37,7 +37,7 @@ const Presets = ({ value, onChange }: { value: Preset; onChange: (preset: Preset
   </fieldset>
 );
 
-/** People cannot give `usage:write`. */
+/** People cannot grant `usage:write`. */
 const EngineNote = ({ tenantId, environment }: { tenantId: string; environment: string }) => (
   <CopyText
     label="An engine that reports usage needs usage:write. The operator creates its key instead:"
@@ -66,7 +66,7 @@ export const CreateKeyDialog = ({
     ["keys", "audit"],
     onCreated,
   );
-  // Its outcome is a secret.
+  // The result contains a secret, so the person must stay on the page.
   useStay(create.isBusy);
   return (
     <FormDialog

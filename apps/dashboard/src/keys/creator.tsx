@@ -2,10 +2,10 @@
 import type { ApiKeyWithCreator } from "@realtime-avatar/client";
 import { ObjectName } from "../layout/object-name.tsx";
 
-/** In words, for a key that is not listed below the key that created it; null for a root key. */
+/** The creator in words, for a key that is not listed below its creator; null for a root key. */
 export const creatorText = ({ parentId, createdByName, environment }: ApiKeyWithCreator): string | null => {
   if (parentId === null) return null;
-  // In test, the keys of live have no names.
+  // In test, live keys are shown without names.
   return `Created by ${createdByName ?? (environment === "test" ? "a live key" : "a key")}`;
 };
 

@@ -32,11 +32,11 @@ test("the tree, of keys: children behind parents", () => {
   expect(rows(ALL)).toEqual(["b 0", "b1 1", "a 0", "t1 1", "t2 2", "a2 1", "a21 2", "a1 1"]);
 });
 
-test("a key, its parent not listed: a root", () => {
+test("a key whose parent is not listed: a root", () => {
   expect(rows(ALL.slice(3, 6))).toEqual(["a2 0", "b1 0", "a1 0"]);
 });
 
-test("the creator of a key, in words: by name; of a live key in test, without; none for a root key", () => {
+test("the creator of a key, in words: its name; without a name for a live key in test; none for a root key", () => {
   expect(creatorText(key("a", null, { createdBy: "usr_1", createdByName: "Ada" }))).toBeNull();
   expect(creatorText(key("a1", "a", { createdBy: "a", createdByName: "Website" }))).toBe("Created by Website");
   const inTest = { environment: "test", createdBy: "a", createdByName: null } as const;
@@ -51,14 +51,14 @@ test("the tree, of 5,000 keys in nine levels: complete and in order", () => {
   expect(listed.slice(-9)).toEqual(line.map(({ id }, depth) => `${id} ${depth}`));
 });
 
-test("keys of trials: shown to a search alone", () => {
+test("keys of trials: shown only in a search", () => {
   const trial = { name: "Try a call", createdAt: "2026-11-20T12:00:00Z", expiresAt: "2026-11-20T12:30:00Z" };
   const found = [key("a", null), key("t", null, trial)];
   const shown = (filter: string) => shownKeys(found, { filter, status: null }).map(({ id }) => id);
   expect([shown(" "), shown("t")]).toEqual([["a"], ["a", "t"]]);
 });
 
-test("the keys that end with a key: read until there are a hundred, or no more", async () => {
+test("the descendants that end with a key: read up to a hundred", async () => {
   const cursors: (string | null)[] = [];
   const descendants = async (pages: number[]) => {
     cursors.length = 0;
@@ -80,7 +80,7 @@ test("the keys that end with a key: read until there are a hundred, or no more",
   expect(await descendants([100])).toEqual([100, false, 1]);
 });
 
-test("loaded keys: found by their id, and whether there are more", () => {
+test("loaded keys: found by their id, and whether more exist", () => {
   const keys = indexKeys(ALL, true);
   expect([keys.byId.get("b1")?.id, keys.byId.get("x"), keys.hasMore]).toEqual(["b1", undefined, true]);
 });

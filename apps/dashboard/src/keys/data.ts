@@ -1,4 +1,4 @@
-/** The keys of the tenant, and which key created which. */
+/** The keys of the tenant, and their lineage. */
 import type { ApiKeyWithCreator, RealtimeAvatarClient } from "@realtime-avatar/client";
 import { MAX_NAME_LENGTH } from "@realtime-avatar/domain/text";
 import { useQuery } from "@tanstack/react-query";
@@ -19,7 +19,7 @@ export type Keys = {
   /** The loaded keys, newest first. */
   all: ApiKeyWithCreator[];
   byId: ReadonlyMap<string, ApiKeyWithCreator>;
-  /** Whether there are older keys, which are not loaded. */
+  /** Whether older keys exist that are not loaded. */
   hasMore: boolean;
 };
 
@@ -29,7 +29,10 @@ export const indexKeys = (all: ApiKeyWithCreator[], hasMore: boolean): Keys => (
   hasMore,
 });
 
-/** Those that pages have created for themselves are left out: each trial of a call makes one. A search by name or id finds them. */
+/**
+ * Leaves out keys that pages have created for themselves, because each trial of a call creates one. A search by name or
+ * id finds them.
+ */
 export const shownKeys = (found: ApiKeyWithCreator[], { filter }: KeySearch): ApiKeyWithCreator[] =>
   filter.trim() === "" ? found.filter((key) => !isTrialKey(key)) : found;
 
@@ -39,7 +42,7 @@ const filtersOf = (environment: Environment, search: KeySearch) => ({
   ...searchQuery(search, MAX_NAME_LENGTH),
 });
 
-/** How the keys of the environment that match are read. */
+/** Reads the matching keys of the environment. */
 export const keyPages = (environment: Environment, search: KeySearch) => {
   const client = clientFor(environment);
   const filters = filtersOf(environment, search);
@@ -51,14 +54,17 @@ export const keyPages = (environment: Environment, search: KeySearch) => {
   return searchedPages(environment, ["keys", filters], read);
 };
 
-/** These keys. */
+/** The matching keys. */
 export const useKeys = (search: KeySearch) => {
   const { environment } = useAccount();
   const { data, hasMore, ...query } = useSearchedPages(keyPages(environment, search), () => REFRESH_MS);
   return { ...query, data: useMemo(() => data && indexKeys(data, hasMore), [data, hasMore]) };
 };
 
-/** How many keys match, of a list that has more than are loaded. Those that pages have created for themselves count. */
+/**
+ * The number of matches, for a list with more items than are loaded. Includes keys that pages have created for
+ * themselves.
+ */
 export const useKeyTotal = (search: KeySearch, hasMore: boolean) => {
   const { client, environment } = useAccount();
   const filters = filtersOf(environment, search);
@@ -67,7 +73,7 @@ export const useKeyTotal = (search: KeySearch, hasMore: boolean) => {
   });
 };
 
-/** A key that is not among the loaded ones, such as the one to which a link leads. */
+/** A key that is not loaded in the list, for example the target of a link. */
 export const useKey = (id: string, isEnabled: boolean) => {
   const { client, environment } = useAccount();
   return useQuery({
@@ -77,13 +83,13 @@ export const useKey = (id: string, isEnabled: boolean) => {
   });
 };
 
-/** The key that created another one; null for none, and for one that cannot be seen, as one of live from test. */
+/** The parent of a key; null without one, and for an invisible one, such as a live parent in test. */
 export const useParent = (parentId: string | null, keys: Keys): ApiKeyWithCreator | null => {
   const { client, environment } = useAccount();
   const listed = keys.byId.get(parentId ?? "");
   const query = useQuery({
     queryKey: ["keys", environment, "parent", parentId],
-    // A list: a missing object is no error.
+    // Uses a list, because a missing object is no error then.
     queryFn: async () => {
       const { data } = await client.GET("/api/v1/api-keys", { params: { query: { id: parentId ?? "" } } });
       return data.data[0] ?? null;
@@ -93,16 +99,16 @@ export const useParent = (parentId: string | null, keys: Keys): ApiKeyWithCreato
   return listed ?? query.data ?? null;
 };
 
-/** How many descendants of a key are named at most. */
+/** Maximum number of descendants that are named. */
 const MAX_DESCENDANTS = 100;
 
 export type Descendants = {
   keys: ApiKeyWithCreator[];
-  /** Whether there are more of them. */
+  /** Whether more descendants exist. */
   hasMore: boolean;
 };
 
-/** The active keys that end when the key is revoked: its descendants in both environments, newest first. */
+/** The active descendants of a key, which end when it is revoked, in both environments, newest first. */
 export const readDescendants = async (
   client: Pick<RealtimeAvatarClient, "GET">,
   id: string,
@@ -129,14 +135,14 @@ export const useDescendants = (id: string) => {
   return useQuery({
     queryKey: ["keys", environment, "descendants", id],
     queryFn: ({ signal }) => readDescendants(client, id, signal),
-    // Keys created since then need names as well.
+    // Keys that were created since the last read need names as well.
     staleTime: 0,
   });
 };
 
 /**
- * A key with the version to which a change of it refers. It is read once: were it read again behind the form, a change of
- * another person could be overwritten unseen.
+ * A key with the version on which a change is based. It is read once: if it were read again behind the form, another
+ * person's change could be overwritten unnoticed.
  */
 export const useKeyVersion = (id: string) => {
   const { client, environment } = useAccount();
@@ -153,12 +159,12 @@ export const useKeyVersion = (id: string) => {
   });
 };
 
-/** A key in the tree of its lineage. `depth`: how many of its ancestors are listed above it. */
+/** A key in the tree of its lineage. `depth`: the number of its ancestors that are listed above it. */
 export type Row = { key: ApiKeyWithCreator; depth: number };
 
 /**
- * The keys as a tree: each key behind its parent. A key whose parent is not listed is a root. A key is newer than its
- * parent; the newest keys are loaded first. So below each key that is listed, none of those that match is missing.
+ * The keys as a tree: each key after its parent. A key whose parent is not listed is a root. The newest keys are loaded
+ * first, and a key is newer than its parent. So every matching descendant of a listed key is listed.
  */
 export const keyTree = (listed: readonly ApiKeyWithCreator[]): Row[] => {
   const ids = new Set(listed.map(({ id }) => id));

@@ -12,7 +12,7 @@ import { type Keys, useDescendants, useKey } from "./data.ts";
 import type { Open } from "./list.tsx";
 import { Expiry, KeyStatus, Scopes, Spent } from "./row.tsx";
 
-/** The active keys below a key: the way down in the tree, wherever they are in the list. */
+/** The active children of a key, wherever they are in the list. */
 const Below = ({ id }: { id: string }) => {
   const { data } = useDescendants(id);
   if (!data) return <>…</>;

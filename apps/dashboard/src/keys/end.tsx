@@ -1,4 +1,4 @@
-/** The dialogs that end secrets: rotation and revocation. Each says what ends before it does. */
+/** The dialogs that end secrets: rotation and revocation. Each first says which secrets and keys end. */
 import type { ApiKey, ApiKeyWithSecret } from "@realtime-avatar/client";
 import { useState } from "react";
 import { EndDialog, FormDialog } from "../components/action-dialog.tsx";
@@ -11,7 +11,7 @@ import { useAction } from "../layout/use-action.ts";
 import { useStay } from "../layout/use-stay.ts";
 import { type Descendants, useDescendants } from "./data.ts";
 
-/** When the present secret ends: seconds from now. */
+/** When the current secret ends: seconds from now. */
 export const OVERLAPS = [
   [0, "At once"],
   [3600, "After an hour"],
@@ -22,8 +22,8 @@ export const OVERLAPS = [
 /** The effect of a rotation with this overlap on the programs that use the key. */
 export const overlapHint = (overlapSeconds: number): string =>
   overlapSeconds === 0
-    ? "Programs with the present secret fail until they have the new one. For a secret that has leaked."
-    : "Both secrets work until then: give the new one to everything that uses the key.";
+    ? "Programs with the current secret fail until they have the new one. For a leaked secret."
+    : "Both secrets work until then. Give the new one to all programs that use the key.";
 
 /** The texts about a revocation, before it (`confirm`) and after it (`notice`). */
 export const revocationTexts = (name: string, { keys, hasMore }: Descendants): { confirm: string; notice: string } => {
@@ -55,7 +55,7 @@ export const RotateDialog = ({
     ["keys", "audit"],
     onRotated,
   );
-  // Its outcome is a secret.
+  // The result contains a secret, so the person must stay on the page.
   useStay(rotate.isBusy);
   const isEngine = apiKey.scopes.includes("usage:write");
   return (
@@ -75,7 +75,7 @@ export const RotateDialog = ({
       )}
       <p className="mb-4">The key gets a new secret. Its id, its limits and the keys that it created stay.</p>
       <SelectField
-        label="The present secret ends"
+        label="The current secret ends"
         value={overlapSeconds}
         onChange={(event) => setOverlap(Number(event.target.value))}
         hint={overlapHint(overlapSeconds)}
@@ -86,7 +86,7 @@ export const RotateDialog = ({
   );
 };
 
-/** The keys that end with another one. */
+/** The keys that end together with another key. */
 const Ending = ({ descendants: { keys, hasMore } }: { descendants: Descendants }) => {
   if (keys.length === 0) return <p className="text-muted">It has created no other active key.</p>;
   return (

@@ -14,13 +14,16 @@ type Choice = keyof typeof CHOICES | "present";
 
 export type Expiry = {
   choice: Choice;
-  /** When the choice was made: from then on the days count. */
+  /** When the choice was made. Days are counted from this time. */
   chosenAt: number;
-  /** The local time of the choice `date`, as its field has it. */
+  /** The local time for the choice `date`, in the format of its field. */
   date: string;
 };
 
-/** The expiry of a key that has `presentExpiry`: RFC 3339 in UTC, null for never, undefined while no time is entered. */
+/**
+ * The new expiry of a key whose current one is `presentExpiry`: RFC 3339 in UTC; null for never; undefined while no
+ * time is entered.
+ */
 export const expiryAt = (
   { choice, chosenAt, date }: Expiry,
   presentExpiry: string | null,
@@ -41,7 +44,7 @@ export const ExpiryField = ({
 }: {
   value: Expiry;
   onChange: (expiry: Expiry) => void;
-  /** The expiry that the key has and may keep; undefined for a new key. */
+  /** The key's current expiry, which can be kept; undefined for a new key. */
   presentExpiry?: string | null;
   hint?: string | null;
   error?: string | undefined;

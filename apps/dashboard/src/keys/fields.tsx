@@ -13,7 +13,7 @@ import { isInAll, offeredScopes, SCOPE_TEXTS, type Scope } from "./scopes.ts";
 /** The values of the form. */
 export type Values = { name: string; scopes: readonly Scope[]; cap: string; calls: string; expiry: Expiry };
 
-/** The fields that show what the service refused of them. */
+/** The fields that show errors of the service. */
 export const SHOWN_FIELDS: readonly (keyof Fields)[] = [
   "name",
   "scopes",
@@ -25,12 +25,12 @@ export const SHOWN_FIELDS: readonly (keyof Fields)[] = [
 const isNoAmount = (cap: string): boolean => cap.trim() !== "" && parseCredits(cap) === null;
 const NO_AMOUNT = "Must be a number such as 12.5, with at most 6 digits after the point, up to 9,000,000,000.";
 
-/** The largest number that the service takes has as many digits. */
+/** The number of digits of the largest number that the service accepts. */
 const isNoLimit = (calls: string): boolean =>
   calls.trim() !== "" && !(/^[1-9]\d{0,15}$/.test(calls.trim()) && Number.isSafeInteger(Number(calls)));
 const NO_LIMIT = "Must be a whole number, 1 or more.";
 
-/** The fields that the form describes; null while one of them cannot be understood. `presentExpiry`: the key's expiry. */
+/** The fields of the form; null while one of them is malformed. `presentExpiry`: the key's current expiry. */
 export const parseFields = (
   { name, scopes, cap, calls, expiry }: Values,
   presentExpiry: string | null,
@@ -112,9 +112,9 @@ export const KeyFields = ({
   onChange: (change: Partial<Values>) => void;
   /** The errors of the service, by field. */
   errors: (name: keyof Fields) => string | undefined;
-  /** The present expiry; undefined for a new key. */
+  /** The current expiry; undefined for a new key. */
   presentExpiry?: ApiKey["expiresAt"];
-  /** The present scopes; none for a new key. */
+  /** The current scopes; undefined for a new key. */
   present?: ApiKey["scopes"];
   /** The inherited values in effect. */
   effects?: Effects;
@@ -129,7 +129,7 @@ export const KeyFields = ({
       maxLength={MAX_NAME_LENGTH}
       required
       data-focus
-      // For a form that is shown after its dialog has opened.
+      // Set for a form that is shown after its dialog has opened.
       autoFocus
     />
     <div className="grid grid-cols-2 gap-x-4 sm:grid-cols-3">

@@ -1,4 +1,4 @@
-/** The keys as a tree: each behind the key that created it. */
+/** The keys as a tree: each below the key that created it. */
 import type { ApiKey, ApiKeyWithSecret } from "@realtime-avatar/client";
 import { Button } from "../components/button.tsx";
 import { Menu } from "../components/menu.tsx";
@@ -12,7 +12,7 @@ import { creatorText } from "./creator.tsx";
 import { type Keys, keyTree, type Row } from "./data.ts";
 import { Expiry, KeyStatus, Spent } from "./row.tsx";
 
-/** The dialog that is open. */
+/** The open dialog. */
 export type Open =
   | { kind: "create" }
   | { kind: "secret"; issued: ApiKeyWithSecret }
@@ -20,7 +20,7 @@ export type Open =
   | { kind: "rotate"; key: ApiKey }
   | { kind: "revoke"; key: ApiKey };
 
-/** A key has at most 8 ancestors: on a phone all levels still leave room for a name. */
+/** A key has at most 8 ancestors, so even on a phone all levels leave room for a name. */
 const Guides = ({ depth }: { depth: number }) => (
   <span aria-hidden="true" className="flex shrink-0">
     {["a", "b", "c", "d", "e", "f", "g", "h"].slice(0, depth).map((level) => (
@@ -127,7 +127,7 @@ const STATUSES = [
   ["all", "All"],
 ] as const;
 
-/** How many rows are shown or hidden together. */
+/** Number of rows that are rendered or hidden together. */
 const PART = 25;
 
 type ListProps = {

@@ -35,13 +35,13 @@ const Dialogs = ({ open, keys, onOpen }: { open: Open | null; keys: Keys; onOpen
   }
 };
 
-/** The status that an address selects; null for all. */
+/** The status filter of an address; null for all. */
 const statusAt = ({ all, status }: Search): KeyStatus | null => {
   if (all) return null;
   return status === "revoked" || status === "expired" ? status : "active";
 };
 
-/** How the list at an address is read. */
+/** Reads the list at an address. */
 export const listAt = (parameters: Search) => {
   const { environment, filter = "", since, until } = parameters;
   return keyPages(environment ?? "live", { filter, since, until, status: statusAt(parameters) });

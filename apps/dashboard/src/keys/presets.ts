@@ -1,4 +1,4 @@
-/** The usual purposes of keys. A preset fills the form of a new key in; everything can still be changed. */
+/** The usual purposes of keys. A preset fills in the form of a new key. All fields can still be changed. */
 import type { Values } from "./fields.tsx";
 
 export type Preset = "server" | "calls" | "engine" | "read";
@@ -7,7 +7,10 @@ const DAYS = (days: 7 | 30 | 90 | 365): Values["expiry"] => ({ choice: days, cho
 
 type Filled = Omit<Values, "name">;
 
-/** Every preset expires. Only a key that may open calls spends credits: one that leaves your servers gets a cap. */
+/**
+ * Every preset has an expiry. Only keys that may open calls spend credits. Such a key gets a cap if it leaves your
+ * servers.
+ */
 export const PRESETS: Record<Preset, { title: string; text: string; values: () => Filled }> = {
   server: {
     title: "Server",
@@ -19,7 +22,8 @@ export const PRESETS: Record<Preset, { title: string; text: string; values: () =
       expiry: DAYS(365),
     }),
   },
-  // No preset is for a page or an app: people can read secrets there; the service allows no page of another origin.
+  // No preset is for a page or an app, because people can read secrets there. The service allows no pages of other
+  // origins.
   calls: {
     title: "Calls only",
     text: "Behind a page or an app: starts its calls, up to a cap. The page gets a grant, never the key.",
@@ -32,7 +36,7 @@ export const PRESETS: Record<Preset, { title: string; text: string; values: () =
   },
   read: {
     title: "Read only",
-    text: "Reports and monitoring: sees everything, and changes nothing.",
+    text: "Reports and monitoring: reads everything, and changes nothing.",
     values: () => ({ scopes: ["credits:read", "avatars:read", "usage:read"], cap: "", calls: "", expiry: DAYS(90) }),
   },
 };

@@ -38,7 +38,7 @@ export const Scopes = ({ scopes }: Pick<ApiKey, "scopes">) => (
   </span>
 );
 
-/** A key that ends this soon is marked. */
+/** A key that expires within this time is marked. */
 const SOON_MS = 14 * 86_400_000;
 
 export const Expiry = ({ at }: { at: string }) => {

@@ -4,19 +4,19 @@ import { parseFields } from "./fields.tsx";
 import { PRESETS } from "./presets.ts";
 import { isInAll, offeredScopes, type Scope } from "./scopes.ts";
 
-test("the scopes offered, for a key with and without usage:write: usage:write only with it; * is last", () => {
+test("the offered scopes: usage:write only for a key that has it; * is last", () => {
   const [all, offered] = [offeredScopes(["*", "usage:write"]), offeredScopes([])];
   expect([...all].sort()).toEqual([...SCOPES].sort());
   expect(offered).toEqual(all.filter((scope) => scope !== "usage:write"));
   expect([all.at(-1), offered.at(-1)]).toEqual(["*", "*"]);
 });
 
-test("a scope that a person may give, but those of a whole account: in a preset", () => {
+test("every scope that a person may grant, except those for a whole account: in a preset", () => {
   const inPresets = new Set(Object.values(PRESETS).flatMap(({ values }) => values().scopes));
   expect(SCOPES.filter((scope) => !inPresets.has(scope))).toEqual(["*", "api_keys:write", "usage:write"]);
 });
 
-test("the form of a key, with *: keeps usage:write, and names nothing that * includes", () => {
+test("the form of a key, with *: keeps usage:write, and omits scopes that * includes", () => {
   const scopesOf = (scopes: readonly Scope[]) =>
     parseFields({ name: "n", scopes, cap: "", calls: "", expiry: { choice: "never", chosenAt: 0, date: "" } }, null)
       ?.scopes;

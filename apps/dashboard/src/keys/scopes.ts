@@ -6,8 +6,8 @@ export { DEFAULT_SCOPES, type Scope };
 export const isInAll = (scope: Scope): boolean => scope !== "*" && permits(["*"], scope);
 
 /**
- * The scopes that a person may choose for a key that has `present`; `*` is last, because it is the wrong choice for most
- * keys. No person may give `usage:write`, but a key that has it may lose it.
+ * The scopes that a person may choose for a key that has `present`. `*` is last, because it is the wrong choice for
+ * most keys. A person cannot grant `usage:write`, but can remove it from a key.
  */
 export const offeredScopes = (present: readonly Scope[]): readonly Scope[] => [
   ...SCOPES.filter((scope) => isInAll(scope) || (scope !== "*" && present.includes(scope))),

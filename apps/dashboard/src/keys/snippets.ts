@@ -1,7 +1,10 @@
-/** A first program for a new key, in each language: a call that every key may make. */
+/** A first program for a new key, in each language. Every key may send its request. */
 const PATH = "/api/v1/api-keys/self";
 
-/** By the name of the language. The curl line has the secret, so that it works at once; programs read it from their environment. */
+/**
+ * The programs, by language. The curl line contains the secret, so that it works at once. The others read it from their
+ * environment.
+ */
 export const codeSnippets = (origin: string, secret: string): Record<"curl" | "TypeScript" | "Python", string> => ({
   curl: `curl -sS ${origin}${PATH} -H "Authorization: Bearer ${secret}"`,
   TypeScript: `import { createClient } from "@realtime-avatar/client";

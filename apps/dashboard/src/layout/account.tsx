@@ -1,4 +1,4 @@
-/** The person who is signed in, and what every page of one needs. */
+/** The signed-in person, and the common parts of all their pages. */
 import { useQuery } from "@tanstack/react-query";
 import { type ReactNode, useMemo } from "react";
 import { type Environment, isSignedOut } from "../api/client.ts";
@@ -10,14 +10,14 @@ import { useParameters } from "./navigation.tsx";
 import { NoticeProvider } from "./notices.tsx";
 import { VerifiedProvider } from "./verified.tsx";
 
-/** How often the session is read: it can have ended meanwhile, or the role can have changed. */
+/** How often the session is read, because it can end, or the role can change. */
 const SESSION_MS = 30_000;
 
 /** The session of the person. */
 export const SESSION = { queryKey: ["session"], queryFn: readSession, staleTime: SESSION_MS };
 
 type Props = {
-  /** Shown instead to who is not signed in. `hasEnded`: any more. */
+  /** Shown to a person who is not signed in. `hasEnded`: the person was signed in before. */
   signedOut: (hasEnded: boolean) => ReactNode;
   children: ReactNode;
 };

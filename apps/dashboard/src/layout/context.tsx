@@ -1,4 +1,4 @@
-/** What every page of a signed-in person knows: the session, the environment, and the client for it. */
+/** The common context of all pages of a signed-in person: the session, the environment, and the client for it. */
 import type { RealtimeAvatarClient } from "@realtime-avatar/client";
 import { createContext, useContext } from "react";
 import { clientFor, type Environment } from "../api/client.ts";

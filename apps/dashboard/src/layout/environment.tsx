@@ -1,4 +1,4 @@
-/** The environment that the pages show: it is part of the address, so that a link opens the same environment. */
+/** The environment of the pages. It is part of the address, so that a link opens the same environment. */
 import { ENVIRONMENTS, type Environment } from "../api/client.ts";
 import { type SearchChange, useNavigation } from "./navigation.tsx";
 
@@ -8,7 +8,10 @@ const SELECTED: Record<Environment, string> = {
   test: "has-checked:bg-warn has-checked:text-page",
 };
 
-/** The change of the address that shows the other environment: what is open belongs to this one. */
+/**
+ * The change of the address that switches to the other environment. Closes open objects, because they belong to the
+ * current one.
+ */
 export const environmentChange = (environment: Environment): SearchChange => ({
   environment: environment === "test" ? "test" : undefined,
   key: undefined,
@@ -49,8 +52,8 @@ const STRIPS: Record<Environment, { colours: string; text: string }> = {
 };
 
 /**
- * A strip over every page, of another colour in each environment. It has one line in both, so that the switch below it does
- * not move when it is used.
+ * A strip above every page, in a different colour for each environment. It has one line in both, so that the switch
+ * below it does not move.
  */
 export const EnvironmentStrip = ({ environment }: { environment: Environment }) => (
   <p className={`truncate border-t-4 px-4 py-1 text-center text-sm font-medium ${STRIPS[environment].colours}`}>

@@ -1,4 +1,4 @@
-/** Moves between the pages. The environment stays. */
+/** Navigates between the pages and keeps the environment. */
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import type { Search } from "../search.ts";
@@ -14,12 +14,12 @@ const apply = (present: Search, change: SearchChange): Search =>
 
 export const useParameters = (): Search => useSearch({ strict: false });
 
-/** Returns functions that lead to another page, and that change the parameters of this one. */
+/** Returns functions that go to another page, and that change the parameters of the current one. */
 export const useNavigation = () => {
   const navigate = useNavigate();
   const { environment } = useParameters();
   return {
-    /** Opens a page. `isReplacing`: in place of the present address, to which the browser then does not go back. */
+    /** Opens a page. `isReplacing`: replaces the current address in the history. */
     go: (to: Page, search: SearchChange = {}, isReplacing = false) =>
       void navigate({ to, search: apply({ ...(environment && { environment }) }, search), replace: isReplacing }),
     change: (change: SearchChange, isReplacing = false) =>
@@ -27,7 +27,7 @@ export const useNavigation = () => {
         to: ".",
         search: ((present: Search) => apply(present, change)) as never,
         replace: isReplacing,
-        // The page stays, so `useStay` has nothing against it.
+        // The page stays the same, so `useStay` must not block it.
         ignoreBlocker: true,
       }),
   };
@@ -42,7 +42,7 @@ export const PageLink = ({ to, search = {}, className, children }: Props) => {
       to={to}
       search={apply({ ...(environment && { environment }) }, search)}
       className={className}
-      // All addresses begin with that of the home page.
+      // All addresses begin with the address of the home page.
       {...(to === "/" && { activeOptions: { exact: true, includeSearch: false } })}
     >
       {children}
@@ -50,12 +50,12 @@ export const PageLink = ({ to, search = {}, className, children }: Props) => {
   );
 };
 
-/** How a link within a text looks. */
+/** The style of a link within a text. */
 export const LINK = "font-medium text-accent underline-offset-4 hover:underline";
 
-/** Where the page is: a line of links to the pages above it, and its name. */
+/** The position of the page: a line of links to the pages above it, and its name. */
 export const Breadcrumbs = ({ title, above }: { title: string; above: readonly (readonly [Page, string])[] }) => (
-  // On a phone, the navigation says as much of a page that is directly below the home page.
+  // On a phone, the navigation already shows the position of pages directly below the home page.
   <nav aria-label="Breadcrumb" className={`mb-1.5 text-sm text-muted ${above.length === 1 ? "max-sm:hidden" : ""}`}>
     <ol className="flex min-w-0 gap-1.5">
       {above.map(([to, name]) => (

@@ -1,4 +1,4 @@
-/** What an address without a page shows. */
+/** The page for an unknown address. */
 import { Empty } from "../components/state.tsx";
 import { PageHead } from "../components/text.tsx";
 import { LINK, PageLink } from "./navigation.tsx";
@@ -21,7 +21,7 @@ export const NotFoundPage = () => (
         </ul>
       }
     >
-      The link may be misspelt or cut off. What you look for may be on one of these pages.
+      The link may be misspelt or cut off. One of these pages may have what you look for.
     </Empty>
   </>
 );

@@ -1,11 +1,14 @@
-/** Short messages about what was done, which go away by themselves. */
+/** Short messages about completed actions. They disappear by themselves. */
 import { createContext, type ReactNode, useCallback, useContext, useEffect, useState } from "react";
 
 /** Long enough to read a sentence twice. */
 const SHOWN_MS = 8000;
 
 type Notice = { text: string; takesFocus: boolean };
-/** `takesFocus`: the focus goes to the page, because what had it is removed, such as the row of a revoked key. */
+/**
+ * `takesFocus`: moves the focus to the page, because the element with the focus is removed, such as the row of a
+ * revoked key.
+ */
 type Notify = (text: string, options?: { takesFocus: boolean }) => void;
 
 const NoticeContext = createContext<Notify>(() => {});
@@ -21,7 +24,7 @@ export const NoticeProvider = ({ children }: { children: ReactNode }) => {
   );
   useEffect(() => {
     if (notice === null) return;
-    // After the dialog has given the focus back to its opener.
+    // Runs after the dialog has returned the focus to its opener.
     if (notice.takesFocus) document.getElementById("page")?.focus({ preventScroll: true });
     const timer = setTimeout(() => setNotice(null), SHOWN_MS);
     return () => clearTimeout(timer);

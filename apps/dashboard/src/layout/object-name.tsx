@@ -1,4 +1,4 @@
-/** The names of objects: each leads to the page that shows the object, and has its id to copy. */
+/** The names of objects. Each links to the page of the object, and has a button that copies its id. */
 import { CopyId } from "../components/copy.tsx";
 import { useAccount } from "./context.tsx";
 import { LINK, type Page, PageLink, type SearchChange } from "./navigation.tsx";
@@ -19,7 +19,7 @@ export const PLACES: Record<string, (id: string) => Place> = {
   idn: () => ({ to: "/people" }),
 };
 
-/** What stands for an object that has no name. */
+/** Shown for an object without a name, by kind. */
 const KINDS: Record<string, string> = {
   ava: "An avatar",
   ast: "A file",
@@ -35,12 +35,12 @@ const KINDS: Record<string, string> = {
   whe: "A webhook endpoint",
 };
 
-/** Kinds whose objects have names: without one, an object is gone, or belongs to live, which test does not show. */
+/** Kinds whose objects have names. Without a name, the object was deleted, or belongs to live and is hidden in test. */
 const NAMED = ["key", "ava", "usr"];
 
 type Named = { id: string; name: string | null };
 
-/** The name of an object, or what stands for it. */
+/** The name of an object, or its substitute. */
 export const useNameText = (): (({ id, name }: Named) => string) => {
   const { environment } = useAccount();
   return ({ id, name }) => {

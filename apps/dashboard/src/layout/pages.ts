@@ -1,4 +1,4 @@
-/** The pages of the navigation, in its order. */
+/** The pages in the navigation, in order. */
 export const PAGES = [
   ["/", "Home"],
   ["/keys", "Keys"],

@@ -1,4 +1,4 @@
-/** The frame of all pages of a signed-in person: header, navigation and the present page. */
+/** The frame of all pages of a signed-in person: header, navigation and the current page. */
 import { useQueryClient } from "@tanstack/react-query";
 import { Navigate, Outlet, useLocation } from "@tanstack/react-router";
 import { useEffect, useId, useRef } from "react";
@@ -21,7 +21,7 @@ import { useFileDrop } from "./use-file-drop.ts";
 const Navigation = () => {
   const ref = useRef<HTMLElement>(null);
   const path = useLocation({ select: ({ pathname }) => pathname });
-  // On a phone, they have no room beside each other.
+  // On a phone, only one of them fits.
   useEffect(() => {
     ref.current?.querySelector("[aria-current=page]")?.scrollIntoView({ block: "nearest", inline: "nearest" });
   }, [path]);
@@ -40,7 +40,7 @@ const Navigation = () => {
   );
 };
 
-/** The sign and the name of the product, which lead home, and the tenant. */
+/** The logo and the name of the product, with a link to the home page, and the tenant. */
 const Brand = () => {
   const { session } = useAccount();
   return (
@@ -82,14 +82,14 @@ const SearchButton = () => {
   );
 };
 
-/** A new tab: what is open on the page stays. */
+/** Opens in a new tab, so that the current page stays open. */
 const ReferenceLink = () => (
   <a href="/docs" target="_blank" rel="noreferrer" className={LINK}>
     API reference
   </a>
 );
 
-/** For a phone, which has no room for a name. */
+/** For a phone, where the whole name does not fit. */
 const initials = (name: string): string =>
   name
     .split(/\s+/)
@@ -192,7 +192,8 @@ export const Shell = () => {
   const parameters = useParameters();
   const pathname = useLocation({ select: (location) => location.pathname });
   const signedOut = (hasEnded: boolean) =>
-    // The frame is still there for a moment, without the place that the address of the sign-in keeps.
+    // After a sign-out, the frame is shown for a moment longer. The address of the sign-in page must not be kept as a
+    // place.
     pathname.endsWith("/sign-in") ? null : (
       <Navigate to="/sign-in" search={keepPlace(pathname, parameters, hasEnded)} replace />
     );

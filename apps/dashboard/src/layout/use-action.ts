@@ -1,4 +1,4 @@
-/** An action of a person: it runs once at a time, asks for the passkey when needed, and refreshes what it changed. */
+/** An action of a person. It runs once at a time, asks for the passkey when needed, and refreshes the changed data. */
 import { useQueryClient } from "@tanstack/react-query";
 import { useEffect, useRef, useState } from "react";
 import { isProblem } from "../api/client.ts";
@@ -20,7 +20,7 @@ export const useAction = <Arguments extends unknown[], Result>(
   const queries = useQueryClient();
   const [isBusy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>(null);
-  // Not `isBusy`, which a second click before the next rendering would still find false.
+  // A reference, because `isBusy` would still be false for a second click before the next rendering.
   const isRunning = useRef(false);
   const isGone = useRef(false);
   useEffect(() => {
@@ -37,11 +37,11 @@ export const useAction = <Arguments extends unknown[], Result>(
     try {
       const result = await runVerified(() => action(...values));
       for (const key of refreshes) void queries.invalidateQueries({ queryKey: [key] });
-      // What the person has left does not open or close anything elsewhere.
+      // After the person has left, the result must not open or close anything elsewhere.
       if (!isGone.current) onDone(result);
     } catch (failure) {
       if (!(failure instanceof Cancelled)) setError(failure);
-      // The role has changed meanwhile: the page hides what it no longer allows.
+      // The role has changed meanwhile. The page hides actions that it no longer allows.
       if (isProblem(failure, "insufficient_role")) void queries.invalidateQueries({ queryKey: ["session"] });
     } finally {
       isRunning.current = false;

@@ -1,9 +1,14 @@
-/** Files that are dropped anywhere on the page. Without it, the browser would leave the page and show the file. */
+/**
+ * Accepts files that are dropped anywhere on the page. Otherwise the browser would leave the page and show the file.
+ */
 import { useEffect, useRef, useState } from "react";
 
 const hasFiles = ({ dataTransfer }: DragEvent): boolean => dataTransfer?.types.includes("Files") ?? false;
 
-/** Calls `onFile` with the first file of a drop; with null, a drop does nothing. Returns whether a file is above the page. */
+/**
+ * Calls `onFile` with the first file of a drop; null ignores drops. Returns whether a file is being dragged over the
+ * page.
+ */
 export const useFileDrop = (onFile: ((file: File) => void) | null): boolean => {
   const [isOver, setOver] = useState(false);
   const latest = useRef(onFile);

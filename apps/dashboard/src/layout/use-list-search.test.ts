@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { searchedPages, shownBefore } from "./use-list-search.ts";
 
-test("the list that is shown while another one is read: that of the search before, never that of another environment", () => {
+test("the list that is shown while another one is read: of the previous search, never of another environment", () => {
   const previous = ["key"];
   for (const environment of ["live", "test"] as const) {
     const { queryKey } = searchedPages(environment, ["api-keys", { filter: "a" }], async () => ({

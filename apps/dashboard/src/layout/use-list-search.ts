@@ -1,4 +1,6 @@
-/** The filters of a list that the service searches. They are part of the address, so that a link shows the same. */
+/**
+ * The filters of a list that the service searches. They are part of the address, so that a link shows the same list.
+ */
 import { infiniteQueryOptions, useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { useEffect, useMemo, useState } from "react";
 import type { Environment } from "../api/client.ts";
@@ -8,10 +10,10 @@ import { useAccount } from "./context.tsx";
 import { useNavigation, useParameters } from "./navigation.tsx";
 import { useFilter } from "./use-filter.ts";
 
-/** A pause in typing after which the list is searched. */
+/** The pause in typing before a search. */
 const PAUSE_MS = 200;
 
-/** What is typed and selected, and `search`, for which the list is read. */
+/** The typed and selected filters, and `search`, for which the list is read. */
 export const useListSearch = () => {
   const { change } = useNavigation();
   const { since, until } = useParameters();
@@ -42,8 +44,8 @@ const FIRST = { limit: 1, total: "true" } as const;
 const TOTAL_REFRESH_MS = 60_000;
 
 /**
- * How many items match the filters of a list whose later pages are not loaded; undefined until it is known, and for a list that is
- * loaded whole, which needs no count. `read` adds `first` to the query of the list.
+ * The number of items that match the filters of a list whose later pages are not loaded; undefined until it is known,
+ * and for a completely loaded list, which needs no count. `read`: adds `first` to the query of the list.
  */
 export const useTotal = (
   [name, filters]: readonly [name: string, filters: object],
@@ -62,7 +64,7 @@ export const useTotal = (
 
 type Start = { page: number; cursor?: string };
 
-/** How a list that the service searches is read: its name and its filters, and `read`, which reads a page. */
+/** The query of a list that the service searches. `read`: reads a page. */
 export const searchedPages = <Item>(
   environment: Environment,
   [name, filters]: readonly [name: string, filters: object],
@@ -82,8 +84,8 @@ export const searchedPages = <Item>(
   });
 
 /**
- * What a list shows until it is read: the list of the search before, if that is of the same environment. The keys of queries have
- * the environment in their second place.
+ * The placeholder of a list until it is read: the list of the previous search in the same environment. Query keys have
+ * the environment in second place.
  */
 export const shownBefore =
   (environment: Environment) =>
@@ -98,9 +100,9 @@ export const useSearchedPages = <Item>(
   const { environment } = useAccount();
   const query = useInfiniteQuery({
     ...pages,
-    // The same function for each environment: for another one, the list would be made anew without end.
+    // The same function for each environment. Otherwise the list would be created again endlessly.
     placeholderData: useMemo(() => shownBefore(environment), [environment]),
-    // Every page is read again, so that the load stays the same however many are loaded.
+    // Every page is read again, so the interval grows with their number and the load stays the same.
     refetchInterval: ({ state }) => {
       const loaded = state.data?.pages ?? [];
       return refreshMs(loaded) * Math.max(1, loaded.length);

@@ -1,7 +1,7 @@
 /**
- * Repeats an action after the passkey. The service refuses an action that needs a recent passkey with 403 `passkey_required`:
- * a dialog asks for it, and then the action is done again. A person who signs in at a provider goes there, and comes back to
- * the page: then the action is not repeated.
+ * Repeats an action after a verification. The service refuses an action that needs a recent passkey with 403
+ * `passkey_required`. A dialog then asks for the passkey, and the action is repeated. A person who signs in at a
+ * provider leaves the page for the provider and comes back. The action is not repeated then.
  */
 import { RETURN_PATHS } from "@realtime-avatar/domain/people/oidc-pages";
 import { useQuery } from "@tanstack/react-query";
@@ -20,7 +20,7 @@ type Waiting = { resolve: () => void; reject: (error: unknown) => void };
 
 const VerifiedContext = createContext<RunVerified>((action) => action());
 
-/** Returns a function that runs an action, and asks for the passkey when the service wants it. */
+/** Returns a function that runs an action, and asks for the passkey if the service requires it. */
 export const useVerified = (): RunVerified => useContext(VerifiedContext);
 
 /** The action was given up in the dialog. */
@@ -28,7 +28,7 @@ export class Cancelled extends Error {
   override readonly name = "Cancelled";
 }
 
-/** The way to the provider, and what it costs. */
+/** The button that goes to the provider, and its consequences. */
 const AtProvider = ({ provider }: { provider: Provider }) => {
   const { environment } = useParameters();
   const page = location.pathname.slice(BASE.length);
@@ -60,7 +60,7 @@ const PasskeyDialog = ({ waiting, onDone }: { waiting: Waiting; onDone: () => vo
       waiting.resolve();
       onDone();
     } catch (failure) {
-      // After a cancellation, this dialog is no longer there.
+      // After a cancellation, this dialog is already closed.
       setError(failure);
       setBusy(false);
     }
@@ -88,8 +88,8 @@ const PasskeyDialog = ({ waiting, onDone }: { waiting: Waiting; onDone: () => vo
       {error ? <Failure error={error} /> : null}
       <p>
         {hasPasskey
-          ? "This action needs your passkey again. For the next five minutes it is not asked for once more."
-          : "This action asks who you are again. For the next five minutes it does not."}
+          ? "This action needs your passkey again. You are not asked again for the next five minutes."
+          : "This action needs you to confirm who you are. You are not asked again for the next five minutes."}
       </p>
       <p role="status" className="mt-2 min-h-6 text-sm text-muted">
         {isBusy && "Your device is asking for the passkey. If it does not, cancel and start again."}

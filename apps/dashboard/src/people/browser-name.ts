@@ -14,7 +14,7 @@ const SYSTEMS = [
   ["Linux", "Linux"],
 ] as const;
 
-/** A browser and its system, as far as a user agent tells: `Chrome on Linux`. */
+/** The browser and its system, derived from a user agent: `Chrome on Linux`. */
 export const browserName = (userAgent: string | null): string => {
   const find = (names: readonly (readonly [string, string])[]): string | undefined =>
     names.find(([part]) => userAgent?.includes(part))?.[1];

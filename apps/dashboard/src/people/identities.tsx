@@ -63,7 +63,7 @@ const LinkButton = ({ provider }: { provider: Provider }) => {
   );
 };
 
-/** The accounts at the provider with which the person signs in. Nothing without a provider and without an identity. */
+/** The person's accounts at the provider. Not shown without a provider and without identities. */
 export const Identities = () => {
   const isOwner = useHasRole("owner");
   const { session } = useAccount();

@@ -24,7 +24,7 @@ import { useAction } from "../layout/use-action.ts";
 import { useStay } from "../layout/use-stay.ts";
 import { REFRESH_MS } from "./refresh.ts";
 
-/** How long a link may last, in seconds. */
+/** The possible lifetimes of a link, in seconds. */
 export const LIFETIMES = { 1800: "30 minutes", 86400: "A day", 259200: "3 days", 604800: "7 days" } as const;
 const DAY_SECONDS = 86_400;
 
@@ -36,7 +36,7 @@ export const ROLE_TEXTS: Record<Role, string> = {
   viewer: "Sees everything, and changes nothing.",
 };
 
-/** Whether only this computer finds the address. */
+/** Whether the address is valid only on this computer. */
 const isLocal = (url: string): boolean => /^(localhost|127\..*|\[::1\])$/.test(new URL(url).hostname);
 
 /** Shows a link, which is never shown again. */
@@ -131,7 +131,7 @@ export const InviteDialog = ({
 
 type OnInvited = (invitation: NewInvitation) => void;
 
-/** A new link lasts as long as the first one did. */
+/** The lifetime of a new link is the same as that of the first. */
 const lifetimeOf = ({ createdAt, expiresAt }: Invitation): number =>
   Math.round((new Date(expiresAt).getTime() - new Date(createdAt).getTime()) / 1000);
 
@@ -144,7 +144,7 @@ const InvitationRow = ({ invitation, onInvited }: { invitation: Invitation; onIn
         await withdrawInvitation(invitation.id);
         return `The invitation of ${invitation.email} is withdrawn: its link no longer works.`;
       } catch (error) {
-        // Lists are read at intervals: the person can have joined meanwhile.
+        // The list can be outdated, because it is read at intervals. The person can have joined meanwhile.
         if (!isProblem(error, "not_found")) throw error;
         return `The invitation of ${invitation.email} is not open any more: it was accepted or withdrawn, or has expired.`;
       }

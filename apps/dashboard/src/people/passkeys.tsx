@@ -21,7 +21,7 @@ import { LinkDialog } from "./invitations.tsx";
 
 const REFRESHES = ["passkeys", "audit"];
 
-/** Names a new passkey, or one that there is. */
+/** Names a new passkey, or renames an existing one. */
 const NameDialog = ({ passkey, onClose }: { passkey: Passkey | null; onClose: () => void }) => {
   const [name, setName] = useState(passkey?.name ?? "");
   const [controller] = useState(() => new AbortController());
@@ -42,7 +42,7 @@ const NameDialog = ({ passkey, onClose }: { passkey: Passkey | null; onClose: ()
       submit={passkey ? "Rename" : "Add"}
       onSubmit={() => save.run()}
       onClose={cancel}
-      // A device can let its request wait without end.
+      // A device can let its request wait forever, so the dialog can be closed.
       isHeld={passkey !== null && save.isBusy}
     >
       <TextField

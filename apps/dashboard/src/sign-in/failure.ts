@@ -1,7 +1,7 @@
 /** Why a sign-in at the provider has failed. */
 import { OIDC_FAILURES, type OidcFailure } from "@realtime-avatar/domain/people/oidc-pages";
 
-/** What the codes of the callback mean, and what to do. */
+/** The meanings of the callback's codes, and the next steps. */
 export const FAILURE_TEXTS: Record<OidcFailure, string> = {
   expired: "The sign-in took too long, was used before, or began in another browser. Start again.",
   denied: "The provider reports that you said no. Start again, or use a passkey.",

@@ -4,7 +4,10 @@ import { Sign } from "../layout/brand.tsx";
 import { publicOrigin } from "../page-settings.ts";
 import { BASE, PRODUCT } from "../paths.ts";
 
-/** Where passkeys work: browsers bind them to one host, and refuse addresses such as 127.0.0.1. Null: here. */
+/**
+ * The origin at which passkeys work, because browsers bind them to one host, and refuse addresses such as 127.0.0.1.
+ * null: the current origin.
+ */
 const rightOrigin = (): string | null => {
   const origin = publicOrigin();
   if (origin !== "") return origin === location.origin ? null : origin;
@@ -13,7 +16,10 @@ const rightOrigin = (): string | null => {
     : null;
 };
 
-/** The frame of the pages before the sign-in. At another origin than the public one, it only links there. */
+/**
+ * The frame of the pages before the sign-in. At another origin than the public one, it only shows a link to the public
+ * one.
+ */
 export const SignInFrame = ({ title, children }: { title: string; children: ReactNode }) => {
   useEffect(() => {
     document.title = `${title} · ${PRODUCT}`;
@@ -34,7 +40,7 @@ export const SignInFrame = ({ title, children }: { title: string; children: Reac
             children
           ) : (
             <p>
-              Passkeys work only at the public address of this service. Go on at{" "}
+              Passkeys work only at the public address of this service. Continue at{" "}
               <a className="font-medium break-all text-accent underline" href={`${origin}${pathname || BASE}${hash}`}>
                 {origin}
               </a>

@@ -1,16 +1,19 @@
-/** Sign-in at a provider of OpenID Connect: the browser leaves the page, and comes back from there. */
+/** Sign-in at an OpenID Connect provider: the browser leaves the page, and the provider redirects it back. */
 import { useState } from "react";
 import { Button } from "../components/button.tsx";
 import { Failure } from "../components/state.tsx";
 
-/** The tenant of the last sign-in address of this browser: after a sign-out, the address does not name it. It is no secret. */
+/**
+ * The storage key for the tenant of the last sign-in: after a sign-out, the address does not contain the tenant. The
+ * tenant is not secret.
+ */
 const TENANT_KEY = "realtime-avatar-tenant";
 
 export const rememberTenant = (tenantId: string): void => {
   try {
     localStorage.setItem(TENANT_KEY, tenantId);
   } catch {
-    // The browser keeps nothing. The whole address works.
+    // Storage is unavailable. The complete address still works.
   }
 };
 
@@ -25,11 +28,11 @@ export const rememberedTenant = (): string | null => {
 
 type Props = {
   children: string;
-  /** Begins an attempt, and returns the address of the provider; null when the form is not complete. */
+  /** Begins an attempt, and returns the address of the provider; null when the form is incomplete. */
   begin: () => Promise<string> | null;
 };
 
-/** A button that leads to the provider. */
+/** A button that goes to the provider. */
 export const ProviderButton = ({ children, begin }: Props) => {
   const [error, setError] = useState<unknown>(null);
   const [isBusy, setBusy] = useState(false);
@@ -40,7 +43,7 @@ export const ProviderButton = ({ children, begin }: Props) => {
     setError(null);
     try {
       location.assign(await address);
-      // It stays busy until the browser has left. Back from the provider's page, it is a button again.
+      // It stays busy until the browser has left the page. When the browser comes back, it is enabled again.
       addEventListener("pageshow", () => setBusy(false), { once: true });
     } catch (failure) {
       setError(failure);

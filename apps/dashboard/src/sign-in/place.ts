@@ -1,4 +1,4 @@
-/** Where a person was who has to sign in: the sign-in leads back there. */
+/** The place of a person who must sign in. The sign-in returns to it. */
 import { RETURN_PATHS } from "@realtime-avatar/domain/people/oidc-pages";
 import type { Page } from "../layout/navigation.tsx";
 import { BASE } from "../paths.ts";
@@ -30,13 +30,13 @@ const KEPT = [
 const lastingParameters = (search: Search): Search =>
   Object.fromEntries(KEPT.flatMap((name) => (search[name] === undefined ? [] : [[name, search[name]]])));
 
-/** The parameters of the sign-in page that keep this place. `path`: with or without that of the dashboard. */
+/** The parameters of the sign-in page that store this place. `path`: with or without the path of the dashboard. */
 export const keepPlace = (path: string, search: Search, hasEnded: boolean): Search => {
   const to = RETURN_PATHS.find((page) => path === page || path === BASE + (page === "/" ? "" : page));
   return { ...(to && { ...lastingParameters(search), to }), ...(hasEnded && { ended: true as const }) };
 };
 
-/** The place that the parameters of the sign-in page keep. */
+/** The place that the parameters of the sign-in page store. */
 export const placeToKeep = ({ to = "/", ...search }: Search): { to: Page; search: Search } => ({
   to,
   search: lastingParameters(search),

@@ -11,7 +11,7 @@ import { SignInFrame } from "./frame.tsx";
 import { ProviderButton, rememberTenant } from "./oidc.tsx";
 import { isSpent, SpentLink } from "./spent-link.tsx";
 
-/** The token is in the fragment of the address, which browsers send to no server. */
+/** The token is in the fragment of the address, which browsers do not send to servers. */
 const readToken = (): string => location.hash.slice(1);
 
 type Registration = Awaited<ReturnType<typeof readInvitation>>;
@@ -46,14 +46,14 @@ const RegisterForm = ({ token, invitation }: { token: string; invitation: Regist
       const session = await acceptInvitation(token, name.trim(), invitation);
       queries.clear();
       queries.setQueryData(["session"], session);
-      // In place of the address with the token, which has been spent.
+      // Replaces the address with the token, which has been spent.
       go("/", {}, true);
     } catch (failure) {
       setError(failure);
       setBusy(false);
     }
   };
-  /** A new user needs a name; a member has one, and the account of the provider needs none. */
+  /** A new user needs a name. A member already has one, and an account at the provider needs none. */
   const atProvider = (): Promise<string> | null => {
     if (isNew && !form.current?.reportValidity()) return null;
     rememberTenant(invitation.tenant.id);
@@ -96,7 +96,7 @@ export const RegisterPage = () => {
     queryKey: ["invitation", token],
     queryFn: () => readInvitation(token),
     enabled: token !== "",
-    // The challenge of these options is used once.
+    // The challenge in these options can be used once.
     staleTime: Number.POSITIVE_INFINITY,
     gcTime: 0,
   });

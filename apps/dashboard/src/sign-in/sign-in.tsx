@@ -11,7 +11,7 @@ import { SignInFrame } from "./frame.tsx";
 import { ProviderButton, rememberedTenant, rememberTenant } from "./oidc.tsx";
 import { placeToKeep } from "./place.ts";
 
-/** Why the provider's page has led back here, and the way on for a person whose session is still open. */
+/** The failure with which the provider has redirected back, and a link for a person whose session is still open. */
 const ProviderFailure = ({ problem }: { problem: OidcFailure }) => (
   <div role="alert" className="mb-4 rounded-xl border border-bad bg-bad-soft px-4 py-3 text-sm">
     <p className="font-semibold text-bad">Not signed in</p>
@@ -26,11 +26,11 @@ const ProviderFailure = ({ problem }: { problem: OidcFailure }) => (
   </div>
 );
 
-/** The sign-in at the provider, if there is one. The address of the page, or this browser, knows the tenant. */
+/** The sign-in at the provider, if it is configured. The tenant is in the page's address, or stored in this browser. */
 const SignInAtProvider = () => {
   const { tenant } = useParameters();
   const [known] = useState(() => tenant ?? rememberedTenant());
-  // Without the options, there is the passkey.
+  // If the options cannot be read, the passkey is still offered.
   const { data: provider } = useQuery({ queryKey: ["provider"], queryFn: readProvider });
   if (!provider) return null;
   if (known === null) {
@@ -40,7 +40,7 @@ const SignInAtProvider = () => {
       </p>
     );
   }
-  // Not before the button is used: a link of a stranger would change what the browser remembers.
+  // Stored only when the button is used, so that a foreign link cannot change it.
   const begin = () => {
     rememberTenant(known);
     return beginSignIn(known);
@@ -53,7 +53,7 @@ export const SignInPage = () => {
   const { go } = useNavigation();
   const parameters = useParameters();
   const place = placeToKeep(parameters);
-  // The router keeps parameters that it does not know.
+  // The router keeps unknown parameters.
   const problem = failureIn(parameters.problem);
   const [error, setError] = useState<unknown>(null);
   const [isBusy, setBusy] = useState(false);
@@ -62,7 +62,7 @@ export const SignInPage = () => {
     setError(null);
     try {
       const session = await signIn();
-      // The cache may have data of another person, whose session has ended in this tab.
+      // The cache can contain data of another person, whose session has ended in this tab.
       queries.clear();
       queries.setQueryData(["session"], session);
       go(place.to, place.search, true);

@@ -1,4 +1,4 @@
-/** In place of a registration: the link of an invitation is not valid, and trying again is of no use. */
+/** Shown instead of a registration if the link of an invitation is invalid, because a retry would not help. */
 import { isProblem } from "../api/client.ts";
 import { LINK, PageLink } from "../layout/navigation.tsx";
 

@@ -1,4 +1,4 @@
-/** A call: how it ended, what was said, and what it cost. */
+/** A call: its end, its transcript, and its cost. */
 import { Loaded, Skeleton } from "../components/state.tsx";
 import { Card, HOME, PageHead } from "../components/text.tsx";
 import { dateTime } from "../format.ts";

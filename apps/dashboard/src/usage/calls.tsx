@@ -1,4 +1,4 @@
-/** One row for each call: when, with which avatar and key, how long, for how much, and how it ended. It opens to its details. */
+/** One row for each call: time, avatar and key, length, cost, and end. A row can be opened to its details. */
 import type { UsageSessionWithNames } from "@realtime-avatar/client";
 import { useState } from "react";
 import { Button } from "../components/button.tsx";
@@ -23,7 +23,7 @@ const STATUSES: Record<CallStatus, string> = {
 };
 
 const CELL = "py-2 pr-4 align-top";
-/** What a phone has no room for is in the first cell, or in the details. */
+/** Cells without room on a phone. Their content is in the first cell, or in the details. */
 const WIDE = `${CELL} hidden md:table-cell`;
 
 const costOf = ({ billedCreditMicros, reservedCreditMicros }: UsageSessionWithNames): string =>
@@ -137,7 +137,7 @@ const CallTable = ({ calls }: { calls: readonly UsageSessionWithNames[] }) => {
   );
 };
 
-/** A filter that a link has set, with a button that takes it away. */
+/** A filter from a link, with a button that removes it. */
 const Chosen = ({ text, onRemove }: { text: string; onRemove: () => void }) => (
   <Button onClick={onRemove} className="max-w-full">
     <span className="truncate">Only {text}</span> <span aria-hidden="true">✕</span>
@@ -145,7 +145,7 @@ const Chosen = ({ text, onRemove }: { text: string; onRemove: () => void }) => (
   </Button>
 );
 
-/** `call`: the first one that is shown. It has the names of what is filtered by. */
+/** `call`: the first shown call, which contains the names of the filtered objects. */
 const FilterBar = ({ filters, call }: { filters: CallFilters; call: UsageSessionWithNames | undefined }) => {
   const { client } = useAccount();
   const { change } = useNavigation();
@@ -176,7 +176,7 @@ const FilterBar = ({ filters, call }: { filters: CallFilters; call: UsageSession
       <ExportButton
         key={JSON.stringify(filters)}
         read={({ cursor }, options) => {
-          // A cursor keeps the window of the first file.
+          // A cursor belongs to the window of the first file.
           const { from, ...others } = callsQuery(filters);
           const query = { ...others, ...(cursor === undefined ? { from } : { cursor }) };
           return client.csv("/api/v1/usage/sessions.csv", query, options);
@@ -207,7 +207,7 @@ export const Calls = ({ days }: { days: number }) => {
           return (
             <Empty title={known || key || avatar ? "No call matches" : `No calls in ${days} days`}>
               {known || key || avatar
-                ? "Take a filter away, or look at more days."
+                ? "Remove a filter, or show more days."
                 : "Start a call with a key of this environment, and it is shown here at once."}
             </Empty>
           );

@@ -1,4 +1,4 @@
-/** Charts as SVG: the policy of the page forbids styles in attributes, which chart libraries write. */
+/** Charts as SVG. The policy of the page forbids style attributes, which chart libraries write. */
 import type { ReactNode } from "react";
 import { compactCredits, counted, creditAmount, credits, dayName, duration } from "../format.ts";
 import type { Bar } from "./data.ts";
@@ -6,13 +6,13 @@ import type { Bar } from "./data.ts";
 const sumText = ({ billed, sessions, seconds }: Pick<Bar, "billed" | "sessions" | "seconds">): string =>
   `${creditAmount(billed)}, ${counted(sessions, "session")}, ${duration(seconds)}`;
 
-/** The least round number that is not below `value`: 1, 2 or 5 times a power of ten. */
+/** The smallest round number that is at least `value`: 1, 2 or 5 times a power of ten. */
 const roundUp = (value: number): number => {
   const power = 10 ** Math.floor(Math.log10(Math.max(value, 1)));
   return ([1, 2, 5, 10].find((factor) => factor * power >= value) ?? 10) * power;
 };
 
-/** The same numbers as a table, for those who cannot see the chart or want to copy them. */
+/** The numbers as a table, for people who cannot see the chart or want to copy the numbers. */
 const AsTable = ({ bars, head }: { bars: readonly Bar[]; head: string }) => (
   <details className="mt-3 text-sm">
     <summary className="text-muted">Show as a table</summary>
@@ -43,7 +43,7 @@ const AsTable = ({ bars, head }: { bars: readonly Bar[]; head: string }) => (
   </details>
 );
 
-/** In place of a chart that has nothing to show. */
+/** Shown instead of an empty chart. */
 const NoCharge = ({ bars }: { bars: readonly Bar[] }) => {
   const count = bars.reduce((sum, { sessions }) => sum + sessions, 0);
   return (
@@ -57,7 +57,7 @@ const NoCharge = ({ bars }: { bars: readonly Bar[] }) => {
 
 const PLOT_HEIGHT = 160;
 
-/** The days that are named below the columns: the first, the last, and up to two between them. */
+/** The days that are labelled below the columns: the first, the last, and up to two between them. */
 const ticksOf = (bars: readonly Bar[]): Bar[] => {
   const last = bars.length - 1;
   const count = Math.min(last, 3);
@@ -116,7 +116,7 @@ export const DayChart = ({ bars }: { bars: readonly Bar[] }) => {
 
 const MAX_ROWS = 8;
 
-/** A row for each key or avatar, the largest first; what does not fit is in the table. */
+/** A row for each key or avatar, the largest first. The table has all of them. */
 export const RankChart = ({
   bars,
   head,
@@ -148,7 +148,7 @@ export const RankChart = ({
   );
 };
 
-/** The days as bars; a day without calls is an empty one. */
+/** The days as bars. A day without calls is an empty bar. */
 export const barsOfDays = (days: readonly string[], sums: ReadonlyMap<string, Omit<Bar, "id" | "label">>): Bar[] =>
   days.map((day) => ({
     id: day,

@@ -5,7 +5,7 @@ import { useConversations } from "./data.ts";
 const NUMBER = new Intl.NumberFormat("en");
 const HEAD = ["Day", "Tokens read", "Tokens written", "Heard", "Characters spoken"];
 
-/** What conversations have used on each day; nothing without one. */
+/** The usage of conversations on each day. Not shown without conversations. */
 export const Conversations = ({ days }: { days: number }) => {
   const { data = [] } = useConversations(days);
   if (data.length === 0) return null;

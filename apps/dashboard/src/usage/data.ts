@@ -1,4 +1,4 @@
-/** Credits and the use of them. */
+/** Credits and their use. */
 import type { CreditBalance, CreditEntry, UsageSession, UsageSum } from "@realtime-avatar/client";
 import { useInfiniteQuery, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useRef } from "react";
@@ -9,7 +9,7 @@ import { useTotal } from "../layout/use-list-search.ts";
 const DAY_MS = 86_400_000;
 /** The balance is one row. */
 const BALANCE_REFRESH_MS = 5000;
-/** More than a quarter of the sums of a large account; what is beyond is said to be missing. */
+/** Covers more than a quarter of the sums of a large tenant. The page says if sums are missing. */
 const MAX_SUMS = 20_000;
 
 export const useBalance = () => {
@@ -21,11 +21,11 @@ export const useBalance = () => {
   });
 };
 
-/** The amounts of a balance as one text. Without an account, its time is that of the read. */
+/** The amounts of a balance as one text. Its time is ignored, because without an account it is the time of the read. */
 const amountsOf = (balance: CreditBalance | undefined): string | undefined =>
   balance && [balance.reservedCreditMicros, balance.lifetimeUsedCreditMicros, balance.balanceCreditMicros].join(" ");
 
-/** Reads sums, entries and calls again whenever the balance has changed: they change only with it. */
+/** Reads sums, entries and calls again after each change of the balance, because they change only together with it. */
 export const useUsageRefresh = (): void => {
   const { environment } = useAccount();
   const queries = useQueryClient();
@@ -40,7 +40,7 @@ export const useUsageRefresh = (): void => {
   }, [environment, amounts, queries]);
 };
 
-/** What a second of the newest call costs, in credit micros; undefined before the first call. */
+/** The price of a second of the newest call, in credit micros; undefined before the first call. */
 export const usePrice = () => {
   const { client, environment } = useAccount();
   return useQuery({
@@ -77,7 +77,7 @@ export const useUsage = (days: number) => {
   });
 };
 
-/** What conversations have used on each of the days, newest first. */
+/** The usage of conversations on each of the days, newest first. */
 export const useConversations = (days: number) => {
   const { client, environment } = useAccount();
   return useQuery({
@@ -93,7 +93,7 @@ export type Bar = { id: string; label: string; billed: number; sessions: number;
 
 const EMPTY = { billed: 0, sessions: 0, seconds: 0 };
 
-/** The sums of each group that `idOf` names. Sums of one group can be on several pages. */
+/** The sums of each group. `idOf`: the group of a sum. Sums of one group can be on several pages. */
 export const addUp = (
   sums: readonly UsageSum[],
   idOf: (sum: UsageSum) => string,
@@ -110,13 +110,13 @@ export const addUp = (
   return groups;
 };
 
-/** The groups by what they were charged, the largest first. */
+/** The groups by their charge, the largest first. */
 export const largest = (
   groups: ReadonlyMap<string, Omit<Bar, "id" | "label">>,
   nameOf: (id: string) => string,
 ): Bar[] => [...groups].map(([id, sums]) => ({ id, label: nameOf(id), ...sums })).sort((a, b) => b.billed - a.billed);
 
-/** The names of the keys and avatars of sums, by id. */
+/** The names of the keys and avatars in sums, by id. */
 export const usageNames = ({ byKey, byAvatar }: Usage): ReadonlyMap<string | null, string | null> =>
   new Map([
     ...byKey.map(({ apiKeyId, apiKeyName }) => [apiKeyId, apiKeyName] as const),
@@ -151,7 +151,7 @@ export const useUsageSession = (id: string) => {
   });
 };
 
-/** A call that is open says more. */
+/** The transcript of an open call grows. */
 const TRANSCRIPT_REFRESH_MS = 3000;
 
 export const useTranscript = (id: string) => {
@@ -191,7 +191,7 @@ export const useCalls = (filters: CallFilters) => {
     queryKey: ["calls", environment, filters],
     initialPageParam: undefined as string | undefined,
     queryFn: async ({ pageParam }) => {
-      // A cursor keeps the window of the first page.
+      // A cursor belongs to the window of the first page.
       const { from, ...others } = callsQuery(filters);
       const query = { limit: 25, ...others, ...(pageParam === undefined ? { from } : { cursor: pageParam }) };
       return (await client.GET("/api/v1/usage/sessions", { params: { query } })).data;
@@ -209,7 +209,7 @@ export const useCalls = (filters: CallFilters) => {
   return { ...pages, total };
 };
 
-/** The entries of a call: what was held, charged, given back and refunded. */
+/** The entries of a call: holds, charges, releases and refunds. */
 export const useSessionEntries = (sessionId: string) => {
   const { client, environment } = useAccount();
   return useQuery({

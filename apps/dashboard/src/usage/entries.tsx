@@ -11,8 +11,8 @@ import { ObjectName } from "../layout/object-name.tsx";
 import { type EntryKind, useEntries } from "./data.ts";
 
 /**
- * The name of each kind, and its sign: what it does to the credits that are available. A charge takes away what was held, which
- * was not available any more: its name says so.
+ * The name of each kind, and its effect on the available credits as a sign. A charge has no sign: it uses held credits,
+ * which were no longer available.
  */
 export const KINDS: Record<EntryKind, { name: string; sign: "+" | "−" | "" }> = {
   grant: { name: "Added", sign: "+" },
@@ -25,10 +25,10 @@ export const KINDS: Record<EntryKind, { name: string; sign: "+" | "−" | "" }> 
 };
 
 const EntryRow = ({ entry }: { entry: CreditEntry }) => {
-  // A newer version may write a kind that this page does not know.
+  // A newer version can write a kind that this page does not know.
   const { name, sign } = KINDS[entry.kind] ?? { name: entry.kind, sign: "" };
   const { sessionId, apiKeyId, apiKeyName, reportedBy, reportedByName, closedBy, closedByName } = entry;
-  // Who ended it is said where it was not the key of the call, which the row names.
+  // The row names the key that ended it, if it is not the key of the call.
   const isOwn = [reportedBy, closedBy].every((by) => by === null || by === apiKeyId);
   return (
     <li className="grid grid-cols-[minmax(0,1fr)_auto] gap-x-4 border-b border-line py-2 last:border-0 sm:grid-cols-[9rem_minmax(0,1fr)_minmax(0,1fr)_8rem]">

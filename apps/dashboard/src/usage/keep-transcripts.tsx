@@ -1,4 +1,4 @@
-/** Whether the transcripts of calls are kept: an owner turns it on and off, for each environment. */
+/** The setting whether transcripts of calls are kept. An owner changes it, for each environment. */
 import { useState } from "react";
 import { FormDialog } from "../components/action-dialog.tsx";
 import { Button } from "../components/button.tsx";

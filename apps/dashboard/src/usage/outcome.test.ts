@@ -20,7 +20,7 @@ test("a call that did not begin: a failure, unless its program, its key, the ope
   expect(intended).toEqual(["user_ended", "released", "key_ended", "operator_ended"]);
 });
 
-test("each reason, started or not: words of its own, and what it means", () => {
+test("each reason, started or not: a different text with an explanation", () => {
   const outcomes = SESSION_END_REASONS.map((endReason) => callOutcome({ ...CALL, endReason }));
   expect(new Set(outcomes.map(({ text }) => text)).size).toBe(SESSION_END_REASONS.length);
   for (const { text, detail } of outcomes) {
@@ -49,7 +49,7 @@ test.each([
   expect(callOutcome({ ...CALL, ...call }).text).toBe(text);
 });
 
-test("a release: the words of the SDK in plain ones, those of a program as they are; the time that was held", () => {
+test("a release: known reasons of the SDK in words, others unchanged; the time that was held", () => {
   const detailOf = (call: object) => callOutcome({ ...CALL, ...call }).detail;
   expect(detailOf({ endReason: "released", releaseReason: "page_hide" })).toContain("the page was closed or hidden");
   expect(detailOf({ endReason: "released", releaseReason: "the caller hung up" })).toContain(

@@ -1,4 +1,4 @@
-/** How a call ended, in plain words, and what to do about it. */
+/** How a call ended, in words, and what to do about it. */
 import type { UsageSession } from "@realtime-avatar/client";
 import type { Tone } from "../components/text.tsx";
 import { creditAmount, duration } from "../format.ts";
@@ -17,10 +17,10 @@ type Call = Pick<
   | "priceCreditMicrosPerSecond"
 >;
 
-/** `text`: in a few words. `detail`: what it means, and what to do. */
+/** `text`: a short text. `detail`: the meaning, and what to do. */
 export type Outcome = { text: string; tone: Tone; detail: string };
 
-/** What the SDK says when it ends a call. Other words are those of the program. */
+/** The reasons that the SDK sends when it ends a call. Other reasons come from the program. */
 const SDK_WORDS: Record<string, string> = {
   page_hide: "the page was closed or hidden",
   disconnected: "its connection was lost",
@@ -30,17 +30,17 @@ const SDK_WORDS: Record<string, string> = {
   idle_timeout: "nobody spoke",
 };
 
-/** For how long the call held credits. */
+/** How long the held credits would have lasted. */
 const heldFor = ({ reservedCreditMicros, priceCreditMicrosPerSecond }: Call): string =>
   duration(reservedCreditMicros / priceCreditMicrosPerSecond);
 
 const released = ({ startedAt, billedCreditMicros, releaseReason }: Call): Outcome => {
-  // The word of the SDK and of the page of calls for the button that hangs up.
+  // The reason that the SDK and the page of calls send when the person hangs up.
   if (releaseReason === "manual" && startedAt !== null) {
     return { text: "Hung up", tone: "plain", detail: "The person hung up, and the page or its server ended the call." };
   }
   const words = releaseReason === null ? "gave no reason" : `said: ${SDK_WORDS[releaseReason] ?? releaseReason}`;
-  // An engine may report all that a call has used at its end.
+  // An engine can report the whole usage of a call at its end.
   return startedAt === null && billedCreditMicros === 0
     ? {
         text: "Ended before it began",
@@ -131,10 +131,10 @@ const OUTCOMES: Record<EndReason, (call: Call) => Outcome> = {
   }),
 };
 
-/** The ends of a call that a program or a person has brought about. */
+/** The ends of a call that a program or a person has caused. */
 const INTENDED: readonly (EndReason | null)[] = ["released", "user_ended", "key_ended", "operator_ended"];
 
-/** Whether a call did not begin although it was meant to: one that its own program has ended is no failure. */
+/** Whether a call failed to begin. A call that its own program has ended is not a failure. */
 export const isFailure = ({ status, endReason }: Pick<Call, "status" | "endReason">): boolean =>
   status === "failed" && !INTENDED.includes(endReason);
 
@@ -152,9 +152,9 @@ export const callOutcome = (call: Call): Outcome => {
       ? { text: "About to end", tone: "warn", detail: "The call is to end, and is charged when it does." }
       : { text: "In progress", tone: "good", detail: "The call is charged when it ends. Until then it holds credits." };
   }
-  // A newer version may write a reason that this page does not know.
+  // A newer version can write a reason that this page does not know.
   const known = endReason === null ? undefined : OUTCOMES[endReason];
   if (known) return known(call);
-  const detail = "The service did not record yet why calls end when this one ended.";
+  const detail = "When this call ended, the service did not record the reasons of ends yet.";
   return status === "failed" ? { text: "Never began", tone: "bad", detail } : { text: "Ended", tone: "plain", detail };
 };

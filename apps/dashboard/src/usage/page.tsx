@@ -99,8 +99,8 @@ const Charts = ({ usage }: { usage: Usage }) => {
 };
 
 /**
- * What a credit is. The price is that of the newest call: the service tells it nowhere else. The lines keep their height, so
- * that nothing moves when the price is known.
+ * Explains credits. The price is taken from the newest call, because the API has no other source. The lines keep their
+ * height, so that nothing moves when the price is known.
  */
 const Price = () => {
   const { data: price, isPending } = usePrice();
@@ -129,7 +129,7 @@ const TABS = [
   ["ledger", "Ledger"],
 ] as const;
 
-/** Links, so that each part has an address. The router marks the one whose parameters are those of the page. */
+/** Links, so that each tab has an address. The router marks the link whose parameters are those of the page. */
 const Tabs = () => {
   const { environment, days, tab: open } = useParameters();
   return (

@@ -10,19 +10,19 @@ import { useSessionEntries, useUsageSession } from "./data.ts";
 import { KINDS } from "./entries.tsx";
 import { callOutcome } from "./outcome.ts";
 
-/** The key that reported or ended a call, or the sweep. */
+/** The caller that reported or ended a call: a key, or the sweep. */
 const By = ({ id, name, none }: { id: string | null; name: string | null; none: string }) => {
   if (id === null) return none;
   return id === "sweep" ? "the service" : <ObjectName id={id} name={name} />;
 };
 
-/** How long the call took. That of an engine which reports all at the end is not known. */
+/** The length of the call. It is unknown for an engine that reports only at the end. */
 export const callLength = ({ startedAt, activeSeconds, billedCreditMicros }: UsageSessionWithNames): string => {
   if (startedAt === null) return billedCreditMicros ? "not known" : "0 s";
   return activeSeconds === null ? "in progress" : duration(activeSeconds);
 };
 
-/** What a session that is open holds, and for a call how long it can go on with that. */
+/** The hold of an open session and, for a call, how long it lasts. */
 export const heldBy = ({
   videoId,
   reservedCreditMicros,
@@ -74,7 +74,7 @@ const Facts = ({ session }: { session: UsageSessionWithNames }) => {
   );
 };
 
-/** What the program wrote to the call, such as the id of its user. */
+/** The metadata that the program has set for the call, such as the id of its user. */
 const OwnData = ({ metadata }: Pick<UsageSessionWithNames, "metadata">) =>
   Object.keys(metadata).length > 0 && (
     <dl className="grid gap-4 sm:grid-cols-2">
@@ -120,7 +120,7 @@ const OutcomeText = ({ call }: { call: UsageSessionWithNames }) => {
   );
 };
 
-/** A session in facts and in its entries, and how its call ended. How a video ended is shown with the video. */
+/** The facts and the entries of a session, and how its call ended. For a video, the end is shown with the video. */
 export const SessionDetails = ({ session }: { session: UsageSessionWithNames }) => (
   <div className="grid gap-4">
     {session.videoId === null && <OutcomeText call={session} />}

@@ -1,4 +1,4 @@
-/** Below how many credits the tenant is told, by the event `credits.low`. */
+/** The threshold below which the event `credits.low` is sent. */
 import type { CreditBalance } from "@realtime-avatar/client";
 import { useState } from "react";
 import { fieldError } from "../api/client.ts";

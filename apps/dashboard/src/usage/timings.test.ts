@@ -1,6 +1,6 @@
 /** Stages of answers and times within calls, as texts. */
 import { expect, test } from "bun:test";
-import { clockTime, stagesOf, totalText } from "./timings.ts";
+import { clockTime, timedStages, totalText } from "./timings.ts";
 
 test.each([
   [-500, "0:00"],
@@ -10,13 +10,13 @@ test.each([
   [36_610_000, "10:10:10"],
 ])("%p ms in a call: %s", (ms, text) => expect(clockTime(ms)).toBe(text));
 
-test("stages, in any order and with one of a newer version: in their order, the new one last", () => {
-  const stages = stagesOf({ heard: 240, end_of_turn: 352, thought: 5, note: "x" });
+test("stages in any order, with one of a newer version: in order, the new one last", () => {
+  const stages = timedStages({ heard: 240, end_of_turn: 352, thought: 5, note: "x" });
   expect(stages.map(({ name, ms }) => `${name} ${ms}`)).toEqual([
     "silence, until the turn is over 352",
     "the sound reaches the person 240",
     "thought 5",
   ]);
-  expect(stagesOf(undefined)).toEqual([]);
+  expect(timedStages(undefined)).toEqual([]);
   expect(totalText(592)).toBe("0.6 s");
 });

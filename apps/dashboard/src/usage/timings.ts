@@ -1,6 +1,6 @@
 /** The stages of an answer in words, and times within a call. */
 
-/** By their names in a transcript, in their order. */
+/** The stages by their names in a transcript, in order. */
 export const STAGES = {
   end_of_speech: "the last sound of the person arrives",
   end_of_turn: "silence, until the turn is over",
@@ -12,8 +12,8 @@ export const STAGES = {
 
 export type Stage = { stage: string; name: string; ms: number };
 
-/** The stages that were timed. Those of a newer version keep their names. */
-export const stagesOf = (timings: Readonly<Record<string, unknown>> | undefined): Stage[] => {
+/** The timed stages in words. Stages of a newer version keep their names. */
+export const timedStages = (timings: Readonly<Record<string, unknown>> | undefined): Stage[] => {
   const known = Object.keys(STAGES);
   const places = (stage: string): number => (known.includes(stage) ? known.indexOf(stage) : known.length);
   return Object.entries(timings ?? {})

@@ -1,4 +1,4 @@
-/** The transcript of a call: what both sides have said, when, and how long each answer took. */
+/** The transcript of a call: the words of both sides, their times, and the response time of each answer. */
 import type { Transcript } from "@realtime-avatar/client";
 import { useState } from "react";
 import { isProblem } from "../api/client.ts";
@@ -10,15 +10,15 @@ import { exactTime } from "../format.ts";
 import { useAccount, useHasRole } from "../layout/context.tsx";
 import { LINK, PageLink } from "../layout/navigation.tsx";
 import { useTranscript } from "./data.ts";
-import { clockTime, STAGES, stagesOf, totalText } from "./timings.ts";
+import { clockTime, STAGES, timedStages, totalText } from "./timings.ts";
 
 export type Segment = Transcript["segments"][number];
 
 const FILLS = ["fill-muted", "fill-muted", "fill-warn", "fill-accent", "fill-good", "fill-muted"];
 
-/** The stages of an answer: their sum, and each of them when it is opened. */
+/** The timings of an answer: their sum, and the stages when it is opened. */
 const Timings = ({ segment }: { segment: Segment }) => {
-  const stages = stagesOf(segment.timings);
+  const stages = timedStages(segment.timings);
   const total = stages.reduce((sum, { ms }) => sum + ms, 0);
   if (stages.length === 0) return null;
   let left = 0;

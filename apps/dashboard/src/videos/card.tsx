@@ -38,7 +38,7 @@ type EndProps = { video: Video; onClose: () => void; onEnded?: () => void };
 /** Cancels a video that is not finished, and deletes any other. */
 const EndVideo = ({ video, onClose, onEnded = onClose }: EndProps) => {
   const { client } = useAccount();
-  // While the dialog is open, the video may become ready: the person has decided about what it was.
+  // While the dialog is open, the video can become ready. The person has decided about its earlier status.
   const [isCancel] = useState(() => isRunning(video));
   return (
     <EndDialog

@@ -1,6 +1,6 @@
 /**
- * Creates a video, as any program does: with a key that can do nothing else. The service charges a video to a key, so a person
- * cannot create one without. The secret is gone when the request is over; the key stays, because the end of a key ends its videos, and
+ * Creates a video like a program, with a key that is limited to videos. The service charges videos to keys, so a person
+ * needs a key. Its secret is dropped after the request. The key itself stays, because its end would end its videos, and
  * expires by itself.
  */
 import { ApiProblem, type RealtimeAvatarClient } from "@realtime-avatar/client";
@@ -13,7 +13,7 @@ import { maxCost, type Video } from "./data.ts";
 /** The fields of the form. Without `voiceId`, the default voice of the avatar is used. */
 export type VideoRequest = { avatarId: string; text: string; voiceId?: string };
 
-/** The most that any text costs: the service alone knows what is spoken of it. */
+/** A text with the highest cost. Only the service knows which part of a text is spoken. */
 const LONGEST = "x".repeat(MAX_TEXT_LENGTH);
 
 const send = async (secret: string, request: VideoRequest): Promise<Video> => {
@@ -28,14 +28,14 @@ const send = async (secret: string, request: VideoRequest): Promise<Video> => {
   return body as Video;
 };
 
-/** `price`: of a second. Throws the problem of a refusal; then there is no video, and no key. */
+/** `price`: of a second. Throws the problem of a refusal, after which no video and no key exist. */
 export const createVideo = async (
   client: RealtimeAvatarClient,
   environment: Environment,
   request: VideoRequest,
   price: number | undefined,
 ): Promise<Video> => {
-  // The clock of the service: that of this device can be wrong.
+  // The clock of the service is used, because the clock of this device can be wrong.
   const { response } = await client.GET("/api/v1/user-sessions/current");
   const now = Date.parse(response.headers.get("date") ?? "") || Date.now();
   const { data } = await client.POST("/api/v1/api-keys", {
@@ -51,7 +51,7 @@ export const createVideo = async (
   try {
     return await send(data.apiKey ?? "", request);
   } catch (error) {
-    // A request without a response may have been executed: its video then fails, and is not charged.
+    // A request without a response may have been executed. Its video then fails at no charge.
     void revokeKey({ id: data.id, environment, secret: "" });
     throw error;
   }

@@ -4,7 +4,7 @@ import { costText, maxCost, type Video } from "./data.ts";
 test("the highest cost of a text: a second for every eight characters, at the price of a second", () => {
   expect(maxCost("Hello, and welcome to our shop.", 2_000_000)).toEqual({ seconds: 4, creditMicros: 8_000_000 });
   expect(maxCost("  Hi  ")).toEqual({ seconds: 1, creditMicros: 1_000_000 });
-  // Code points, as the service counts them.
+  // Code points, counted like the service does.
   expect(maxCost("😀".repeat(8)).seconds).toBe(1);
 });
 

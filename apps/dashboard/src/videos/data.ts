@@ -1,4 +1,4 @@
-/** Videos, and what they cost. */
+/** Videos and their cost. */
 import type { components } from "@realtime-avatar/client";
 import { heldSeconds } from "@realtime-avatar/domain/videos/held";
 import { RUNNING_STATUSES } from "@realtime-avatar/domain/videos/status";
@@ -13,7 +13,7 @@ type Status = Video["status"];
 /** A video of a sentence is rendered in a few seconds. */
 const POLL_MS = 1000;
 const IDLE_POLL_MS = 20_000;
-/** The default price of a second, until the tenant has had a call or a video. */
+/** The default price of a second, used before the tenant's first call or video. */
 export const DEFAULT_PRICE = 1_000_000;
 
 export const STATUS_TONES: Record<Status, Tone> = {
@@ -27,7 +27,7 @@ export const STATUS_TONES: Record<Status, Tone> = {
 
 export const isRunning = ({ status }: Video): boolean => RUNNING_STATUSES.includes(status);
 
-/** At most what a text costs: what a video of it holds. */
+/** The maximum cost of a text, which its video holds. */
 export const maxCost = (text: string, price: number = DEFAULT_PRICE): { seconds: number; creditMicros: number } => {
   const seconds = heldSeconds(text.trim());
   return { seconds, creditMicros: seconds * price };
@@ -43,10 +43,13 @@ export const costText = ({ billedCreditMicros, reservedCreditMicros }: Video): s
 export const progressText = ({ status }: Video): string =>
   status === "queued" ? "The video waits for a worker." : "The video is being rendered.";
 
-/** `status`: undefined for all but deleted ones. */
+/** `status`: undefined for all except `deleted`. */
 export type VideoFilters = { status?: Status; avatarId?: string };
 
-/** These videos, the newest first. While one is queued or rendered, the list is read again every second for each page. */
+/**
+ * The matching videos, newest first. While one is queued or rendering, the list is read again every second for each
+ * page.
+ */
 export const useVideos = (filters: VideoFilters) => {
   const { client, environment } = useAccount();
   return useInfiniteQuery({
@@ -65,7 +68,7 @@ export const useVideos = (filters: VideoFilters) => {
   });
 };
 
-/** A video in any status, or none. `known`: as it was when it was created, or as a list has it. */
+/** A video in any status, if it exists. `known`: the video from its creation or from a list. */
 export const useVideo = (id: string | undefined, known: Video | undefined) => {
   const { client, environment } = useAccount();
   return useQuery({

@@ -1,4 +1,4 @@
-/** The videos of the environment, the newest first. */
+/** The videos of the environment, newest first. */
 
 import { useAvatar, useNewestAvatars } from "../avatars/data.ts";
 import { buttonClass } from "../components/button.tsx";
@@ -13,7 +13,7 @@ import { useVideos, type Video, type VideoFilters } from "./data.ts";
 
 const GRID = "grid gap-4 sm:grid-cols-2 lg:grid-cols-3";
 
-/** The statuses that can be selected; the first is every one but `deleted`. */
+/** The statuses that can be selected. The first stands for all except `deleted`. */
 const STATUSES = [
   ["", "Any status"],
   ...(["queued", "rendering", "ready", "failed", "canceled", "deleted"] as const).map(
@@ -32,7 +32,7 @@ const Skeletons = () => (
   </div>
 );
 
-/** An avatar that is not among the newest, which a link has set. */
+/** An avatar from a link that is not among the newest. */
 const OtherAvatar = ({ id }: { id: string }) => {
   const nameText = useNameText();
   return <option value={id}>{nameText({ id, name: useAvatar(id, undefined).data?.displayName ?? null })}</option>;
@@ -46,7 +46,7 @@ const AvatarSelect = ({ id }: { id: string | undefined }) => {
       label="Avatar"
       value={id ?? ""}
       onChange={({ target }) => change({ avatar: target.value || undefined }, true)}
-      // Names come later, and can be long: nothing moves then.
+      // Fixed width, because names load later and can be long.
       className="w-44"
     >
       <option value="">Any avatar</option>

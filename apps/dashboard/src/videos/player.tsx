@@ -1,4 +1,4 @@
-/** The progress of a video, then its player, or the reason for a missing player. */
+/** Shows the progress of a video, then its player, or the reason for a missing player. */
 import { Progress } from "../components/progress.tsx";
 import { Prose } from "../components/prose.tsx";
 import { isRunning, progressText, type Video } from "./data.ts";
@@ -9,7 +9,7 @@ const ENDS: Record<"canceled" | "deleted" | "failed", string> = {
   failed: "The video could not be made. It cost nothing.",
 };
 
-/** `starts`: plays by itself when it is ready, for a person who has just created it, or asked to see it. */
+/** `starts`: plays by itself when the video is ready, for a person who has just created or opened it. */
 export const VideoPlayer = ({ video, starts = false }: { video: Video; starts?: boolean }) => {
   const { status, progress, videoUrl, text, error, warnings } = video;
   if (isRunning(video)) return <Progress text={progressText(video)} share={status === "queued" ? null : progress} />;

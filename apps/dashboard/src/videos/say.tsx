@@ -1,4 +1,4 @@
-/** On an avatar: a sentence is typed, a voice is chosen, and the avatar says it in a short video. */
+/** A form on the page of an avatar: the avatar says a typed sentence with a chosen voice in a short video. */
 import type { Avatar } from "@realtime-avatar/client";
 import { MAX_TEXT_LENGTH } from "@realtime-avatar/domain/videos/limits";
 import { type FormEvent, useId, useState } from "react";
@@ -19,7 +19,10 @@ import { VideoPlayer } from "./player.tsx";
 
 const REFRESHES = ["videos", "balance", "usage", "audit"];
 
-/** The voice of the request: none while it is that of the avatar. The default one is named, where the avatar has another. */
+/**
+ * The voice in the request: omitted for the avatar's own voice. The default voice is named if the avatar has another
+ * one.
+ */
 const voiceOf = (avatar: Avatar, chosen: string | null, voices: readonly Voice[]): Pick<VideoRequest, "voiceId"> => {
   if (chosen === avatar.defaultVoiceId) return {};
   const voiceId = chosen ?? voices.find(({ isDefault }) => isDefault)?.id;
@@ -105,7 +108,7 @@ export const Say = ({ avatar }: { avatar: Avatar }) => {
             type="submit"
             isBusy={create.isBusy}
             disabled={text.trim() === ""}
-            // Not `disabled`, which would take the focus away from the person who has just pressed it.
+            // Not `disabled`, which would remove the focus from the button that the person has just pressed.
             aria-disabled={isRendering || undefined}
             aria-describedby={costId}
           >

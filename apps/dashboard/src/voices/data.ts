@@ -1,4 +1,4 @@
-/** The voices of the service, and the sound of their samples. */
+/** The voices of the service, and playing their samples. */
 import type { components } from "@realtime-avatar/client";
 import { useQuery } from "@tanstack/react-query";
 import { useEffect, useRef } from "react";
@@ -7,7 +7,7 @@ import { type Action, useAction } from "../layout/use-action.ts";
 
 export type Voice = components["schemas"]["Voice"];
 
-/** All voices; undefined until they are known. */
+/** All voices; undefined until they are loaded. */
 export const useVoices = (): Voice[] | undefined => {
   const { client } = useAccount();
   const { data } = useQuery({
@@ -21,7 +21,7 @@ export const useVoices = (): Voice[] | undefined => {
 /** The label of a voice: its name, and its language if it has one. */
 export const voiceName = ({ name, language }: Voice): string => (language === null ? name : `${name}, ${language}`);
 
-/** Plays the sample of a voice. One plays at a time, and none after the person has left. */
+/** Plays the sample of a voice. Only one sample plays at a time. It stops when the person leaves. */
 export const useSample = (): Action<[id: string]> => {
   const { client } = useAccount();
   const playing = useRef<{ audio: HTMLAudioElement; url: string } | null>(null);
@@ -39,7 +39,7 @@ export const useSample = (): Action<[id: string]> => {
       const url = URL.createObjectURL(sample);
       const audio = new Audio(url);
       playing.current = { audio, url };
-      // A browser can refuse to play when the sound comes long after the click. The next click plays it.
+      // A browser can refuse to play sound that comes long after the click. The next click plays it.
       audio.play().catch(() => {});
     },
   );

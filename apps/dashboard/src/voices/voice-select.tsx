@@ -1,4 +1,4 @@
-/** Chooses a voice, and lets it be heard. */
+/** Chooses a voice, with a button that plays its sample. */
 import { Button } from "../components/button.tsx";
 import { InlineSelect, Options } from "../components/field.tsx";
 import { Failure } from "../components/state.tsx";
@@ -7,7 +7,7 @@ import { useSample, type Voice, voiceName } from "./data.ts";
 type Props = {
   label?: string;
   voices: readonly Voice[];
-  /** The id of the voice; null: the default one. It can be one that is not in the list. */
+  /** The id of the voice; null: the default voice. The voice may be missing in the list. */
   value: string | null;
   /** null: the voice is only shown. */
   onChange: ((id: string | null) => void) | null;

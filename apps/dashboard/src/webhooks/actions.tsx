@@ -1,4 +1,4 @@
-/** The dialogs that do one thing with an endpoint: rotate its secret, recover deliveries, delete it. */
+/** The dialogs for single actions on an endpoint: rotate its secret, recover deliveries, delete it. */
 import type { WebhookEndpoint, WebhookEndpointWithSecret } from "@realtime-avatar/client";
 import { useState } from "react";
 import { fieldError } from "../api/client.ts";
@@ -25,7 +25,7 @@ export const RotateSecretDialog = ({
     REFRESHES,
     onRotated,
   );
-  // Its outcome is a secret.
+  // The result contains a secret, so the person must stay on the page.
   useStay(rotate.isBusy);
   const olderEnds = overlapEnd(endpoint);
   return (
@@ -39,12 +39,12 @@ export const RotateSecretDialog = ({
     >
       {olderEnds === null ? (
         <p>
-          The endpoint gets a new secret. For 24 hours each request has a signature with the new and one with the
-          present secret, so your receiver can use either. Then the present one ends.
+          The endpoint gets a new secret. For 24 hours, each request has two signatures, with the new and with the
+          current secret, so your receiver can use either. Then the current one ends.
         </p>
       ) : (
         <p>
-          It was rotated a short time ago: the secret before signs too until {dateTime(olderEnds)}. Then it can be
+          It was rotated a short time ago: the previous secret still signs until {dateTime(olderEnds)}. Then it can be
           rotated again.
         </p>
       )}
@@ -53,7 +53,7 @@ export const RotateSecretDialog = ({
 };
 
 const HOUR_MS = 3_600_000;
-/** The service keeps deliveries for 30 days; the clock of this device can differ from its clock. */
+/** The service keeps deliveries for 30 days. The margin allows for a difference between the clocks. */
 const ALL_HOURS = 718;
 /** Hours ago. */
 export const PERIODS = {
@@ -63,10 +63,10 @@ export const PERIODS = {
   [ALL_HOURS]: "All that are kept: 30 days",
 };
 
-/** An hour before a time: the first failed event happened before its attempt. */
+/** An hour before a time, because the first failed event happened before its attempt. */
 const hourBefore = (time: string): string => new Date(Date.parse(time) - HOUR_MS).toISOString();
 
-/** The time from which deliveries are recovered; null while none is entered. */
+/** The time from which deliveries are recovered; null while the field is empty. */
 export const recoveryStart = (choice: string, date: string, now: number = Date.now()): string | null => {
   // A choice is a number of hours, or a time.
   const hours = Number(choice);
@@ -74,7 +74,7 @@ export const recoveryStart = (choice: string, date: string, now: number = Date.n
   return Number.isNaN(time) ? null : new Date(time).toISOString();
 };
 
-/** `failingSince`: when the endpoint began to fail, also if it was enabled again meanwhile. */
+/** `failingSince`: when the endpoint began to fail, even if it was enabled again meanwhile. */
 export const RecoverDialog = ({ endpoint, failingSince, onClose }: Props & { failingSince: string | null }) => {
   const { client } = useAccount();
   const notify = useNotify();
@@ -149,7 +149,7 @@ export const DeleteEndpointDialog = ({ endpoint, onClose, onDeleted }: Props & {
       onEnded={onDeleted}
       onClose={onClose}
     >
-      <p>Nothing more is sent to it, also no event that waits. Its secret is deleted. It cannot be brought back.</p>
+      <p>No more events are sent to it, not even waiting ones. Its secret is deleted. It cannot be brought back.</p>
     </EndDialog>
   );
 };

@@ -1,4 +1,4 @@
-/** The dialog that changes an endpoint. It sends the fields that differ, with `If-Match`. */
+/** The dialog that changes an endpoint. It sends only the changed fields, with `If-Match`. */
 import type { WebhookEndpoint } from "@realtime-avatar/client";
 import { useState } from "react";
 import { fieldError, isProblem } from "../api/client.ts";
@@ -17,7 +17,7 @@ const valuesOf = ({ url, description, events, ordered }: WebhookEndpoint): Value
   ordered,
 });
 
-/** The body of the request: only what differs. */
+/** The body of the request, with only the changed fields. */
 const requestOf = (before: Fields | null, after: Fields): Partial<Fields> =>
   Object.fromEntries(
     Object.entries(after).filter(
@@ -31,7 +31,7 @@ const Changed = () => (
     role="alert"
     className="mb-4 rounded-lg bg-warn-soft px-3 py-2 text-sm text-warn"
   >
-    The endpoint was changed meanwhile, so nothing was saved. The form has its present values and your changes: check
+    The endpoint was changed meanwhile, so nothing was saved. The form shows its current values and your changes: check
     them, then save again.
   </p>
 );
@@ -39,7 +39,7 @@ const Changed = () => (
 export const ChangeEndpointDialog = ({ endpoint, onClose }: { endpoint: WebhookEndpoint; onClose: () => void }) => {
   const { client } = useAccount();
   const query = useEndpointVersion(endpoint.id);
-  // Only what was entered: when the endpoint has changed meanwhile, the rest of the form follows it.
+  // Stores only the edits. When the endpoint has changed meanwhile, the rest of the form follows it.
   const [edits, setEdits] = useState<Partial<Values>>({});
   const [isChanged, setChanged] = useState(false);
   const present = query.data && valuesOf(query.data.endpoint);

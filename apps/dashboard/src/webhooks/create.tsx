@@ -21,7 +21,7 @@ export const CreateEndpointDialog = ({ onClose, onCreated }: Props) => {
     REFRESHES,
     onCreated,
   );
-  // Its outcome is a secret.
+  // The result contains a secret, so the person must stay on the page.
   useStay(create.isBusy);
   return (
     <FormDialog

@@ -18,7 +18,7 @@ test.each([
   expect([attemptText(made), isSuccess(made)]).toEqual([text, hasSucceeded]),
 );
 
-test("an endpoint: called by its description, or the host of its URL, or the program that listens", () => {
+test("the name of an endpoint: its description, or the host of its URL, or the listening program", () => {
   const named = (description: string | null, url: string | null) =>
     endpointName({ description, url } as WebhookEndpoint);
   expect([named("Shop", "https://a.example/x"), named(null, "https://a.example:8443/x"), named(null, null)]).toEqual([
@@ -28,7 +28,7 @@ test("an endpoint: called by its description, or the host of its URL, or the pro
   ]);
 });
 
-test("the secret before a rotation: named until it ends", () => {
+test("the secret before a rotation: shown until it ends", () => {
   const endOf = (previousSecretExpiresAt: string | null) => overlapEnd({ previousSecretExpiresAt } as WebhookEndpoint);
   const later = new Date(Date.now() + 3_600_000).toISOString();
   expect([endOf(null), endOf(new Date(0).toISOString()), endOf(later)]).toEqual([null, null, later]);

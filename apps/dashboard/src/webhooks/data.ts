@@ -6,17 +6,17 @@ import type { Tone } from "../components/text.tsx";
 import { useAccount } from "../layout/context.tsx";
 import { useTotal } from "../layout/use-list-search.ts";
 
-/** While a delivery that is shown is due, and else. */
+/** The interval while a shown delivery is due, and otherwise. */
 const DUE_REFRESH_MS = 1500;
 const REFRESH_MS = 5000;
 const PAGE = 25;
 
-/** The first parts of the keys of the queries that a change of an endpoint, or of a delivery, makes old. */
+/** The first parts of the keys of the queries that are outdated by a change of an endpoint or of a delivery. */
 export const REFRESHES = ["webhook-endpoints", "webhook-deliveries", "audit"];
 
 export type DeliveryStatus = WebhookDelivery["status"];
 export type Attempt = WebhookDelivery["attempts"][number];
-/** Parts of the lists of deliveries; undefined for all. */
+/** The filters of lists of deliveries; undefined for all. */
 export type Filters = {
   status: DeliveryStatus | undefined;
   event: WebhookDelivery["eventType"] | undefined;
@@ -57,11 +57,11 @@ export const DISABLED_TEXTS: Record<NonNullable<WebhookEndpoint["disabledReason"
   operator: "The operator of the service has disabled it.",
 };
 
-/** How the pages call an endpoint. */
+/** The name of an endpoint on the pages. */
 export const endpointName = ({ description, url }: WebhookEndpoint): string =>
   description ?? (url === null ? "webhooks listen" : new URL(url).host);
 
-/** Until when the secret before the last rotation signs too; null when it does not. */
+/** When the previous secret stops signing; null if it has already stopped. */
 export const overlapEnd = ({ previousSecretExpiresAt: end }: WebhookEndpoint): string | null =>
   end !== null && Date.parse(end) > Date.now() ? end : null;
 
@@ -69,13 +69,13 @@ export const useEndpoints = () => {
   const { client, environment } = useAccount();
   return useQuery({
     queryKey: ["webhook-endpoints", environment],
-    // A tenant has at most 16.
+    // A tenant has at most 16 endpoints.
     queryFn: async () => (await takeFrom(client.list("/api/v1/webhook-endpoints", { limit: 100 }), 100)).items,
     refetchInterval: REFRESH_MS,
   });
 };
 
-/** An endpoint with the version to which a change of it refers. It is read once, as a key is. */
+/** An endpoint with the version on which a change is based. It is read once, like a key. */
 export const useEndpointVersion = (id: string) => {
   const { client, environment } = useAccount();
   return useQuery({
@@ -91,7 +91,9 @@ export const useEndpointVersion = (id: string) => {
   });
 };
 
-/** For how long an attempt that is due is expected at any moment. It can wait longer: for an earlier one, or for a worker. */
+/**
+ * How long a due attempt is expected at any moment. It can take longer if it waits for an earlier one, or for a worker.
+ */
 const SOON_MS = 30_000;
 
 /** Whether an attempt is expected before the next read. */

@@ -22,7 +22,7 @@ const useFilters = (): Filters => {
   };
 };
 
-/** Filters by a whole id, as it is typed: a part of one finds nothing. */
+/** Filters by a whole id while the person types. A part of an id finds nothing. */
 const ResourceField = ({ target = "" }: Pick<Filters, "target">) => {
   const { change } = useNavigation();
   const [typed, setTyped] = useState(target);

@@ -14,7 +14,7 @@ import { eventText } from "./events.ts";
 
 const CODE = "rounded-lg border border-line bg-raised px-3 py-2 font-mono text-xs leading-5";
 
-/** JSON with an indent; other text as it is. */
+/** Indents JSON. Other text is unchanged. */
 const pretty = (text: string): string => {
   try {
     return JSON.stringify(JSON.parse(text), null, 2);
@@ -61,7 +61,7 @@ const Body = ({ body }: { body: string | null }) => (
     {body === null ? (
       <p className="text-muted">It is written at the first attempt.</p>
     ) : (
-      // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by the keyboard.
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling box must be reachable by the keyboard.
       <section aria-label="Body of the request" tabIndex={0} className={`${CODE} max-h-96 overflow-auto`}>
         <pre>{pretty(body)}</pre>
       </section>

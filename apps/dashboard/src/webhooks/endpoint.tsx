@@ -27,7 +27,7 @@ const Notice = ({ tone, children }: { tone: "bad" | "warn"; children: ReactNode 
   </div>
 );
 
-/** Why an endpoint gets no events, or will soon get none, and the next step. */
+/** Why an endpoint gets no events, or will soon be disabled, and the next step. */
 const Notices = ({ endpoint, enable }: { endpoint: WebhookEndpoint; enable: ReactNode }) => {
   const canWrite = useHasRole("developer");
   const { disabledReason, failingSince } = endpoint;
@@ -40,7 +40,7 @@ const Notices = ({ endpoint, enable }: { endpoint: WebhookEndpoint; enable: Reac
         </p>
         <p className="mb-2">
           {canWrite
-            ? "When its receiver works again, enable it, and then recover what has failed."
+            ? "When its receiver works again, enable it, and then recover the failed deliveries."
             : "A developer or an owner can enable it."}
         </p>
         {enable}
@@ -100,7 +100,8 @@ const useEndpointActions = (endpoint: WebhookEndpoint, onOpen: (above: Above) =>
       return status;
     },
     REFRESHES,
-    // The person usually wants the failed deliveries next. The endpoint itself starts again.
+    // The next wish of the person is usually to recover failed deliveries. Deliveries of new events start by
+    // themselves.
     (status) => status === "enabled" && failingSince !== null && onOpen({ kind: "recover", failingSince }),
   );
   const test = useAction(
@@ -113,7 +114,7 @@ const useEndpointActions = (endpoint: WebhookEndpoint, onOpen: (above: Above) =>
 
 export const EndpointView = ({ endpoint, onOpen }: { endpoint: WebhookEndpoint; onOpen: (above: Above) => void }) => {
   const { canWrite, set, test } = useEndpointActions(endpoint, onOpen);
-  // The link that led here is gone.
+  // The focused link is gone, so the focus moves to the page.
   useEffect(() => document.getElementById("page")?.focus(), []);
   const error = set.error ?? test.error;
   const isEnabled = endpoint.status === "enabled";

@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { WEBHOOK_EVENT_TYPES } from "@realtime-avatar/domain/webhooks/events";
 import { includesType, withChoice } from "./events.ts";
 
-test("a group, turned on: takes the place of its types; turned off: none of them is left", () => {
+test("a group, turned on: replaces its types; turned off: its types stay off", () => {
   const types = withChoice(withChoice([], "avatar.prepared", true), "credits.low", true);
   expect(types).toEqual(["avatar.prepared", "credits.low"]);
   const group = withChoice(types, "avatar.*", true);
@@ -18,6 +18,6 @@ test("a group, turned on: takes the place of its types; turned off: none of them
   expect(withChoice(group, "avatar.*", false)).toEqual(["credits.low"]);
 });
 
-test("a choice that is not offered, while another one changes: stays", () => {
+test("a choice that is not offered, while another one changes: kept", () => {
   expect(withChoice(["webhook_endpoint.test"], "avatar.*", true)).toEqual(["avatar.*", "webhook_endpoint.test"]);
 });

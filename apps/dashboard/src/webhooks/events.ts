@@ -1,4 +1,4 @@
-/** The choice of events for an endpoint: types, and groups that include their later types. */
+/** The choice of events for an endpoint: types, and groups that include types of later versions. */
 import {
   describeEvent,
   eventObject,
@@ -23,10 +23,10 @@ export const OBJECT_TEXTS: Record<WebhookObject, string> = {
   webhook_endpoint: "Webhook endpoints",
 };
 
-/** When events of a type are sent. The text of the domain has code in backticks. */
+/** Describes when events of a type are sent. The text of the domain has code in backticks. */
 export const eventText = (type: WebhookEventType): string => describeEvent(type).replaceAll("`", "");
 
-/** The types of each kind that can be chosen. A test is sent whatever is chosen. */
+/** The types of each kind that can be chosen. Test events are always sent. */
 export const offeredTypes = (object: WebhookObject): WebhookEventType[] =>
   eventTypes(object).filter((type) => type !== "webhook_endpoint.test");
 
@@ -34,11 +34,11 @@ export const eventGroup = (object: WebhookObject): WebhookEventGroup => `${objec
 
 const OFFERED: Choice[] = WEBHOOK_OBJECTS.flatMap((object) => [eventGroup(object), ...offeredTypes(object)]);
 
-/** Whether a choice includes `type`, by itself or by its group. */
+/** Whether the choices include `type` or its group. */
 export const includesType = (choices: readonly Choice[], type: WebhookEventType): boolean =>
   choices.includes(type) || choices.includes(eventGroup(eventObject(type)));
 
-/** The choices after `choice` was turned on or off. A group takes the place of its types. */
+/** The choices after `choice` was turned on or off. A group replaces its types. */
 export const withChoice = (choices: readonly Choice[], choice: Choice, isOn: boolean): Choice[] => {
   const replaces = (other: Choice): boolean => isOn && choice.endsWith(".*") && other.startsWith(choice.slice(0, -1));
   const known = OFFERED.filter((each) => (each === choice ? isOn : choices.includes(each) && !replaces(each)));

@@ -7,17 +7,17 @@ import { TextField } from "../components/field.tsx";
 import { Prose } from "../components/prose.tsx";
 import { type Choice, eventGroup, eventText, includesType, OBJECT_TEXTS, offeredTypes, withChoice } from "./events.ts";
 
-/** The values of the form. `events` counts unless `isAll`. */
+/** The values of the form. `events`: ignored if `isAll`. */
 export type Values = { url: string; description: string; isAll: boolean; events: readonly Choice[]; ordered: boolean };
 export type Fields = Pick<WebhookEndpoint, "description" | "events" | "ordered"> & { url: string };
 
-/** The fields that the form describes; null while it is not complete. */
+/** The fields of the form; null while it is incomplete. */
 export const parseFields = ({ url, description, isAll, events, ordered }: Values): Fields | null =>
   !isAll && events.length === 0
     ? null
     : { url: url.trim(), description: description.trim() || null, events: isAll ? null : [...events], ordered };
 
-/** The fields that show what the service refused of them. */
+/** The fields that show errors of the service. */
 export const SHOWN_FIELDS: readonly (keyof Fields)[] = ["url", "description", "events"];
 
 const ROW = "flex cursor-pointer items-start gap-3";
@@ -66,7 +66,7 @@ const ObjectChoices = ({ object, value, onChange }: ChoicesProps & { object: Web
   );
 };
 
-/** One of two, of which one is chosen. */
+/** One of two radio buttons. */
 const Radio = ({ name, isOn, onChoose, text }: { name: string; isOn: boolean; onChoose: () => void; text: string }) => (
   <label className={`${ROW} min-h-8`}>
     <input type="radio" name={name} className={BOX} checked={isOn} onChange={onChoose} />
@@ -79,7 +79,7 @@ type Props = {
   onChange: (change: Partial<Values>) => void;
   /** The errors of the service, by field. */
   errors: (name: keyof Fields) => string | undefined;
-  /** Whether the endpoint has no URL: a program reads its deliveries. */
+  /** Whether the endpoint has no URL, because a program reads its deliveries. */
   isListener?: boolean;
 };
 
@@ -100,7 +100,7 @@ export const EndpointFields = ({ values, onChange, errors, isListener = false }:
           maxLength={MAX_URL_LENGTH}
           required
           data-focus
-          // For a form that is shown after its dialog has opened.
+          // Set for a form that is shown after its dialog has opened.
           autoFocus
         />
       )}

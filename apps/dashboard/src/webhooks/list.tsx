@@ -21,7 +21,7 @@ export const Events = ({ events }: Pick<WebhookEndpoint, "events">) => (
   </span>
 );
 
-/** Where the events go. */
+/** The receiver of the events. */
 export const Destination = ({ url }: Pick<WebhookEndpoint, "url">) =>
   url === null ? (
     <>A program on a computer of a developer reads the events.</>

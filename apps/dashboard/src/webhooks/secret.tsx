@@ -3,11 +3,11 @@ import { CopyText } from "../components/copy.tsx";
 import { SecretDialog } from "../components/secret.tsx";
 import { endpointName } from "./data.ts";
 
-/** How a receiver in JavaScript verifies a request. The headers are those of Standard Webhooks. */
+/** How a receiver in JavaScript verifies a request, with the headers of Standard Webhooks. */
 const VERIFY = `import { Webhook } from "standardwebhooks";
 const event = new Webhook(process.env.WEBHOOK_SECRET).verify(body, headers);`;
 
-/** Shows the secret of a new endpoint, or the new one after a rotation. */
+/** Shows the secret of a new endpoint, or the new secret after a rotation. */
 export const EndpointSecretDialog = ({
   issued,
   onClose,

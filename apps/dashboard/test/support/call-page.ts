@@ -1,4 +1,4 @@
-/** For tests of the page of calls: each has a page, leaves no call, and its error shows the pages. */
+/** Support for tests of the page of calls. Each test has a page and leaves no call. Its error shows the pages. */
 import { afterEach, expect, test } from "bun:test";
 import { join } from "node:path";
 import { seedKey } from "@realtime-avatar/testing/seeds";
@@ -10,9 +10,9 @@ import { watch } from "./person.ts";
 
 type Run = (title: string, work: () => Promise<unknown>, limitMs?: number) => void;
 
-/** `waitMs`: the limit of each wait of a page. */
+/** `waitMs`: the limit of each wait on a page. */
 export const callPages = ({ service, owner }: CallWorld, waitMs: number) => {
-  /** The keys of the page that are not revoked. */
+  /** Number of unrevoked keys of the page. */
   const activeKeys = async (): Promise<number> => {
     const keys = await service.database.db.client`
       select revoked_at from api_keys where name = 'Try a call' and revoked_at is null`;
@@ -22,7 +22,7 @@ export const callPages = ({ service, owner }: CallWorld, waitMs: number) => {
     (await service.database.db.client`select from usage_sessions where ended_at is null`).length;
   const isOver = async () => (await activeKeys()) === 0 && (await openCalls()) === 0;
 
-  /** Opens a page for a test. What a failed test still waits for ends with its page. */
+  /** Opens a page for a test. Waits of a failed test end with its page. */
   const openPage = async (): Promise<Page> => {
     const page = await owner.context.newPage();
     page.setDefaultTimeout(waitMs);
@@ -64,13 +64,13 @@ export const callPages = ({ service, owner }: CallWorld, waitMs: number) => {
 };
 
 /**
- * Waits until `isReached` for the seconds that the page of a call shows, and returns them. At each moment, the page shows a credit
- * for each second.
+ * Waits until `isReached` is true for the displayed seconds of a call, and returns them. Checks that the page always
+ * shows one credit for each second.
  */
 export const untilSeconds = (page: Page, isReached: (seconds: number) => boolean | Promise<boolean>): Promise<number> =>
   until(
     async () => {
-      // Read at one moment.
+      // Both are read at the same moment.
       const [length = "", cost = ""] = await page.locator("dl > div dd").allTextContents();
       const [, minutes, seconds] = /^(?:(\d+) min ?)?(?:(\d+) s)?$/.exec(length) ?? [];
       const shown = 60 * Number(minutes ?? 0) + Number(seconds ?? 0);
@@ -80,7 +80,7 @@ export const untilSeconds = (page: Page, isReached: (seconds: number) => boolean
     { state: `is not reached: ${isReached}` },
   );
 
-/** An avatar of a drawn person, who passes the checks of photos. */
+/** An avatar of a drawn person that passes the checks of photos. */
 export const drawnAvatar = async ({ service, owner }: CallWorld): Promise<string> => {
   const { secret } = await seedKey(service.database.db, service.tenantId, { environment: "live", scopes: ["*"] });
   const authorization = `Bearer ${secret.reveal()}`;

@@ -1,4 +1,4 @@
-/** A service that has calls, for the tests of their page. */
+/** A service with calls, for the tests of the page of calls. */
 import { randomBytes } from "node:crypto";
 import { BROWSER } from "@realtime-avatar/testing/browser";
 import { fixture } from "@realtime-avatar/testing/fixture";
@@ -8,13 +8,16 @@ import { bun, startProcess } from "@realtime-avatar/testing/processes";
 import { fileWorld } from "./world.ts";
 
 const binary = await livekitBinary();
-/** Why there are no such tests here; null when there are. */
+/** Why these tests are skipped; null when they run. */
 export const missing = binary.kind === "missing" ? binary.reason : BROWSER ? null : "there is no browser";
 const SECRET = randomBytes(32).toString("hex");
-/** How many calls the avatar worker takes. */
+/** Number of slots of the avatar worker. */
 export const SLOTS = 2;
 
-/** The world of a file, with a LiveKit server and an avatar worker. `variables`: further ones of the service, and of the worker. */
+/**
+ * The world of a test file, with a LiveKit server and an avatar worker. `variables`: additional ones for the service
+ * and the worker.
+ */
 export const callWorld = async (variables: Record<string, string>, workerVariables: Record<string, string> = {}) => {
   const livekit = await startLivekit(binary.kind === "found" ? binary.path : "");
   await fixture({ close: () => livekit.stop() });
@@ -39,7 +42,7 @@ export const callWorld = async (variables: Record<string, string>, workerVariabl
   };
   await fixture({ close });
   await worker.waitFor(/"started"/);
-  /** Sends a signal to the processes of calls. */
+  /** Sends a signal to the call processes. */
   const stopCalls = async (signal: "SIGSTOP" | "SIGCONT"): Promise<void> => {
     const children = await Bun.$`pgrep -P ${worker.pid}`.text();
     for (const pid of children.trim().split("\n")) process.kill(Number(pid), signal);

@@ -1,4 +1,4 @@
-/** Calls of an application, which the pages then show. */
+/** Calls of an application, for tests of pages that show them. */
 import { seedKey } from "@realtime-avatar/testing/seeds";
 import type { Service } from "./service.ts";
 
@@ -24,7 +24,7 @@ export const seedCaller = async (service: Service, request: Parameters<typeof se
   return createCaller(service, secret.reveal());
 };
 
-/** Holds a call of `seconds`, and ends it. Returns its id. */
+/** Opens a call with a hold of `seconds`, and ends it. Returns its id. */
 export const makeCall = async (call: Caller, seconds: number, avatarId?: string): Promise<string> => {
   const { sessionId } = await call("POST", "/usage/sessions", {
     maxSessionSeconds: seconds,

@@ -1,4 +1,4 @@
-/** Deliveries as a worker settles them, with a response of the test's choice. */
+/** Settles deliveries like a worker, with a response that the test chooses. */
 import {
   claimDeliveries,
   type DeliveryOutcome,
@@ -14,7 +14,7 @@ type Response = Partial<Omit<DeliveryAttempt, "at">>;
 
 const CLAIM = { leaseSeconds: 60, limit: 100, perEndpoint: 100, perTenant: 100 };
 
-/** Settles every delivery that is due. Returns their number. */
+/** Settles every due delivery. Returns their number. */
 const settleDue = async ({ database: { db } }: Service, outcome: DeliveryOutcome, response: Response) => {
   const lease = crypto.randomUUID();
   const claimed = await claimDeliveries(db, { ...CLAIM, lease });
@@ -39,7 +39,7 @@ const settleDue = async ({ database: { db } }: Service, outcome: DeliveryOutcome
   return finishDeliveries(db, settled, operatorOrigin());
 };
 
-/** Waits for deliveries that are due, and settles them. */
+/** Waits for due deliveries, and settles them. */
 export const settle = async (service: Service, outcome: DeliveryOutcome, response: Response): Promise<void> => {
   await until(async () => (await settleDue(service, outcome, response)) > 0);
 };

@@ -16,17 +16,19 @@ type HeldPasskey = { credentialId: string; userHandle: string; privateKey: strin
 export type Person = {
   page: Page;
   context: BrowserContext;
-  /** What the browser complained about, and requests to other hosts. */
+  /** Messages of the browser's console, and requests to other hosts. */
   complaints: string[];
-  /** A virtual authenticator that agrees to everything. `agree(false)` lets its requests wait; `hold` gives it a passkey. */
+  /**
+   * A virtual authenticator that agrees to everything. `agree(false)`: its requests wait. `hold`: gives it a passkey.
+   */
   authenticator: { agree(does: boolean): Promise<void>; hold(passkey: HeldPasskey): Promise<void> };
   /** Opens a page of the dashboard by its address. */
   open(path: string): Promise<void>;
 };
 
-/** Collects all that the console says, except the failed loads that a test expects. */
+/** Collects all messages of the console, except failed loads that a test expects. */
 export const watch = (page: Page, origin: string, complaints: string[]): void => {
-  // Pictures come from the address at which the service listens.
+  // Pictures are loaded from the address at which the service listens.
   const own = new RegExp(`^(${origin}|${origin.replace("localhost", "127.0.0.1")}/public)/|^(data|blob):`);
   page.on("console", (message) => complaints.push(`${message.type()}: ${message.text()}`));
   page.on("pageerror", (error) => complaints.push(error.message));
@@ -45,7 +47,7 @@ const ALWAYS_PRESENT = {
   automaticPresenceSimulation: true,
 } as const;
 
-/** Opens a browser of a person who has no account yet. */
+/** Opens a browser for a person without an account. */
 export const newPerson = async (
   browser: Browser,
   service: Pick<Service, "url">,
@@ -89,7 +91,10 @@ const newKeyPair = () => {
   return { privateKey: privateKey.export({ type: "pkcs8", format: "der" }), publicKey: Buffer.concat(bytes) };
 };
 
-/** Seeds a member with a passkey, and signs the browser in. It opens no page: registering on one takes a second of processor time. */
+/**
+ * Creates a member with a passkey, and signs the browser in. Opens no page, because registering on one takes a second
+ * of processor time.
+ */
 export const signIn = async (
   { context, authenticator }: Person,
   { url, database, tenantId }: Service,
@@ -109,7 +114,7 @@ export const signIn = async (
   await context.addCookies([{ ...cookie, httpOnly: true, sameSite: "Strict" }]);
 };
 
-/** Registers the person on the page of a link, which is open, and waits for the first page. */
+/** Registers the person on the open page of a link, and waits for the first page. */
 export const registerHere = async ({ page }: Person, name: string): Promise<void> => {
   await page.getByLabel(/Your name|Name of the passkey/).fill(name);
   await page.getByRole("button", { name: "Register a passkey" }).click();
@@ -128,10 +133,10 @@ export const choose = async (page: Page, row: string, action: string): Promise<v
   await page.getByRole("button", { name: action, exact: true }).click();
 };
 
-/** What the page has copied. */
+/** The text that the page has copied. */
 export const clipboard = (page: Page): Promise<string> => page.evaluate("navigator.clipboard.readText()");
 
-/** Lets the requests to these addresses fail with status 500, until they are unrouted. Returns the id of the request. */
+/** Makes requests to these addresses fail with status 500, until they are unrouted. Returns the request id. */
 export const failRequests = async (page: Page, addresses: string, detail: string): Promise<string> => {
   const requestId = crypto.randomUUID();
   const problem = { type: "/problems/internal_error", code: "internal_error", status: 500, title: "Internal error" };
@@ -140,9 +145,11 @@ export const failRequests = async (page: Page, addresses: string, detail: string
   return requestId;
 };
 
-/** Fails when the console said something, or the page asked another host. A failed load is expected where it is named. */
+/**
+ * Fails when the console has messages, or the page sent a request to another host. `expected`: allowed failed loads.
+ */
 export const expectQuiet = ({ complaints }: Person, expected: readonly RegExp[] = []): void => {
-  // Taken first, so that what fails one test does not fail those after it.
+  // Cleared first, so that the messages do not fail later tests.
   const said = complaints.splice(0);
   expect(said.filter((text) => !expected.some((pattern) => pattern.test(text)))).toEqual([]);
 };

@@ -1,4 +1,4 @@
-/** A running service for the browser, in a process of its own. */
+/** A running service for the browser, in a separate process. */
 import { join } from "node:path";
 import { insertInvitation } from "@realtime-avatar/db/people/invitations";
 import { invitationUrl, newInvitation } from "@realtime-avatar/domain/people/people";
@@ -10,15 +10,15 @@ import { operatorOrigin, seedTenant } from "@realtime-avatar/testing/seeds";
 import { removeAtEnd, temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
 
 export type Service = {
-  /** The public URL, at a name for which browsers have passkeys. */
+  /** The public URL, with a host name for which browsers support passkeys. */
   url: string;
   database: TestDatabase;
   tenantId: Awaited<ReturnType<typeof seedTenant>>;
   /** A link with which a person with this role registers. */
   invite(email: string, role: Role): Promise<string>;
-  /** Lets the time pass in which a person needs no passkey for an action. */
+  /** Ends the time in which a person needs no passkey for an action. */
   age(): Promise<unknown>;
-  /** What the service has logged. */
+  /** The log of the service. */
   log(): string;
   close(): Promise<void>;
 };

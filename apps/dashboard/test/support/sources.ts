@@ -1,27 +1,30 @@
-/** Files that become sources of avatars, and how long the browser takes to measure them. */
+/** Files for sources of avatars, and control over the time that the browser takes to measure them. */
 import { until } from "@realtime-avatar/testing/until";
 import type { Page } from "playwright-core";
 
 /** The file input of the open dialog. */
 export const chooser = (page: Page) => page.getByLabel(/^Drop a|Click or drop/);
 
-/** As far as its first bytes. */
+/** Cut after its first bytes. */
 export const DAMAGED_PNG = Buffer.from("89504e470d0a1a0a0000000d4948445200000001", "hex");
 
-/** Holds each image that is measured from now on, until `release`. */
+/** Blocks the measurement of each image, until `release`. */
 export const HOLD = `
   window.decode ??= window.createImageBitmap;
   window.release = undefined;
   window.createImageBitmap = (file) => new Promise((resolve) => (window.release = () => resolve(window.decode(file))));
 `;
 
-/** Waits until the measuring of an image is held. `waitForFunction` polls by `eval`, which the policy of the page forbids. */
+/**
+ * Waits until the measurement of an image is blocked. `waitForFunction` polls with `eval`, which the policy of the page
+ * forbids.
+ */
 export const released = (page: Page): Promise<unknown> =>
   until(() => page.evaluate("typeof window.release === 'function'"));
 
 export const FFMPEG = Bun.which("ffmpeg");
 
-/** Writes videos of a photo: for each path, the options of ffmpeg. One process makes them all. */
+/** Writes videos of a photo, in one process: for each path, with its options of ffmpeg. */
 export const makeVideos = async (photo: string, videos: Record<string, string>): Promise<void> => {
   const input = ["-v", "error", "-loop", "1", "-framerate", "10", "-i", photo];
   const outputs = Object.entries(videos).flatMap(([path, options]) => [

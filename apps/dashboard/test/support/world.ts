@@ -1,4 +1,4 @@
-/** A service, a browser, and a person who has signed in as the owner, for the tests of a file. */
+/** A service, a browser, and a person who is signed in as the owner, for the tests of a file. */
 import { BROWSER, sharedBrowser } from "@realtime-avatar/testing/browser";
 import { fixture } from "@realtime-avatar/testing/fixture";
 import type { BrowserContextOptions } from "playwright-core";
@@ -30,6 +30,6 @@ const openWorld = async (variables: Record<string, string>): Promise<World & { c
   return { service, owner, page: owner.page, openPerson, close };
 };
 
-/** The world of this file; empty without a browser, where its tests are skipped. */
+/** The world of this file; empty without a browser, which skips the tests. */
 export const fileWorld = async (variables: Record<string, string> = {}): Promise<World> =>
   BROWSER ? fixture(openWorld(variables)) : ({} as World);

@@ -19,10 +19,10 @@ import { secureRandom as random } from "@realtime-avatar/runtime/random";
 const PENDING =
   "Database migrations are pending. First run `realtime-avatar migrate` (`bun run migrate` in the repository).";
 
-/** Whether a command may create the embedded database. Any other command needs what an earlier one has written. */
+/** Whether a command may create the embedded database. Other commands need data that an earlier one has written. */
 type Creation = { mayCreate?: boolean };
 
-/** Throws when there is no embedded database, and creates none, unless the command may. */
+/** Throws when the embedded database is missing, unless the command may create it. */
 const checkEmbedded = async (config: CommonConfig, { mayCreate = false }: Creation): Promise<void> => {
   requireEmbedded();
   const { dataDirectory } = config.database;
@@ -63,7 +63,10 @@ export const tenantDatabase = (databases: Databases, tenantId: TenantId): Db => 
   return db;
 };
 
-/** The shards that respond, and a sentence about those that do not. Throws when migrations are pending in one, or when none responds. */
+/**
+ * The shards that respond, and a sentence about the others. Throws when migrations are pending in one, or when no shard
+ * responds.
+ */
 const findResponding = async ({
   databases,
   server,
@@ -87,8 +90,8 @@ const findResponding = async ({
 };
 
 /**
- * Runs `work` with all databases. Throws when migrations are pending; with `tenant`, only those of its database count. Shards whose node
- * does not respond are left out: it says so, and the exit code is 1 then, unless the work `mayBePartial`.
+ * Runs `work` with all databases. Throws when migrations are pending; with `tenant`, only its database is checked.
+ * Shards whose node does not respond are left out, with a message and exit code 1, unless the work `mayBePartial`.
  */
 export const withDatabases = (
   work: (databases: Databases) => Promise<void>,

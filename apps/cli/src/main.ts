@@ -3,7 +3,7 @@ import { CommanderError } from "commander";
 import { createProgram } from "./program.ts";
 import { explain } from "./terminal.ts";
 
-/** Resolves when the command has ended. A promise, because a module with bytecode cannot await here. */
+/** Resolves when the command has ended. It is a promise, because a module with bytecode cannot use top-level await. */
 export const ended = createProgram()
   .parseAsync()
   .catch((error: unknown) => {

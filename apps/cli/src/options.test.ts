@@ -6,7 +6,7 @@ import { createProgram } from "./program.ts";
 
 const { cli, tenantId } = await cliTests();
 
-/** The commands that do something, by their words. */
+/** The executable commands, by their words. */
 const commandsOf = (command: Command, words: string[] = []): [words: string[], command: Command][] =>
   command.commands.length > 0
     ? command.commands.flatMap((one) => commandsOf(one, [...words, one.name()]))
@@ -24,7 +24,7 @@ const IDS: Record<string, string> = {
   ...{ keys: UNKNOWN, avatars: UNKNOWN_AVATAR, credits: UNKNOWN_SESSION, sessions: UNKNOWN_SESSION },
   ...{ users: "a@example.com", webhooks: UNKNOWN.replace("key", "whe") },
 };
-/** Options whose values are names of the system, and those of a command that waits for events or of one for shards alone. */
+/** Options whose values are system names, and options of commands that wait for events or are only for shards. */
 const UNCHECKED = [
   "verify --metrics-file",
   "abandon --confirm",
@@ -33,7 +33,7 @@ const UNCHECKED = [
   "listen --url",
   "listen --events",
 ];
-/** No value of an option is that long. */
+/** Longer than any valid value. */
 const INVALID = "x".repeat(3000);
 
 test("each option with an invalid value: named by the error, exit 2", async () => {

@@ -9,7 +9,7 @@ import { mergePages } from "./pages.ts";
 import { explain, fields, micros, table, UsageError } from "./terminal.ts";
 
 describe("the pages of both environments as one", () => {
-  /** `ids`: newest first. `next`: below which id the list of the environment goes on. */
+  /** `ids`: newest first. `next`: the id below which the list of the environment continues. */
   const page = (ids: string[], next: string | null, of = "live") => ({
     items: ids.map((id) => JSON.stringify({ id, of })).join(),
     next,
@@ -19,17 +19,17 @@ describe("the pages of both environments as one", () => {
     return [(JSON.parse(`[${items}]`) as { id: string }[]).map(({ id }) => id).join(""), next];
   };
 
-  test("both whole: newest first; more than the limit: the rest follows", () => {
+  test("both complete: newest first; above the limit: the rest follows", () => {
     const pages = [page(["f", "c", "a"], null), page(["e", "d"], null)];
     expect(merged(pages, 5)).toEqual(["fedca", null]);
     expect(merged(pages, 4)).toEqual(["fedc", "c"]);
     expect(merged([page([], null), page([], null)], 5)).toEqual(["", null]);
   });
 
-  test("one that goes on: nothing below its last item, which the other list could have between", () => {
+  test("one incomplete: no items below its last one", () => {
     expect(merged([page(["f", "d"], "d"), page(["e", "a"], null)], 5)).toEqual(["fed", "d"]);
     expect(merged([page(["f", "b"], "b"), page(["e", "d"], "d")], 5)).toEqual(["fed", "d"]);
-    // All rows of a page can be left out by the filters.
+    // Filters can leave out all rows of a page.
     expect(merged([page([], "c"), page(["e", "a"], null)], 5)).toEqual(["e", "c"]);
   });
 

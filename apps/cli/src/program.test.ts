@@ -8,7 +8,7 @@ import type { Command } from "commander";
 import { run, UNKNOWN, UNKNOWN_AVATAR, UNKNOWN_SESSION, UNKNOWN_TENANT } from "../test/cli.ts";
 import { createProgram } from "./program.ts";
 
-/** Each command that does something, by its words. */
+/** Each executable command, by its words. */
 const commandsOf = (command: Command, words: string[] = []): [name: string, command: Command][] =>
   command.commands.length > 0
     ? command.commands.flatMap((one) => commandsOf(one, [...words, one.name()]))
@@ -18,7 +18,7 @@ const COMMANDS = commandsOf(createProgram());
 test("docs/cli.md, compared with the commands: each, with its options", async () => {
   const document = await readFile(join(REPOSITORY, "docs/cli.md"), "utf8");
   for (const [name, { options }] of COMMANDS) {
-    // `shards` alone runs `list`.
+    // `shards` without a subcommand runs `list`.
     expect(document).toMatch(new RegExp(`^\\| \`bun run ${name.replace("shards list", "shards")}[ \`]`, "m"));
     for (const { long } of options)
       if (!new RegExp(`${long}(?![a-z-])`).test(document)) throw new Error(`no ${long} of ${name}`);
@@ -53,7 +53,7 @@ describe("a folder without a database", async () => {
     ...["workers list", "webhooks list", `webhooks disable ${endpoint}`, `audit tail ${tenant}`],
     ...[`webhooks recover ${endpoint} --since ${new Date().toISOString()}`, "health --url http://127.0.0.1:1"],
   ];
-  /** Two create the database; `listen` uses the API alone. */
+  /** Two commands create the database; `listen` uses only the API. */
   const OTHERS = ["migrate", "tenants create", "webhooks listen"];
 
   test("the commands of these tests: all", () => {

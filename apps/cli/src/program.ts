@@ -27,7 +27,7 @@ const SUBJECTS = [
   addAudit,
 ];
 
-/** A new one for each run: it keeps the options of its run. */
+/** Created for each run, because it keeps the options of its run. */
 export const createProgram = (): Command => {
   const program = new Command("realtime-avatar")
     .description(

@@ -10,12 +10,15 @@ import { explain, UsageError } from "./terminal.ts";
 
 const { db, cli } = await cliTests();
 
-/** Moves the cursor, changes colours and the direction of text, begins a line, rings, and has no width. */
+/**
+ * A text that moves the cursor, changes colours and the text direction, begins a line, rings, and has characters
+ * without width.
+ */
 const HOSTILE = "a\u001b[2Jb\u009b31mc\u202ed\r\ne\u2028f\u200bg\u0007";
 const ESCAPED = "a\\u{1b}[2Jb\\u{9b}31mc\\u{202e}d";
 const AFFECTS_TERMINAL = /(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;
 
-/** A tenant with something of each kind that commands show, whose texts are hostile. */
+/** A tenant with an object of each kind that commands show. Their texts are hostile. */
 const seedHostile = async () => {
   const tenant = await seedTenant(db);
   await seedMovement(db, tenant);
@@ -33,7 +36,7 @@ const seedHostile = async () => {
       checks = ${client.json([check])} where id = ${avatar}`;
   await client`update webhook_endpoints set description = ${HOSTILE} where id = ${endpoint.id}`;
   await client`update webhook_endpoints set url = ${`https://example.com/${HOSTILE}`} where id = ${endpoint.id}`;
-  // The second grant says that its reference is used.
+  // The error of the second grant contains its reference.
   await cli("credits", "grant", "--tenant", tenant, "--amount", "1", "--reference", HOSTILE);
   await client`
     insert into users (tenant_id, id, email, name, role, version, created_at)
@@ -42,9 +45,11 @@ const seedHostile = async () => {
 };
 type Ids = Awaited<ReturnType<typeof seedHostile>>;
 
-/** The arguments of each command that prints text of people, in the order in which they run; null: it prints none. */
+/**
+ * The arguments of each command that prints text of people, in the order of their run; null: the command prints none.
+ */
 const COMMANDS: Record<string, ((ids: Ids) => string[]) | null> = {
-  // Roles and names of functions.
+  // Prints only names of roles and functions.
   migrate: null,
   "shards list": null,
   "shards move": null,
@@ -54,7 +59,7 @@ const COMMANDS: Record<string, ((ids: Ids) => string[]) | null> = {
   verify: null,
   health: null,
   "tenants create": () => ["--name", HOSTILE],
-  // They print no texts of people.
+  // These commands print no text of people.
   "tenants limit": null,
   "tenants settings": null,
   "tenants list": () => [],
@@ -68,7 +73,7 @@ const COMMANDS: Record<string, ((ids: Ids) => string[]) | null> = {
   "keys revoke": null,
   "avatars list": ({ tenant }) => ["--tenant", tenant],
   "avatars show": ({ tenant, avatar }) => ["--tenant", tenant, avatar],
-  // As `avatars show`.
+  // The same as `avatars show`.
   "avatars prepare": null,
   "credits grant": ({ tenant }) => ["--tenant", tenant, "--amount", "1", "--reference", HOSTILE],
   "credits void": null,
@@ -84,7 +89,7 @@ const COMMANDS: Record<string, ((ids: Ids) => string[]) | null> = {
   "sessions end": ({ session }) => [session],
   "workers list": () => [],
   "webhooks list": () => [],
-  // It prints the ids and types of events.
+  // Prints only ids and types of events.
   "webhooks listen": null,
   "webhooks disable": ({ endpoint }) => [endpoint],
   "webhooks recover": null,
@@ -113,7 +118,7 @@ test("text of people, on a terminal: escaped by each command, as text and as JSO
   for (const [command, argumentsOf] of Object.entries(COMMANDS)) {
     if (argumentsOf === null) continue;
     const args = [...command.split(" "), ...argumentsOf(ids)];
-    // A removed user is there once.
+    // A removed user exists only once.
     const outputs = command === "users remove" ? [args] : [args, [...args, "--json"]];
     for (const output of outputs) {
       const { code, stdout, stderr } = await cli(...output);

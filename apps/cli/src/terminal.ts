@@ -57,7 +57,7 @@ const grouped = (amount: number): string => amount.toLocaleString("en-US");
 /** An amount with its unit. */
 export const micros = (amount: number): string => `${grouped(amount)} credit micros`;
 
-/** A column of amounts: the unit is in its name, so that each cell is a number. */
+/** A column of amounts. The unit is in its name, so that each cell is a number. */
 export const microsColumn = <Row>(name: string, amountOf: (row: Row) => number | null): Columns<Row> => ({
   [`${name} (CREDIT MICROS)`]: (row) => {
     const amount = amountOf(row);
@@ -123,13 +123,16 @@ const explanationOf = (error: unknown): { message: string; code: number } => {
     return { message: usageError(error.extras.errors).message, code: 2 };
   }
   if (error instanceof Problem) return { message: error.detail, code: 1 };
-  // Of `migrate`, which is no statement of the service, the error is PostgreSQL's own.
+  // For `migrate`, which is not a statement of the service, the error is PostgreSQL's own.
   if (databaseFailure(error) || describeError(error)["code"] === "42501")
     return { message: failureText("Database error", error), code: 1 };
   return { message: error instanceof Error ? error.message : "Unknown error.", code: 1 };
 };
 
-/** The message and the exit code for an error. A message may contain text of people or of another server: it is escaped. */
+/**
+ * The message and the exit code for an error. The message is escaped, because it can contain text of people or of
+ * another server.
+ */
 export const explain = (error: unknown): { message: string; code: number } => {
   const { message, code } = explanationOf(error);
   return { message: printableLines(message), code };

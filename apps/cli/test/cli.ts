@@ -1,6 +1,6 @@
 /**
- * Runs the command line, with one database for each test file: within the process of the tests, which takes a
- * twentieth of the processor time, or as a process. Each command runs as a process in at least one test.
+ * Runs the command line, with one database for each test file. It runs in the process of the tests, which takes a
+ * twentieth of the processor time, or as a separate process. Each command runs as a process in at least one test.
  */
 import { expect } from "bun:test";
 import { insertAvatar } from "@realtime-avatar/db/avatars/avatars";
@@ -27,14 +27,14 @@ type Result = { code: number; stdout: string; stderr: string };
 export const runProcess = (variables: Record<string, string>, ...args: string[]): Promise<Result> =>
   runToEnd(bun(PROGRAM, ...args), variables);
 
-/** Replaces members of an object. Returns a function that puts them back. */
+/** Replaces members of an object. Returns a function that restores them. */
 const replace = <Target extends object>(target: Target, members: Partial<Target>): (() => void) => {
   const before = Object.fromEntries(Object.keys(members).map((name) => [name, target[name as keyof Target]]));
   Object.assign(target, members);
   return () => void Object.assign(target, before);
 };
 
-/** Replaces the environment, name by name, as fetch reads some of it. Returns a function that puts it back. */
+/** Replaces the environment, name by name, because fetch reads some of it. Returns a function that restores it. */
 const replaceEnvironment = (variables: Record<string, string>): (() => void) => {
   const set = (values: NodeJS.ProcessEnv): void => {
     for (const name of Object.keys(process.env)) if (!(name in values)) delete process.env[name];
@@ -47,7 +47,7 @@ const replaceEnvironment = (variables: Record<string, string>): (() => void) => 
 
 let runs = 0;
 
-/** Evaluates `main.ts` once more, with the given arguments and environment, and captures its output. */
+/** Evaluates `main.ts` again with the given arguments and environment, and captures its output. */
 const evaluate = async (variables: Record<string, string>, args: readonly string[]): Promise<Result> => {
   const result = { code: 0, stdout: "", stderr: "" };
   const writer = (name: "stdout" | "stderr", end: string) => (text: unknown) => {
@@ -63,11 +63,11 @@ const evaluate = async (variables: Record<string, string>, args: readonly string
   ];
   process.exitCode = 0;
   try {
-    // With another query it is another module, but those that it imports are the same.
+    // Another query makes it another module, but its imports are the same.
     await (await import(`../src/main.ts?run=${++runs}`)).ended;
     result.code = Number(process.exitCode);
   } finally {
-    // The exit code of the tests is not this one.
+    // The exit code of the tests must not change.
     process.exitCode = 0;
     for (const each of restore) each();
   }
@@ -76,7 +76,7 @@ const evaluate = async (variables: Record<string, string>, args: readonly string
 
 let last: Promise<unknown> = Promise.resolve();
 
-/** Runs the command line within this process, one run after another: they share what belongs to the process. */
+/** Runs the command line in this process. Runs are sequential, because they share the state of the process. */
 export const run = (variables: Record<string, string>, ...args: string[]): Promise<Result> => {
   const result = last.then(() => evaluate(variables, args));
   last = result.catch(() => {});
@@ -108,7 +108,7 @@ const jsonOf =
 /** Gives a test file a database with one tenant, and commands on it. */
 export const cliTests = async () => {
   const { db, variables: served, serviceUrl } = await fileDatabase({ isServed: true });
-  // A busy machine takes its time to connect.
+  // A busy machine takes long to connect.
   const variables = { ...served, REQUEST_TIMEOUT_MS: "60000" };
   const cli: Run = (...args) => run(variables, ...args);
   const cliProcess: Run = (...args) => runProcess(variables, ...args);

@@ -1,8 +1,8 @@
-/** The client of a page that the service itself serves: the cookie of the page's origin in place of a key. */
+/** The client in a page of the service: the cookie of the page's origin instead of a key. */
 import { expect, test } from "bun:test";
 import { createClient } from "./index.ts";
 
-/** The requests that a client sends, each answered with an empty page of a list. */
+/** Records the requests of a client, and answers each with an empty page of a list. */
 const recordRequests = () => {
   const requests: Request[] = [];
   const fetch = async (request: Request): Promise<Response> => {
@@ -13,7 +13,7 @@ const recordRequests = () => {
 };
 
 test.each(["live", "test"] as const)(
-  "a request, in environment %s: names it, and carries no key",
+  "a request, in environment %s: has its header, and no key",
   async (cookieEnvironment) => {
     const { requests, fetch } = recordRequests();
     const client = createClient({ baseUrl: "https://avatars.example.com", cookieEnvironment, fetch });
@@ -28,14 +28,14 @@ test.each(["live", "test"] as const)(
   },
 );
 
-test("a request, naming another environment than its client: the client's counts", async () => {
+test("a request with the header of another environment: the client's environment is sent", async () => {
   const { requests, fetch } = recordRequests();
   const client = createClient({ baseUrl: "https://avatars.example.com", cookieEnvironment: "test", fetch });
   await client.GET("/api/v1/avatars", { headers: { "Realtime-Avatar-Environment": "live" } });
   expect(requests[0]?.headers.get("realtime-avatar-environment")).toBe("test");
 });
 
-test("a client, with a key: names no environment", async () => {
+test("a client with a key: no header for the environment", async () => {
   const { requests, fetch } = recordRequests();
   const apiKey = `rta_test_${"0".repeat(16)}_${"0".repeat(49)}`;
   await createClient({ baseUrl: "https://avatars.example.com", apiKey, fetch }).GET("/api/v1/avatars");

@@ -8,11 +8,11 @@ export const TYPES_FILE = join(import.meta.dir, "api.ts");
 
 export const isExample = (key: string): boolean => key === "example" || key === "examples";
 
-/** The document without its examples. As comments, they would be a quarter of the types. */
+/** The document without its examples, which would be a quarter of the types as comments. */
 const documentWithoutExamples = async (): Promise<OpenAPI3> =>
   JSON.parse(await Bun.file(DOCUMENT).text(), (key, value) => (isExample(key) ? undefined : value));
 
-/** The type of a file of a form. */
+/** The type of a file in a form. */
 const blobOfBinary = ({ format }: { format?: string }): ts.TypeNode | undefined =>
   format === "binary" ? ts.factory.createTypeReferenceNode("Blob") : undefined;
 

@@ -16,7 +16,7 @@ beforeEach(() => {
   gateway.calls = [];
 });
 
-/** A response of the gateway itself: with this JSON, or this text, of this type. */
+/** A response of the gateway itself, with this JSON or text. */
 const answer = (status: number, value: unknown, type = "problem+json", headers = {}): CallOutcome => ({
   status,
   headers: { "content-type": `application/${type}`, ...headers },
@@ -24,7 +24,7 @@ const answer = (status: number, value: unknown, type = "problem+json", headers =
 });
 const PROBLEM = { code: "unavailable", detail: "d", requestId: "r", retryable: true, status: 400 };
 
-/** The error that a call throws; fails when it throws none. */
+/** The error that a call throws. Fails when it throws none. */
 const thrown = (call: Promise<unknown>): Promise<unknown> =>
   call.then(
     () => Promise.reject(new Error("nothing was thrown")),
@@ -50,7 +50,7 @@ describe("the calls of the client", () => {
     expect(apiKey).toStartWith(self.data.redactedKey.replace("****", ""));
   });
 
-  test("a list as a file, cut off at first: whole; in parts: each with the cursor of the next", async () => {
+  test("a list as a file, cut off at first: complete; in parts: each with the cursor of the next", async () => {
     const own = createClient({ baseUrl: gateway.url, apiKey: await service.key() });
     await own.POST("/api/v1/avatars", { body: body("=1+1") });
     await own.POST("/api/v1/avatars", { body: body("=1+1") });
@@ -299,7 +299,7 @@ describe("the retries of the client", () => {
 });
 
 describe("the waiting of the client", () => {
-  test("a wait, with Retry-After: as long, or skipped beyond the deadline", async () => {
+  test("a wait, with Retry-After: as long; skipped if it exceeds the deadline", async () => {
     const limited = (value: string): CallOutcome =>
       answer(429, { ...PROBLEM, code: "rate_limited", status: 429 }, undefined, { "retry-after": value });
     gateway.outcomes = [limited("1")];

@@ -249,7 +249,7 @@ type CsvPath = {
 }[PathsWith<"get">];
 
 type Params<Of> = Of extends { parameters: infer Parameters } ? Omit<Parameters, "cookie"> : never;
-/** The options of a call. None of them can change the address or how the request is sent. */
+/** The options of a call. They cannot change the address or the transport of the request. */
 type Init<Of> = { headers?: Record<string, string>; signal?: AbortSignal } & (Of extends {
   parameters: { path: object };
 }
@@ -314,7 +314,7 @@ export type UploadOptions = {
 
 const FILE_LIMITS = { timeoutMs: 600_000, attemptTimeoutMs: 600_000 };
 
-/** `nextCursor`: the `cursor` of the next file; null when the file is whole. */
+/** `nextCursor`: the `cursor` of the next file; null when the file is complete. */
 export type CsvFile = ApiResponse<Blob> & { nextCursor: string | null };
 
 /** The untyped options of any call. */
@@ -361,7 +361,7 @@ const credentialOf = (credentials: Credentials): [name: string, value: string] =
 export const createClient = (options: ClientOptions): RealtimeAvatarClient => {
   const { baseUrl } = options;
   const [credentialHeader, credential] = credentialOf(options);
-  // Named only where there is a cookie: some edge runtimes refuse a request that names it.
+  // Set only for a client with a cookie, because some edge runtimes refuse requests with this option.
   const cookies = "cookieEnvironment" in options && { credentials: "same-origin" as const };
   const send = createSender(options);
   const call =

@@ -1,4 +1,7 @@
-/** Listening beside a service. `apps/api/test/e2e/webhooks.system.test.ts` has it with a worker, and forwards events. */
+/**
+ * Listening with a simulated service. `apps/api/test/e2e/webhooks.system.test.ts` tests it with a worker, and forwards
+ * events.
+ */
 import { expect, test } from "bun:test";
 import { createClient } from "./index.ts";
 import { type Forwarded, forwardedLine, listen } from "./listen.ts";
@@ -15,7 +18,7 @@ test("a tenant with many other deliveries: each poll reads one page; the endpoin
     fetch: async (request) => {
       const { pathname, searchParams } = new URL(request.url);
       if (pathname !== "/api/v1/webhook-deliveries") return fetch(request);
-      // As the service responds when none of the newest 5,000 deliveries is one of the endpoint.
+      // The response of the service when none of the newest 5,000 deliveries belongs to the endpoint.
       cursors.push(searchParams.get("cursor"));
       if (cursors.length === 3) ending.abort();
       if (cursors.length > 3) throw new Error("there are more looks");
@@ -28,7 +31,7 @@ test("a tenant with many other deliveries: each poll reads one page; the endpoin
   expect(await Array.fromAsync(client.list("/api/v1/webhook-endpoints"))).toEqual([]);
 });
 
-test("a delivery that has no body yet: is forwarded when it has one", async () => {
+test("a delivery without a body: forwarded when it has one", async () => {
   const ending = new AbortController();
   const bodies = [null, '{"type":"avatar.created"}'];
   const client = createClient({
@@ -56,7 +59,10 @@ test("a delivery that has no body yet: is forwarded when it has one", async () =
   expect(forwarded).toEqual(['{"type":"avatar.created"}']);
 });
 
-/** Listens to a service whose looks get these pages of deliveries, one look after another, for a program that answers with `statuses`. */
+/**
+ * Listens to a service that returns these pages of deliveries, for one poll after another. The program responds with
+ * `statuses`.
+ */
 const listenTo = async (looks: object[][][], statuses: (number | null)[]) => {
   const ending = new AbortController();
   const requests: string[] = [];
@@ -90,7 +96,7 @@ const delivery = (id: string, createdAt = "2026-01-01T00:00:00Z") => ({
   ...{ id, eventId: `evt_${id}`, eventType: "avatar.created", createdAt, body: `{"id":"${id}"}` },
 });
 
-test("deliveries: forwarded once, the oldest first, signed as the service signs, and redirects are not followed", async () => {
+test("deliveries: forwarded once, oldest first, signed like by the service; redirects are not followed", async () => {
   const { requests, sent, forwarded } = await listenTo([[[delivery("b"), delivery("a")]]], [204, null]);
   expect(forwarded).toEqual([
     { id: "evt_a", type: "avatar.created", status: 204 },
@@ -108,10 +114,10 @@ test("deliveries: forwarded once, the oldest first, signed as the service signs,
   expect(requests.at(-1)).toBe("DELETE /api/v1/webhook-endpoints/whe_1");
 });
 
-test("a look: goes back for a minute behind the newest delivery, and no further", async () => {
+test("a poll: goes back to a minute before the newest delivery, and no further", async () => {
   const at = (seconds: number): string => new Date(Date.parse("2026-01-01T00:10:00Z") + 1000 * seconds).toISOString();
   const first = [[delivery("new", at(0))]];
-  // Later than the newest one, it lists one of a minute ago, one that is older, and a page that is not read.
+  // After the newest delivery, it lists one from within a minute, an older one, and a page that is not read.
   const second = [
     [delivery("new", at(0)), delivery("late", at(-60)), delivery("old", at(-61))],
     [delivery("older", at(-30))],

@@ -15,21 +15,21 @@ export type Forwarded = { id: string; type: string; status: number | null };
 
 export type ListenOptions = {
   client: RealtimeAvatarClient;
-  /** Where the events go, such as `http://localhost:4000/hooks`. */
+  /** The URL that receives the events, such as `http://localhost:4000/hooks`. */
   forwardTo: string;
   /** Event types or groups; all when omitted. */
   events?: WebhookSelection;
   /** Called once, with the secret that the program needs to verify the events. */
   onReady: (secret: string) => void;
   onForwarded: (event: Forwarded) => void;
-  /** Ends it, and removes the endpoint. */
+  /** Stops listening, and removes the endpoint. */
   signal: AbortSignal;
   fetch?: (request: Request) => Promise<Response>;
 };
 
 const POLL_MS = 500;
 const FORWARD_MS = 15_000;
-/** Deliveries are not listed strictly in the order in which they appear: each look goes back as far. */
+/** Deliveries are not listed strictly in the order of their appearance, so each poll goes back by this time. */
 const OVERLAP_MS = 60_000;
 
 const encoder = new TextEncoder();
@@ -43,7 +43,7 @@ const signer = async (secret: string) => {
   };
 };
 
-/** Sends a delivery as the service would. The status of the response; null without one. */
+/** Sends a delivery like the service. Returns the status of the response; null without one. */
 const forward = async (
   { eventId, body }: WebhookDelivery,
   sign: (content: string) => Promise<string>,
@@ -71,8 +71,9 @@ const forward = async (
 };
 
 /**
- * The deliveries of the endpoint that were not forwarded yet, the oldest first. One without a body is not to be sent
- * yet. A page without any ends the look: later pages are older than thousands of deliveries of the tenant.
+ * The deliveries of the endpoint that were not forwarded yet, oldest first. Those without a body are not due yet. A
+ * page without deliveries of the endpoint ends the poll: later pages are older than thousands of the tenant's
+ * deliveries.
  */
 const newDeliveries = async ({ client }: ListenOptions, { id }: Endpoint, seen: Map<string, number>) => {
   const since = Math.max(0, ...seen.values()) - OVERLAP_MS;
@@ -93,7 +94,7 @@ export const listeningMessage = (forwardTo: string, secret: string): string =>
   `Events are forwarded to ${forwardTo}. This secret verifies them until the program ends:\n\n  export WEBHOOK_SECRET=${secret}\n\n`;
 export const forwardedLine = ({ id, type, status }: Forwarded): string => `${id} ${type} ${status ?? "no response"}\n`;
 
-/** Forwards events until `signal` is aborted. Throws what the client throws; the endpoint is removed in any case. */
+/** Forwards events until `signal` is aborted. Throws the errors of the client. Removes the endpoint in any case. */
 export const listen = async (options: ListenOptions): Promise<void> => {
   const { client, events, signal, onReady, onForwarded } = options;
   const { data: endpoint } = await client.POST("/api/v1/webhook-endpoints", {
@@ -102,7 +103,7 @@ export const listen = async (options: ListenOptions): Promise<void> => {
   try {
     const sign = await signer(endpoint.secret);
     onReady(endpoint.secret);
-    /** When each delivery was created that was forwarded. */
+    /** When each forwarded delivery was created. */
     const seen = new Map<string, number>();
     while (!signal.aborted) {
       for (const delivery of await newDeliveries(options, endpoint, seen)) {

@@ -1,4 +1,4 @@
-/** The package as its users get it: packed, installed into an empty folder, and run there. */
+/** The package in the form that users get: packed, installed into an empty folder, and run there. */
 import { beforeEach, describe, expect, test } from "bun:test";
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
@@ -14,7 +14,7 @@ const COMPILERS = [join(packageRoot, "../../node_modules/typescript")];
 if (isLong) COMPILERS.push(folderOf("typescript"));
 const MAX_BYTES = 10 * 1024;
 
-/** Plain JavaScript, so that it runs everywhere; `settings` has the address and the key. */
+/** Plain JavaScript, so that it runs everywhere. `settings`: the address and the key. */
 const PROGRAM = `
 export const main = async ({ ApiProblem, createClient }, { baseUrl, apiKey }) => {
   const client = createClient({ baseUrl, apiKey });
@@ -78,7 +78,7 @@ try {
 
 const { service, gateway, apiKey } = await serviceOfFile();
 const settings = { baseUrl: service.url, apiKey };
-/** Of a client behind the gateway. */
+/** The settings of a client behind the gateway. */
 const behindGateway = { baseUrl: gateway.url, apiKey };
 const folder = await installPacked(packageRoot);
 await writeFile(join(folder, "program.js"), PROGRAM);
@@ -143,12 +143,12 @@ test.skipIf(!isLong)("the package, under Node behind failures: each avatar is cr
   const wrong: CallOutcome[] = ["lost", "half", { status: 502 }, "drip", { status: 503 }, "hang"];
   gateway.outcomes = Array.from({ length: 36 }, (_, index) => wrong[index % wrong.length] as CallOutcome);
   await run(["node", "faults.js"]);
-  // More on a busy machine, where an attempt may take longer than its time limit.
+  // More on a busy machine, where an attempt can exceed its timeout.
   expect(gateway.calls.length).toBeGreaterThanOrEqual(66);
   expect(await Promise.all(names.map((name) => service.count(name)))).toEqual(names.map(() => 1));
 });
 
-test("the package, its README executed: does what it shows", async () => {
+test("the examples of its README, executed: the shown output", async () => {
   const [, program = ""] =
     /<!-- program -->\n```ts\n(.*?)```/s.exec(await readFile(join(packageRoot, "README.md"), "utf8")) ?? [];
   await writeFile(join(folder, "readme.ts"), program.replace("http://127.0.0.1:3000", service.url));
@@ -179,7 +179,7 @@ test("the package, minified with its dependencies: under 10 KiB", async () => {
   expect(Buffer.byteLength(bundle)).toBeLessThan(MAX_BYTES);
 });
 
-/** The web APIs that the client uses, all of them in the Minimum Common Web API. */
+/** The web APIs that the client uses. All are in the Minimum Common Web API. */
 const WEB =
   "AbortController FormData Headers Request Response TextDecoder URL clearTimeout crypto fetch setTimeout".split(" ");
 

@@ -6,7 +6,7 @@ import { ApiProblem, type Problem } from "./index.ts";
 
 type Described = { properties?: Record<string, unknown> };
 
-test("a problem of each kind, thrown: with all members that are described", async () => {
+test("a problem of each kind, thrown: with all documented members", async () => {
   const text = await readFile(join(import.meta.dir, "../../../docs/openapi.json"), "utf8");
   const schemas = Object.entries<Described>(JSON.parse(text).components.schemas);
   const problems = schemas.flatMap(([name, { properties = {} }]) =>

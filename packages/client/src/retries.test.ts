@@ -1,13 +1,13 @@
 /**
- * Retries of a client: which requests, after which delay, and the resources that they release. The responses come from
- * the test itself.
+ * Retries of a client: the retried requests, their delays, and the release of resources. The test itself provides the
+ * responses.
  */
 import { afterEach, beforeEach, describe, expect, type Mock, spyOn, test } from "bun:test";
 import { getEventListeners } from "node:events";
 import { type ClientOptions, createClient } from "./index.ts";
 import { backoffMs, retryAfterMs, sleep } from "./wait.ts";
 
-/** The pauses between attempts are this share of their maximum. */
+/** The share of their maximum that the pauses between attempts take. */
 let share: Mock<() => number>;
 beforeEach(() => {
   share = spyOn(Math, "random").mockReturnValue(0);
@@ -18,7 +18,7 @@ const apiKey = `rta_test_${"0".repeat(16)}_${"0".repeat(49)}`;
 
 type Reply = { status: number; headers?: Record<string, string>; body?: string } | "no response";
 
-/** A client whose attempts get these replies, in their order. `sent`: the attempts. */
+/** A client whose attempts get these replies, in order. `sent`: the attempts. */
 const clientWith = (replies: Reply[], options: Partial<ClientOptions> = {}) => {
   const sent: Request[] = [];
   const fetch = async (request: Request): Promise<Response> => {
@@ -48,7 +48,7 @@ const problem = (status: number, retryable: boolean, headers = {}): Reply => ({
 });
 
 describe("an attempt that is not a success", () => {
-  // A POST has an Idempotency-Key, so that it is done once. A change and a deletion are reported as failed when they were done.
+  // A POST has an Idempotency-Key, so it is executed once. A repeated change or deletion would be reported as failed.
   const SAFE = ["GET", "POST"];
   const ALL = Object.keys(CALLS);
   test.each<[string, Reply, string[]]>([
@@ -61,7 +61,7 @@ describe("an attempt that is not a success", () => {
     ["a problem that is retryable", problem(429, true), ALL],
     ["a problem that is not", problem(503, false), []],
     ["a problem with another status than its response", { ...(problem(400, true) as object), status: 409 }, []],
-  ])("%s: sent again by the methods that may be", async (_, reply, again) => {
+  ])("%s: repeated for the safe methods only", async (_, reply, again) => {
     const repeated: string[] = [];
     for (const [method, call] of Object.entries(CALLS)) {
       const { client, sent } = clientWith([reply, { status: 200 }]);
@@ -71,7 +71,7 @@ describe("an attempt that is not a success", () => {
     expect(repeated).toEqual(again);
   });
 
-  test("five by default, and as many as maxAttempts: not one more", async () => {
+  test("the number of attempts: five by default, or maxAttempts", async () => {
     const attempts = async (options: Partial<ClientOptions>): Promise<number> => {
       const { client, sent } = clientWith(Array(9).fill("no response"), options);
       await client.GET("/api/v1/api-keys/self").catch(() => {});

@@ -1,4 +1,4 @@
-/** For tests: a running service, and a gateway in front of it that injects failures. */
+/** Support for tests: a running service, and a gateway in front of it that injects failures. */
 import { rm } from "node:fs/promises";
 import { createServer, request as forward, type IncomingMessage, type ServerResponse } from "node:http";
 import { type TestDatabase, testDatabase } from "@realtime-avatar/testing/database";

@@ -8,7 +8,7 @@ const { service, gateway, client } = await serviceOfFile();
 
 const create = async (): Promise<string> =>
   (await client.POST("/api/v1/avatars", { body: { displayName: "Ada", sourceKind: "image" } })).data.id;
-/** Changes the row as the worker does: with another version. */
+/** Changes the row like the worker, with another version. */
 const put = (id: string, status: string) =>
   service.database.db.client`update avatars set status = ${status}, version = version + 1 where id = ${id}`;
 const thrown = (call: Promise<unknown>): Promise<unknown> =>

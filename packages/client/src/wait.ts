@@ -1,6 +1,6 @@
 /** Waiting: before another attempt, and for the end of a preparation or of a rendering. */
 
-/** An avatar is still being prepared at the end of the time to wait. */
+/** The avatar was still being prepared when the time to wait ended. */
 export class StillPreparing extends Error {
   override readonly name = "StillPreparing";
   constructor(readonly avatarId: string) {
@@ -8,7 +8,7 @@ export class StillPreparing extends Error {
   }
 }
 
-/** A video is still queued or rendered at the end of the time to wait. */
+/** The video was still queued or rendering when the time to wait ended. */
 export class StillRendering extends Error {
   override readonly name = "StillRendering";
   constructor(readonly videoId: string) {
@@ -46,7 +46,7 @@ export const retryAfterMs = ({ headers }: Response): number => {
 export const backoffMs = (attempt: number): number =>
   Math.random() * Math.min(MAX_BACKOFF_MS, BACKOFF_MS * 2 ** attempt);
 
-/** The first interval between two reads; each is half as long again as the one before, up to the maximum. */
+/** The first interval between two reads. Each interval is 1.5 times the previous one, up to the maximum. */
 const INTERVAL_MS = 250;
 const MAX_INTERVAL_MS = 2_000;
 
@@ -74,8 +74,8 @@ export const RENDERING: Wait = {
 };
 
 /**
- * Reads a resource until it is not under way any more, and returns the last response. `read` sends the headers; its error satisfies
- * `isUnchanged` when the resource has not changed. Throws what `late` returns when that takes longer than `timeoutMs`.
+ * Reads a resource until it is finished, and returns the last response. `read`: sends the headers. `isUnchanged`:
+ * whether an error of `read` means that the resource has not changed. `late`: the error after `timeoutMs`.
  */
 export const untilSettled = async <Found extends Read>(
   { isUnderWay, late, ...defaults }: Wait,

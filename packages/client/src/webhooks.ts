@@ -23,7 +23,7 @@ const options = {
   help: { type: "boolean", default: false },
 } as const;
 
-/** The exit code: 2 for a wrong use, 1 for a failure. */
+/** The exit code: 2 for wrong usage, 1 for a failure. */
 const main = async (args: string[]): Promise<number> => {
   const { values, positionals } = parseArgs({ args, options, allowPositionals: true });
   const forwardTo = values["forward-to"];

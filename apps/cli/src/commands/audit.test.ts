@@ -22,7 +22,7 @@ describe("audit tail", () => {
     for (const event of events) expect(validate(AuditEvent, event)).toEqual([]);
     const some = await json("audit", "tail", "--tenant", tenantId, "--target", id, "--action", "api_key.rotated");
     expect(some).toEqual([events[1]]);
-    // A window of time, and the actor by each of its names.
+    // A window of time, and the actor by each of its ids.
     const within = ["--from", events[1].createdAt, "--to", events[2].createdAt];
     expect(await json("audit", "tail", "--tenant", tenantId, "--target", id, ...within)).toEqual(
       events.filter(({ createdAt }: AuditEvent) => createdAt >= within[1] && createdAt < within[3]),
@@ -36,7 +36,7 @@ describe("audit tail", () => {
     });
     for (const actor of [record.id, record.keyId]) {
       const [first, ...others] = await json("audit", "tail", "--tenant", tenantId, "--actor", actor);
-      // An event of a test key, with the name of the live key that acted.
+      // An event of a test key, with the name of the acting live key.
       expect([first, others.at(-1)]).toMatchObject([
         { environment: "test", targetId: id, actorName: record.name },
         { targetId: avatarId },
@@ -60,7 +60,7 @@ describe("audit tail", () => {
     const args = ["audit", "tail", "--tenant", tenantId, "--limit", "2", "--action", "api_key.created"];
     const tail = startProcess(bun(PROGRAM, ...args, "--follow", "--json"), variables);
     await tail.waitFor(new RegExp(newer));
-    // Two that are committed after a newer one. The limit leaves out older events.
+    // Two events that are committed after a newer one. The limit leaves out older events.
     for (const [target, before] of [
       ["late", newer],
       ["left_out", older],
@@ -76,8 +76,8 @@ describe("audit tail", () => {
       ids.push(record.id);
       await tail.waitFor(new RegExp(record.id));
     }
-    // More events than it reads at a time. It is stopped until all are committed: it finds one that is committed after newer ones
-    // only among the newest hundred.
+    // More events than the command reads at a time. The process is stopped until all are committed, because it finds an
+    // event that is committed after newer ones only among the newest hundred.
     tail.kill("SIGSTOP");
     const many = await Promise.all(Array.from({ length: 150 }, () => seedKey(db, tenantId)));
     tail.kill("SIGCONT");

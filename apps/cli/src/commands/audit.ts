@@ -33,7 +33,7 @@ const listEvents = async (db: Db, tenantId: TenantId, request: EventRequest): Pr
     const limit = request.limit - events.length;
     const pageRequest = { ...request, before, limit };
     const pages = ENVIRONMENTS.map((environment) => listAuditEvents(db, { tenantId, environment }, pageRequest));
-    // Of an event in both, that of live is kept: it has the names of live objects.
+    // An event of both environments is kept in its live form, which has the names of live objects.
     const page = mergePages((await Promise.all(pages)).reverse(), limit);
     events.push(...parseItems<AuditEvent>(page));
     if (page.next === null || events.length >= request.limit) return events;
@@ -43,7 +43,7 @@ const listEvents = async (db: Db, tenantId: TenantId, request: EventRequest): Pr
 
 /** Polling interval of `audit tail --follow`. */
 const FOLLOW_INTERVAL_MS = 500;
-/** How many events each poll reads again: an event can become visible after newer ones. */
+/** Number of events that each poll reads again, because an event can become visible after newer ones. */
 const FOLLOW_WINDOW = 100;
 
 /** Calls `show` with new events until SIGINT or SIGTERM. */
@@ -57,7 +57,7 @@ const follow = async (
   let isEnding = false;
   for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => (isEnding = true));
   let seen = new Set(known.map(({ id }) => id));
-  /** Older events have been shown, or were omitted by the limit. */
+  /** Older events were already shown, or were omitted by the limit. */
   const since = known.at(-1)?.id ?? "";
   while (!isEnding) {
     const events: AuditEvent[] = [];

@@ -21,17 +21,17 @@ export const startPreparation = async (db: Db, find: () => Promise<AvatarRecord>
     const origin = operatorOrigin();
     const before = await find();
     const { id, version, tenantId, environment } = before;
-    // Throws the problem that says why the avatar cannot be prepared.
+    // Throws a problem with the reason when the avatar cannot be prepared.
     preparedAgain(before, origin.now);
     const jobId = newId("job", origin.now, random);
     const outcome = await prepareAvatar(db, id, version, jobId, { tenantId, environment }, origin);
-    // Another write was first: the avatar is read again.
+    // Another write was first, so the avatar is read again.
     return outcome.kind === "written" ? outcome : ({ kind: "stale" } as const);
   });
   return avatar;
 };
 
-/** Null when the avatar was deleted or cannot be prepared any more, since the list was read. */
+/** null when the avatar was deleted since the list was read, or can no longer be prepared. */
 const startUnlessGone = async (db: Db, owner: Owner, id: AvatarId): Promise<AvatarRecord | null> => {
   const find = async (): Promise<AvatarRecord> => {
     const record = await findAvatar(db, owner, id);
@@ -46,11 +46,13 @@ const startUnlessGone = async (db: Db, owner: Owner, id: AvatarId): Promise<Avat
   }
 };
 
-/** The bounds of the yaw that releases with faces recommend. Those of before had the limits of the requirement alone. */
+/**
+ * The recommended bounds of the yaw in releases with faces. Earlier releases had only the limits of the requirement.
+ */
 const RECOMMENDED_YAW: readonly (number | null)[] =
   REQUIREMENTS.image.find(({ code }) => code === "face_yaw")?.recommended ?? [];
 
-/** Whether an avatar can get a face: it was prepared from a source with a face, by a release that stored none. */
+/** Whether an avatar can get a face: a release that stored no faces has prepared it from a source with a face. */
 const lacksFace = ({ sourceAssetId, checks }: Avatar): boolean =>
   sourceAssetId !== null && checks.some(({ code, limit }) => code === "face_yaw" && !RECOMMENDED_YAW.includes(limit));
 
@@ -67,18 +69,18 @@ async function* withoutFace(db: Db, owner: Owner): AsyncGenerator<AvatarId> {
   }
 }
 
-/** How many preparations run at once, so that those that people start do not wait behind all of these. */
+/** Maximum number of concurrent preparations, so that preparations of people do not wait behind all of these. */
 const AT_ONCE = 10;
 const POLL_MS = 500;
 
-/** A preparation that was started: the avatar as it was then. */
+/** A started preparation, with the avatar at its start. */
 type Waiting = { db: Db; owner: Owner; started: AvatarRecord };
 type Failure = { tenantId: TenantId; id: AvatarId; error: string };
 type Progress = { prepared: number; failures: Failure[] };
 
-/** Whether the preparation is still under way: it has no result, and was neither canceled nor replaced. */
+/** Whether the preparation is unfinished: it has no result, and was neither canceled nor replaced. */
 const isUnderWay = (current: AvatarRecord, started: AvatarRecord): boolean =>
-  // A change to no source or to `deleted` cancels it; another start replaces it.
+  // Removing the source or deleting the avatar cancels the preparation. Another start replaces it.
   current.sourceAssetId !== null &&
   current.status !== "deleted" &&
   current.generation === started.generation &&
@@ -106,7 +108,7 @@ const FAILURES: Columns<Failure> = {
 
 const summary = ({ prepared, failures }: Progress): string => `${prepared} prepared, ${failures.length} failed`;
 
-/** Waits until fewer than `count` preparations are under way. Says on standard error how many have ended. */
+/** Waits until fewer than `count` preparations are unfinished. Prints on standard error how many have ended. */
 const waitForFewer = async (count: number, waiting: Waiting[], progress: Progress): Promise<void> => {
   while (waiting.length >= count) {
     await Bun.sleep(POLL_MS);
@@ -116,7 +118,10 @@ const waitForFewer = async (count: number, waiting: Waiting[], progress: Progres
   }
 };
 
-/** Prepares the ready avatars without a face, of one tenant or of all. Ended early, it goes on where it was when it runs again. */
+/**
+ * Prepares the ready avatars without a face, of one tenant or of all. If it is stopped early, the next run continues
+ * with the rest.
+ */
 export const prepareAll = (options: OutputOptions & { tenant?: TenantId }): Promise<void> =>
   withDatabases(async (databases) => {
     const progress: Progress = { prepared: 0, failures: [] };

@@ -35,7 +35,7 @@ describe("the avatars commands", () => {
     );
   });
 
-  /** Sets an avatar to `failed`, as the worker leaves it. */
+  /** Sets an avatar to `failed`, like the worker. */
   const fail = (id: string) => db.client`
     update avatars set status = 'failed', source_asset_id = 'ast_test_no_face', error = 'No face was found.', generation = 1,
       checks = ${JSON.stringify([
@@ -104,7 +104,7 @@ describe("the avatars commands", () => {
       where id = ${id}`;
     return id;
   };
-  /** Ends each preparation as a worker does: of `failing` with an error. */
+  /** Ends each preparation like a worker: of `failing` with an error. */
   const work = async (failing: string, signal: AbortSignal): Promise<void> => {
     while (!signal.aborted) {
       await db.client`
@@ -115,7 +115,7 @@ describe("the avatars commands", () => {
     }
   };
 
-  test("all avatars without a face, prepared: each once, the others are left alone, and the failed one is named", async () => {
+  test("all avatars without a face, prepared: each once; others are unchanged, and the failed one is named", async () => {
     const [owner, stranger] = [await seedTenant(db), await seedTenant(db)];
     const old = [await seedReady(owner, 25), await seedReady(owner, 25)];
     const failing = await seedReady(owner, 25);
@@ -149,7 +149,7 @@ describe("the avatars commands", () => {
     },
   );
 
-  test("all avatars, where none lacks a face: nothing is prepared", async () => {
+  test("all avatars have a face: no preparation", async () => {
     const owner = await seedTenant(db);
     await seedReady(owner, 20);
     expect(await cli("avatars", "prepare", "--all", "--tenant", owner)).toMatchObject({

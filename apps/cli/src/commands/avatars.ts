@@ -24,7 +24,7 @@ import { mergePages, pageRequest, printPage } from "../pages.ts";
 import { type Columns, fields, print, table, UsageError } from "../terminal.ts";
 import { prepareAll, startPreparation } from "./avatars-prepare.ts";
 
-/** The command line does not know the address of the service: a preview is shown as its path. */
+/** The command line does not know the address of the service, so it prints a preview as its path. */
 const NO_ORIGIN = "";
 
 const COLUMNS: Columns<Avatar> = {
@@ -65,7 +65,7 @@ const list = async (options: SearchOptions & { status?: string; sourceKind?: str
   });
 };
 
-/** The avatar, in whichever environment it is. Throws when the tenant has no avatar with this id. */
+/** The avatar in either environment. Throws when the tenant has no avatar with this id. */
 const find = async (db: Db, tenantId: TenantId, id: Id<"ava">): Promise<AvatarRecord> => {
   const records = ENVIRONMENTS.map((environment) => findAvatar(db, { tenantId, environment }, id));
   const record = (await Promise.all(records)).find((avatar) => avatar !== null);

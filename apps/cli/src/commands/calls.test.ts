@@ -45,15 +45,15 @@ describe("the operator and calls", () => {
     const ended = await runProcess(variables, "sessions", "end", started, "--json");
     expect([ended.code, ended.stderr]).toEqual([0, ""]);
     expect(JSON.parse(ended.stdout)).toMatchObject({ tenantId: tenant, status: "released", billedCreditMicros: 3 });
-    // At once, not only by the reconciler.
+    // The room is deleted at once, not only by the reconciler.
     expect(livekit.requests.map(({ method }) => method)).toEqual(["DeleteRoom"]);
     await livekit.stop();
-    // Again: it stays as it is.
+    // A repeated end changes nothing.
     expect(await json("sessions", "end", started)).toMatchObject({ status: "released", billedCreditMicros: 3 });
     const foreign = await cli("sessions", "end", reserved, "--tenant", tests.tenantId);
     expect([foreign.code, foreign.stderr]).toEqual([1, "There is no session with this id.\n"]);
     expect(await listed("--open")).toEqual([reserved]);
-    // LiveKit is away.
+    // LiveKit is unavailable.
     const late = await run(variables, "sessions", "end", reserved, "--tenant", tenant, "--json");
     expect([late.code, late.stderr]).toEqual([0, "LiveKit does not respond: the service deletes the room later.\n"]);
     expect(JSON.parse(late.stdout)).toMatchObject({ billedCreditMicros: 0 });

@@ -38,7 +38,7 @@ const listOpen = (options: OutputOptions & { tenant?: TenantId }): Promise<void>
     print(options, { data: open }, open.length > 0 ? table(columns, open) : "No open sessions.");
   }, options.tenant);
 
-/** Deletes the room of an ended call at once, where LiveKit is configured. Otherwise the reconciler does. */
+/** Deletes the room of an ended call at once, if LiveKit is configured. Otherwise the reconciler does. */
 const deleteRoom = async (room: string): Promise<void> => {
   const livekit = readLivekitConfig(process.env);
   if (livekit === null) return;

@@ -11,7 +11,7 @@ import { duration } from "../terminal.ts";
 
 const { db, tenantId, cli, cliProcess, json } = await cliTests();
 
-/** A tenant with a session that is reserved, one that is started, one that has ended, and one in test that is overdue. */
+/** A tenant with four sessions: reserved, started, ended, and overdue in test. */
 const seedSessions = async () => {
   const tenant = await seedTenant(db);
   await seedMovement(db, tenant);

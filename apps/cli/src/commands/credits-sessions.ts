@@ -19,7 +19,7 @@ import { idParser, type PageOptions, type TenantOptions, withPage, withTenantOpt
 import { mergePages, pageRequest, printPage } from "../pages.ts";
 import { type Columns, duration, fields, microsColumn, print, table, UsageError } from "../terminal.ts";
 
-/** When the lease of an open session ends, or for how long it has been over; null for a session that has ended. */
+/** When the lease of an open session ends, or how long ago it ended; null for an ended session. */
 const leaseOf = ({ endedAt, expiresAt }: UsageSession, now: number): string | null => {
   if (endedAt !== null) return null;
   const left = Date.parse(expiresAt) - now;
@@ -30,7 +30,7 @@ export const sessionColumns = (now: number): Columns<UsageSession> => ({
   ID: ({ sessionId }) => sessionId,
   ENVIRONMENT: ({ environment }) => environment,
   STATUS: ({ status }) => status,
-  // The clock of this machine may be behind that of the service.
+  // The clock of this machine can be behind the service's.
   AGE: ({ createdAt }) => duration(Math.max(0, now - Date.parse(createdAt))),
   LEASE: (session) => leaseOf(session, now),
   ...microsColumn("HELD", ({ endedAt, reservedCreditMicros }) => (endedAt === null ? reservedCreditMicros : null)),
@@ -47,7 +47,7 @@ type ListOptions = PageOptions & {
   to?: string;
 };
 
-/** The open sessions have no window: the oldest matter most. */
+/** Open sessions have no window, because the oldest matter most. */
 const checkOpen = ({ user, from, to }: ListOptions): void => {
   if ((user ?? from ?? to) === undefined) return;
   throw new UsageError("--status: open cannot be combined with --user, --from or --to.");
@@ -77,7 +77,7 @@ export const listSessions = async (options: ListOptions): Promise<void> => {
       });
     });
     const written = mergePages(await Promise.all(pages), page.limit, "sessionId");
-    // The cursor keeps the window.
+    // A cursor belongs to its window.
     const request = { filters: { ...filters, ...window } };
     const emptyText = isOpen ? "No open sessions." : "No matching sessions in this window: see --from and --to.";
     printPage(options, { list: OPERATOR_SESSION_LIST, request, written }, sessionColumns(now.getTime()), emptyText);

@@ -10,14 +10,14 @@ import { tenantDatabase, withDatabases } from "../database.ts";
 import { idParser, type OutputOptions, withOutputOptions } from "../options.ts";
 import { type Columns, print, table } from "../terminal.ts";
 
-/** How many tenants are in memory at once. */
+/** Number of tenants in memory at once. */
 const TENANTS = 1000;
-/** How many findings of one tenant, and of all, are in memory and printed. */
+/** Maximum number of findings, of one tenant and of all, that are kept and printed. */
 const MAX_FINDINGS = 100;
 const MAX_SHOWN = 1000;
 
 type Finding = { tenantId: TenantId } & CreditDrift;
-/** `findings`: their number, of each tenant at most `MAX_FINDINGS`. `drift`: the first of them. */
+/** `findings`: their number, with at most `MAX_FINDINGS` of each tenant. `drift`: the first findings. */
 type Verified = { tenants: number; findings: number; drift: Finding[] };
 
 /** The ids of every tenant of a database, in pages. */
@@ -36,7 +36,7 @@ const isTenant = async (db: Db, tenantId: TenantId): Promise<boolean> => {
   return (await Promise.all(balances)).some((balance) => balance !== null);
 };
 
-/** Adds what is found of these tenants to `verified`. */
+/** Adds the findings of these tenants to `verified`. */
 const verifyTenants = async (
   db: Db,
   ids: AsyncIterable<TenantId> | Iterable<TenantId>,
@@ -67,7 +67,10 @@ const textOf = ({ tenants, findings, drift }: Verified): string => {
   return `${table(COLUMNS, drift)}${rest}`;
 };
 
-/** Writes the result as Prometheus metrics. Replaces `file` atomically: a text file collector reads it at any time. */
+/**
+ * Writes the result as Prometheus metrics. Replaces `file` atomically, because a text file collector can read it at any
+ * time.
+ */
 const writeMetrics = async (file: string, { findings }: Verified): Promise<void> => {
   const temporary = `${file}.${process.pid}.tmp`;
   const lines = [
@@ -82,7 +85,7 @@ const writeMetrics = async (file: string, { findings }: Verified): Promise<void>
     await writeFile(temporary, `${lines.join("\n")}\n`);
     await rename(temporary, file);
   } finally {
-    // After the rename there is nothing to remove.
+    // After the rename, no temporary file remains.
     await rm(temporary, { force: true });
   }
 };

@@ -10,7 +10,7 @@ import { temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
 import { cliTests, UNKNOWN_SESSION, UNKNOWN_TENANT } from "../../test/cli.ts";
 
 const { db, cli, cliProcess, json, jsonProcess } = await cliTests();
-/** An hour in test, which every new tenant has. */
+/** The hour of credits that every new tenant has in test. */
 const HOUR = 3_600_000_000;
 
 const credits = (command: string, tenant: string, amount: number | string, reference: string, ...more: string[]) => [
@@ -40,7 +40,7 @@ describe("a grant", () => {
     expect(isId("ent", granted.id)).toBe(true);
     const again = await json(...credits("grant", tenant, 5_000_000, "invoice 1", "--environment", "live"));
     expect(again).toEqual({ ...granted, outcome: "repeated", id: null });
-    // The reference belongs to one environment: by default, test.
+    // A reference belongs to one environment, by default test.
     const { stdout } = await cli(...credits("grant", tenant, 7, "invoice 1"));
     expect(stdout).toMatch(/^Granted 7 credit micros \(test\), entry ent_[0-9a-z]{26}\.\n$/);
     expect((await cli(...credits("grant", tenant, 7, "invoice 1"))).stdout).toStartWith("Nothing to do: ");
@@ -116,7 +116,7 @@ describe("a void", () => {
 });
 
 describe("a refund", () => {
-  test("a refund, up to the charge: back to the account and every key; beyond it: refused", async () => {
+  test("a refund, up to the charge: returned to the account and every key; above it: refused", async () => {
     const tenant = await seedTenant(db);
     await seedMovement(db, tenant);
     const root = await seedCaller(db, tenant);
@@ -145,7 +145,7 @@ describe("a refund", () => {
     ]);
     expect((await json("credits", "verify", "--tenant", tenant)).findings).toBe(0);
     expect((await cli("credits", "verify", "--tenant", tenant)).stdout).toBe("No drift in 1 tenant.\n");
-    // A session of test is found as well, and one of another tenant is not.
+    // Finds a session of test too, but not a session of another tenant.
     const { caller } = await seedCaller(db, tenant, { environment: "test" });
     const inTest = await seedSession(db, caller);
     await releaseSession(db, inTest, release, caller, operatorOrigin());
@@ -188,7 +188,7 @@ describe("a balance", () => {
 });
 
 describe("credits verify", () => {
-  test("metrics in the place of a folder: exit 1, and no other file stays", async () => {
+  test("metrics into the path of a folder: exit 1, and no temporary file remains", async () => {
     const folder = await temporaryFolder();
     await mkdir(join(folder, "credits.prom"));
     const { code } = await cli("credits", "verify", "--metrics-file", join(folder, "credits.prom"));
@@ -234,7 +234,7 @@ describe("credits verify", () => {
 });
 
 describe("a limit of open sessions", () => {
-  test("changed in one environment: there alone, with its audit event; a wrong number or an unknown tenant: refused", async () => {
+  test("changed in one environment: only there, with an audit event; a wrong number or an unknown tenant: refused", async () => {
     const tenant = await seedTenant(db);
     const limit = (number: string, of: string = tenant) =>
       cli("credits", "limit", "--tenant", of, "--max-concurrent-sessions", number, "--environment", "live");
@@ -254,7 +254,7 @@ describe("a limit of open sessions", () => {
 });
 
 describe("the threshold of low credits", () => {
-  test("changed and cleared in one environment: there alone, with its audit event; a wrong amount or an unknown tenant: refused", async () => {
+  test("changed and cleared in one environment: only there, with an audit event; a wrong amount or an unknown tenant: refused", async () => {
     const tenant = await seedTenant(db);
     const threshold = (amount: string, of: string = tenant) =>
       cli("credits", "threshold", "--tenant", of, "--amount", amount, "--environment", "live");

@@ -52,7 +52,7 @@ const INSUFFICIENT: Record<Kind, string> = {
   adjust: "The session was charged less than this amount, refunds deducted. An open session was not charged yet.",
 };
 
-/** Throws the reason for which nothing was written. */
+/** Throws the reason if nothing was written. */
 const expectWritten = ({ kind: outcome }: MoveOutcome, kind: Kind): "written" | "repeated" => {
   switch (outcome) {
     case "written":
@@ -71,7 +71,9 @@ const expectWritten = ({ kind: outcome }: MoveOutcome, kind: Kind): "written" | 
   }
 };
 
-/** Makes a movement. A session is looked for in each of `environments`; a movement without a session writes nothing. */
+/**
+ * Writes a movement. A session is looked up in each of `environments`. A movement of an unknown session writes nothing.
+ */
 const move =
   (kind: Kind) =>
   async ({ tenant: tenantId, session: sessionId, ...options }: MoveOptions): Promise<void> => {
@@ -200,7 +202,7 @@ const threshold = async ({
   });
 };
 
-/** The options that every movement has. */
+/** The common options of all movements. */
 const withMoveOptions = (command: Command): Command =>
   withTenantOptions(command)
     .requiredOption("--amount <micros>", "amount in credit micros", parseInteger)

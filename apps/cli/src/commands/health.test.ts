@@ -5,7 +5,7 @@ import { startLivekitStandIn } from "@realtime-avatar/testing/livekit/stand-in";
 import { bun, startProcess } from "@realtime-avatar/testing/processes";
 import { run, runProcess } from "../../test/cli.ts";
 
-// No test asserts a duration: a slow disk must not fail one.
+// Tests do not assert durations, so that a slow disk does not fail one.
 setDefaultTimeout(60_000);
 
 describe("the health command", () => {
@@ -34,7 +34,7 @@ describe("the health command", () => {
       const empty = await testDatabase({ migrated: false });
       const running = startProcess(bun(program), { [variable]: "0", DATABASE_URL: empty.url });
       const [, port = ""] = await running.waitFor(/"url":"http:[^"]+:(\d+)/);
-      // A proxy of the environment is not used.
+      // A proxy in the environment is not used.
       const variables = { [variable]: port, HOST: "0.0.0.0", HTTP_PROXY: "http://127.0.0.1:1" };
       const pending = await runProcess(variables, "health", ...args);
       expect([pending.code, pending.stdout, pending.stderr]).toEqual([
@@ -62,7 +62,7 @@ describe("the health command", () => {
       ]);
       running.kill("SIGTERM");
       await running.exited;
-      // Not its port: another process may have it by now. Nothing listens on this one.
+      // Another process may have its port by now, so a port without a listener is used.
       const gone = await health({ [variable]: "1" }, ...args, "--json");
       expect([gone.code, JSON.parse(gone.stdout)]).toEqual([
         1,
@@ -92,8 +92,8 @@ describe("the health command", () => {
   test.each<[string, (() => Response) | null]>([
     ["never answers", null],
     ["is not ours", () => new Response("<html>", { status: 200 })],
-    ["says two things at once", () => Response.json({ status: "ok" }, { status: 503 })],
-    ["sends it elsewhere", () => Response.redirect("http://127.0.0.1:1/")],
+    ["sends two statuses at once", () => Response.json({ status: "ok" }, { status: 503 })],
+    ["redirects it", () => Response.redirect("http://127.0.0.1:1/")],
   ])("health, a server that %s: not ready", async (_, answer) => {
     await serving(answer, async (PORT) => {
       const { code, stdout, stderr } = await health({ PORT });
@@ -105,7 +105,7 @@ describe("the health command", () => {
     });
   });
 
-  test("health, a LiveKit that responds, with open room creation, without a response: named", async () => {
+  test("health, with a LiveKit that responds, allows room creation, or does not respond: named", async () => {
     const livekit = await startLivekitStandIn();
     const { url: LIVEKIT_URL, apiKey: LIVEKIT_API_KEY, apiSecret: LIVEKIT_API_SECRET } = livekit;
     const variables = { PORT: "1", LIVEKIT_URL, LIVEKIT_API_KEY, LIVEKIT_API_SECRET };
@@ -120,7 +120,7 @@ describe("the health command", () => {
     expect(gone.stdout + gone.stderr).not.toContain(LIVEKIT_API_SECRET);
   });
 
-  test("health, of an avatar worker and of the API with its own database: each provider of conversations is named, and no key", async () => {
+  test("health, of an avatar worker and of the API on its embedded database: each provider of conversations, without keys", async () => {
     const key = "sk-operator-0123456789";
     const provider = Bun.serve({
       port: 0,
@@ -140,7 +140,7 @@ describe("the health command", () => {
     const own = await health({ PORT: "1", ...variables });
     expect(own.stdout).toEndWith("\nLiveKit: not configured\nlanguage model: ok\nrecognizer: refused\n");
     expect(own.stdout + own.stderr).not.toContain(key);
-    // The API has no avatar worker then, and does not use these variables.
+    // The API then has no avatar worker, and does not use these variables.
     const served = await health({ PORT: "1", DATABASE_URL: "postgres://127.0.0.1:1/none", ...variables });
     expect(served.stdout).toEndWith("\nLiveKit: not configured\n");
     await provider.stop(true);

@@ -13,7 +13,7 @@ type HealthOptions = OutputOptions & { url?: string; worker?: boolean; avatarWor
 /** Timeout of a health check. */
 const HEALTH_DEADLINE_MS = 2000;
 
-/** The URL of a process on this machine, from the same variables that it reads. */
+/** The URL of a process on this machine, derived from the variables of that process. */
 const localUrl = ({ worker, avatarWorker }: HealthOptions): string => {
   const [variable, fallback] = worker
     ? (["WORKER_PORT", 3001] as const)
@@ -24,12 +24,12 @@ const localUrl = ({ worker, avatarWorker }: HealthOptions): string => {
     process.env,
     (variables) => [readHost(variables), readPort(variables, variable, fallback)] as const,
   );
-  // A process that listens on every address is reached on loopback.
+  // A process that listens on all addresses is reached on loopback.
   const name = host === "0.0.0.0" ? "127.0.0.1" : host === "::" ? "::1" : host;
   return `http://${name.includes(":") ? `[${name}]` : name}:${port}`;
 };
 
-/** `url`: the checked address. `providers`: of conversations. */
+/** `url`: the checked address. `providers`: the health of the providers of conversations. */
 type HealthResult = (Health | { status: "unavailable"; reason: "unreachable" }) & {
   url: string;
   providers?: ProvidersHealth;
@@ -49,7 +49,7 @@ const checkReadiness = async (url: string): Promise<HealthResult> => {
   return { status: "unavailable", reason: "unreachable", url };
 };
 
-/** Without the user name and the password that a URL can have: it is printed. */
+/** Without the user name and the password of the URL, because it is printed. */
 const readinessUrl = (text: string): string => {
   const url = new URL("/readyz", text);
   return Object.assign(url, { username: "", password: "" }).href;
@@ -69,7 +69,7 @@ const check = async (options: HealthOptions): Promise<void> => {
   const providers = { ...own, ...health.providers };
   const lines = [
     `${health.status === "ok" ? "ready" : `not ready: ${health.reason}`} (${health.url})`,
-    // A LiveKit or a provider that is down does not make the service unready: everything but calls works.
+    // An unavailable LiveKit or provider does not make the service unready: everything except calls works.
     ...(livekit === null ? [] : [livekitText(livekit)]),
     ...providersTexts(providers),
   ];

@@ -1,4 +1,4 @@
-/** Whether LiveKit responds, and whether those who join can create rooms. */
+/** Whether LiveKit responds, and whether participants can create rooms. */
 import { readEmbeddedConfig, readLivekitConfig } from "@realtime-avatar/livekit/config";
 import { createRooms, type LivekitError } from "@realtime-avatar/livekit/rooms";
 import { readCommonConfig, readVariables } from "@realtime-avatar/runtime/config";

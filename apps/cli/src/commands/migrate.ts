@@ -7,14 +7,14 @@ import { print, printable, UsageError } from "../terminal.ts";
 
 type MigrateOptions = OutputOptions & { grant?: string; prune?: boolean; shards?: number };
 
-/** Parses a number of shards. */
+/** Parses the number of shards. */
 export const parseShards = (text: string): number => {
   const count = Number(text);
   if (/^\d{1,4}$/.test(text) && count >= 1 && count <= MAX_SHARDS) return count;
   throw new UsageError(`The number of shards must be from 1 to ${MAX_SHARDS}.`);
 };
 
-/** It creates the embedded database, as the first start of the service does. */
+/** Creates the embedded database, like the first start of the service. */
 const CREATES = { mayCreate: true };
 
 const migrate = (options: MigrateOptions): Promise<void> =>
@@ -37,7 +37,7 @@ const migrate = (options: MigrateOptions): Promise<void> =>
         pruned.length > 0 ? `Dropped ${pruned.join(", ")}.` : "No other version of the functions is in the database.",
       );
     }
-    // Without an option its key is absent.
+    // The key of an unused option is absent.
     print(options, { migrated, granted: options.grant, pruned }, lines.join("\n"));
   }, CREATES);
 

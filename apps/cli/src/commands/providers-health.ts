@@ -1,4 +1,4 @@
-/** Whether the providers of conversations answer. */
+/** Whether the providers of conversations respond. */
 import { readCommonConfig, readVariables } from "@realtime-avatar/runtime/config";
 import { readSpeechSettings } from "@realtime-avatar/runtime/config/speech";
 import {
@@ -10,8 +10,8 @@ import {
 import { readProviderEndpoint } from "@realtime-avatar/runtime/providers/endpoints";
 
 /**
- * Tries the providers of this environment, where the API has its own database: it starts an avatar worker then, which has no health
- * checks. `timeoutMs`: for each.
+ * Checks the providers of this environment if the API runs on its embedded database. The API then starts an avatar
+ * worker, which has no health checks. `timeoutMs`: for each provider.
  */
 export const checkOwnProviders = async (timeoutMs: number): Promise<ProvidersHealth> => {
   const { database } = readVariables(process.env, readCommonConfig);

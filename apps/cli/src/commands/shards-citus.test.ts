@@ -17,7 +17,7 @@ setDefaultTimeout(600_000);
 describe.skipIf(CITUS_BIN === undefined)("the commands of shards, on Citus", () => {
   let citus: Citus;
   let url = "";
-  // The machine may be busy: no test asserts a time.
+  // Tests do not assert times, because the machine can be busy.
   const cli = (...args: string[]) => run({ DATABASE_URL: url, REQUEST_TIMEOUT_MS: "60000" }, ...args);
   const json = async (...args: string[]) => {
     const { code, stdout, stderr } = await cli(...args, "--json");
@@ -58,7 +58,7 @@ describe.skipIf(CITUS_BIN === undefined)("the commands of shards, on Citus", () 
     expect([code, stderr]).toEqual([1, "DATABASE_URL must be the coordinator of Citus; it is another node.\n"]);
   });
 
-  test("verify: names the connections between nodes that a role of the service cannot make", async () => {
+  test("verify: names impossible connections between nodes for a role of the service", async () => {
     const admin = client(url);
     await admin.unsafe("create role service_of_nodes login password 'x'");
     await json("migrate", "--grant", "service_of_nodes");
@@ -74,7 +74,7 @@ describe.skipIf(CITUS_BIN === undefined)("the commands of shards, on Citus", () 
     for (const server of servers)
       await server`insert into pg_dist_authinfo values (0, 'service_of_nodes', 'password=x')`;
     expect(await json("verify")).toEqual({ findings: [] });
-    // By the name that a move uses.
+    // The name that a move uses.
     await admin.unsafe("alter system set citus.local_hostname = 'nowhere.invalid'");
     await admin.unsafe("select pg_reload_conf()");
     await until(async () => (await cli("verify")).stdout.includes("as the role service_of_nodes to nowhere.invalid:"));
@@ -104,7 +104,7 @@ describe.skipIf(CITUS_BIN === undefined)("the commands of shards, on Citus", () 
     expect((await json("audit", "tail", "--tenant", named.id)).length).toBeGreaterThan(2);
     expect(await json("workers", "list")).toEqual({ data: [] });
     expect(await json("webhooks", "list")).toEqual({ data: [] });
-    // Its last two characters name no shard.
+    // The last two characters of the id name no shard.
     for (const command of ["credits verify", "sessions list", "webhooks list"]) {
       const { code, stderr } = await cli(...command.split(" "), "--tenant", UNKNOWN_TENANT);
       expect([command, code, stderr]).toEqual([command, 1, "No tenant has this id.\n"]);
@@ -115,7 +115,7 @@ describe.skipIf(CITUS_BIN === undefined)("the commands of shards, on Citus", () 
     const before: { shard: number; node: string }[] = await json("shards");
     const at = (shard: number) => before[shard]?.node as string;
     const other = before.find(({ node }) => node !== at(3))?.node as string;
-    // The statement_timeout of the role or the database does not apply to a move.
+    // A move ignores the statement_timeout of the role or the database.
     const [host = "", port] = other.split(":");
     await moveShard(`${url}?statement_timeout=300`, 3, { host, port: Number(port) });
     await json("shards", "move", "3", at(3));
@@ -159,7 +159,7 @@ describe.skipIf(CITUS_BIN === undefined)("the commands of shards, on Citus", () 
     await admin.end();
   });
 
-  test("a standby that Citus knows too: no shard is there", async () => {
+  test("a standby that Citus knows: no shard on it", async () => {
     const admin = client(url);
     const ask = async () => [...(await readPlacement((text) => admin.unsafe(text))).values()].map(({ port }) => port);
     const before = await ask();
@@ -184,7 +184,7 @@ describe.skipIf(CITUS_BIN === undefined)("the commands of shards, on Citus", () 
     await admin.unsafe("alter database older set citus.enable_schema_based_sharding = on");
     await admin.end();
     expect(await json("migrate", "--shards", "3")).toEqual({ migrated: true });
-    // As docs/scaling.md says.
+    // As in docs/scaling.md.
     const owner = client(url);
     await owner.unsafe("set session_replication_role = replica");
     await owner.unsafe(`select truncate_local_data_after_distributing_table(format('s00.%I', tablename)::regclass)
@@ -221,7 +221,7 @@ describe.skipIf(CITUS_BIN === undefined)("the commands of shards, on Citus", () 
     expect(found.stdout).toContain(`node ${lost?.node}  it does not respond`);
   });
 
-  test("a node that is down: the others are served by every command; its shards are given up, and are empty then", async () => {
+  test("a node that is down: every command serves the others; its shards are given up, and then empty", async () => {
     const shards: { shard: number; node: string; tenants: number | null }[] = await json("shards");
     const lost = shards.filter(({ tenants }) => tenants === null);
     const node = lost[0]?.node as string;

@@ -12,7 +12,7 @@ import { type OutputOptions, shardParser, withOutputOptions } from "../options.t
 import { type Columns, print, table, UsageError } from "../terminal.ts";
 import { parseShards } from "./migrate.ts";
 
-/** How long the nodes may take to say how large their shards are. */
+/** Timeout for the nodes to report the sizes of their shards. */
 const LIST_MS = 60_000;
 
 const withShards = (work: (database: OpenDatabase, shards: Shards) => Promise<void>): Promise<void> =>
@@ -38,7 +38,7 @@ const list = (options: OutputOptions): Promise<void> =>
     const states = await listShards(server.within(LIST_MS), count);
     const shown = states.map(async (state) => ({
       ...state,
-      // Unknown for a node that does not respond.
+      // Unknown for an unresponsive node.
       tenants: await countTenants(databases.ofShard(state.shard)).catch(() => null),
     }));
     const all = await Promise.all(shown);

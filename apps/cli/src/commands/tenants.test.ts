@@ -27,7 +27,7 @@ describe("the tenants commands", () => {
     expect(stdout).not.toContain("\u001b");
   });
 
-  test("settings, changed: in one environment, in the audit trail without an actor; malformed or of no tenant: refused", async () => {
+  test("settings, changed: in one environment, in the audit trail without an actor; malformed or for an unknown tenant: refused", async () => {
     const { id } = await json("tenants", "create", "--name", "Keeps");
     const settings = (...args: string[]) => ["tenants", "settings", "--tenant", id, ...args];
     const on = await json(...settings("--keep-transcripts", "on", "--environment", "live"));
@@ -43,7 +43,7 @@ describe("the tenants commands", () => {
     expect((await cli(...none)).stderr).toContain("No tenant has this id.");
   });
 
-  test("the longest call of a tenant: changed, back to the default, and refused out of bounds or for no tenant", async () => {
+  test("the longest call of a tenant: changed, back to the default; out of bounds or for an unknown tenant: refused", async () => {
     const { id } = await json("tenants", "create", "--name", "Long");
     const limit = (seconds: string, tenant = id) =>
       cli("tenants", "limit", "--tenant", tenant, "--max-call-seconds", seconds);

@@ -40,7 +40,7 @@ const COLUMNS: Columns<ReturnType<typeof presentListed>> = {
   NAME: ({ name }) => name,
 };
 
-/** The database for a new tenant: of the shard that is named, or of two shards by chance the one with fewer tenants. */
+/** The database for a new tenant: of the named shard, or of two random shards the one with fewer tenants. */
 const placeOf = async (databases: Databases, shard: number | undefined): Promise<Db> => {
   const all = databases.all();
   if (shard !== undefined) {

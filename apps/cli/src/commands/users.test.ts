@@ -10,7 +10,7 @@ import { cliTests, run, UNKNOWN_TENANT } from "../../test/cli.ts";
 
 const { db, tenantId, variables, cli, cliProcess, json, jsonProcess } = await cliTests();
 
-/** Writes a user as a registration does. */
+/** Writes a user like a registration. */
 const seedUser = async (email: string, role = "developer"): Promise<string> => {
   const id = newId("usr", new Date(), random);
   await db.run(
@@ -81,7 +81,7 @@ describe("users list and remove", () => {
     const { stdout } = await cliProcess("users", "list", "--tenant", tenantId);
     expect(stdout).toContain("first@example.com");
     expect(stdout).not.toContain("\u0007");
-    // Not by another tenant.
+    // Another tenant cannot remove the user.
     const other = await seedTenant(db);
     for (const user of [first, "first@example.com"]) {
       const { code, stderr } = await cli("users", "remove", user, "--tenant", other);

@@ -19,13 +19,13 @@ type InviteOptions = TenantOptions & { email: string; role?: string };
 /** The roles, for people who choose one. */
 const ROLES_TEXT = "viewer (reads), developer (also creates and changes) or owner (also manages people)";
 
-/** Where the link leads: the same rule as in the service. */
+/** The origin of the link, by the same rule as in the service. */
 const publicUrl = (): string =>
   readPublicUrl(process.env) ?? `http://localhost:${readPort(process.env, "PORT", 3000) || 3000}`;
 
 /**
- * Prints a link: for a new user with a role, or, when a user has the address, for a further passkey of that user, whose role
- * stays as it is.
+ * Prints a link. If a user has the address, the link is for a further passkey of that user, whose role stays. Otherwise
+ * it is for a new user with a role.
  */
 const invite = async (options: InviteOptions): Promise<void> => {
   const { tenant: tenantId, email } = options;

@@ -62,7 +62,7 @@ const disable = (id: WebhookEndpointId, options: TenantOption): Promise<void> =>
     print(options, endpoint, fields(endpoint));
   }, options.tenant);
 
-/** Parses the time from which on deliveries are sent again. */
+/** Parses the time since which deliveries are sent again. */
 const parseSince = (text: string): Date => {
   if (parseDateTime(text) === null) throw new UsageError("--since: Must be a date-time such as 2026-11-20T12:00:00Z.");
   return recoveredSince(text, new Date());
@@ -80,7 +80,7 @@ const recover = (id: WebhookEndpointId, options: TenantOption & { since: Date })
     print(options, { recovered, pausedUntil }, `Sent again: ${recovered}.${ofPause}${ofDisabled}`);
   }, options.tenant);
 
-/** Forwards events of a tenant, with its key: this command alone uses the API, as any user can. */
+/** Forwards events of a tenant, with its key. Only this command uses the API, like any user. */
 const listenAt = async (options: { forwardTo: string; url: string; events?: string[] }): Promise<void> => {
   const { forwardTo, events } = options;
   if (!URL.canParse(forwardTo))

@@ -30,7 +30,7 @@ export type WorkerHealth =
   | { status: "unavailable"; reason: UnavailableReason };
 
 /** The problem of the service, derived from the failure of the last sync. */
-export const reasonOf = (failure: unknown): UnavailableReason => {
+export const unavailableReason = (failure: unknown): UnavailableReason => {
   if (!(failure instanceof RefusedRequest)) return "service_unreachable";
   switch (failure.code) {
     case "realtime_not_configured":

@@ -3,7 +3,7 @@ import type { ReportedCall } from "@realtime-avatar/domain/calls/worker-sync";
 import { createRegistry, type ServedMetrics, served } from "@realtime-avatar/runtime/metrics/registry";
 import type { ProvidersHealth } from "@realtime-avatar/runtime/providers/check";
 import { FAILURES, PROVIDERS } from "./conversation/providers/errors.ts";
-import { TURN_STAGES, totalOf } from "./conversation/timings/turn-timings.ts";
+import { TURN_STAGES, totalMs } from "./conversation/timings/turn-timings.ts";
 import type { CallWatcher } from "./fleet/call-parts.ts";
 
 const JOIN_SECONDS = [0.25, 0.5, 1, 2, 5, 10, 20, 30, 60, 120];
@@ -117,7 +117,7 @@ export const createMetrics = (version: string): WorkerMetrics => {
           if (milliseconds !== undefined) stages.observe({ stage }, milliseconds / 1000);
         }
         const isSpokenAndHeard = timings.end_of_speech !== undefined && timings.heard !== undefined;
-        if (isSpokenAndHeard) responses.observe(totalOf(timings) / 1000);
+        if (isSpokenAndHeard) responses.observe(totalMs(timings) / 1000);
       },
       providerFailed: countProviderFailures(own),
       ...countFragments(own),

@@ -3,7 +3,7 @@ import type { EndReason } from "@realtime-avatar/domain/calls/end-reasons";
 import type { AssignedCall, ReportedCall } from "@realtime-avatar/domain/calls/worker-sync";
 import { timeOfId } from "@realtime-avatar/domain/id";
 import type { Tracing } from "@realtime-avatar/runtime/tracing";
-import { TURN_STAGES, type TurnTimings, totalOf } from "./conversation/timings/turn-timings.ts";
+import { TURN_STAGES, type TurnTimings, totalMs } from "./conversation/timings/turn-timings.ts";
 
 type CallId = Pick<AssignedCall, "session_id" | "generation">;
 
@@ -38,7 +38,7 @@ export const traceCalls = ({ record, recordStages }: Pick<Tracing, "record" | "r
     },
     turnTimed: (call, timings) => {
       // The first sound is reported while it travels to the person.
-      const startTime = Date.now() - (totalOf(timings) - (timings.heard ?? 0));
+      const startTime = Date.now() - (totalMs(timings) - (timings.heard ?? 0));
       const stages = TURN_STAGES.flatMap((name) => {
         const milliseconds = timings[name];
         return milliseconds === undefined ? [] : [{ name, milliseconds }];

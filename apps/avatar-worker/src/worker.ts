@@ -11,7 +11,7 @@ import { createPreloads } from "./fleet/preloads.ts";
 import { createService } from "./fleet/service.ts";
 import { ownSlots, shareSlots } from "./fleet/slots.ts";
 import { combinedSyncs, type Sync, type SyncParts, startSync } from "./fleet/sync.ts";
-import { reasonOf, respondHealth, serveHttp, type WorkerHealth } from "./health.ts";
+import { respondHealth, serveHttp, unavailableReason, type WorkerHealth } from "./health.ts";
 import type { WorkerMetrics } from "./metrics.ts";
 import { protectProcess } from "./process/protect.ts";
 import { createCallProcesses } from "./process/spare.ts";
@@ -80,7 +80,7 @@ const start = async (atExit: AtExit): Promise<void> => {
   let isStopping = false;
   const health = (): WorkerHealth => {
     if (isStopping) return { status: "unavailable", reason: "shutting_down" };
-    if (!sync?.isConnected()) return { status: "unavailable", reason: reasonOf(sync?.failure()) };
+    if (!sync?.isConnected()) return { status: "unavailable", reason: unavailableReason(sync?.failure()) };
     if (!processes.canStart()) return { status: "unavailable", reason: "no_processes" };
     return { status: "ok", ...(providers && { providers: providers.health() }) };
   };

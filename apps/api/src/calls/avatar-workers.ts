@@ -15,7 +15,7 @@ import { type BodyKind, readBody } from "../http/body.ts";
 import type { RouteDetail } from "../http/operation.ts";
 import { type RequestContext, withRequestContext } from "../http/request-context.ts";
 import { type ResponseHead, sendJson } from "../http/response.ts";
-import { realtimeOf } from "./realtime.ts";
+import { requireRealtime } from "./realtime.ts";
 import { createWorkerSyncs } from "./worker-syncs.ts";
 
 const DETAIL: RouteDetail = { isHidden: true };
@@ -53,7 +53,7 @@ export const avatarWorkerRoutes = (dependencies: Dependencies) => {
    * database whose calls the worker takes.
    */
   const authenticate = (request: Request, workerId: string, context: RequestContext) => {
-    const realtime = realtimeOf(dependencies);
+    const realtime = requireRealtime(dependencies);
     checkSecret(request, realtime.workerSecret);
     if (!isWorkerId(workerId)) throw notFound();
     return { realtime, db: databases.ofWorker(workerId).until(context) };

@@ -49,8 +49,8 @@ import { operations } from "../http/operation.ts";
 import { requireKey } from "../http/person.ts";
 import type { RequestContext } from "../http/request-context.ts";
 import { type Attempt, execute, type OutcomeOf, type Settled } from "../http/write.ts";
-import { dispatchOf } from "./agents/agent.ts";
-import { realtimeOf, requireAvatarWorker } from "./realtime.ts";
+import { agentDispatch } from "./agents/agent.ts";
+import { requireAvatarWorker, requireRealtime } from "./realtime.ts";
 import { canResume, RESUME_CALL, resumeOperation, resumeStarted } from "./resume.ts";
 import { createRoom, livekitUnavailable, patientDb } from "./rooms.ts";
 
@@ -97,9 +97,9 @@ const openWithRoom = async (
   if (outcome.kind !== "written") return outcome;
   const { tenantId } = caller;
   const { id: sessionId, roomName, input } = request;
-  const realtime = realtimeOf(dependencies);
+  const realtime = requireRealtime(dependencies);
   const patient = patientDb(db, requestContext);
-  const agent = dispatchOf(realtime, dependencies, { tenantId, sessionId, avatarId: request.avatarId ?? "", input });
+  const agent = agentDispatch(realtime, dependencies, { tenantId, sessionId, avatarId: request.avatarId ?? "", input });
   const room = await createRoom(patient, { tenantId, sessionId, roomName, agent }, realtime, requestContext);
   if (room === "unavailable") await failCall(patient, tenantId, sessionId, claim, caller, origin);
   return room === "unavailable" || room === "failed" ? { kind: "unavailable" } : outcome;
@@ -116,9 +116,9 @@ const restoreRoom = async (response: string, attempt: StartAttempt): Promise<voi
   const { body, caller, db, dependencies, requestContext } = attempt;
   const { session_id, room_name: roomName } = JSON.parse(response) as PlannedGrant;
   const sessionId = session_id as SessionId;
-  const realtime = realtimeOf(dependencies);
+  const realtime = requireRealtime(dependencies);
   const { tenantId } = caller;
-  const agent = dispatchOf(realtime, dependencies, { tenantId, sessionId, avatarId: body.avatar_id, input: body });
+  const agent = agentDispatch(realtime, dependencies, { tenantId, sessionId, avatarId: body.avatar_id, input: body });
   const patient = patientDb(db, requestContext);
   const room = await createRoom(patient, { tenantId, sessionId, roomName, agent }, realtime, requestContext);
   if (room === "unavailable" || room === "failed") throw livekitUnavailable();
@@ -194,7 +194,7 @@ const startOperation = (prices: Prices, hasAgent: boolean, dependencies: Pick<De
   /** A call without enough credits is refused before its response is made, so that refusals stay cheap. */
   lookUp: async ({ body, db, caller: anyCaller, origin, dependencies }: StartAttempt): Promise<StartBasis> => {
     const caller = requireKey(anyCaller);
-    const { config, instance, rooms } = realtimeOf(dependencies);
+    const { config, instance, rooms } = requireRealtime(dependencies);
     if (!rooms.isAvailable()) throw livekitUnavailable();
     const terms = { priceCreditMicrosPerSecond: prices.call, instance: await instance(db) };
     const planned = plannedCall(body, terms, { environment: caller.environment, ...origin });
@@ -220,7 +220,7 @@ const startOperation = (prices: Prices, hasAgent: boolean, dependencies: Pick<De
       ...{ metadata, awaitsAgent: hasAgent, brought: null, conversation, transcript, recording: null },
       growth: longestSeconds === null ? null : { longestSeconds, defaultLimit: dependencies.config.maxCallSeconds },
     });
-    const livekitUrl = realtimeOf(dependencies).config.url;
+    const livekitUrl = requireRealtime(dependencies).config.url;
     return {
       response: { version: null, body: presentPlannedGrant(planned, { livekitUrl, token }) },
       write: (claim: Claim | null) =>

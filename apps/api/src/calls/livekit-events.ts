@@ -8,7 +8,7 @@ import type { Dependencies } from "../dependencies.ts";
 import { type BodyKind, readText } from "../http/body.ts";
 import type { RouteDetail } from "../http/operation.ts";
 import { withRequestContext } from "../http/request-context.ts";
-import { realtimeOf } from "./realtime.ts";
+import { requireRealtime } from "./realtime.ts";
 
 const DETAIL: RouteDetail = { isHidden: true };
 
@@ -18,7 +18,7 @@ export const livekitEventRoutes = (dependencies: Dependencies) =>
   new Elysia({ name: "livekit-events", prefix: "/internal/livekit-events" }).use(withRequestContext).post(
     "",
     async ({ request, requestContext }) => {
-      const { config, roomChecks } = realtimeOf(dependencies);
+      const { config, roomChecks } = requireRealtime(dependencies);
       const event = await readEvent(config, request.headers.get("authorization"), () =>
         readText(request, requestContext, EVENT_BODY),
       );

@@ -11,7 +11,7 @@ import type { Db } from "@realtime-avatar/db/connection/pool";
 import { WIRE_2 } from "@realtime-avatar/domain/calls/worker-sync";
 import { newRequestId } from "@realtime-avatar/domain/id";
 import type { Dependencies } from "../dependencies.ts";
-import { type Realtime, realtimeOf } from "./realtime.ts";
+import { type Realtime, requireRealtime } from "./realtime.ts";
 import { BACKGROUND_MS } from "./room-checks.ts";
 
 /**
@@ -60,7 +60,7 @@ export const createLostWorkers = (dependencies: Dependencies): LostWorkers => {
   const lose = async (workerId: string, leaseEnds: Date): Promise<void> => {
     const db = databases.ofWorker(workerId);
     if (!(await loseWorker(db.within(BACKGROUND_MS), workerId, leaseEnds))) return;
-    const moved = await moveCalls(db, dependencies, realtimeOf(dependencies));
+    const moved = await moveCalls(db, dependencies, requireRealtime(dependencies));
     log.warn(
       { worker: workerId, moved },
       "an avatar worker is lost: its connection has ended, and it did not sync again",
@@ -71,7 +71,7 @@ export const createLostWorkers = (dependencies: Dependencies): LostWorkers => {
     moveCalls: (db) => {
       const failed = (error: unknown): void =>
         log.warn({ error: describeError(error) }, "failed to move the calls of an avatar worker that stops");
-      void moveCalls(db, dependencies, realtimeOf(dependencies)).catch(failed);
+      void moveCalls(db, dependencies, requireRealtime(dependencies)).catch(failed);
     },
     watch: (workerId, features, signal) => {
       if (workers.size >= MAX_WORKERS) workers.clear();

@@ -11,7 +11,7 @@ import { authentication } from "../http/authenticate.ts";
 import { operations } from "../http/operation.ts";
 import { requireKey } from "../http/person.ts";
 import { type Attempt, execute, type OutcomeOf, type Settled } from "../http/write.ts";
-import { realtimeOf } from "./realtime.ts";
+import { requireRealtime } from "./realtime.ts";
 
 const OPERATIONS = operations({
   prepareCall: {
@@ -29,7 +29,7 @@ const PREPARE_CALL = {
   body: PrepareCall,
   representation: PREPARED_CALL,
   plan: ({ db, body: { avatar_id }, caller, origin, dependencies }: Attempt<PrepareCall>) => {
-    realtimeOf(dependencies);
+    requireRealtime(dependencies);
     if (!isId("ava", avatar_id)) throw notFound();
     return {
       response: { version: null, body: { avatar_id, expires_in_seconds: PREPARED_SECONDS } },

@@ -90,7 +90,7 @@ export const requireAvatarWorker = async (db: Db): Promise<void> => {
 };
 
 /** Throws the problem `realtime_not_configured`. Not 503, because a client would repeat the request. */
-export const realtimeOf = ({ realtime }: { realtime: Realtime | null }): Realtime => {
+export const requireRealtime = ({ realtime }: { realtime: Realtime | null }): Realtime => {
   if (realtime !== null) return realtime;
   throw new Problem(
     "realtime_not_configured",

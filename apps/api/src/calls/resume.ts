@@ -16,7 +16,7 @@ import { operations } from "../http/operation.ts";
 import { requireKey } from "../http/person.ts";
 import { responseText } from "../http/response.ts";
 import type { Attempt, OutcomeOf, Settled } from "../http/write.ts";
-import { realtimeOf } from "./realtime.ts";
+import { requireRealtime } from "./realtime.ts";
 import { createRoom, patientDb } from "./rooms.ts";
 
 export const { resumeCall: resumeOperation } = operations({
@@ -38,7 +38,7 @@ type NextRoom = { number: number; grant: CallGrant };
 /** The next room of a call, with a token for the person. Throws the problem of a call that cannot change its room. */
 const nextRoomOf = async (call: CallToResume, { db, origin, dependencies }: AnyAttempt): Promise<NextRoom> => {
   const number = roomToResumeIn(call);
-  const { config, instance } = realtimeOf(dependencies);
+  const { config, instance } = requireRealtime(dependencies);
   const name = roomName(await instance(db), call.sessionId, number);
   const token = await mintToken(config, personToken(name, RETURN_SECONDS));
   return { number, grant: presentResumed(call, { roomName: name, livekitUrl: config.url, token, now: origin.now }) };
@@ -56,7 +56,7 @@ const resumeInRoom = async (
   const sessionId = grant.session_id as SessionId;
   const outcome = await resumeCall(db, { sessionId, roomNumber: number, roomName: room_name }, caller, claim);
   if (outcome.kind !== "written") return outcome;
-  const realtime = realtimeOf(dependencies);
+  const realtime = requireRealtime(dependencies);
   const patient = patientDb(db, requestContext);
   const newRoom = { tenantId, sessionId, roomName: room_name, agent: null };
   const room = await createRoom(patient, newRoom, realtime, requestContext);
@@ -96,7 +96,7 @@ export const RESUME_CALL = {
   representation: RESUMED_CALL,
   lookUp: async (attempt: ResumeAttempt): Promise<NextRoom> => {
     const { db, body, caller, dependencies } = attempt;
-    if (!realtimeOf(dependencies).rooms.isAvailable()) refuse("unavailable");
+    if (!requireRealtime(dependencies).rooms.isAvailable()) refuse("unavailable");
     const call = await findCallToResume(db, requireKey(caller), body.session_id);
     if (call === null) throw notFound();
     return nextRoomOf(call, attempt);
@@ -126,7 +126,7 @@ export const RESUME_CALL = {
     const { session_id, room_name } = JSON.parse(response) as CallGrant;
     const call = await findCallToResume(db, requireKey(caller), session_id);
     if (call === null || !call.isOpen) return null;
-    const realtime = realtimeOf(dependencies);
+    const realtime = requireRealtime(dependencies);
     const { sessionId, roomNumber, isRoomPending } = call;
     if (room_name !== roomName(await realtime.instance(db), sessionId, roomNumber)) refuse("superseded");
     if (!isRoomPending) return null;

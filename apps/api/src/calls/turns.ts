@@ -21,7 +21,7 @@ import { requireKey } from "../http/person.ts";
 import { NO_PARAMETERS, readQuery } from "../http/query.ts";
 import { sendResource } from "../http/response.ts";
 import { type Attempt, execute, type OutcomeOf, type Settled } from "../http/write.ts";
-import { realtimeOf } from "./realtime.ts";
+import { requireRealtime } from "./realtime.ts";
 
 const PROBLEMS = ["not_found", "call_not_running", "conversation_not_configured", "realtime_not_configured"] as const;
 
@@ -77,7 +77,7 @@ const CREATE_TURN = {
   representation: TURN,
   errorsOf: (turn: CreateTurn) => turnErrors(turn, spokenText(turn.text)),
   plan: ({ db, body, caller, origin, dependencies }: Attempt<CreateTurn>) => {
-    realtimeOf(dependencies);
+    requireRealtime(dependencies);
     const { session_id: sessionId, kind, text, instructions = null, interrupt = true } = body;
     if (!isId("ses", sessionId)) throw notFound();
     const turn = { id: newId("trn", origin.now, origin.random), sessionId, kind };
@@ -95,7 +95,7 @@ const INTERRUPT_CALL = {
   body: InterruptCall,
   representation: INTERRUPTED_CALL,
   plan: ({ db, body: { session_id: sessionId }, caller, origin, dependencies }: Attempt<InterruptCall>) => {
-    realtimeOf(dependencies);
+    requireRealtime(dependencies);
     if (!isId("ses", sessionId)) throw notFound();
     const id = newId("trn", origin.now, origin.random);
     const interruption = { id, sessionId, kind: "interrupt" as const, text: null, instructions: null, interrupt: true };

@@ -11,7 +11,7 @@
 import { FIELD_ERROR_CODES } from "@realtime-avatar/domain/field-error-codes";
 import { PROBLEMS } from "@realtime-avatar/domain/problem";
 import type { RouteDetail } from "../http/operation.ts";
-import { problemsOf } from "./document.ts";
+import { operationProblems } from "./document.ts";
 
 type Schema = Record<string, unknown>;
 type Route = { method: string; path: string; hooks?: { detail?: object } };
@@ -164,7 +164,7 @@ const listBelow = ({ name, schema }: Field, title: string, listed: Listed): stri
 const SHOWN = ["not_found", "precondition_failed", "replay_unavailable", "passkey_required"];
 
 const errorsOf = ({ method, path }: Route, detail: RouteDetail): string => {
-  const codes = [...problemsOf(method, path, detail).values()].flat();
+  const codes = [...operationProblems(method, path, detail).values()].flat();
   const own = codes
     .filter((code) => SHOWN.includes(code) || detail.problems?.includes(code))
     .sort((a, b) => PROBLEMS[a].status - PROBLEMS[b].status)

@@ -97,7 +97,7 @@ const traitsOf = (method: string, { scope, success, operationId = "", createsNot
 };
 
 /** Every problem that a route may return, by HTTP status. */
-export const problemsOf = (method: string, path: string, detail: RouteDetail): Map<number, ProblemCode[]> => {
+export const operationProblems = (method: string, path: string, detail: RouteDetail): Map<number, ProblemCode[]> => {
   const { isPublic, isWrite, isIdempotent, isConditionalChange, isForKeys, role, showsSecret } = traitsOf(
     method,
     detail,
@@ -262,7 +262,7 @@ const operationOf = (method: string, path: string, detail: RouteDetail, shared: 
       ...(success.status === 303 ? { default: REFUSED_HEAD } : {}),
       ...(detail.isConditional ? { 304: { description: "You already have this version.", headers: common } } : {}),
       ...Object.fromEntries(
-        [...problemsOf(method, path, detail)].map(([status, codes]) => {
+        [...operationProblems(method, path, detail)].map(([status, codes]) => {
           const queued = status === 429 ? detail.queued : undefined;
           const name = codes.map(pascal).join("Or") + (isPublic ? "WithoutKey" : "") + (queued ? "OrQueued" : "");
           const problem = problemResponse(status, codes, status === 401 ? {} : rates);
@@ -309,7 +309,7 @@ export const openApiDocument = (routes: readonly DescribedRoute[]): Json => {
     const detail: RouteDetail = hooks?.detail ?? {};
     const pattern = path.replace(/:(\w+)/g, "{$1}");
     paths[pattern] = { ...paths[pattern], [method.toLowerCase()]: operationOf(method, path, detail, responses) };
-    for (const code of [...problemsOf(method, path, detail).values()].flat()) usedCodes.add(code);
+    for (const code of [...operationProblems(method, path, detail).values()].flat()) usedCodes.add(code);
   }
   const codes = [...usedCodes].sort();
   const webhooks = describeWebhooks();

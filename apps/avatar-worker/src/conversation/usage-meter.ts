@@ -33,7 +33,7 @@ export type UsageMeter = {
   setBudget(budget: Budget): void;
 };
 
-export const tokensOf = (usage: ConversationUsage | null): number =>
+export const countTokens = (usage: ConversationUsage | null): number =>
   usage === null ? 0 : usage.input_tokens + usage.output_tokens;
 
 /** How long a request to the language model waits until the service has counted the earlier ones. */
@@ -48,7 +48,7 @@ export const createUsageMeter = (
 ): UsageMeter => {
   let usage = before;
   let heardMs = 0;
-  let budget: Budget | null = tokens_left === undefined ? null : { used: tokensOf(before), left: tokens_left };
+  let budget: Budget | null = tokens_left === undefined ? null : { used: countTokens(before), left: tokens_left };
   /** Waiting requests, resolved by the next budget from the service. */
   let waiting: (() => void)[] = [];
   return {
@@ -75,7 +75,7 @@ export const createUsageMeter = (
         ended.addEventListener("abort", () => reject(ended.reason), { once: true });
       });
       aborted.catch(() => {});
-      while (budget.used < tokensOf(usage)) {
+      while (budget.used < countTokens(usage)) {
         ended.throwIfAborted();
         await Promise.race([new Promise<void>((resolve) => waiting.push(resolve)), aborted]);
       }

@@ -5,7 +5,7 @@ import type { SessionId } from "@realtime-avatar/domain/id";
 import { Secret } from "@realtime-avatar/storage/secret";
 import { testDatabase } from "@realtime-avatar/testing/database";
 import { bun, startProcess } from "@realtime-avatar/testing/processes";
-import { reasonOf } from "../health.ts";
+import { unavailableReason } from "../health.ts";
 import { createService } from "./service.ts";
 
 let respond: (request: Request) => Response | Promise<Response> = () => new Response();
@@ -67,7 +67,7 @@ test.each([
   ["sends no JSON", () => new Response("<html>"), "service_unreachable"],
 ] as const)("a service that %s: the reason in the health of the worker", async (_, response, reason) => {
   respond = response;
-  expect(reasonOf(await sync().catch((error: unknown) => error))).toBe(reason);
+  expect(unavailableReason(await sync().catch((error: unknown) => error))).toBe(reason);
 });
 
 test("an API without LiveKit: the reason in the log and in the health", async () => {
@@ -79,7 +79,7 @@ test("an API without LiveKit: the reason in the log and in the health", async ()
   const failure = await worker
     .sync({ slots: 1, features: [], calls: [] }, AbortSignal.timeout(10_000))
     .catch((error: Error) => error);
-  expect(reasonOf(failure)).toBe("service_without_livekit");
+  expect(unavailableReason(failure)).toBe("service_without_livekit");
   expect((failure as Error).message).toBe(
     "the service responded with 501: it has no LiveKit server, or no AVATAR_WORKER_SECRET",
   );

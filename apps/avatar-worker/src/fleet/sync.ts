@@ -23,7 +23,7 @@ import {
 import type { Logger } from "@realtime-avatar/runtime/log";
 import type { SpeechSettings } from "@realtime-avatar/speech/settings";
 import { type ConversationSettings, conversationCatalog } from "../conversation/settings.ts";
-import { tokensOf } from "../conversation/usage-meter.ts";
+import { countTokens } from "../conversation/usage-meter.ts";
 import type { WorkerMetrics } from "../metrics.ts";
 import type { PictureSettings } from "../process/messages.ts";
 import type { CallProcesses } from "../process/spare.ts";
@@ -203,7 +203,7 @@ const pauseByClock: Pause = (ms, signal) =>
 const statesOf = (calls: readonly ReportedCall[]): string =>
   JSON.stringify(
     calls.map(({ session_id, generation, state, usage = null, turns = [] }) => [
-      ...[session_id, generation, state, tokensOf(usage)],
+      ...[session_id, generation, state, countTokens(usage)],
       turns.map(({ turn_id, status }) => [turn_id, status]),
     ]),
   );

@@ -1,6 +1,6 @@
 /** The usage of a call's conversation, as the worker reports it to the service. */
 import { type AssignedCall, ConversationUsage, type ReportedCall } from "@realtime-avatar/domain/calls/worker-sync";
-import { type Budget, tokensOf } from "../conversation/usage-meter.ts";
+import { type Budget, countTokens } from "../conversation/usage-meter.ts";
 
 const FIELDS = Object.keys(ConversationUsage.properties) as (keyof ConversationUsage)[];
 /** How often usage is reported while the conversation does not wait for it. Each report is a write of the service. */
@@ -35,7 +35,7 @@ export const createUsageRecord = (
      */
     setBudget: (budget: Budget | null, tell: (budget: Budget) => void): void => {
       if (budget === null && left === undefined) return;
-      const next = budget ?? { used: tokensOf(current), left: Number.MAX_SAFE_INTEGER };
+      const next = budget ?? { used: countTokens(current), left: Number.MAX_SAFE_INTEGER };
       left = next.left;
       tell(next);
     },
@@ -53,7 +53,7 @@ export const createUsageRecord = (
         ) as ConversationUsage;
         if (growths.some(([, by]) => by > 0)) watcher?.used(growth);
       }
-      const isAwaited = left !== undefined && tokensOf(current) > tokensOf(last);
+      const isAwaited = left !== undefined && countTokens(current) > countTokens(last);
       if (isLast || isAwaited || now() - reportedAt >= REPORT_MS) [reported, reportedAt] = [current, now()];
       return isAwaited;
     },

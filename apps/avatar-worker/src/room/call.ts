@@ -21,7 +21,7 @@ import { createMovingRoom, following, type MovingRoom } from "./moving-room.ts";
 import { createPresence, type Limits, type Presence } from "./presence.ts";
 import { type Published, publishAvatar } from "./publish.ts";
 import { type Relay, startRelay } from "./relay/relay.ts";
-import { connectSides, isOurs, type JoinedAvatar, type Sides, sideOf } from "./sides.ts";
+import { connectSides, isOurs, type JoinedAvatar, otherSide, type Sides } from "./sides.ts";
 
 /** How often the times of the call are checked. */
 const TICK_MS = 100;
@@ -77,7 +77,7 @@ const connect = (assigned: AssignedCall, { url, token }: Access, onFlood: () => 
   let relay: Relay | null = null;
   const join = async (): Promise<void> => {
     if (assigned.agent_identity !== null) relay = await startRelay(url, onFlood);
-    await joinRoom(room, relay?.url ?? url, token, MAX_STREAM_BYTES[sideOf(assigned)]);
+    await joinRoom(room, relay?.url ?? url, token, MAX_STREAM_BYTES[otherSide(assigned)]);
   };
   const disconnect = async (): Promise<void> => {
     await leaveRoom(room);

@@ -32,7 +32,7 @@ import type { Published } from "./publish.ts";
 export type JoinedAvatar = { rendering: Rendering; published: Published; voice: AgentVoice | null };
 
 /** The other side of a call: the person whom the avatar hears, or the agent for which it speaks. */
-export const sideOf = ({ agent_identity }: AssignedCall): "person" | "agent" =>
+export const otherSide = ({ agent_identity }: AssignedCall): "person" | "agent" =>
   agent_identity === null ? "person" : "agent";
 
 /**
@@ -224,7 +224,7 @@ export const connectSides = (
   watchOther(room, agent_identity ?? PERSON_IDENTITY, times, { onArrival: arrived, onLeave: left }, isAgent);
   const stop = (): void => held?.stop();
   if (isAgent) pauseWhileLost(room, joined.published);
-  const checkFlood = watchFlood(room, LIMITS[sideOf(assigned)], () => onEnd("agent_ended"));
+  const checkFlood = watchFlood(room, LIMITS[otherSide(assigned)], () => onEnd("agent_ended"));
   const takeTurns = held?.takeTurns ?? null;
   if (!isOurs(room, assigned)) return { step: checkFlood, takeTurns, stop };
   handlePageMessages(room, { times, gesture: joined.rendering.gesture, onEnd: () => onEnd("user_ended") });

@@ -9,7 +9,7 @@ import type { Realtime } from "../realtime.ts";
 type AgentCall = { tenantId: TenantId } & Parameters<typeof agentMetadata>[0] & { sessionId: SessionId };
 
 /** The dispatch into the room of a call; null when no agent is configured. */
-export const dispatchOf = (
+export const agentDispatch = (
   { agents, callKey }: Realtime,
   { clock, publicUrl }: Pick<Dependencies, "clock" | "publicUrl">,
   call: AgentCall,

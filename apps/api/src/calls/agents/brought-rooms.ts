@@ -36,7 +36,7 @@ import { withRequestContext } from "../../http/request-context.ts";
 import { responseText, sendText } from "../../http/response.ts";
 import { type Attempt, executeWithBody, type ResourceResponse, type Settled } from "../../http/write.ts";
 import { callRequest, countRefused } from "../calls.ts";
-import { realtimeOf, requireAvatarWorker } from "../realtime.ts";
+import { requireAvatarWorker, requireRealtime } from "../realtime.ts";
 
 const DETAIL: RouteDetail = { isHidden: true };
 const MISSING = new Problem("missing_api_key", "Send the API key in the header `x-api-key`.");
@@ -92,7 +92,7 @@ const bringOperation = (price: number) => ({
   representation: REPRESENTATION,
   /** The limits are not checked here, because the same token can already have opened the call that reaches them. */
   lookUp: async ({ body, db, caller, origin, dependencies }: BringAttempt): Promise<BringBasis> => {
-    const { config, agents, instance } = realtimeOf(dependencies);
+    const { config, agents, instance } = requireRealtime(dependencies);
     const url = allowedUrl(body, agents.livekitHosts, config.url);
     const { room, agentIdentity } = readRoomToken(body.livekit_token, origin.now);
     const isOwnRoom = async (): Promise<boolean> => {
@@ -117,7 +117,7 @@ const bringOperation = (price: number) => ({
     { planned, url, agentIdentity }: BringBasis,
   ) => {
     const caller = requireKey(anyCaller);
-    const { tokenKey } = realtimeOf(dependencies);
+    const { tokenKey } = requireRealtime(dependencies);
     const digest = tokenDigest(token, caller.id);
     const id = { tenantId: caller.tenantId, sessionId: planned.session.id };
     const request = callRequest(planned, caller, origin, {
@@ -182,7 +182,7 @@ const broughtTo = async (
   body: BringRoom,
   call: CallOfKey,
 ): Promise<BroughtRoom> => {
-  const { config, instance, tokenKey } = realtimeOf(dependencies);
+  const { config, instance, tokenKey } = requireRealtime(dependencies);
   const url = allowedUrl(body, [], config.url);
   const token = body.livekit_token;
   const { room, agentIdentity } = readRoomToken(token, dependencies.clock());
@@ -206,7 +206,7 @@ const attach = async <Schema extends TSchema>(
   form: BringForm<Schema>,
   { request, set, requestContext }: RequestParts,
 ): Promise<string> => {
-  const call = readCallKey(presented, realtimeOf(dependencies).callKey, dependencies.clock());
+  const call = readCallKey(presented, requireRealtime(dependencies).callKey, dependencies.clock());
   if (call === null) throw INVALID;
   const { tenantId, sessionId } = call;
   requestContext.tenantId = tenantId;
@@ -217,7 +217,7 @@ const attach = async <Schema extends TSchema>(
   const brought = await broughtTo(dependencies, db, body, call).catch(throwInForm(form));
   switch (await runWrite(() => attachAgent(db, call, body.avatar_id, brought))) {
     case "attached": {
-      realtimeOf(dependencies).waitingWorkers(db).look();
+      requireRealtime(dependencies).waitingWorkers(db).look();
       const { location = null, body: created } = createdCall(sessionId);
       return sendText(responseText(REPRESENTATION, created), { status: 201, location, etag: "" }, set);
     }

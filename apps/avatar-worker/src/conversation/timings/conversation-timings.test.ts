@@ -3,7 +3,7 @@ import { expect, test } from "bun:test";
 import { APOLOGY } from "../conversation.ts";
 import { ProviderError } from "../providers/errors.ts";
 import { LONG, spoken, startConversation } from "../testing/conversation-testing.ts";
-import { totalOf } from "./turn-timings.ts";
+import { totalMs } from "./turn-timings.ts";
 
 test("a spoken turn: its stages equal the clock, are reported once and are in the transcript of its answer", async () => {
   const { hear, timings, final, pass, setHeard, setDelays } = startConversation();
@@ -15,7 +15,7 @@ test("a spoken turn: its stages equal the clock, are reported once and are in th
   // 40 ms on the way, then 362 ms of silence. 10 ms of it belong to the last window of speech. The text was known.
   expect(turn).toMatchObject({ end_of_speech: 40, end_of_turn: 360, text: 2, first_token: 200, heard: 70 });
   expect(turn.first_sound).toBeWithin(100, 121);
-  expect(totalOf(turn)).toBe(40 + 362 + 200 + (turn.first_sound ?? 0) + 70);
+  expect(totalMs(turn)).toBe(40 + 362 + 200 + (turn.first_sound ?? 0) + 70);
   expect(timings.length).toBe(1);
   expect(final.map(({ role, timings }) => [role, timings])).toEqual([
     ["user", undefined],

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { isValid } from "@realtime-avatar/domain/schema";
-import { createTurnClock, TURN_STAGES, TurnTimings, totalOf } from "./turn-timings.ts";
+import { createTurnClock, TURN_STAGES, TurnTimings, totalMs } from "./turn-timings.ts";
 
 test("the stages of a turn, with fractions: they add up to the whole time", () => {
   let now = 100.4;
@@ -9,7 +9,7 @@ test("the stages of a turn, with fractions: they add up to the whole time", () =
     now += 33.34;
     clock.mark(stage);
   }
-  expect(totalOf(clock.timings())).toBe(Math.round(6 * 33.34));
+  expect(totalMs(clock.timings())).toBe(Math.round(6 * 33.34));
   expect(Object.keys(clock.timings())).toEqual([...TURN_STAGES]);
 });
 

@@ -40,7 +40,7 @@ export const TurnTimings = ClosedObject({
 export type TurnTimings = Static<typeof TurnTimings>;
 
 /** The sum of all stages, in milliseconds. For a spoken and answered turn, it is the time that the person waited. */
-export const totalOf = (timings: TurnTimings): number =>
+export const totalMs = (timings: TurnTimings): number =>
   TURN_STAGES.reduce((sum, stage) => sum + (timings[stage] ?? 0), 0);
 
 export type TurnClock = {

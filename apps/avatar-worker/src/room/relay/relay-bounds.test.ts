@@ -7,15 +7,15 @@ import { connect, createServer, type Socket } from "node:net";
 import { SignalResponse } from "@livekit/protocol";
 import { until } from "@realtime-avatar/testing/until";
 import { startRelay } from "./relay.ts";
-import { frameOf } from "./websocket.ts";
+import { encodeFrame } from "./websocket.ts";
 
-const PONG = frameOf({
+const PONG = encodeFrame({
   kind: "binary",
   payload: new SignalResponse({ message: { case: "pong", value: 1n } }).toBinary(),
 });
-const ping = (bytes: number): Buffer => frameOf({ kind: "ping", payload: new Uint8Array(bytes) });
+const ping = (bytes: number): Buffer => encodeFrame({ kind: "ping", payload: new Uint8Array(bytes) });
 /** A message of 300,000 bytes in an unknown field (100) of the protocol. */
-const UNKNOWN = frameOf({
+const UNKNOWN = encodeFrame({
   kind: "binary",
   payload: Buffer.concat([Buffer.from([0xa2, 0x06, 0xe0, 0xa7, 0x12]), Buffer.alloc(300_000)]),
 });

@@ -9,7 +9,7 @@ import { connect as connectPlain, createServer, isIP, type Socket } from "node:n
 import { connect as connectTls } from "node:tls";
 import { createMeter, type Limit } from "../../meter.ts";
 import { createSignalFilter } from "./signal.ts";
-import { createMessageReader, frameOf, type Message } from "./websocket.ts";
+import { createMessageReader, encodeFrame, type Message } from "./websocket.ts";
 
 /** Limit of bytes from a server. A room with a thousand participants sends half of the burst. */
 const MAX_BYTES: Limit = { burst: 1024 * 1024, perSecond: 64 * 1024 };
@@ -81,9 +81,9 @@ const createResponseReader = (countMessages: (count: number) => void): ((piece: 
   const filter = createSignalFilter();
   let isOpen = false;
   const pass = (message: Message): Buffer[] => {
-    if (message.kind !== "binary") return [frameOf(message)];
+    if (message.kind !== "binary") return [encodeFrame(message)];
     const payload = filter(message.payload);
-    return payload ? [frameOf({ kind: "binary", payload })] : [];
+    return payload ? [encodeFrame({ kind: "binary", payload })] : [];
   };
   const passAll = (piece: Buffer): Buffer[] => {
     const messages = readMessages(piece);

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { createMessageReader, frameOf, type Message } from "./websocket.ts";
+import { createMessageReader, encodeFrame, type Message } from "./websocket.ts";
 
 const MAX_BYTES = 100_000;
 const read = (bytes: Buffer, pieceBytes = bytes.length): Message[] => {
@@ -15,7 +15,10 @@ const binary = (length: number): Message => ({ kind: "binary", payload: Buffer.a
 
 describe("the messages of a WebSocket server", () => {
   test.each([0, 1, 125, 126, 65_535, 65_536, MAX_BYTES])("a message of %i bytes, in pieces: read", (length) => {
-    const bytes = Buffer.concat([frameOf(binary(length)), frameOf({ kind: "ping", payload: Buffer.from("x") })]);
+    const bytes = Buffer.concat([
+      encodeFrame(binary(length)),
+      encodeFrame({ kind: "ping", payload: Buffer.from("x") }),
+    ]);
     for (const pieceBytes of [7, 1000, bytes.length]) {
       expect(read(bytes, pieceBytes)).toEqual([binary(length), { kind: "ping", payload: Buffer.from("x") }]);
     }
@@ -43,22 +46,22 @@ describe("the messages of a WebSocket server", () => {
     ["a ping in fragments", [0x09, 0]],
     ["a ping of 126 bytes", [0x89, 126, 0, 126]],
     ["a length of 2^63", [...long]],
-    ["fragments that are too long together", [...frameOf(binary(MAX_BYTES)).fill(0x02, 0, 1), 0x80, 1, 0]],
+    ["fragments that are too long together", [...encodeFrame(binary(MAX_BYTES)).fill(0x02, 0, 1), 0x80, 1, 0]],
   ])("%s: refused", (_, bytes) => {
     expect(() => read(Buffer.from(bytes))).toThrow();
   });
 
   test("messages that are too long together, each in fragments: all read", () => {
     const [first, last] = [
-      frameOf(binary(MAX_BYTES / 4)).fill(0x02, 0, 1),
-      frameOf(binary(MAX_BYTES / 4)).fill(0x80, 0, 1),
+      encodeFrame(binary(MAX_BYTES / 4)).fill(0x02, 0, 1),
+      encodeFrame(binary(MAX_BYTES / 4)).fill(0x80, 0, 1),
     ];
     const bytes = Buffer.concat(Array.from({ length: 10 }, () => [first, last]).flat());
     expect(read(bytes)).toEqual(Array.from({ length: 10 }, () => binary(MAX_BYTES / 2)));
   });
 
   test("a message that is too long: refused by its header", () => {
-    expect(() => read(frameOf(binary(MAX_BYTES + 1)).subarray(0, 10))).toThrow("too long");
+    expect(() => read(encodeFrame(binary(MAX_BYTES + 1)).subarray(0, 10))).toThrow("too long");
   });
 
   test("random bytes, in random pieces: the same messages, or an error", () => {

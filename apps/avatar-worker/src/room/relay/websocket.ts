@@ -105,7 +105,7 @@ export const createMessageReader = (maxBytes: number): ((piece: Buffer) => Messa
 const MAX_FRAGMENTS = 1000;
 
 /** A server's frame with a message. */
-export const frameOf = ({ kind, payload }: { kind: Message["kind"]; payload: Uint8Array }): Buffer => {
+export const encodeFrame = ({ kind, payload }: { kind: Message["kind"]; payload: Uint8Array }): Buffer => {
   const { length } = payload;
   const header = Buffer.alloc(length < 126 ? 2 : length < 65_536 ? 4 : 10);
   header[0] = 0x80 | OPCODES[kind];

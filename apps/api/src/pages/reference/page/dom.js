@@ -1,4 +1,4 @@
-/* What the scripts of the reference share. They run in the browser. Texts are set as text, never as HTML. */
+/* The common functions of the scripts of the reference. Texts are set as text, never as HTML. */
 
 /** A new element. */
 export const element = (name, properties = {}, ...children) => {
@@ -19,7 +19,7 @@ export const pretty = (text) => {
   }
 };
 
-/** Copies a text. Returns whether the browser did: it does so only over https, and on localhost. */
+/** Copies a text. Returns whether it was copied: browsers allow it only over https and on localhost. */
 export const copyText = async (text) => {
   try {
     await navigator.clipboard.writeText(text);
@@ -29,7 +29,7 @@ export const copyText = async (text) => {
   }
 };
 
-/** Runs the action of a button, which does nothing else meanwhile. */
+/** Runs the action of a button, and ignores further clicks meanwhile. */
 export const whileBusy = async (button, action) => {
   if (button.getAttribute("aria-busy") === "true") return;
   button.setAttribute("aria-busy", "true");

@@ -1,10 +1,10 @@
 /*
- * The test key of the page. Its secret is in the memory of this page: in a variable, and in the examples that have it put in.
- * It is in no cookie, no storage and no address.
+ * The test key of the page. Its secret is only in the memory of this page: in a variable, and in the filled-in examples. It is
+ * in no cookie, no storage and no address.
  *
- * The cookie of the person goes along with two requests, both after a click: who is signed in, and the creation of the key.
- * Trials carry the key alone, so nothing on this page can do more than a capped test key can. The key revokes itself: that
- * works also after the person has signed out.
+ * Two requests send the cookie of the person, both after a click: the read of the session, and the creation of the key.
+ * Trials send only the key, so nothing on this page can do more than a capped test key. The key revokes itself, which also
+ * works after the person has signed out.
  */
 import { copyText, link } from "./dom.js";
 
@@ -14,7 +14,7 @@ const input = document.getElementById("key");
 const status = part("status");
 const SECRET = /^rta_test_[0-9A-Za-z]{16}_[0-9A-Za-z]{49}$/;
 
-/** The secret, and the id of a key that this page has created. */
+/** The secret, and the id if this page has created the key. */
 let key = null;
 let timer = 0;
 /** The trial that needed a key. */
@@ -23,7 +23,7 @@ let trial = null;
 /** The secret; null without a key. */
 export const currentKey = () => key?.secret ?? null;
 
-/** Leads to the card of the key, because a trial needs one. With a key, the page leads back to `place`. */
+/** Goes to the card of the key, because a trial needs one. After a key is set, the page goes back to `place`. */
 export const askForKey = (place) => {
   trial = place;
   say("A trial needs a test key.");
@@ -33,7 +33,7 @@ export const askForKey = (place) => {
 
 const say = (...words) => status.replaceChildren(...words);
 
-/** Shows what the page has, and puts the secret into the examples, or takes it out. */
+/** Shows the state of the key, and puts the secret into the examples, or removes it. */
 const show = () => {
   part("absent").hidden = key !== null;
   part("present").hidden = key === null;
@@ -55,14 +55,14 @@ const use = (next) => {
 };
 
 const welcome = () => {
-  say("The examples and the trials have the key.");
+  say("The examples and the trials use the key.");
   const next = trial ?? part("copy");
   trial = null;
   next.scrollIntoView({ block: "nearest" });
   next.focus();
 };
 
-/** `keepalive`: the request goes out although the page is being closed. */
+/** `keepalive`: the request is sent although the page is closing. */
 const revoke = ({ secret, id }) =>
   fetch(`/api/v1/api-keys/${id}`, {
     method: "DELETE",
@@ -74,7 +74,7 @@ const revoke = ({ secret, id }) =>
 export const forgetKey = async () => {
   const { secret, id } = key;
   use(null);
-  say("The page has no key any more.");
+  say("The page no longer has a key.");
   part("create").focus();
   if (id === null) return;
   const isRevoked = await revoke({ secret, id }).then(
@@ -100,13 +100,13 @@ const create = async () => {
       link(`${origin}/docs`, `${origin}/docs`),
     );
   }
-  // The clock of the service: that of this device can be wrong.
+  // The clock of the service is used, because the clock of this device can be wrong.
   const headers = { "realtime-avatar-environment": "test" };
   const session = await fetch("/api/v1/user-sessions/current", { headers });
   if (!session.ok) return refuse(session);
   const { user, tenant } = await session.json();
   if (user.role === "viewer")
-    return say("Your role is viewer, which creates no keys. Ask a developer or an owner for one.");
+    return say("Your role is viewer, which cannot create keys. Ask a developer or an owner for one.");
   const lifetimeMs = Number(minutes) * 60_000;
   const now = Date.parse(session.headers.get("date") ?? "") || Date.now();
   const created = await fetch("/api/v1/api-keys", {
@@ -125,7 +125,7 @@ const create = async () => {
   }, lifetimeMs);
 };
 
-/** Creates a key, and says why it could not. */
+/** Creates a key, and shows an error if that fails. */
 export const createKey = () => create().catch(() => say("The service did not respond. Try again."));
 
 export const copyKey = async () =>
@@ -139,13 +139,13 @@ input.addEventListener("input", () => {
   } else if (secret !== "") {
     say(
       secret.startsWith("rta_live_")
-        ? "This is a live key. A page is no place for it: enter a test key."
+        ? "This is a live key, which does not belong in a page. Enter a test key."
         : "Must be a whole test key: rta_test_…",
     );
   }
 });
 
-// Also when the page is kept for the way back: it comes back without a key.
+// Also when the browser keeps the page for the back button. It comes back without a key.
 addEventListener("pagehide", () => {
   if (key === null) return;
   if (key.id !== null) void revoke(key);

@@ -1,4 +1,4 @@
-/* The reference in the browser: opens what a link leads to, finds operations, copies examples, and starts trials. */
+/* The script of the reference: opens the targets of links, finds operations, copies examples, and starts trials. */
 import { copyText, whileBusy } from "./dom.js";
 import { copyKey, createKey, forgetKey } from "./key.js";
 import { tryOutcome } from "./outcomes.js";
@@ -18,7 +18,7 @@ const openTarget = () => {
 addEventListener("hashchange", openTarget);
 openTarget();
 
-/** Shows the operations, events and schemas whose heads have all words, and the links to these. */
+/** Shows only the operations, events and schemas whose titles contain all words, and their links. */
 const filter = () => {
   const words = find.value.toLowerCase().split(/\s+/).filter(Boolean);
   const found = new Set();
@@ -53,7 +53,7 @@ const copy = async (button) => {
   }, SHOWN_MS);
 };
 
-/** What a click on a button does, by what marks it. */
+/** The actions of buttons, by their attributes. */
 const ACTIONS = {
   "#key-create": createKey,
   "#key-copy": copyKey,

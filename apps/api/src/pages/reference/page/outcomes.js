@@ -1,4 +1,4 @@
-/* The trial of a test asset: an avatar is created with it, and read until it is prepared. */
+/* The trial of a test asset: creates an avatar with it, and reads the avatar until it is prepared. */
 import { element } from "./dom.js";
 import { askForKey, currentKey } from "./key.js";
 import { send } from "./trial.js";
@@ -8,7 +8,7 @@ const WAIT_MS = 30_000;
 
 const pause = () => new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
 
-/** The body of a response. Throws the words of a problem. */
+/** The body of a response. Throws the text of a problem. */
 const read = async (response) => {
   const body = await response.json();
   if (!response.ok) throw new Error(`${body.title}. ${body.detail}`);
@@ -48,7 +48,7 @@ const deleteButton = (avatar, output) => {
   return button;
 };
 
-/** Why the avatar is not ready, when no check says so. */
+/** Why the avatar is not ready, if no check has failed. */
 const reasonOf = ({ status, error, checks }) => {
   if (status === "preprocessing") return "No worker has prepared it within 30 seconds.";
   return checks.some(({ verdict }) => verdict === "fail") ? "" : (error ?? "");
@@ -64,7 +64,7 @@ const show = (avatar, output) =>
     verdicts(avatar),
   );
 
-/** Tries the test asset of a button; the result follows the button. */
+/** Tries the test asset of a button. The result is shown after the button. */
 export const tryOutcome = async (button) => {
   if (currentKey() === null) return askForKey(button);
   const row = button.parentElement;

@@ -23,14 +23,14 @@ const operationOf = ({ paths, components }, id) => {
 };
 
 const ID = /\b([a-z]{3})_[0-9a-z]{26}\b/g;
-/** The newest id of each kind that a response had: the next form begins with it. */
+/** The newest id of each kind from a response. The next form begins with it. */
 const ids = new Map();
 const rememberIds = (text) => {
   const { id, sessionId } = JSON.parse(text);
   for (const [one, prefix] of String(id ?? sessionId ?? "").matchAll(ID)) ids.set(prefix, one);
 };
 
-/** Sends a request with the key of the page, and never with a cookie. */
+/** Sends a request with the key of the page, without a cookie. */
 export const send = (method, path, { headers = {}, body } = {}) =>
   fetch(path, {
     method,
@@ -39,7 +39,7 @@ export const send = (method, path, { headers = {}, body } = {}) =>
     ...(body === undefined ? {} : { body }),
   });
 
-/** The request that the form describes. */
+/** The request of the form. */
 const requestOf = ({ path, method }, fields, body) => {
   const query = new URLSearchParams();
   const headers = {};
@@ -71,7 +71,7 @@ const fieldOf = ({ name, in: place, schema }) => {
   return { name, place, input };
 };
 
-/** The example of a body, for a test key, and with the ids of former responses. */
+/** The example of a body, adapted to a test key, with the ids of former responses. */
 const bodyOf = ({ requestBody }) => {
   const content = requestBody?.content;
   if (!content) return null;
@@ -82,7 +82,7 @@ const bodyOf = ({ requestBody }) => {
   return element("textarea", { value: text.replace(ID, (id, prefix) => ids.get(prefix) ?? id), spellcheck: false });
 };
 
-/** A file can have 64 MiB, with which a page does not respond any more. */
+/** The browser cannot show a file of 64 MiB, so a part is shown. */
 const MAX_SHOWN = 200_000;
 const shortened = (text) => (text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}\n…` : text);
 
@@ -129,7 +129,7 @@ const formOf = (operation) => {
   return form;
 };
 
-/** Puts the form of an operation in the place of its button. */
+/** Replaces the button of an operation by its form. */
 export const openTrial = async (button) => {
   const document = await apiDocument().catch(() => null);
   if (document === null) {

@@ -124,7 +124,7 @@ const prepareWorker = (log: Logger, logOutput: LogOutput, assetOrigin: () => str
   const command = findProgram("worker");
   if (command === null) {
     log.warn(
-      "the worker's program is missing beside this one: uploaded files wait until a worker runs. WORKER=false turns this warning off",
+      "the worker's program is not beside this one: uploaded files wait until a worker runs. WORKER=false turns this warning off",
     );
     return null;
   }

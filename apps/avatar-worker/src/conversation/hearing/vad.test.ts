@@ -68,8 +68,8 @@ describe("the weights", () => {
   });
 
   test("a file of another format or length: refused", () => {
-    expect(() => parseNetwork(new ArrayBuffer(0))).toThrow("another format");
-    expect(() => parseNetwork(new ArrayBuffer(weights.byteLength))).toThrow("another format");
+    expect(() => parseNetwork(new ArrayBuffer(0))).toThrow("unknown format");
+    expect(() => parseNetwork(new ArrayBuffer(weights.byteLength))).toThrow("unknown format");
     expect(() => parseNetwork(weights.slice(0, -4))).toThrow("too short");
     const longer = new Uint8Array(weights.byteLength + 4);
     longer.set(new Uint8Array(weights));

@@ -1,21 +1,24 @@
 /**
- * Applies migrations while the service runs. Each has a transaction of its own, and is recorded in it, in the journal that
- * Drizzle's migrator kept (`drizzle.__drizzle_migrations`).
+ * Applies migrations while the service runs. Each migration runs in its own transaction. The same transaction records
+ * it in the journal of Drizzle's migrator (`drizzle.__drizzle_migrations`).
  *
- * A statement that waits for a strong lock makes every later request of that table wait behind it, and one that waits while
- * its transaction has another lock can deadlock with a write. So a transaction waits for its locks for `MAX_WAIT_MS` in all,
- * then gives up everything, lets the writes pass, and starts again. That is less than the `deadlock_timeout` of the server,
- * so in a deadlock it is the migration that gives up, never a write.
+ * While a statement waits for a strong lock, every later request of that table waits behind it. If its transaction
+ * already has another lock, it can deadlock with a write. So a transaction waits for its locks for at most
+ * `MAX_WAIT_MS` in total. Then it rolls back, lets the writes pass, and starts again. `MAX_WAIT_MS` is less than the
+ * server's `deadlock_timeout`, so in a deadlock the migration gives up, never a write.
  */
 import { createHash } from "node:crypto";
 import type postgres from "postgres";
 
 export type Migration = { tag: string; when: number; text: string };
 
-/** How long a transaction waits for locks, in all. A write that waits behind it, waits no longer than twice as long. */
+/** How long a transaction waits for locks in total. A write behind it waits at most twice as long. */
 const MAX_WAIT_MS = 400;
 
-/** How often a migration is tried, and the pause between. With both, it waits for a long transaction for ten minutes. */
+/**
+ * How often a migration is tried, and the pause between two attempts. With the default, it waits ten minutes for a long
+ * transaction.
+ */
 export type RetryPolicy = { attempts: number; pauseMs: number };
 const DEFAULT_POLICY: RetryPolicy = { attempts: 500, pauseMs: 800 };
 
@@ -25,7 +28,7 @@ export const NO_TRANSACTION = "-- no transaction\n";
 export const BREAKPOINT = "--> statement-breakpoint";
 export const splitStatements = ({ text }: Migration): string[] => text.split(BREAKPOINT);
 
-/** The errors of a wait that was given up: `lock_not_available` and `deadlock_detected`. */
+/** The errors of a lock wait that ended without the lock: `lock_not_available` and `deadlock_detected`. */
 const GIVEN_UP: ReadonlySet<unknown> = new Set(["55P03", "40P01"]);
 
 /** The schemas of the journal and of the tables. */
@@ -36,7 +39,7 @@ const record = (sql: postgres.ISql, { text, when }: Migration, { journal }: Migr
   insert into ${sql(journal)}.__drizzle_migrations (hash, created_at)
   values (${createHash("sha256").update(text).digest("hex")}, ${when})`;
 
-/** Applies one migration in a transaction. Each statement may wait for what is left of `maxWaitMs`. */
+/** Applies one migration in a transaction. Each statement may wait for the rest of `maxWaitMs`. */
 const applyInTransaction = (
   client: postgres.Sql,
   migration: Migration,
@@ -46,10 +49,10 @@ const applyInTransaction = (
   client.begin(async (transaction) => {
     const start = performance.now();
     for (const statement of splitStatements(migration)) {
-      // Zero would be no limit.
+      // Zero would mean no limit.
       const left = Math.max(10, Math.ceil(maxWaitMs - (performance.now() - start)));
       await transaction.unsafe(`set local lock_timeout = ${left}`);
-      // By itself: Citus sends its text to a node as a prepared statement.
+      // Each statement is sent alone, because Citus sends its text to a node as a prepared statement.
       await transaction.unsafe(statement);
     }
     await record(transaction, migration, schemas);
@@ -58,8 +61,8 @@ const applyInTransaction = (
 const INDEX_NAME = /^\s*create\s+(?:unique\s+)?index\s+concurrently\s+if\s+not\s+exists\s+"?(\w+)"?/im;
 
 /**
- * Applies one migration statement by statement. An interrupted `create index concurrently` leaves an index that is not valid:
- * it is dropped, because `if not exists` would take it for the index. No other statement waits behind these.
+ * Applies one migration statement by statement. An interrupted `create index concurrently` leaves an invalid index. It
+ * is dropped, because `if not exists` would accept it as the index. No other statement waits behind these statements.
  */
 const applyOneByOne = async (client: postgres.Sql, migration: Migration, schemas: MigrationSchemas): Promise<void> => {
   for (const statement of splitStatements(migration)) {
@@ -74,7 +77,7 @@ const applyOneByOne = async (client: postgres.Sql, migration: Migration, schemas
   await record(client, migration, schemas);
 };
 
-/** Who has been in a transaction for the longest time: as a rule, who holds the lock. */
+/** The session with the oldest transaction. As a rule, it holds the lock. */
 const oldestTransaction = async (client: postgres.Sql): Promise<string> => {
   const [row] = await client<{ pid: number; name: string; seconds: number }[]>`
     select pid, application_name as name, extract(epoch from clock_timestamp() - xact_start)::integer as seconds
@@ -110,9 +113,9 @@ const apply = async (
 };
 
 /**
- * The session that migrates waits as long as it takes where no one waits behind it, whatever its role says. It looks for a
- * deadlock sooner than others where its role may set that (a superuser): PostgreSQL then also ends an autovacuum that is in
- * the way.
+ * Removes the time limits of the role: the migration waits without a limit where no request waits behind it. A
+ * superuser may also lower `deadlock_timeout`. PostgreSQL then finds a deadlock sooner, and ends an autovacuum that
+ * blocks the migration.
  */
 const prepareSession = async (client: postgres.Sql): Promise<number> => {
   await client`set statement_timeout = 0`;
@@ -126,8 +129,8 @@ const prepareSession = async (client: postgres.Sql): Promise<number> => {
 };
 
 /**
- * Applies those of `migrations` that are newer than the newest in the journal, and returns whether there were any. Other processes are
- * kept away by the caller.
+ * Applies the migrations that are newer than the newest in the journal. Returns whether any was applied. The caller
+ * prevents other processes from migrating at the same time.
  */
 export const applyMigrations = async (
   client: postgres.Sql,
@@ -137,7 +140,7 @@ export const applyMigrations = async (
 ): Promise<boolean> => {
   const maxWaitMs = await prepareSession(client);
   const { journal } = schemas;
-  // `id` is Drizzle's. On Citus there is no sequence.
+  // `id` is Drizzle's. Citus has no sequence here.
   const id = schemas === ONE_DATABASE ? "id serial primary key, " : "";
   await client.unsafe(`create schema if not exists ${journal};
     create table if not exists ${journal}.__drizzle_migrations (${id}hash text not null, created_at bigint)`);

@@ -1,6 +1,7 @@
 /**
- * The rights of the service: what its statements and functions use, and no more. The functions run with the rights of the
- * role that calls them. A row lock needs UPDATE on one column: each table that is locked has one that is updated as well.
+ * The rights of the service: exactly those that its statements and functions use. The functions run with the rights of
+ * the role that calls them. A row lock needs UPDATE on one column. Each table whose rows are locked has a column that
+ * is updated anyway.
  */
 import type postgres from "postgres";
 import { FUNCTIONS_SCHEMA } from "./functions/schema.ts";
@@ -28,12 +29,12 @@ const RIGHTS = [
   "select, insert, update (run_at, leased_until, lease, attempts, lost_leases, last_error), delete on public.jobs",
   "select, insert, update (job_id, lease, leased_until, started_at) on public.job_slots",
   "select, insert on public.audit_events, public.credit_entries",
-  // Not `granted`: only the operator gives credits. Triggers of the tables refuse the entries of the operator, and to
-  // lower `settled`.
+  // Not `granted`: only the operator gives credits. Triggers refuse entries of the operator, and a decrease of
+  // `settled`.
   `select, update (settled, reserved, open_sessions, low_threshold, exhausted_at, version, updated_at)
     on public.credit_accounts`,
   "select, insert, update (settled, reserved, open_sessions, spend_notice, expiry_notice) on public.api_key_meters",
-  // `reserved`: the hold of a call grows.
+  // `reserved`, because the hold of a call grows.
   `select, insert, update (status, used, reserved, reported, reported_by, closed_by, must_end, is_counted, reason, version, started_at,
     ended_at, expires_at) on public.usage_sessions`,
   "select, insert, update (name, role, version), delete on public.users",
@@ -46,7 +47,7 @@ const RIGHTS = [
   "select, insert, update (expires_at), delete on public.spent_challenges",
   "select, insert, update (room, room_name, room_number, input, generation, counts_from, gap_count, gap_seconds) on public.calls",
   "update (has_history, speaking, handovers, lost_processes) on public.calls",
-  // They only grow.
+  // These counters only grow.
   "update (input_tokens, output_tokens, estimated_tokens, heard_seconds, spoken_characters) on public.calls",
   `select, insert, update (input_tokens, output_tokens, estimated_tokens, heard_seconds, spoken_characters)
     on public.conversation_usage`,
@@ -78,7 +79,7 @@ const RIGHTS = [
   "select (tenant_id, name) on public.tenants",
   "select, insert, update (keeps_transcripts, updated_at) on public.tenant_settings",
   `execute on all functions in schema ${FUNCTIONS_SCHEMA}`,
-  // `isMigrated` asks for this right alone.
+  // `isMigrated` checks only this right.
   `usage on schema ${FUNCTIONS_SCHEMA}`,
 ];
 
@@ -116,8 +117,8 @@ export const grantInShard = async (client: postgres.Sql, shard: number, roles: r
 };
 
 /**
- * Gives the roles of the service in shard 0 the same rights in a new shard. Each replica finds the new shard by itself, and would
- * not be ready without these rights.
+ * Gives the roles of the service in shard 0 the same rights in a new shard. Each replica finds the new shard by itself;
+ * without these rights it would not be ready.
  */
 export const grantAsInFirst = async (client: postgres.Sql, shard: number): Promise<void> =>
   grantInShard(client, shard, await rolesIn(client, 0));
@@ -125,8 +126,9 @@ export const grantAsInFirst = async (client: postgres.Sql, shard: number): Promi
 type Role = { isOwner: boolean; mayCreate: boolean };
 
 /**
- * Gives an existing role the rights of the service, in one transaction: on one database, or in these shards. Takes none away, so that
- * a replica of an older version can go on. Throws when there is no such role, or when it has rights that defeat the purpose.
+ * Gives an existing role the rights of the service, in one transaction: on one database, or in these shards. Revokes no
+ * right, so that a replica of an older version keeps working. Throws when the role does not exist, or has rights that
+ * defeat the purpose.
  */
 export const grantService = (
   url: string,
@@ -142,7 +144,7 @@ export const grantService = (
     if (!known) throw new Error("--grant: There is no such role.");
     if (known.isOwner) throw new Error("--grant: The role owns the tables, or is a superuser. Name another role.");
     if (known.mayCreate) {
-      // An object there can take the place of a function of PostgreSQL.
+      // An object there could replace a function of PostgreSQL.
       throw new Error("--grant: The role may create objects in the schema public. Revoke that right first.");
     }
     const rights = options.shards?.flatMap(rightsInShard) ?? RIGHTS;

@@ -1,7 +1,8 @@
 /// <reference path="./sql-files.d.ts" />
 /**
  * Brings a database up to date: its tables by migrations, and the functions of this program. Both are part of the
- * program, so that a bundle needs no files beside it. An advisory lock keeps processes apart that migrate at the same time.
+ * program, so that a bundle needs no files beside it. An advisory lock prevents two processes from migrating at the
+ * same time.
  */
 import type postgres from "postgres";
 import initial from "../migrations/0000_initial.sql" with { type: "text" };
@@ -142,12 +143,12 @@ const LOCK_PAUSE_MS = 50;
 /** After this many attempts without the lock, `notify` is called. Most migrations take less than that. */
 const NOTIFY_AFTER = 20;
 
-/** `notify` is called once when another process holds the lock for a second. */
+/** `notify` is called once when another process has held the lock for a second. */
 export type LockOptions = Pick<ConnectionOptions, "allowWeakAuth"> & {
   notify?: ((message: string) => void) | undefined;
 };
 
-/** Runs `work` on a connection of its own, while no other process migrates the database or moves a shard. */
+/** Runs `work` on a separate connection, while no other process migrates the database or moves a shard. */
 export const withLock = async <Result>(
   url: string,
   { allowWeakAuth, notify }: LockOptions,
@@ -155,8 +156,8 @@ export const withLock = async <Result>(
 ): Promise<Result> => {
   const client = driver(url, await findPrimary(url, { allowWeakAuth }), { weak_auth: allowWeakAuth === true });
   try {
-    // The lock belongs to the session: it ends with the connection. A statement that waits for it would be a transaction
-    // for which `create index concurrently` waits in turn.
+    // The lock belongs to the session and ends with the connection. The lock is polled: a statement that waits for it
+    // would be a transaction, and `create index concurrently` would wait for that transaction.
     for (let attempts = 1; ; attempts++) {
       const [row] = await client<{ isLocked: boolean }[]>`select pg_try_advisory_lock(${LOCK}) as "isLocked"`;
       if (row?.isLocked) break;
@@ -171,8 +172,8 @@ export const withLock = async <Result>(
 };
 
 /**
- * Applies the pending migrations and creates the functions of this program. Returns whether anything was missing. Needs a
- * connection of its own to the server, not one through a transaction-mode pooler.
+ * Applies the pending migrations and creates the functions of this program. Returns whether anything was missing. Needs
+ * a direct connection to the server, not one through a transaction-mode pooler.
  */
 export const migrate = (url: string, options: LockOptions = {}): Promise<boolean> =>
   withLock(url, options, async (client) => {
@@ -193,7 +194,7 @@ export const migrate = (url: string, options: LockOptions = {}): Promise<boolean
 
 /**
  * Drops the functions of other versions, and returns the names of their schemas. A replica of such a version stops
- * working: prune when none runs any more.
+ * working, so prune only when no such replica runs.
  */
 export const pruneFunctions = (url: string, options: LockOptions = {}): Promise<string[]> =>
   withLock(url, options, async (client) => {
@@ -219,8 +220,8 @@ const mayUseFunctions = async (query: Query): Promise<boolean> =>
   (await query(`select 1 where has_schema_privilege(to_regnamespace('${FUNCTIONS_SCHEMA}')::oid, 'usage')`)).length > 0;
 
 /**
- * Whether the database has every migration that this program knows, and its functions, and the role of the connection may
- * use them. A newer database counts as migrated.
+ * Whether the database has every migration of this program and its functions, and the role of the connection may use
+ * them. A newer database counts as migrated.
  */
 export const isMigrated = async (db: Db): Promise<boolean> => {
   const query: Query = (text) => db.run(text, []);

@@ -19,13 +19,16 @@ export type DatabaseConfig = {
   dataDirectory: string;
   /** How long the database may take over one request, in milliseconds. */
   deadlineMs: number;
-  /** How many statements run at once at most, each on a connection of its own. */
+  /** How many statements may run at once, each on its own connection. */
   connections: number;
   /** Whether statements stay prepared on their connection. */
   prepare: boolean;
-  /** Whether each shard is reached at its node; otherwise all are at the coordinator. Nothing to one database. */
+  /**
+   * Whether each shard is reached at its node. Otherwise all shards are reached at the coordinator. Has no effect on
+   * one database.
+   */
   isByNode?: boolean | undefined;
-  /** Whether a server that TLS has not verified may be told the password in clear or hashed with MD5. */
+  /** Whether a server that TLS has not verified may receive the password in clear text or hashed with MD5. */
   allowWeakAuth?: boolean | undefined;
 };
 
@@ -34,7 +37,10 @@ export type OpenDatabase = {
   /** The server of `url`: the one database, or the coordinator of its shards. */
   server: Db;
   url: string;
-  /** Applies pending migrations. Returns whether there were any. `shards`: how many there are to be; null: as many as before. */
+  /**
+   * Applies pending migrations. Returns whether any was pending. `shards`: the number of shards to have; null: the
+   * present number.
+   */
   migrate(shards?: number | null): Promise<boolean>;
   /** See `pruneFunctions`. */
   prune(): Promise<string[]>;
@@ -47,13 +53,13 @@ export type OpenDatabase = {
   /** See `rebalanceShards`. */
   rebalance(): Promise<number>;
   isEmbedded: boolean;
-  /** Whether opening it has applied migrations: to an embedded database alone. */
+  /** Whether opening the database has applied migrations. Only an embedded database is migrated so. */
   hasMigrated: boolean;
   close(): Promise<void>;
 };
 
-const NO_RESPONSE = " Its host does not respond: is it the right one, and does a firewall let this machine in?";
-/** What to do about a failure of the database of DATABASE_URL, by its code. */
+const NO_RESPONSE = "Its host does not respond. Check that it is the right host, and that no firewall blocks this machine.";
+/** The advice for a failure of the database of DATABASE_URL, by its code. */
 const ADVICE: Record<string, string> = {
   WEAK_AUTH_REFUSED:
     " The server asks for the password in clear or hashed with MD5. Let it use scram-sha-256, or set sslmode=verify-full in DATABASE_URL; DATABASE_ALLOW_WEAK_AUTH=true sends the password all the same.",
@@ -70,7 +76,10 @@ const ADVICE: Record<string, string> = {
   DEADLINE_EXCEEDED: NO_RESPONSE,
 };
 
-/** The name of a failure and what to do about it, in sentences. Never the message of the driver, which contains the address. */
+/**
+ * The name of a failure and the advice for it, in sentences. Never contains the message of the driver, which includes
+ * the address.
+ */
 export const failureText = (failure: string, error: unknown): string => {
   const code = String(describeError(error)["code"]);
   return `${failure} (${code}).${ADVICE[code] ?? ""}`;
@@ -80,7 +89,7 @@ const tryConnect = (url: string, config: DatabaseConfig, watcher: Watcher | unde
   try {
     return connect(url, { ...config, watcher });
   } catch {
-    // The message of the error may quote the URL, and with it the password.
+    // The original message may quote the URL, and with it the password.
     throw new Error("DATABASE_URL must be a postgres:// URL.");
   }
 };
@@ -110,7 +119,9 @@ const checkServer = async (db: Db): Promise<void> => {
   }
 };
 
-/** Checks the server. Connects again for `deadlineMs`: on a busy machine, an attempt can be longer than its time. */
+/**
+ * Checks the server. Repeats the attempt for `deadlineMs`, because on a busy machine one attempt can exceed its time.
+ */
 const waitForServer = async (db: Db, deadlineMs: number): Promise<void> => {
   for (const end = performance.now() + deadlineMs; ; ) {
     try {
@@ -122,9 +133,9 @@ const waitForServer = async (db: Db, deadlineMs: number): Promise<void> => {
 };
 
 /**
- * With a `databaseUrl`, connects to that server, and leaves its schema alone. Without one, starts or joins the
- * embedded server of `dataDirectory` and brings its schema up to date. Throws when the server cannot be reached or
- * does not meet what the service needs. `refreshMs`: how often it is asked where the shards are; null, for a command: once.
+ * With a `databaseUrl`, connects to that server, and leaves its schema alone. Without one, starts or joins the embedded
+ * server of `dataDirectory` and brings its schema up to date. Throws when the server cannot be reached or does not meet
+ * what the service needs. `refreshMs`: how often the locations of the shards are read; null, for a command: once.
  */
 export const openDatabase = async (
   config: DatabaseConfig,

@@ -61,7 +61,7 @@ export const newTenantId = (now: Date, random: RandomBytes, shards: Shards, shar
   return `${newId("ten", time, random).slice(0, -2)}${digitsOf(shard, ALPHABET)}` as TenantId;
 };
 
-/** The shard of a tenant; null when there is no such shard, and so no such tenant. */
+/** The shard of a tenant; null when no such shard exists, and so no such tenant. */
 export const shardOfTenant = (tenantId: TenantId, { count, splitAt }: Shards): number | null => {
   if (splitAt !== null && timeOfId(tenantId) < splitAt.getTime()) return 0;
   const shard = numberOf(tenantId.slice(-2), ALPHABET);

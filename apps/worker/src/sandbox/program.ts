@@ -73,9 +73,9 @@ const become = ({ program, descriptors, parent }: Launch, command: readonly stri
 };
 
 /**
- * Confines this process to the files of a program, and becomes it by `command`, a path and its arguments. `launch` is JSON. Its
- * folder and variables stay. Without a command it returns: then all of that is possible on this machine. Ends with `NOT_STARTED`
- * if it is not, and if there is no such program.
+ * Confines this process to the files of a program, and becomes it by `command`, a path and its arguments. `launch` is
+ * JSON. Its folder and variables stay. Without a command it returns: then all of that is possible on this machine. Ends
+ * with `NOT_STARTED` if it is not, and if no such program exists.
  */
 export const becomeProgram = (launch: string, command: readonly string[]): void => {
   try {

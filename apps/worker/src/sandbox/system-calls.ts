@@ -13,7 +13,9 @@ type Architecture = "x64" | "arm64";
 /** `AUDIT_ARCH_…` of linux/audit.h. */
 const AUDIT_ARCHITECTURE = { x64: 0xc000003e, arm64: 0xc00000b7 } as const;
 
-/** Refused to every child, with the numbers of asm/unistd_64.h and asm-generic/unistd.h. `null`: there is no such call. */
+/**
+ * Refused to every child, with the numbers of asm/unistd_64.h and asm-generic/unistd.h. `null`: no such call exists.
+ */
 export const REFUSED: Record<string, readonly [x64: number, arm64: number | null]> = {
   // Processes. A session of its own would keep a process from being killed with its group.
   fork: [57, null],

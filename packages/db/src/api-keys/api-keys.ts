@@ -1,4 +1,4 @@
-/** API keys: a record says what a key may do, a credential holds the digest of its secret. */
+/** API keys. A record says what a key may do. A credential holds the digest of its secret. */
 import type { ApiKeyRecord } from "@realtime-avatar/domain/api-keys/api-key";
 import { type ApiKeySecret, digestApiKey } from "@realtime-avatar/domain/api-keys/secret";
 import type { AuditAction } from "@realtime-avatar/domain/audit";
@@ -36,16 +36,16 @@ const createBatched = batchedCreate<KeyCreate, "over_quota">(
       ...parameters,
       apiKeys: creates.map(({ apiKey }) => apiKey),
       digests: creates.map(({ digest }) => digest),
-      // A process has one quota.
+      // All creates of a process have the same quota.
       maxActiveKeys: Math.min(...creates.map(({ maxActiveKeys }) => maxActiveKeys)),
     }),
 );
 
 /**
- * Writes a new key of `caller` with its first credential, its audit event and, with a claim, the response. Stale when the
- * caller has changed since its look-up or the new key's expiry has passed; over quota when the tenant has `maxActiveKeys`
- * active keys. One statement; another one when the first is stale (see `batchedCreate`); and more where the quota is
- * reached.
+ * Writes a new key of `caller` with its first credential, its audit event and, with a claim, the response. Stale when
+ * the caller has changed since its look-up or the new key's expiry has passed; over quota when the tenant has
+ * `maxActiveKeys` active keys. One statement; a second one when the first is stale (see `batchedCreate`), and more when
+ * the quota is reached.
  */
 export const insertApiKey = async (
   db: Db,
@@ -59,12 +59,13 @@ export const insertApiKey = async (
   for (;;) {
     const outcome = await createBatched(db, create);
     if (outcome.kind !== "over_quota") return outcome;
-    // Keys that have ended count until they are marked. Each round marks some, until the create succeeds or none is left.
+    // Keys that have ended count until they are marked. Each round marks some, until the create succeeds or no such key
+    // is left.
     if (!(await markEndedKeys(db, caller.tenantId))) return outcome;
   }
 };
 
-/** Writes a root key for the operator; `false`, with nothing written, when there is no such tenant. One statement. */
+/** Writes a root key for the operator. Returns false and writes nothing when no such tenant exists. One statement. */
 export const insertRootApiKey = async (
   db: Db,
   record: ApiKeyRecord,
@@ -80,8 +81,8 @@ export const insertRootApiKey = async (
 };
 
 /**
- * Writes a tenant with its grants and a key, if there is no tenant yet; `false`, with nothing written, otherwise. Of several
- * processes that do so at once, one writes. One statement.
+ * Writes a tenant with its grants and a key if no tenant exists. Otherwise returns false and writes nothing. When
+ * several processes call this at once, one writes. One statement.
  */
 export const insertFirstApiKey = async (
   db: Db,
@@ -108,7 +109,7 @@ const select = statement<RecordRow>(
   where ${apiKeys.tenantId} = ${sql.placeholder("tenantId")} and ${apiKeys.id} = ${sql.placeholder("id")}`,
 );
 
-/** The key, in whatever state it is; `null` when the tenant has none of this id. One statement. */
+/** The key in any state; `null` when the tenant has no key with this id. One statement. */
 export const findApiKey = async (db: Db, tenantId: TenantId, id: ApiKeyId): Promise<ApiKeyRecord | null> => {
   const [row] = await select(db, { tenantId, id });
   return row ? toRecord(row) : null;
@@ -137,7 +138,7 @@ export const updateApiKey = async (
 /** The outcome of a rotation. */
 export type RotateOutcome =
   | WriteOutcome
-  /** Nothing was written: an overlap that was promised lasts this many more seconds. */
+  /** Nothing was written: the promised overlap lasts this many more seconds. */
   | { kind: "in_progress"; waitSeconds: number };
 
 /**
@@ -172,8 +173,8 @@ export const rotateApiKey = async (
   });
 
 /**
- * Writes a revoked key again, unchanged. Like each write, it waits until its commit is durable, on a synchronous replica
- * too. A revocation that was cancelled while it waited for that replica can be read, but a failover can undo it.
+ * Writes a revoked key again, unchanged. Like each write, this waits until its commit is durable, also on a synchronous
+ * replica. A revocation that was cancelled while it waited for that replica is visible, but a failover can undo it.
  */
 const confirmRevocation = statement(
   "confirm_revocation",
@@ -187,12 +188,15 @@ const confirmRevocation = statement(
   )`,
 );
 
-/** Who revokes a key: a caller, the holder of one of its secrets, or null for the operator. */
+/** The actor of a revocation: a caller, the holder of one of the key's secrets, or null for the operator. */
 type Revoker = AnyCaller | { credentialKeyId: string } | null;
 
-/** The columns of `api_keys`, as a revocation returns them. A change of a key does not change what it inherits. */
+/**
+ * The columns of `api_keys`, as a revocation returns them. The inherited values are not among them, because a change of
+ * a key does not change them.
+ */
 type ChangedRow = Omit<RecordRow, "status" | "lastUsedAt" | keyof typeof UNCHANGED>;
-/** Placeholders for what `revokeApiKey` takes from the target. */
+/** Placeholders for the values that `revokeApiKey` takes from the target. */
 const UNCHANGED = {
   inheritedSpendLimitCreditMicros: null,
   inheritedMaxConcurrentSessions: null,
@@ -201,20 +205,21 @@ const UNCHANGED = {
   reservedCreditMicros: "0",
 };
 
-/** The outcome of a revocation, with the key as it is then. */
+/** The outcome of a revocation, with the key after that. */
 export type RevokeOutcome =
   | { kind: "written"; key: ApiKeyRecord }
-  /** The key was already revoked or expired, and stays as it is. */
+  /** The key was already revoked or expired, and is unchanged. */
   | { kind: "ended"; key: ApiKeyRecord }
   /** Nothing was written. */
   | { kind: "stale" };
 
 /**
- * Revokes `target`, and with it, by their lineage, all its descendants, and writes the audit event. Stale when the caller or
- * the target has changed since its look-up, or the presented secret may not report the key. `expected.version` null
- * accepts every version: otherwise a key that is changed without a pause could not be revoked. One statement.
+ * Revokes `target`, and with it, by their lineage, all its descendants, and writes the audit event. Stale when the
+ * caller or the target has changed since its look-up, or the presented secret may not report the key.
+ * `expected.version` null accepts every version, so that a key that is changed without a pause can be revoked. One
+ * statement.
  *
- * A target that has ended already stays as it is. That it is revoked is confirmed by a write: see `confirmRevocation`.
+ * A target that has already ended is unchanged. If it was revoked, a write confirms that: see `confirmRevocation`.
  */
 export const revokeApiKey = async (
   db: Db,

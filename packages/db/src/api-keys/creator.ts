@@ -1,4 +1,4 @@
-/** Who created a key: the audit trail knows. */
+/** The creator of a key, from the audit trail. */
 import type { ApiKeyWithCreator } from "@realtime-avatar/domain/api-keys/schemas";
 import type { Environment } from "@realtime-avatar/domain/environment";
 import type { ApiKeyId, TenantId } from "@realtime-avatar/domain/id";
@@ -12,9 +12,9 @@ import { objectName } from "../schema/names.ts";
 type Value = Column | SQL;
 
 /**
- * The actor of the creation of a key, as `creator.id`; NULL: the operator. The event of the creation is the first one of the key, or
- * nearly: replicas have clocks of their own. Written as comparisons of rows, so that the index of targets is read: see `newestRows`.
- * `offset 0` keeps the server from reading it for each use of the id.
+ * The actor that created a key, as `creator.id`; NULL for the operator. The event of the creation is the first or one
+ * of the first of the key, because the clocks of replicas differ. Written as comparisons of rows, so that the index of
+ * targets is read: see `newestRows`. `offset 0` keeps the server from reading it for each use of the id.
  */
 export const selectCreator = (tenantId: Value, id: Value): SQL => {
   const { targetId, tenantId: ofTenant, id: eventId } = auditEvents;
@@ -43,7 +43,7 @@ const READS = batchedRead<Creator, { tenantId: TenantId; id: ApiKeyId; reader: E
   (creator) => creator,
 );
 
-/** Who created a key, for a reader in the environment `reader`. One statement, which concurrent reads share. */
+/** The creator of a key, for a reader in the environment `reader`. One statement, shared by concurrent reads. */
 export const findCreator = async (
   db: Db,
   { tenantId, id }: { tenantId: TenantId; id: ApiKeyId },

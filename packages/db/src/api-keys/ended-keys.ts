@@ -1,7 +1,7 @@
 /**
- * Keys that have ended. A revocation writes one row, and an expiry none, so a key does not know that it has ended by an
- * ancestor. The quota of active keys counts keys that are not marked as ended: they are marked when a tenant reaches its
- * quota.
+ * Keys that have ended. A revocation writes the row of one key, and an expiry writes no row. So the row of a key does
+ * not show that an ancestor has ended. The quota of active keys counts the keys that are not marked as ended. Ended
+ * keys are marked when a tenant reaches its quota.
  */
 import type { TenantId } from "@realtime-avatar/domain/id";
 import { type SQL, sql } from "drizzle-orm";
@@ -38,7 +38,8 @@ const markEnded = statement<{ tenantId: TenantId }>(
 );
 
 /**
- * One statement at a time in each process, for all tenants that wait: it reads as many keys as a tenant may have.
+ * One statement at a time in each process, for all tenants that wait. A statement reads at most as many keys as a
+ * tenant may have.
  */
 const MARKS: BatchKind<TenantId, boolean> = {
   name: "mark_ended_keys",
@@ -49,5 +50,7 @@ const MARKS: BatchKind<TenantId, boolean> = {
   },
 };
 
-/** Marks keys of the tenant that are revoked or expired, or have such an ancestor. Returns whether there were any. */
+/**
+ * Marks keys of the tenant that are revoked or expired, or have such an ancestor. Returns whether any key was marked.
+ */
 export const markEndedKeys = (db: Db, tenantId: TenantId): Promise<boolean> => db.batch(MARKS, tenantId, tenantId);

@@ -31,7 +31,7 @@ const ITEM = objectJson<ApiKeyWithCreator>({
   id: plainJson(apiKeys.id),
   keyId: plainJson(apiKeys.keyId),
   tenantId: plainJson(apiKeys.tenantId),
-  // The eldest ancestor is the first, so the last one created the key.
+  // The eldest ancestor comes first. The last one is the parent.
   parentId: nullable(plainJson(sql`${apiKeys.lineage}[cardinality(${apiKeys.lineage})]`)),
   name: textJson(apiKeys.name),
   environment: plainJson(apiKeys.environment),
@@ -62,10 +62,15 @@ const ITEM = objectJson<ApiKeyWithCreator>({
   createdByName: nullable(textJson(objectName(apiKeys.tenantId, sql`creator.id`, inputColumn("reader")))),
 });
 
-/** How many keys a page with a status reads at most. Each costs some 6 us, as its whole lineage is read. */
+/**
+ * The maximum number of keys that a page with a status reads. Each costs some 6 us, because its whole lineage is read.
+ */
 const MAX_ROWS_READ = 1000;
 
-/** A tenant that has no revoked key has none below it, and likewise with expired ones: then no key is read. */
+/**
+ * Without a revoked key, a tenant has no key with a revoked ancestor. The same holds for expired keys. Then no key is
+ * read.
+ */
 const MAY_HAVE: Record<ApiKeyStatus, SQL> = {
   active: sql`true`,
   revoked: sql`exists (
@@ -88,16 +93,19 @@ type PageQuery = {
   maxRead: number;
 } & Partial<SearchInputs> & { ancestorId?: string | null };
 
-/** What decides the text of a statement: whether it reads both environments, the status, and whether it searches. */
+/**
+ * The parts of a request that decide the text of a statement: whether it reads both environments, the status, and
+ * whether it searches.
+ */
 type Form = readonly [isAll: boolean, status: ApiKeyStatus | null, isSearched: boolean];
 
-/** What is joined to a key for its JSON. To be counted, it needs none of it. */
+/** The joins that the JSON of a key needs. A count needs no joins. */
 const shownOf = (shape: typeof pageStatement): SQL =>
   shape === pageStatement ? sql`${LINEAGE} ${METER} ${CREATOR}` : sql``;
 
 /**
- * All keys are read in the order of the primary key, those of one environment in that of `api_keys_environment_index`. A
- * status follows from the whole lineage, and no index has it: the newest keys are read one by one, up to
+ * All keys are read in the order of the primary key, those of one environment in that of `api_keys_environment_index`.
+ * A status follows from the whole lineage, so no index has it. The newest keys are read one by one, up to
  * `MAX_ROWS_READ` for one page.
  */
 const selectPage = ([isAll, status]: Form, shape: typeof pageStatement): SQL => {
@@ -125,10 +133,10 @@ const selectPage = ([isAll, status]: Form, shape: typeof pageStatement): SQL => 
   );
 };
 
-/** Of a search with a status: of how many keys the status is looked at. Each costs some 6 us, as its whole lineage is read. */
+/** How many found keys a search with a status examines. Each costs some 6 us, because its whole lineage is read. */
 const MAX_CANDIDATES = sql.raw(String(MAX_ROWS_READ));
 
-/** As `selectPage`, for a part of a name, a range of ids, or the descendants of a key. */
+/** Like `selectPage`, for a part of a name, a range of ids, or the descendants of a key. */
 const searchPage = ([isAll, status]: Form, shape: typeof pageStatement): SQL => {
   const tenant = [apiKeys.tenantId, inputColumn("tenantId")] as const;
   const environmentIs = [apiKeys.environment, inputColumn("environment")] as const;
@@ -200,8 +208,9 @@ const send = async <Result>(
 };
 
 /**
- * The tenant's newest keys in `environments` that `page` asks for. One statement, which requests for the same page share.
- * With a status, a name or an ancestor, a page can have fewer keys than `limit`, even none, and yet a next page.
+ * The tenant's newest keys in `environments` that `page` asks for. One statement, shared by requests for the same page.
+ * With a status, a name or an ancestor, a page can have fewer keys than `limit`, or no keys, and still have a next
+ * page.
  */
 export const listApiKeys = async (
   db: Db,
@@ -212,8 +221,8 @@ export const listApiKeys = async (
   (await send(db, tenantId, environments, page, MAX_ROWS_READ, STATEMENTS.page)) ?? { items: "", next: null };
 
 /**
- * How many of the tenant's keys in `environments` match, at most `MAX_COUNTED`. With a status, the newest `MAX_COUNTED` keys are
- * looked at. One statement.
+ * How many of the tenant's keys in `environments` match, at most `MAX_COUNTED`. With a status, only the newest
+ * `MAX_COUNTED` keys are examined. One statement.
  */
 export const countApiKeys = async (
   db: Db,

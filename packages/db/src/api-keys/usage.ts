@@ -22,8 +22,8 @@ const upsert = statement<object>(
 );
 
 /**
- * Records when keys were used, each of them at most once in `uses`. Rows are written in the order of their primary key, so
- * that two replicas do not deadlock, and the later time is kept. One statement.
+ * Records when keys were used. A key occurs at most once in `uses`. Rows are written in the order of their primary key,
+ * so that two replicas do not deadlock. The later time is kept. One statement.
  */
 export const recordUses = async (db: Db, uses: readonly ApiKeyUse[]): Promise<void> => {
   await upsert(db, {

@@ -25,18 +25,18 @@ import { batchStatement, inputColumn, selectColumns, statement } from "../query/
 import { assetMeters, assets } from "../schema/assets.ts";
 import { type AssetRow, assetRow, toAsset } from "./record.ts";
 
-/** The most that a tenant may have in one environment. Assets that are `failed` or `deleted` do not count. */
+/** The maximum that a tenant may have in one environment. Assets that are `failed` or `deleted` do not count. */
 export type AssetQuota = { maxAssets: number; maxBytes: number };
 
-/** A new asset, and its job when it is to be fetched or processed at once. */
+/** A new asset, and its job if it must be fetched or processed at once. */
 export type NewAssetWrite = { asset: AssetRecord; job: JobRecord | null; quota: AssetQuota };
 
 /** The owner of assets: one tenant, in one environment. */
 export type AssetOwner = Pick<AssetRecord, "tenantId" | "environment">;
 
 /**
- * Writes a new asset, its job, its audit event and, with a claim, the response. Stale when the caller has changed since its
- * look-up or is no longer valid. The claim of a create that is over the quota is not kept. One statement.
+ * Writes a new asset, its job, its audit event and, with a claim, the response. Stale when the caller has changed since
+ * its look-up or is no longer valid. A create over the quota keeps no claim. One statement.
  */
 export const insertAsset = async (
   db: Runner,
@@ -68,17 +68,19 @@ export const ASSET_READS = batchedRead<AssetRow, AssetLookUp, AssetRecord>(
     ) assets`,
   toAsset,
 );
-/** The asset, in any status; `null` when the owner has none of this id. One statement, which concurrent reads share. */
+/**
+ * The asset, in any status; `null` when the owner has no asset with this id. One statement, shared by concurrent reads.
+ */
 export const findAsset = (db: Db, { tenantId, environment }: AssetOwner, id: AssetId): Promise<AssetRecord | null> =>
   db.batch(ASSET_READS, { tenantId, environment, id }, tenantId);
 
-/** What is needed to serve a public file. */
+/** The columns that serving a public file needs. */
 export type PublicAsset = {
   tenantId: TenantId;
   id: AssetId;
   /** Media type of the public file. */
   publicType: string;
-  /** Whether the service has rendered the file, which is then public as it is. */
+  /** Whether the service has rendered the file. Such a file is public unchanged. */
   isGenerated: boolean;
   version: number;
 };
@@ -98,8 +100,8 @@ const PUBLIC_READS = batchedRead<PublicAsset, { token: string }, PublicAsset>(
   (asset) => asset,
 );
 /**
- * The asset of a public URL: it is `ready` and has a public file; `null` when there is none. One statement, which
- * concurrent reads share.
+ * The asset of a public URL: it is `ready` and has a public file; `null` when no such asset exists. One statement,
+ * shared by concurrent reads.
  */
 export const findPublicAsset = (db: Db, token: string): Promise<PublicAsset | null> =>
   db.batch(PUBLIC_READS, { token }, token);
@@ -110,7 +112,7 @@ export type AssetUpload = { contentType: string; sizeBytes: number; job: JobReco
 /** The outcome of the completion of an upload. */
 export type CompleteAssetOutcome =
   | { kind: "written"; asset: AssetRecord }
-  /** Nothing was written: the asset is not, or no longer, an upload that is waited for. */
+  /** Nothing was written: the asset is not a pending upload, or no longer one. */
   | { kind: "unchanged"; asset: AssetRecord }
   /** Nothing was written: an earlier attempt with the same claim had this response. */
   | { kind: "replayed"; response: StoredResponse }
@@ -155,7 +157,7 @@ export const completeAsset = async (
 /** The outcome of a deletion. */
 export type DeleteAssetOutcome =
   | { kind: "written"; asset: AssetRecord }
-  /** Nothing was written: the asset is deleted already, or has a version that the deletion does not accept. */
+  /** Nothing was written: the asset is already deleted, or has a version that the deletion does not accept. */
   | { kind: "unchanged"; asset: AssetRecord }
   /** Nothing was written: an avatar that is not deleted refers to the asset. */
   | { kind: "in_use" }

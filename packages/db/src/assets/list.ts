@@ -63,8 +63,8 @@ const FILTERED = pageReader<ListParameters & { statuses: AssetStatus[]; kinds: A
 );
 
 /**
- * The owner's newest assets that `page` asks for. `origin`: scheme, host and port of public URLs. One statement, which
- * requests for the same page share.
+ * The owner's newest assets that `page` asks for. `origin`: scheme, host and port of public URLs. One statement, shared
+ * by requests for the same page.
  */
 export const listAssets = (
   db: Db,

@@ -14,15 +14,16 @@ import type { ClaimedJob } from "../jobs/jobs.ts";
 import { type AssetRow, toAsset } from "./record.ts";
 
 /**
- * The asset of a job that begins. An `uploaded` one becomes `processing`; a remote one stays `pending_upload` until its file
- * is there, which `finishAsset` records. `null`: the asset has ended, or the lease is lost. One statement.
+ * Starts the job of an asset and returns the asset. An `uploaded` asset becomes `processing`. A remote asset stays
+ * `pending_upload` until `finishAsset` records its file. `null`: the asset is failed or deleted, or the lease is lost.
+ * One statement.
  */
 export const startAsset = async (db: Runner, job: ClaimedJob): Promise<AssetRecord | null> => {
   const [row] = await callStart(db, { job, lease: job.lease });
   return row ? toAsset(row as AssetRow) : null;
 };
 
-/** What processing an asset has shown. `publicType`: media type of the public file; null when there is none. */
+/** The result of processing an asset. `publicType`: media type of the public file; null without one. */
 export type AssetResult =
   | {
       kind: "ready";
@@ -38,8 +39,8 @@ export type AssetResult =
 const NO_FILE = { contentType: null, sizeBytes: null, sha256: null, publicType: null, durationMs: null };
 
 /**
- * Ends the job of an asset: the asset becomes `ready` or `failed`, with its audit event, and the tenant's quota counts its
- * size. `lost`: nothing of the asset is changed, because it has ended or the lease is lost. One statement.
+ * Ends the job of an asset: the asset becomes `ready` or `failed`, with its audit event, and the tenant's quota counts
+ * its size. `lost`: the asset is unchanged, because it is failed or deleted, or the lease is lost. One statement.
  */
 export const finishAsset = async (
   db: Runner,
@@ -77,8 +78,8 @@ export const failAbandonedUploads = async (
 };
 
 /**
- * Deletes up to `limit` generated assets from before `createdBefore`, but for those that an avatar is built from, and returns their number.
- * Their files are left to the sweep of files. One statement.
+ * Deletes up to `limit` generated assets from before `createdBefore`, except those that an avatar is built from.
+ * Returns their number. The sweep of files deletes their files. One statement.
  */
 export const deleteGeneratedFiles = async (
   db: Runner,

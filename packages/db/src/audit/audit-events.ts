@@ -12,7 +12,7 @@ import { inputColumn, newestRows } from "../query/statement.ts";
 import { auditEvents } from "../schema/audit.ts";
 import { objectName } from "../schema/names.ts";
 
-/** Where a write comes from: who acts (null when neither a key nor a person does), by which request, and when. */
+/** The origin of a write: its actor (null when neither a key nor a person acts), its request, and its time. */
 export type Origin = {
   actor: Pick<AnyCaller, "id" | "credentialKeyId"> | null;
   requestId: string;
@@ -41,7 +41,7 @@ export const auditEvent = (
 
 const nameOf = (id: Column) => nullable(textJson(objectName(auditEvents.tenantId, id, inputColumn("environment"))));
 
-/** An event as the API shows it. Actions and the ids of actors are written by the service alone. */
+/** An event as the API shows it. Only the service writes actions and the ids of actors, so they need no escape. */
 const ITEM = objectJson<AuditEvent>({
   id: plainJson(auditEvents.id),
   tenantId: plainJson(auditEvents.tenantId),
@@ -69,7 +69,7 @@ const FILTERS = [
 type Filter = (typeof FILTERS)[number];
 type EventsOf = Pick<AuditEventRecord, "tenantId" | "environment">;
 type PageQuery = EventsOf & { [Name in Filter]?: string } & {
-  /** The events of a window of time are those of a range of ids, as an id begins with the time. */
+  /** A window of time is a range of ids, because an id begins with the time. */
   first: string;
   before: string;
   limit: number;
@@ -77,8 +77,8 @@ type PageQuery = EventsOf & { [Name in Filter]?: string } & {
 };
 
 /**
- * How many events a page reads at most, in the order of the index that serves it best. The page has those of them that the
- * caller may see and that meet the other filters. Each costs some 0.4 us.
+ * The maximum number of events that a page reads, in the order of the index that serves it best. The page contains the
+ * events that the caller may see and that meet the other filters. Each event costs some 0.4 us.
  */
 const MAX_ROWS_READ = 5000;
 
@@ -88,7 +88,7 @@ const IS_VISIBLE = sql`(
   or (${inputColumn("environment")} = 'live' and ${auditEvents.targetId} like 'key\\_%')
 )`;
 
-/** An index that holds the events of a page together: its first column, that column's value, and its predicate. */
+/** An index in which the events of a page are adjacent: its first column, that column's value, and its predicate. */
 type Index = { column: Column; value: SQL; predicate: SQL };
 const indexOn = (name: Filter | "environment", predicate: SQL = sql`true`): Index => ({
   column: auditEvents[name],
@@ -104,7 +104,7 @@ const INDEXES = {
 } as const satisfies Record<string, Index>;
 type IndexName = keyof typeof INDEXES;
 
-/** The index that serves these filters best; null: that of all events of the tenant. */
+/** The index that serves these filters best; null: the index of all events of the tenant. */
 const indexFor = ({ environment, targetId, actorId, actorKeyId, action }: PageQuery): IndexName | null => {
   if (targetId !== undefined) return "targetId";
   if (actorKeyId !== undefined) return "actorKeyId";
@@ -136,7 +136,7 @@ const STATEMENTS = listStatements<PageQuery, [index: IndexName | null, ...filter
   }),
 );
 
-/** The values of a statement, and what decides its text. */
+/** The values of a statement, and the filters that decide its text. */
 const queryOf = (
   { tenantId, environment }: EventsOf,
   { from, to, ...filters }: AuditPageRequest["filters"],
@@ -152,8 +152,8 @@ const queryOf = (
 };
 
 /**
- * The newest events that `page` asks for, of those that a key of `environment` may see. One statement, which requests for
- * the same page share.
+ * The newest events that `page` asks for and that a key of `environment` may see. One statement, shared by requests for
+ * the same page.
  */
 export const listAuditEvents = (
   db: Db,

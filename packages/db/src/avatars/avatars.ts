@@ -30,7 +30,7 @@ const create = batchedCreate<CreateAvatar, SourceRefusal>("create_avatar", SOURC
   createAvatars(db, {
     ...parameters,
     avatars: creates.map(({ avatar }) => avatarRow(avatar)),
-    // Not null: the sources are checked.
+    // Not null when the sources must be checked.
     jobs: creates.some(({ avatar }) => avatar.sourceAssetId !== null) ? creates.map(({ job }) => job) : null,
   }),
 );
@@ -38,8 +38,9 @@ const create = batchedCreate<CreateAvatar, SourceRefusal>("create_avatar", SOURC
 export type InsertAvatarOutcome = CreateOutcome<SourceRefusal>;
 
 /**
- * Writes a new avatar, the job that prepares it (null without a source), its audit event and, with a claim, the response. Stale when the caller has changed since its
- * look-up or is no longer valid. One statement, and another one when the first is stale: see `batchedCreate`.
+ * Writes a new avatar, the job that prepares it (null without a source), its audit event and, with a claim, the
+ * response. Stale when the caller has changed since its look-up or is no longer valid. One statement; a second one when
+ * the first is stale: see `batchedCreate`.
  */
 export const insertAvatar = (
   db: Db,
@@ -76,14 +77,14 @@ const READS = batchedRead<AvatarRow, AvatarLookUp, AvatarRecord>(
     ) avatars`,
   toAvatar,
 );
-/** The avatar, in any status; `null` when the owner has none of this id. One statement. */
+/** The avatar, in any status; `null` when the owner has no avatar with this id. One statement. */
 export const findAvatar = (
   db: Db,
   { tenantId, environment }: AvatarOwner,
   id: AvatarId,
 ): Promise<AvatarRecord | null> => db.batch(READS, { tenantId, environment, id }, tenantId);
 
-/** What a change can set: the fields of `UpdateAvatar`, with every status. */
+/** The fields that a change can set: those of `UpdateAvatar`, with every status. */
 export type AvatarChanges = Omit<UpdateAvatar, "status"> & { status?: AvatarStatus };
 
 const NO_CHANGE = {
@@ -101,7 +102,7 @@ const startsIn = (change: PreparationChange): AvatarStatus[] => [
   ...statusesWith(change, "prepare"),
   ...statusesWith(change, "prepare_in_background"),
 ];
-/** The same for every change: an avatar that is served stays served. */
+/** The same for every change: an avatar that is being served remains available. */
 const IN_BACKGROUND = statusesWith("prepare", "prepare_in_background");
 const RULES = { onSource: startsIn("sourceAssetId"), onModel: startsIn("modelId"), inBackground: IN_BACKGROUND };
 
@@ -117,7 +118,7 @@ export type UpdateAvatarOutcome =
   | { kind: "written"; avatar: AvatarRecord }
   /** Nothing was written: the avatar has a status or version that the change does not accept. */
   | { kind: "unchanged"; avatar: AvatarRecord }
-  /** There is no avatar of this id in the caller's tenant and environment. */
+  /** The caller's tenant has no avatar with this id in the environment. */
   | { kind: "not_found" }
   /** Nothing was written: the new `sourceAssetId` is refused. */
   | { kind: SourceRefusal }
@@ -126,8 +127,8 @@ export type UpdateAvatarOutcome =
 
 /**
  * Changes an avatar, if it is in one of `statuses` and, unless `versions` is null, in one of these versions, and writes
- * the audit event. A change that waits for another one is checked against what that one has left. A preparation starts or
- * ends with it as `CHANGE_EFFECTS` says; its job has the id `jobId`. One statement.
+ * the audit event. A change that waits for another one is checked against the result of that one. A preparation starts
+ * or ends with the change as `CHANGE_EFFECTS` says. Its job has the id `jobId`. One statement.
  */
 export const updateAvatar = async (
   db: Db,
@@ -164,14 +165,15 @@ export type PrepareAvatarOutcome =
   | { kind: "unchanged"; avatar: AvatarRecord }
   /** Nothing was written: the avatar has no source. */
   | { kind: "no_source"; avatar: AvatarRecord }
-  /** Nothing was written: there is no avatar, or the caller has changed since its look-up. */
+  /** Nothing was written: the avatar does not exist, or the caller has changed since its look-up. */
   | { kind: "not_found" | "stale" }
   /** Nothing was written: an earlier attempt with the same claim had this response. */
   | { kind: "replayed"; response: StoredResponse };
 
 /**
- * Prepares an avatar again, if it has `version`, or in any version if that is null: a claim stores a response that shows the next
- * version. Writes the job, the audit event and, with a claim, the response. The operator acts for an owner, without a key. One statement.
+ * Prepares an avatar again if it has `version`; null accepts every version. With a claim, the version must be known,
+ * because the stored response shows the next version. Writes the job, the audit event and, with a claim, the response.
+ * The operator acts for an owner, without a key. One statement.
  */
 export const prepareAvatar = async (
   db: Db,

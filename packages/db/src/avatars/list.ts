@@ -134,7 +134,7 @@ const SEARCHED_FILTERED = formOf<Filtered & SearchInputs>(
   [...FILTER_NAMES, "maxRead", ...SEARCH_INPUTS],
 );
 
-/** Sends the query of a page to the statement that `pick` takes of the form of its filters. */
+/** Sends the query of a page to the statement that `pick` selects from the form of its filters. */
 const send = <Result>(
   db: Db,
   { tenantId, environment }: AvatarOwner,
@@ -157,8 +157,9 @@ const send = <Result>(
 };
 
 /**
- * The owner's newest avatars that `page` asks for. `origin`: scheme, host and port of public URLs. One statement, which
- * requests for the same page share. With a name, a page can have fewer avatars than `limit`, even none, and yet a next page.
+ * The owner's newest avatars that `page` asks for. `origin`: scheme, host and port of public URLs. One statement,
+ * shared by requests for the same page. With a name, a page can have fewer avatars than `limit`, or no avatars, and
+ * still have a next page.
  */
 export const listAvatars = (
   db: Db,
@@ -167,7 +168,10 @@ export const listAvatars = (
   origin: string,
 ): Promise<WrittenPage> => send(db, owner, page, origin, (form) => form.page);
 
-/** How many of the owner's avatars match, at most `MAX_COUNTED`. It reads no more rows than a page of a search. One statement. */
+/**
+ * How many of the owner's avatars match, at most `MAX_COUNTED`. Reads no more rows than a page of a search. One
+ * statement.
+ */
 export const countAvatars = (
   db: Db,
   owner: AvatarOwner,

@@ -1,4 +1,6 @@
-/** Preparations of avatars in the database: what a job does, and what is kept of it. The queue is in `jobs.ts`. */
+/**
+ * Preparations of avatars in the database: the start and end of a job, and its stored files. The queue is in `jobs.ts`.
+ */
 import type { AssetRecord } from "@realtime-avatar/domain/assets/asset";
 import type { AvatarRecord } from "@realtime-avatar/domain/avatars/avatar";
 import type { Check } from "@realtime-avatar/domain/avatars/checks";
@@ -19,20 +21,20 @@ import { avatars } from "../schema/avatars.ts";
 import { jobs } from "../schema/jobs.ts";
 import { type AvatarRow, toAvatar } from "./record.ts";
 
-/** What a preparation is to work on. */
+/** The input of a preparation. */
 export type PreparationStart =
-  /** `asset`: null for a test asset, and when there is no such asset. */
+  /** `asset`: null for a test asset, and when no such asset exists. */
   | { kind: "started"; avatar: AvatarRecord; sourceAssetId: string; asset: AssetRecord | null }
   /** The source cannot be examined: `detail` says why. */
   | { kind: "asset_failed"; avatar: AvatarRecord; detail: string }
-  /** The asset is still on its way: the job was given back. */
+  /** The asset has not arrived yet: the job was given back. */
   | { kind: "waiting" }
-  /** Nothing is to be done: the lease is lost, the avatar is deleted, or another generation is prepared. */
+  /** No work is left: the lease is lost, the avatar is deleted, or another generation is prepared. */
   | { kind: "gone" };
 
 /**
- * What the job of a preparation is to work on. A job whose asset is still on its way is given back, and this attempt does not
- * count. One statement, and another one for the asset.
+ * Returns the input of a preparation's job. A job whose asset has not arrived is given back, and this attempt does not
+ * count. One statement, and a second one for the asset.
  */
 export const startPreparation = async (db: Runner, job: ClaimedJob): Promise<PreparationStart> => {
   const [row] = await callStart(db, { job, lease: job.lease });
@@ -50,13 +52,13 @@ export const startPreparation = async (db: Runner, job: ClaimedJob): Promise<Pre
   return { kind, avatar, sourceAssetId, asset: asset && asset.status !== "deleted" ? asset : null };
 };
 
-/** What a preparation has shown. */
+/** The result of a preparation. */
 export type PreparationResult =
   | {
       kind: "ready";
       checks: readonly Check[];
       cacheManifestId: string;
-      /** The token and the file of the preview; both null when there is none. */
+      /** The token and the file of the preview; both null without a preview. */
       previewToken: string | null;
       previewFile: string | null;
     }
@@ -65,9 +67,9 @@ export type PreparationResult =
 const NOTHING = { error: null, cacheManifestId: null, previewToken: null, previewFile: null };
 
 /**
- * Ends a preparation: deletes its job, and writes the result to the avatar with the audit event. An avatar that was `ready` or
- * `disabled` stays so. `lost`: nothing of the avatar is changed, because the lease is lost, the avatar is deleted, or another
- * generation is prepared. One statement.
+ * Ends a preparation: deletes its job, and writes the result to the avatar with the audit event. An avatar that was
+ * `ready` or `disabled` stays so. `lost`: the avatar is unchanged, because the lease is lost, the avatar is deleted, or
+ * another generation is prepared. One statement.
  */
 export const finishPreparation = async (
   db: Runner,
@@ -89,8 +91,9 @@ export const finishPreparation = async (
 export type Preparation = { tenantId: TenantId; id: AvatarId; generation: number };
 
 /**
- * How many generations before the latest are kept for an hour after the last change of an avatar: a call may have read a
- * manifest that is no longer served. A bound, so that a source that is swapped all the time does not fill the store.
+ * How many generations before the latest are kept for an hour after the last change of an avatar, because a call may
+ * have read a manifest that is no longer served. The bound prevents an avatar whose source changes all the time from
+ * filling the store.
  */
 export const KEPT_GENERATIONS = 8;
 
@@ -118,8 +121,9 @@ const selectPreparations = batchStatement<{ isNeeded: boolean }, Preparation & {
 );
 
 /**
- * Those of these preparations whose avatar exists, also as deleted, and whether their files are needed: those of the
- * generation that the avatar serves, of the latest while its job exists, and of those before it for a while. One statement.
+ * Returns the preparations whose avatar exists (a deleted avatar counts), and whether their files are needed. Needed
+ * are the files of the generation that the avatar serves, those of the latest one while its job exists, and those of
+ * earlier ones for a while. One statement.
  */
 export const knownPreparations = async (
   db: Runner,
@@ -135,7 +139,7 @@ export const knownPreparations = async (
   }));
 };
 
-/** What is needed to serve a preview, or the picture that it was cut from. */
+/** The columns that serving a preview, or its original picture, needs. */
 export type Preview = { tenantId: TenantId; id: AvatarId; previewFile: string; cacheManifestId: string | null };
 
 const PREVIEW_READS = batchedRead<Preview, { token: string }, Preview>(
@@ -153,6 +157,9 @@ const PREVIEW_READS = batchedRead<Preview, { token: string }, Preview>(
   (preview) => preview,
 );
 
-/** The preview of a public URL; `null` when no avatar that is not deleted has one there. One statement, which concurrent reads share. */
+/**
+ * The preview of a public URL; `null` when no avatar has it, or the avatar is deleted. One statement, shared by
+ * concurrent reads.
+ */
 export const findPreview = (db: Db, token: string): Promise<Preview | null> =>
   db.batch(PREVIEW_READS, { token }, token);

@@ -29,13 +29,13 @@ export type Caller = ApiKeyRecord & {
   /** A key has no session: that distinguishes it from a person. */
   sessionId: null;
   needsPasskey: null;
-  /** The credential that was presented: during an overlap not necessarily the newest one. */
+  /** The credential that was presented. During an overlap it need not be the newest one. */
   credentialKeyId: string;
-  /** The database's time at the look-up: the one clock of all replicas, which decides about expiry. */
+  /** The database's time at the look-up. All replicas use this clock to decide about expiry. */
   checkedAt: Date;
   /**
-   * What it can still hold, whether its tenant has overdue sessions, and whether a refusal for lack of credits is to be announced
-   * (`credits.exhausted`); null when the look-up did not ask.
+   * The credits that it can still hold, whether its tenant has overdue sessions, and whether a refusal for lack of
+   * credits must send `credits.exhausted`. Null when the look-up did not ask for it.
    */
   headroom: (Headroom & { hasOverdue: boolean; announcesExhaustion: boolean }) | null;
   /** The credits of its tenant in its environment; null when the look-up did not ask, or the tenant has no account. */
@@ -46,10 +46,13 @@ export type Caller = ApiKeyRecord & {
 export type PersonCaller = {
   tenantId: TenantId;
   id: UserId;
-  /** Of the user: a change of the role raises it. */
+  /** The version of the user. A change of the role raises it. */
   version: number;
   sessionId: UserSessionId;
-  /** Whether a write as this caller asks for the passkey again: it is refused once `session.verifiedUntil` has passed. */
+  /**
+   * Whether a write of this caller needs a recent use of the passkey. The write is refused after
+   * `session.verifiedUntil`.
+   */
   needsPasskey: boolean;
   credentialKeyId: null;
   lineage: readonly never[];
@@ -97,19 +100,19 @@ type CredentialRow = RecordRow & {
   balance: (Omit<Account, "updatedAt"> & { updatedAt: string }) | null;
 };
 
-/** What of the credits of a caller its look-up finds as well. */
+/** The part of the caller's credits that its look-up also reads. */
 export type CreditsOfCaller = "headroom" | "balance";
 
 export type LookUp = { keyId: string; targetId: ApiKeyId | null; isKnown: boolean; including: CreditsOfCaller | null };
 
 /**
- * What the key of a row of `api_keys` can still hold: under its own cap, under the tightest cap of its ancestors of the
- * same environment, and of the balance; and which limits of open sessions are reached. Read without locks:
- * `admit_sessions.sql` decides what is admitted.
+ * The credits that the key of a row of `api_keys` can still hold: under its own cap, under the tightest cap of its
+ * ancestors of the same environment, and of the balance. Also the limits of open sessions that are reached. The values
+ * are read without locks; `admit_sessions.sql` decides about admission.
  *
- * `offset 0`: otherwise the server reads each meter once for each aggregate. The first session whose sweep is due is found by
- * comparisons of rows, in the order of the tenant's own index: otherwise the server may read the sessions of all tenants. It counts
- * as overdue, although a report may have extended its lease: the next sweep puts it off.
+ * `offset 0`: otherwise the server reads each meter once for each aggregate. The first session whose sweep is due is
+ * found by comparisons of rows, in the order of the tenant's own index: otherwise the server may read the sessions of
+ * all tenants. The session counts as overdue even if a report has extended its lease. The next sweep corrects that.
  */
 const HEADROOM = sql`(
   select json_build_object(
@@ -171,19 +174,19 @@ const BALANCE = sql`(
   offset 0
 )`;
 
-/** `credits` of the look-up's caller, if it asks for it. */
+/** `credits` of the caller, if the look-up asks for them. */
 const ofCaller = (including: CreditsOfCaller, credits: SQL): SQL => sql`
   case when ${inputColumn("including")} = ${sql.raw(`'${including}'`)} and ${apiKeys.id} = ${apiKeyCredentials.apiKeyId}
     then ${credits} end as ${sql.identifier(including)}`;
 
-/** What of its credits a look-up asks for. */
+/** The credits that a look-up asks for. */
 const CREDITS = sql`${ofCaller("headroom", HEADROOM)}, ${ofCaller("balance", BALANCE)}`;
 const NO_CREDITS = sql`null::json as "headroom", null::json as "balance"`;
 
 /**
- * For each look-up, a row for the key of the credential, and one for the target. Each `offset 0` keeps the server from
- * joining whole tables: it would do so for a plan that it made while the tables were small, and keep that plan while they
- * grow (3.6 ms instead of 0.1 ms with 6,000 keys).
+ * For each look-up, a row for the key of the credential, and one for the target. Each `offset 0` prevents joins of
+ * whole tables. Without it, the server makes such a plan while the tables are small, and keeps the plan while they grow
+ * (3.6 ms instead of 0.1 ms with 6,000 keys).
  */
 const credentialsWith = (credits: SQL) => (inputs: SQL) =>
   sql`
@@ -217,7 +220,10 @@ const selectCredentials = batchStatement<CredentialRow, LookUp>(
   ["keyId", "targetId"],
   credentialsWith(NO_CREDITS),
 );
-/** A statement of its own: with the credits in it, a look-up takes a quarter longer at the server, even if it asks for none. */
+/**
+ * A separate statement. With the credits in it, every look-up would take a quarter longer at the server, even one that
+ * asks for no credits.
+ */
 const selectWithCredits = batchStatement<CredentialRow, LookUp>(
   "find_credential_with_credits",
   ["keyId", "targetId", "including"],
@@ -254,7 +260,10 @@ export const findTogether = async (db: Runner, lookUps: readonly LookUp[]): Prom
   return lookUps.map((lookUp, index) => foundIn(rows[index] ?? [], lookUp));
 };
 
-/** Finds a credential as `findTogether` does, in the way that is cheaper on Citus: see `find_one_credential.sql`. */
+/**
+ * Finds one credential, with the same result as `findTogether`. This is cheaper on Citus: see
+ * `find_one_credential.sql`.
+ */
 export const findAlone = async (db: Runner, lookUp: LookUp): Promise<FoundCredential> => {
   const rows = await findOneCredential(db, lookUp);
   return foundIn(rows as unknown as FoundRow[], lookUp);
@@ -275,8 +284,8 @@ const lookUpsBy = (
 });
 
 /**
- * Concurrent look-ups are batched; equal ones share one result. Those of known keys are preferred, so that a flood of unknown
- * keys neither delays them nor fills their queue.
+ * Concurrent look-ups are batched. Equal look-ups share one result. Look-ups of known keys are preferred, so that a
+ * flood of unknown keys neither delays them nor fills their queue.
  */
 const LOOK_UPS = lookUpsBy(findTogether);
 const LOOK_UPS_OF_SEVERAL = lookUpsBy(async (db, lookUps) => {
@@ -285,11 +294,11 @@ const LOOK_UPS_OF_SEVERAL = lookUpsBy(async (db, lookUps) => {
 });
 
 /**
- * Finds a credential by its public handle, with its key and, if one is named, the key `targetId` of the same tenant. Null
- * when there is no such credential. One statement; more only while a change of the key is pending. Concurrent look-ups of
- * the same key share one result. `knownTenant` is the tenant for which the same secret authenticated recently, if it did:
- * under load such look-ups go first, and tenants take turns. It affects only the order. `including`: which of the
- * caller's `headroom` and `balance` is found as well; of the other, nothing is read.
+ * Finds a credential by its public handle, with its key and, if one is named, the key `targetId` of the same tenant.
+ * Null when no such credential exists. Runs one statement; it repeats the statement only while a change of the key is
+ * pending. Concurrent look-ups of the same key share one result. `knownTenant`: the tenant for which the same secret
+ * authenticated recently, or null. Under load such look-ups go first, and tenants take turns. It affects only the
+ * order. `including`: which of the caller's `headroom` and `balance` is also read; the other one is not read.
  */
 export const findCredential = async (
   db: Db,
@@ -307,9 +316,9 @@ export const findCredential = async (
 };
 
 /**
- * Records the first use of a credential that a rotation has issued, before its holder gets a response: from then on the
- * older secret of the overlap cannot replace it. False, with nothing written, when the credential has been used
- * or retired since its look-up: then look it up again. One statement, once in the life of a credential.
+ * Records the first use of a credential that a rotation has issued, before its holder gets a response. From then on,
+ * the older secret of the overlap cannot replace it. Returns false and writes nothing when the credential was used or
+ * retired since its look-up; the caller then looks it up again. One statement, once in the life of a credential.
  */
 export const confirmFirstUse = async (db: Db, keyId: string): Promise<boolean> =>
   (await callConfirm(db, { keyId }))[0]?.result === true;

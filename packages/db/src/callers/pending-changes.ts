@@ -1,8 +1,9 @@
 /**
- * Pending changes of keys and people. PostgreSQL grants new `for share` locks while a change waits for older ones. So a key
- * that writes without a pause, itself or by its descendants, could never be changed, rotated or revoked while its commits
- * overlap; and no session of a person who does so could be ended. A change that waits therefore inserts a row here, which no
- * write locks, and look-ups of what it changes are delayed. Only time depends on these rows, never correctness.
+ * Pending changes of keys and people. PostgreSQL grants new `for share` locks while a change waits for older ones. So a
+ * key that writes without a pause, itself or by its descendants, could never be changed, rotated or revoked while its
+ * commits overlap. The sessions of such a person could never be ended. Therefore a change that waits inserts a row
+ * here. No write locks this row. Look-ups of the key or person that changes are delayed while the row exists. Only time
+ * depends on these rows, never correctness.
  */
 import type { ApiKeyId, TenantId, UserId, UserSessionId } from "@realtime-avatar/domain/id";
 import { sql } from "drizzle-orm";
@@ -41,7 +42,7 @@ export const HAS_PENDING_CHANGE_OF_PERSON = sql`exists (
     and ${pendingChanges.announcedAt} > now() - interval '1 second'
 )`;
 
-/** Repeats a look-up while a change is pending of what it finds. Returns what it found last. */
+/** Repeats a look-up while a change of its result is pending. Returns the last result. */
 export const delayWhilePending = async <Found>(
   lookUp: () => Promise<Found>,
   hasPendingChange: (found: Found) => boolean,
@@ -70,7 +71,7 @@ const withdraw = statement(
       and ${pendingChanges.subjectId} = ${sql.placeholder("id")}`,
 );
 
-/** Deletes rows that a process has left behind; returns their number. */
+/** Deletes the rows of processes that ended before they could. Returns the number of rows. */
 export const sweepPendingChanges = createSweep(
   "sweep_pending_changes",
   pendingChanges,
@@ -78,7 +79,7 @@ export const sweepPendingChanges = createSweep(
   pendingChanges.announcedAt,
 );
 
-/** What a change may wait for: writes of a key, of a user, of a session, or of the people of a tenant. */
+/** The writes that a change may wait for: those of a key, a user, a session, or the people of a tenant. */
 type Pending = { tenantId: TenantId; id: ApiKeyId | UserId | UserSessionId | TenantId };
 
 /** Runs `change`, a change of the target, and announces it as pending if it has to wait. */
@@ -90,7 +91,7 @@ export const announceWhileWaiting = async <Result>(
   let announced: Promise<unknown> | undefined;
   let isAnnouncing = false;
   const timer = setInterval(() => {
-    // One at a time: another one could come after the withdrawal.
+    // Only one announcement at a time. A second one could arrive after the withdrawal.
     if (isAnnouncing) return;
     isAnnouncing = true;
     // The next tick repeats a failed announcement. A failure costs only time.
@@ -104,7 +105,7 @@ export const announceWhileWaiting = async <Result>(
     return await change();
   } finally {
     clearInterval(timer);
-    // Not awaited: the request may have no time left. A row that stays behind stops counting after a second.
+    // Not awaited, because the request may have no time left. A row that is not deleted stops counting after a second.
     void announced?.then(() => withdraw(db.within(WITHDRAW_MS), { tenantId, id })).catch(() => {});
   }
 };

@@ -1,4 +1,4 @@
-/** The record of a key, as reads select it: what is stored of it, and what follows from its ancestors. */
+/** The record of a key, as reads select it: the stored columns, and the values that follow from its ancestors. */
 import type { ApiKeyRecord } from "@realtime-avatar/domain/api-keys/api-key";
 import type { ApiKeyStatus } from "@realtime-avatar/domain/api-keys/status";
 import { type SQL, sql } from "drizzle-orm";
@@ -55,8 +55,8 @@ export const RECORD: SQL = sql`
   ${apiKeys.createdAt} as "createdAt"`;
 
 /**
- * What a row of `api_keys` needs to become a record: the state of its ancestors, and their tightest limits. Except for
- * the expiry, a limit counts for keys of its own environment. For \`offset 0\` see \`find_credential\`.
+ * The part of a record that comes from the ancestors: their state and their tightest limits. Except for the expiry, a
+ * limit counts only for keys of its own environment. For \`offset 0\` see \`find_credential\`.
  */
 export const LINEAGE: SQL = sql`
   cross join lateral (
@@ -74,7 +74,7 @@ export const LINEAGE: SQL = sql`
     ) ancestors
   ) ancestry`;
 
-/** What the meter of a row of `api_keys` counts; zero without a meter. */
+/** The values of the meter of a row of `api_keys`; zero without a meter. */
 export const METER: SQL = sql`
   cross join lateral (
     select coalesce(max(${apiKeyMeters.settled}), 0) as settled, coalesce(max(${apiKeyMeters.reserved}), 0) as reserved

@@ -1,4 +1,4 @@
-/** Calls: usage sessions with a room and a slot of an avatar worker. The service ends them, and charges them once. */
+/** Calls: usage sessions with a room and a slot of an avatar worker. The service ends each call and charges it once. */
 import { AWAY_REASONS, type CallInput, type CallMode } from "@realtime-avatar/domain/calls/schemas";
 import type { ReleaseTarget, TestOutcome } from "@realtime-avatar/domain/calls/start";
 import { newId, type SessionId, type TenantId, type TicketId } from "@realtime-avatar/domain/id";
@@ -26,51 +26,60 @@ import {
 import { batchedWrite, type Write } from "../idempotency/batched-write.ts";
 import type { Claim, StoredResponse } from "../idempotency/idempotency-keys.ts";
 
-/** What an agent brings: where and with what token the avatar joins, and the participant for whom it speaks. */
+/**
+ * The room that an agent brings: its server and the token with which the avatar joins, and the participant for whom it
+ * speaks.
+ */
 export type BroughtRoom = {
   url: string;
-  /** Sealed: see the domain's calls/brought-room.ts. */
+  /** Sealed; see the domain's calls/brought-room.ts. */
   token: Uint8Array;
-  /** Equal for the same token of the same key. */
+  /** The digest of the token and the key. */
   digest: Uint8Array;
   agentIdentity: string;
 };
 
 /** A request to start a call. */
 export type CallRequest = SessionRequest & {
-  /** Of a call whose hold grows: for how long it was asked for, and the maximum of a tenant for which the operator has set none. */
+  /**
+   * For a call whose hold grows: the requested length, and the maximum for a tenant whose maximum the operator has not
+   * set.
+   */
   growth: { longestSeconds: number; defaultLimit: number } | null;
   mode: CallMode;
   roomName: string;
   input: CallInput;
   testOutcome: TestOutcome | null;
-  /** The ticket that the request names. */
+  /** The ticket that the request names; null without one. */
   ticketId: string | null;
-  /** The id of its ticket, if it gets a new one. */
+  /** The id of the ticket, if the request gets a new one. */
   newTicketId: TicketId;
   /** See `ticketFingerprint`. */
   fingerprint: string;
   /** Whether an agent is dispatched into the room: then the call starts when it brings the avatar. */
   awaitsAgent: boolean;
-  /** The receiver of its transcript, sealed (the domain's calls/transcript.ts); null: it has none. */
+  /** The receiver of its transcript, sealed (the domain's calls/transcript.ts); null: no transcript is sent. */
   transcript: Uint8Array | null;
   /** What of it is recorded, for how long that is kept, and its recordings; null: nothing. */
   recording: { mode: RecordedMode; retentionDays: number; files: readonly PlannedRecording[] } | null;
   /** The room of somebody else in which the call is; null: a room of ours, which is created. */
   brought: BroughtRoom | null;
-  /** What a conversation needs; null: the call is none at any worker. */
+  /** The conversation of the call; null: the call has no conversation at any worker. */
   conversation: ConversationNeeds | null;
 };
 
-/** `price`: of a second at a worker that holds a conversation. The voice and the model that the request names; null: none. */
+/**
+ * `price`: of a second at a worker that holds a conversation. `voiceId`, `model`: those that the request names; null:
+ * it names none.
+ */
 export type ConversationNeeds = { price: number; voiceId: string | null; model: string | null };
 
-/** The fields of the response that only the write knows. `features`: of the worker that has the call. */
+/** The fields of the response that only the write knows. `features`: those of the call's worker. */
 export type CallResponseFields = Pick<SessionResponseFields, "reservedCreditMicros" | "expiresAt"> & {
   features: string[];
-  /** The release before has not stored it. */
+  /** Missing in responses that the previous release stored. */
   priceCreditMicrosPerSecond?: number;
-  /** Of a call whose hold grows, how long it lasts at most. */
+  /** The maximum length of a call whose hold grows. */
   longestSeconds?: number | null;
 };
 /** What a request names and no worker has. */
@@ -78,33 +87,33 @@ export type UnsupportedField = "voice" | "model" | "recording";
 /** The place of a request in the queue, from 1, and the number of those that wait. */
 export type QueuePlace = { ticketId: TicketId; position: number; size: number };
 
-/** What became of a request to start a call. Only `written` and `queued` wrote anything. */
+/** The outcome of a request to start a call. Only `written` and `queued` wrote rows. */
 export type OpenCallOutcome =
   | { kind: "written"; responseFields: CallResponseFields }
   | { kind: "replayed"; response: StoredResponse; responseFields: CallResponseFields }
-  /** No slot is free for it. */
+  /** No slot is free for the call. */
   | { kind: "queued"; place: QueuePlace }
-  /** No slot is free for it, and its tenant has as many tickets as it may have. */
+  /** No slot is free for the call, and its tenant has the maximum number of tickets. */
   | { kind: "too_many_tickets" }
-  /** Too many transcripts of its tenant wait for another attempt. */
+  /** Too many transcripts of the tenant wait for another attempt. */
   | { kind: "too_many_transcripts" }
-  /** The key has sent the same token before, and that call is open. */
+  /** The key has sent the same token before. The call of that request is open. */
   | { kind: "same"; sessionId: SessionId }
-  /** No worker has what the request names. */
+  /** No worker has the voice or the model that the request names. */
   | { kind: "unsupported"; fields: UnsupportedField[] }
-  /** It asks for more than `limit` seconds, which is all that the operator allows its tenant. */
+  /** The request asks for more than `limit` seconds, the maximum that the operator allows the tenant. */
   | { kind: "too_long"; limit: number }
-  /** `price`: of a second at the worker whose slot it would have. */
+  /** `price`: of a second at the worker whose slot the call would have. */
   | (Extract<OpenOutcome, { kind: CreditRefusal }> & { price: number })
   | Exclude<OpenOutcome, { kind: "written" | "replayed" | CreditRefusal }>;
 type CreditRefusal = "insufficient_credits" | "spend_limit_exceeded";
 
-/** What the function gets of a call, beside its session. */
+/** The call as a parameter of the database function, beside its session. */
 const callRow = (request: CallRequest): CallRequestRow => ({
   mode: request.mode,
   roomName: request.roomName,
   input: request.input,
-  // For a test, the hold is shorter than what was asked for: so the call ends out of credits.
+  // For this test outcome, the hold is shorter than the requested length, so the call ends out of credits.
   maxSeconds:
     request.growth?.longestSeconds ??
     (request.testOutcome === "out_of_credits" ? request.maxSeconds + 1 : request.maxSeconds),
@@ -125,7 +134,7 @@ const callRow = (request: CallRequest): CallRequestRow => ({
   recording: request.recording,
 });
 
-/** For how long a test call holds credits that is to run out of them. */
+/** For how many seconds a test call with the outcome `out_of_credits` holds credits. */
 const SHORT_SECONDS = 10;
 const sessionOf = (request: CallRequest): SessionRequest => {
   if (request.testOutcome !== "out_of_credits") return request;
@@ -181,13 +190,13 @@ const open = batchedWrite<Write & { request: CallRequest }, OpenCallOutcome>(
     const calls = writes.map(({ request }) => callRow(request));
     return (await openUsageSessions(db, { ...parameters, requests, calls })).map(callOutcomeOf);
   },
-  // A token is looked up once for a batch, so a batch has at most one of a key.
+  // The token is looked up once per batch, so a batch has at most one brought room of a key.
   ({ request, caller }) => request.brought && `${caller.id} brought`,
 );
 
 /**
- * Starts a call: holds credits, and takes a slot. One statement; another one when the caller is being changed. A test can ask for the
- * limit of open sessions: then nothing is read or written.
+ * Starts a call: holds credits and takes a slot. One statement; a second one when the caller is being changed. For the
+ * test outcome `concurrency_limit_reached`, it runs no statement.
  */
 export const openCall = async (
   db: Db,
@@ -199,12 +208,13 @@ export const openCall = async (
     ? { kind: "concurrency_limit_reached", limitedBy: "tenant", limit: 1 }
     : open(db, { request, caller, claim });
 
-/** What a call is whose room was created: `failed`: `failCall` has ended it. */
+/** The state of a call whose room was created. `failed`: `failCall` has ended the call. */
 export type ConfirmedRoom = "exists" | "ended" | "failed";
 
 /**
- * Records that a room of a call exists. Only now is the call assigned to its worker, or moves there with it. Otherwise the call has
- * ended, or has another room by now, and this one is to be deleted. One statement.
+ * Records that a room of a call exists. From then on, the call is assigned to its worker, or its worker moves to this
+ * room. With any other result than `exists`, the call has ended or has another room by now, and the caller must delete
+ * this room. One statement.
  */
 export const confirmRoom = async (
   db: Runner,
@@ -216,10 +226,13 @@ export const confirmRoom = async (
   return row?.result as ConfirmedRoom;
 };
 
-/** What became of what an agent has brought. `other`: it has brought another token before. */
+/** The outcome of `attachAgent`. `other`: the agent has brought another token before. */
 export type AttachOutcome = "attached" | "other" | "not_found" | "ended";
 
-/** Writes what the agent of a call in one of our rooms has brought: only now is the call assigned to its worker. One statement. */
+/**
+ * Writes the room and token that the agent of a call in one of our rooms has brought. From then on, the call is
+ * assigned to its worker. One statement.
+ */
 export const attachAgent = async (
   db: Runner,
   { tenantId, sessionId }: { tenantId: TenantId; sessionId: SessionId },
@@ -253,15 +266,19 @@ export const failCall = async (
   await callFail(db, { tenantId, sessionId, callerId: caller.id, claim, ...entriesOf(origin) });
 };
 
-/** `hasEnded`: whether this release has ended a call. `roomName`: its room, which is to be deleted; null when it is not ours. */
+/**
+ * `hasEnded`: whether this release has ended a call. `roomName`: its room, which must be deleted; null when the room is
+ * not ours.
+ */
 export type ReleaseCallOutcome =
   | { kind: "written"; hasEnded: boolean; roomName: string | null }
   | { kind: "replayed"; response: StoredResponse }
   | { kind: "stale" };
 
 /**
- * Ends a call of the caller's lineage at once, or gives up a ticket. Anything else is `written` too, and changes nothing. `reason`: in
- * the words of the caller. After some, a call that can be resumed goes on: `hasEnded` is false. One statement.
+ * Ends a call of the caller's lineage at once, or gives up a ticket. For any other target the outcome is also
+ * `written`, and nothing changes. `reason`: the caller's text. After one of `AWAY_REASONS`, a call that can be resumed
+ * goes on, and `hasEnded` is false. One statement.
  */
 export const releaseCall = async (
   db: Runner,

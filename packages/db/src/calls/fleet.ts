@@ -16,7 +16,7 @@ import { avatars } from "../schema/avatars.ts";
 import { avatarPreloads, avatarSlots, avatarWorkers } from "../schema/calls.ts";
 import { usageSessions } from "../schema/credits.ts";
 
-/** A call that a worker is to start. */
+/** A call that a worker must start. */
 export type Assignment = {
   tenantId: TenantId;
   sessionId: SessionId;
@@ -25,23 +25,23 @@ export type Assignment = {
   roomName: string;
   mode: CallMode;
   avatarId: AvatarId;
-  /** The id of the manifest of the preparation (`cacheManifestId`); null when there is none. */
+  /** The id of the manifest of the preparation (`cacheManifestId`); null without one. */
   manifest: string | null;
   /** The voice of the avatar. The database does not know whether it exists. */
   defaultVoiceId: string | null;
   input: CallInput;
-  /** The call ends when so many seconds are used. */
+  /** The call ends when this many seconds are used. */
   maxSeconds: number;
   limit: "session_cap" | "out_of_credits";
-  /** Of a call whose hold grows, how long it lasts at most; else null. */
+  /** The maximum length of a call whose hold grows; null for other calls. */
   longestSeconds: number | null;
-  /** What earlier workers have reported. */
+  /** The seconds that earlier workers have reported. */
   usedSeconds: number;
   /** See the columns of `calls`. */
   roomNumber: number;
   gapCount: number;
   gapSeconds: number;
-  /** Whether the worker sends what is said. */
+  /** Whether the worker must send the segments of the call. */
   hasTranscript: boolean;
   /** What the worker records; null: nothing. */
   recordedMode: RecordedMode | null;
@@ -49,13 +49,16 @@ export type Assignment = {
   history: readonly Uint8Array[];
   /** Whether a worker that stops has handed it over. */
   isHandedOver: boolean;
-  /** How many processes the call has lost: its own, and workers. */
+  /** How many processes and workers the call has lost. */
   lostProcesses: number;
-  /** What an agent has brought; null: the service makes the token. */
+  /** The room that an agent has brought; null: a room of ours, for which the service makes the token. */
   brought: { url: string; token: Uint8Array; agentIdentity: string } | null;
 };
 
-/** What the conversation of a call has used so far. `tokensLeft`: that its tenant may use today; null: no limit. */
+/**
+ * The usage of a call's conversation so far. `tokensLeft`: how many tokens its tenant may still use today; null: no
+ * limit.
+ */
 export type CallUsage = {
   sessionId: SessionId;
   generation: number;
@@ -67,21 +70,23 @@ export type CallUsage = {
   tokensLeft: number | null;
 };
 
-/** An avatar that a worker is to load before a call. `id`: of the request. */
+/** An avatar that a worker must load before a call. `id`: that of the request. */
 export type Preload = { id: string } & Pick<Assignment, "tenantId" | "avatarId" | "manifest">;
 
-/** A call that its worker is to move to another room. */
+/** A call that its worker must move to another room. */
 export type RoomChange = Pick<
   Assignment,
   "sessionId" | "generation" | "roomNumber" | "roomName" | "mode" | "maxSeconds"
 >;
 
-/** A call of a worker that can go on until more seconds are used. `roomName`: null when its access to the room stays as it is. */
+/**
+ * A call of a worker whose hold has grown. `roomName`: null when the worker's access to the room is still long enough.
+ */
 export type Growth = Pick<Assignment, "sessionId" | "generation" | "mode" | "maxSeconds" | "limit"> & {
   roomName: string | null;
 };
 
-/** A turn that a worker is to do. `interrupt`: it ends what the avatar is saying. The texts of an interruption are null. */
+/** A turn for a worker. `interrupt`: whether it interrupts the avatar. The texts of an interruption are null. */
 export type CallTurn = {
   turnId: string;
   sessionId: SessionId;
@@ -93,33 +98,39 @@ export type CallTurn = {
 };
 
 export type SyncResult = {
-  /** Calls that are assigned to the worker, and that its request does not list. */
+  /** Calls that are assigned to the worker and that its request does not list. */
   start: Assignment[];
   /** Calls of the request that are in another room now. */
   move: RoomChange[];
-  /** Calls of the request that can go on for longer than it says. */
+  /** Calls of the request that can go on for longer than the request says. */
   grow: Growth[];
-  /** Calls of the request that are not assigned to the worker. `reason` null: leave without a word. */
+  /**
+   * Calls of the request that are not assigned to the worker. `reason` null: the worker leaves without a message to the
+   * page.
+   */
   end: { sessionId: SessionId; generation: number; reason: EndReason | null }[];
-  /** For each call that this sync has closed, its room, which is to be deleted; null when it is not ours. */
+  /** For each call that this sync has closed, its room, which must be deleted; null when the room is not ours. */
   rooms: (string | null)[];
   /** The latest first. */
   preloads: Preload[];
-  /** Those of its started calls that its request does not list, in their order. */
+  /** The turns of its started calls that its request does not list, in their order. */
   turns: CallTurn[];
-  /** Until when the worker has its calls now: see `loseWorker`. */
+  /** The end of the worker's lease: see `loseWorker`. */
   leaseEnds: Date;
   /** Whether the voices and models of the worker are known. */
   hasVoices: boolean;
-  /** Of each call that it has, if it holds conversations. */
+  /** The usage of each of its calls, if the worker holds conversations. */
   usage: CallUsage[];
-  /** How many slots it has in this shard, and how many calls wait there; null of a worker of one shard. */
+  /**
+   * The worker's number of slots in this shard, and the number of calls that wait there; null for a worker of one
+   * shard.
+   */
   shared: { slots: number; waiting: number } | null;
 };
 
 /**
- * How long a worker has its calls, and how long a session lasts, after a report. `dailyTokens`: how many the conversations of a tenant
- * may use on a day; null: as many as they want.
+ * How long the leases of a worker and of a session last after a report. `dailyTokens`: how many tokens the
+ * conversations of a tenant may use on a day; null: no limit.
  */
 export type SyncTerms = { leaseSeconds: number; sessionLeaseSeconds: number; dailyTokens: number | null };
 
@@ -132,16 +143,19 @@ type SyncRow = Pick<SyncResult, "move" | "grow" | "rooms" | "preloads"> & {
   turns: CallTurn[] | null;
 };
 
-/** Why a call has ended, as its worker tells it. Null when its lease was over, or when it goes on at another worker. */
+/**
+ * The reason for which a call has ended, as its worker reports it to the page. Null when the lease was over, or when
+ * the call goes on at another worker.
+ */
 const endedReason = ({ reason, closedBy }: EndedRow): EndReason | null => {
   const own = END_REASONS.find((one) => one === reason);
   if (own !== undefined) return own;
   if (closedBy === null || (reason === null && closedBy === "sweep")) return null;
-  // The SDK has no words of its own for the end of a key, or for the operator: `user_ended`.
+  // The SDK has no reason for the end of a key or for an end by the operator. Both are `user_ended`.
   return toEndReason((reason ?? undefined) as ReleaseReason | undefined);
 };
 
-/** Registers a worker, renews its lease, writes what it reports, and returns what it is to do. One statement. */
+/** Registers a worker, renews its lease, writes its reports, and returns its work. One statement. */
 export const syncWorker = async (
   db: Runner,
   workerId: string,
@@ -211,8 +225,8 @@ const endLease = statement<{ workerId: string }>(
 );
 
 /**
- * Ends the lease of a worker that is lost, unless it has synced again since the sync that gave it this lease: then `leaseEnds` is
- * that of an earlier one. Returns whether it was ended. What becomes of its calls: `expireWorkers`. One statement.
+ * Ends the lease of a lost worker, unless a later sync has renewed it: then `leaseEnds` is the end of an earlier lease.
+ * Returns whether the lease was ended. `expireWorkers` moves or ends the calls of the worker. One statement.
  */
 export const loseWorker = async (db: Runner, workerId: string, leaseEnds: Date): Promise<boolean> =>
   (await endLease(db, { workerId, leaseEnds })).length > 0;
@@ -232,10 +246,10 @@ const selectAnyWorker = statement<{ found: number }>(
   sql`select 1 as found from ${avatarWorkers} limit 1`,
 );
 
-/** Whether the database has an avatar worker whose lease has not been over for long. One statement. */
+/** Whether the database has an avatar worker whose lease is current, or ended a short time ago. One statement. */
 export const hasAvatarWorker = async (db: Runner): Promise<boolean> => (await selectAnyWorker(db, {})).length > 0;
 
-/** Those of these workers for which something has changed since their last sync. One statement, cheap. */
+/** Returns the workers of these for which something has changed since their last sync. One cheap statement. */
 export const listWorkersWithWork = async (db: Runner, workerIds: readonly string[]): Promise<string[]> =>
   (await selectWorkersWithWork(db, { workerIds })).map(({ workerId }) => workerId);
 
@@ -253,7 +267,7 @@ const selectCallFile = statement<CallFile>(
       and ${avatarSlots.workerId} = ${sql.placeholder("workerId")}`,
 );
 
-/** The avatar of a call that the worker has now; null when it does not have it. One statement. */
+/** The avatar of a call of the worker; null when the worker does not have the call. One statement. */
 export const findCallFile = async (db: Runner, workerId: string, sessionId: string): Promise<CallFile | null> =>
   (await selectCallFile(db, { workerId, sessionId }))[0] ?? null;
 

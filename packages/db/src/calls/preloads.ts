@@ -12,13 +12,13 @@ import { type Claim, requireKind, type StoredResponse } from "../idempotency/ide
 import { statement } from "../query/statement.ts";
 import { avatarPreloads } from "../schema/calls.ts";
 
-/** Only `written` wrote anything: a request to the worker, if one can load the avatar. */
+/** Only `written` wrote a row: a request to the worker, if a worker can load the avatar. */
 export type PreloadOutcome =
   | { kind: "written" | "not_found" | "stale" }
   | { kind: "not_ready"; avatarStatus: AvatarStatus }
   | { kind: "replayed"; response: StoredResponse };
 
-/** Has the worker that gets the next call load an avatar. One statement. */
+/** Requests the worker that gets the next call to load an avatar. One statement. */
 export const preloadAvatar = async (
   db: Runner,
   avatarId: AvatarId,
@@ -30,7 +30,7 @@ export const preloadAvatar = async (
     caller,
     environment: caller.environment,
     avatarId,
-    // The claim of a write has the id of an audit event as its attempt.
+    // The attempt of a claim has the form of an audit event's id.
     preloadId: newId("aud", now, random),
     feature: PRELOAD,
     seconds: PREPARED_SECONDS,
@@ -54,6 +54,6 @@ const selectPreloadOwner = statement<{ tenantId: TenantId }>(
       and ${avatarPreloads.avatarId} = ${sql.placeholder("avatarId")}`,
 );
 
-/** The tenant of an avatar that the worker is to load now; null when it is not to load it. One statement. */
+/** The tenant of an avatar that the worker must load now; null when the worker need not load it. One statement. */
 export const findPreloadOwner = async (db: Runner, workerId: string, avatarId: AvatarId): Promise<TenantId | null> =>
   (await selectPreloadOwner(db, { workerId, avatarId }))[0]?.tenantId ?? null;

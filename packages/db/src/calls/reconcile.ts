@@ -1,4 +1,4 @@
-/** What the worker process does for calls in each pass: ends what must end, moves what has lost its worker, and knows the rooms. */
+/** The worker process's pass over calls: ends calls that must end, moves calls of lost workers, and compares rooms. */
 import type { AuditEventRecord } from "@realtime-avatar/domain/audit";
 import { HOLD_GROWTH } from "@realtime-avatar/domain/calls/limits";
 import type { SessionEndReason } from "@realtime-avatar/domain/credits/status";
@@ -22,7 +22,7 @@ type CallId = { tenantId: TenantId; sessionId: SessionId };
 const entryIdsOf = (count: number, { now, random }: Origin): string[] =>
   Array.from({ length: 2 * count }, () => newId("ent", now, random));
 
-/** `rooms`: those of the calls that have ended now, to be deleted. */
+/** `rooms`: the rooms of the calls that have ended now, which must be deleted. */
 export type EndedCalls = { ended: number; rooms: string[] };
 
 /** Ends at most `limit` calls that must end. One statement. */
@@ -43,10 +43,13 @@ export const growHolds = async (
   return row?.grown ?? 0;
 };
 
-/** Calls of lost workers that one statement moves or ends at most. */
+/** The maximum number of calls of lost workers that one statement moves or ends. */
 const EXPIRED = 250;
 
-/** Moves calls of workers whose lease is over to other workers, each once, and ends the others. One statement. */
+/**
+ * Moves calls of workers whose lease is over to other workers, each call once. Ends the other calls of such workers.
+ * One statement.
+ */
 export const expireWorkers = async (db: Runner, origin: Origin): Promise<EndedCalls & { moved: number }> => {
   const [row] = await callExpire(db, { entryIds: entryIdsOf(EXPIRED, origin), requestId: origin.requestId });
   return { moved: row?.moved ?? 0, ended: row?.ended ?? 0, rooms: row?.rooms ?? [] };
@@ -60,7 +63,7 @@ const selectRoomsToDelete = statement<CallId & { roomName: string }>(
     order by ${calls.tenantId}, ${calls.sessionId} limit ${sql.placeholder("limit")}::integer`,
 );
 
-/** At most `limit` rooms of calls that have ended, and that are not known to be deleted. One statement. */
+/** At most `limit` rooms of ended calls whose deletion is not recorded. One statement. */
 export const listRoomsToDelete = (db: Runner, limit: number): Promise<(CallId & { roomName: string })[]> =>
   selectRoomsToDelete(db, { limit });
 
@@ -78,8 +81,8 @@ const updateRooms = statement<object>(
 );
 
 /**
- * Records that rooms are deleted. Past those that another process is recording: two could have them in another order, and wait for
- * each other. What that one does not record is listed again. One statement.
+ * Records that rooms are deleted. Skips rooms that another process is recording, because two processes could lock them
+ * in different orders and deadlock. A room that is not recorded is listed again. One statement.
  */
 export const markRoomsGone = async (db: Runner, rooms: readonly CallId[]): Promise<void> => {
   await updateRooms(db, {
@@ -88,7 +91,7 @@ export const markRoomsGone = async (db: Runner, rooms: readonly CallId[]): Promi
   });
 };
 
-/** How long the agent of a call has to bring the avatar before it is dispatched again. */
+/** The time in which the agent of a call must bring the avatar. After it, the agent is dispatched again. */
 const AGENT_SECONDS = 5;
 const selectAwaited = statement<CallId & { roomName: string }>(
   "list_awaited_agents",
@@ -102,11 +105,11 @@ const selectAwaited = statement<CallId & { roomName: string }>(
     order by ${callAgents.createdAt} limit ${sql.placeholder("limit")}::integer`,
 );
 
-/** At most `limit` calls whose agents should have brought the avatar by now. One statement. */
+/** At most `limit` calls whose agents are late to bring the avatar. One statement. */
 export const listAwaitedAgents = (db: Runner, limit: number): Promise<(CallId & { roomName: string })[]> =>
   selectAwaited(db, { limit });
 
-/** An open call whose room exists, as far as is known, and was not listed. */
+/** An open call whose room is recorded as existing but was not listed. */
 export type MissingRoom = CallId & { roomName: string; isStarted: boolean };
 
 const selectRoomDifferences = statement<{
@@ -144,13 +147,18 @@ const selectRoomDifferences = statement<{
     where differences.session_id is null or call.is_started is not null`,
 );
 
-/** `stray`: the listed names that have no open call. `missing`: the open calls whose rooms exist, and are not listed. */
+/**
+ * `stray`: the listed names without an open call. `missing`: the open calls whose rooms are recorded as existing but
+ * are not listed.
+ */
 export type RoomDifferences = { stray: string[]; missing: MissingRoom[] };
 
 /**
- * Compares a list of rooms, whose names begin with `prefix`, with the open calls. Read after the list: a call names each of its rooms
- * before it is created, so a stray one stays stray. An earlier room of a call that was resumed is stray. A room that was created
- * after the list is missing. One statement, which reads of each call its slot alone, and the names of rooms of resumed calls. A full join: whatever numbers the server expects, it takes each row once.
+ * Compares a list of rooms, whose names begin with `prefix`, with the open calls. The calls are read after the list. A
+ * call names each of its rooms before the room is created, so a stray room stays stray. An earlier room of a resumed
+ * call is stray. A room that was created after the list is missing. One statement. It reads only the slot of each call,
+ * and the names of rooms of resumed calls. It is a full join, which reads each row once whatever row counts the server
+ * expects.
  */
 export const compareRooms = async (db: Runner, prefix: string, names: readonly string[]): Promise<RoomDifferences> => {
   const rows = await selectRoomDifferences(db, { prefix, listed: names });
@@ -161,9 +169,9 @@ export const compareRooms = async (db: Runner, prefix: string, names: readonly s
 };
 
 /**
- * Ends an open session at once, charged what was reported: a call whose room is gone, or any session for the operator, whose act is
- * in `auditEvent`. Returns the room that is to be deleted; null when the session is not open, or is no call in a room of
- * ours. One statement.
+ * Ends an open session at once and charges the reported usage: a call whose room is gone, or any session for the
+ * operator, with `auditEvent`. Returns the room that must be deleted; null when the session is not open, or is not a
+ * call in a room of ours. One statement.
  */
 export const endLostCall = async (
   db: Runner,
@@ -191,7 +199,7 @@ export const readInstance = async (db: Runner): Promise<string> => {
   return row.instance;
 };
 
-/** Numbers for metrics. `slots`: of workers that have their lease. */
+/** Numbers for metrics. `slots`: those of workers with a current lease. */
 export type FleetCounts = { slots: number; usedSlots: number; openCalls: number; tickets: number };
 
 const selectCounts = statement<FleetCounts>(

@@ -1,4 +1,4 @@
-/** Coming back to a call, in its next room. */
+/** Resuming a call, in its next room. */
 import type { CallToResume } from "@realtime-avatar/domain/calls/resume";
 import { MAX_SESSION_SECONDS } from "@realtime-avatar/domain/credits/schemas";
 import type { SessionId } from "@realtime-avatar/domain/id";
@@ -36,7 +36,7 @@ const selectCall = statement<Omit<CallToResume, "price"> & { price: string }>(
       and ${sql.placeholder("callerId")}::text = any (${usageSessions.lineage})`,
 );
 
-/** A call of the caller's lineage; null: it has none of this id. One statement. */
+/** A call of the caller's lineage; null when the lineage has no call with this id. One statement. */
 export const findCallToResume = async (db: Runner, caller: Caller, sessionId: string): Promise<CallToResume | null> => {
   const { tenantId, environment, id: callerId } = caller;
   const [row] = await selectCall(db, { tenantId, environment, callerId, sessionId });
@@ -47,8 +47,8 @@ export const findCallToResume = async (db: Runner, caller: Caller, sessionId: st
 export type ResumeOutcome = { kind: "written" } | { kind: "stale" } | Extract<WriteOutcome, { kind: "replayed" }>;
 
 /**
- * Gives a call its next room, which is to be created and confirmed (`confirmRoom`) after this is committed. Requests for the same
- * number get the same room. One statement; another one for a response that is stored.
+ * Gives a call its next room. After the commit, the caller must create and confirm this room (`confirmRoom`). Requests
+ * for the same number get the same room. One statement; a second one for a stored response.
  */
 export const resumeCall = async (
   db: Db,
@@ -63,7 +63,7 @@ export const resumeCall = async (
     case "stale":
       return { kind: row.result };
     case "replayed":
-      // The grant of this request has another token.
+      // The grant of this request has a new token.
       return (claim && (await findStoredResponse(db, caller, claim))) ?? { kind: "stale" };
     default:
       throw new TypeError(`unknown outcome of a write: ${row?.result}`);

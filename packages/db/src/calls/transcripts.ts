@@ -1,4 +1,7 @@
-/** Transcripts of calls: what workers report of them, how they are delivered, and how they are kept. All parts are sealed: the domain's calls/transcript.ts. */
+/**
+ * Transcripts of calls: the reports of workers, the deliveries, and the kept transcripts. All parts are sealed: see the
+ * domain's calls/transcript.ts.
+ */
 import type { CallMode } from "@realtime-avatar/domain/calls/schemas";
 import type { Environment } from "@realtime-avatar/domain/environment";
 import type { SessionId, TenantId } from "@realtime-avatar/domain/id";
@@ -18,30 +21,30 @@ import { statement } from "../query/statement.ts";
 import { callSegments, calls, callTranscripts } from "../schema/calls.ts";
 import { usageSessions } from "../schema/credits.ts";
 
-/** Segments that a worker reports of a call that it has at this generation. */
+/** The segments that a worker reports for a call of this generation. */
 export type ReportedSegments = {
   workerId: string;
   sessionId: SessionId;
   generation: number;
-  /** The place of the first one. */
+  /** The place of the first segment. */
   first: number;
   segments: readonly Uint8Array[];
-  /** Nothing more comes. */
+  /** No more segments follow. */
   isComplete: boolean;
-  /** What the avatar is saying after them, as far as it was heard; null: nothing. */
+  /** The speech under way after these segments, as far as it was heard; null without any. */
   speaking: Uint8Array | null;
 };
 
 /**
- * Adds what was said in a call. Returns the place that is expected next; null when the worker does not have the call, the call has ended, or
- * its transcript is being sent. One statement.
+ * Adds segments to a call. Returns the next expected place; null when the worker does not have the call, the call has
+ * ended, or its transcript is being sent. One statement.
  */
 export const writeTranscript = async (db: Runner, reported: ReportedSegments): Promise<number | null> => {
   const [row] = await callWrite(db, reported);
   return row?.result ?? null;
 };
 
-/** A transcript that is to be sent. */
+/** A transcript to send. */
 export type ClaimedTranscript = {
   tenantId: TenantId;
   sessionId: SessionId;
@@ -49,7 +52,7 @@ export type ClaimedTranscript = {
   receiver: Uint8Array;
   avatarId: string;
   mode: CallMode;
-  /** Null: nobody has joined the call. */
+  /** Null: the person has not joined the call. */
   startedAt: Date | null;
   endedAt: Date;
   metadata: Record<string, string>;
@@ -57,7 +60,7 @@ export type ClaimedTranscript = {
   segments: readonly Uint8Array[];
 };
 
-/** `after`: tenants behind this one are served. `busyTenants`: those that are not. */
+/** `after`: only tenants after this one are served. `busyTenants`: tenants that are not served. */
 export type TranscriptClaim = {
   lease: string;
   leaseSeconds: number;
@@ -67,7 +70,10 @@ export type TranscriptClaim = {
   busyTenants: readonly string[];
 };
 
-/** Claims transcripts that are due, in the order of their tenants. One statement, which reads one entry of an index while nothing is due. */
+/**
+ * Claims due transcripts, in the order of their tenants. One statement. While nothing is due, it reads one entry of an
+ * index.
+ */
 export const claimTranscripts = async (db: Runner, claim: TranscriptClaim): Promise<ClaimedTranscript[]> =>
   (await callClaim(db, claim)).map((row) => ({
     ...(row as Omit<ClaimedTranscript, "segments">),
@@ -75,8 +81,8 @@ export const claimTranscripts = async (db: Runner, claim: TranscriptClaim): Prom
   }));
 
 /**
- * Ends an attempt to send a transcript. `delayMs`: until the next one; null: it was delivered, or is given up, and is deleted unless it is
- * kept. Returns whether its lease was still held. One statement.
+ * Ends an attempt to send a transcript. `delayMs`: the time until the next attempt; null: the transcript was delivered
+ * or is given up, and is deleted unless it is kept. Returns whether its lease was still held. One statement.
  */
 export const finishTranscript = async (
   db: Runner,
@@ -95,7 +101,7 @@ const selectOldest = statement<{ seconds: number | null }>(
 );
 
 export type TranscriptStats = {
-  /** For how long the oldest transcript has been due; 0 when none is. */
+  /** For how long the oldest transcript has been due; 0 without one. */
   oldestDueSeconds: number;
 };
 
@@ -111,7 +117,7 @@ export type FoundTranscript = {
   endedAt: Date | null;
   /** Whether words are missing. */
   isTruncated: boolean;
-  /** Whether more may come: the call is open, or its worker can still send its last words. */
+  /** Whether more segments may follow: the call is open, or its worker can still send its last words. */
   isOpen: boolean;
   segments: readonly Uint8Array[];
 };
@@ -119,7 +125,7 @@ export type FoundTranscript = {
 type TranscriptRow = Omit<FoundTranscript, "segments"> & { segments: readonly string[] };
 
 const HAS_ENDED = sql`${usageSessions.endedAt} is not null`;
-/** As long as end_calls waits for the last words. */
+/** The interval is that of end_calls. */
 const IS_OPEN = sql`(
   ${usageSessions.endedAt} is null
   or not coalesce(${callTranscripts.isComplete}, true) and ${usageSessions.endedAt} + interval '8 seconds' > now()
@@ -148,7 +154,10 @@ const selectKept = statement<TranscriptRow>(
       and ${usageSessions.environment} = ${sql.placeholder("environment")}`,
 );
 
-/** The transcript of a session of the owner, without segments when it is not kept; null when the owner has no such session. One statement. */
+/**
+ * The transcript of a session of the owner, without segments when it is not kept. Null when the owner has no such
+ * session. One statement.
+ */
 export const findKeptTranscript = async (
   db: Runner,
   { tenantId, environment }: { tenantId: TenantId; environment: Environment },
@@ -158,7 +167,7 @@ export const findKeptTranscript = async (
   return row ? { ...row, segments: row.segments.map((segment) => Buffer.from(segment, "hex")) } : null;
 };
 
-/** Deletes the kept transcript of a call, with an audit event. A delivery that waits goes on. One statement. */
+/** Deletes the kept transcript of a call, with an audit event. A pending delivery is not affected. One statement. */
 export const deleteKeptTranscript = async (
   db: Runner,
   sessionId: SessionId,

@@ -18,7 +18,7 @@ import { statement } from "../query/statement.ts";
 import { callTurns } from "../schema/calls.ts";
 import { usageSessions } from "../schema/credits.ts";
 
-/** A turn, or an interruption, whose texts are null. `interrupt`: it ends what the avatar is saying. */
+/** A turn, or an interruption, whose texts are null. `interrupt`: whether it interrupts the avatar. */
 export type NewTurn = {
   id: TurnId;
   sessionId: SessionId;
@@ -28,13 +28,16 @@ export type NewTurn = {
   interrupt: boolean;
 };
 
-/** Only `written` wrote anything. */
+/** Only `written` wrote a row. */
 export type CreateTurnOutcome =
   | { kind: "written" | "not_found" | "stale" }
   | { kind: "refused"; why: TurnRefusal }
   | { kind: "replayed"; response: StoredResponse };
 
-/** Adds a turn to a call of the caller's lineage, or an interruption, which also drops the turns that no worker has got. One statement. */
+/**
+ * Adds a turn to a call of the caller's lineage, or an interruption, which also drops the turns that no worker has
+ * received. One statement.
+ */
 export const createTurn = async (
   db: Runner,
   { interrupt, ...turn }: NewTurn,
@@ -49,7 +52,7 @@ export const createTurn = async (
     maxWaiting: MAX_WAITING_TURNS,
     feature: TURNS,
     answerFeature: CONVERSATION,
-    // The claim of a write has the id of an audit event as its attempt.
+    // The attempt of a claim has the form of an audit event's id.
     attemptId: newId("aud", now, random),
     claim,
   });
@@ -82,7 +85,7 @@ const selectTurn = statement<TurnRecord>(
       and ${sql.placeholder("callerId")} = any (${usageSessions.lineage})`,
 );
 
-/** A turn of a call of the caller's lineage; null when there is none, or when it is over for an hour. One statement. */
+/** A turn of a call of the caller's lineage. Null when it does not exist, or ended an hour ago. One statement. */
 export const findTurn = async (
   db: Runner,
   { tenantId, environment, id: callerId }: Pick<Caller, "tenantId" | "environment" | "id">,

@@ -2,8 +2,8 @@
  * Groups concurrent work of one kind into one statement. While a batch is at the database, new inputs wait, and are sent
  * together as the next batch. So a batch grows with the load, and on an idle service no input waits.
  *
- * A second batch is sent beside the first only when it is full, because two half batches cost more than one full one; or
- * when the first is slow, for whatever reason.
+ * A second batch is sent beside the first only when it is full, because two half batches cost more than one full batch,
+ * or when the first is slow.
  *
  * - Owners take turns (`batch/queue.ts`), so that one owner's flood does not delay the others.
  * - A batch that the database refuses because of its content is sent again one input at a time, so that one bad input
@@ -31,7 +31,7 @@ export type BatchKind<Input, Output> = {
   name: string;
   /** Does the work of all inputs in one statement. Returns the output of each at the same index. */
   run(db: Runner, inputs: readonly Input[]): Promise<readonly Output[]>;
-  /** The maximum number of batches at the database at once. */
+  /** How many batches may be at the database at once. */
   inFlight: number;
   /** The maximum number of inputs in one batch; by default `MAX_BATCH`. */
   maxBatch?: number;
@@ -44,16 +44,16 @@ export type BatchKind<Input, Output> = {
 /** The default maximum number of inputs in one batch. */
 export const MAX_BATCH = 64;
 /**
- * How many places of a full batch the other queue gets while it has inputs. The preferred queue gets the rest. So the other
- * queue is slower under load, but never stops.
+ * How many inputs of the other queue a full batch takes while that queue has inputs. The preferred queue gets the rest.
+ * So the other queue is slower under load, but never stops.
  */
 export const OTHER_SHARE = 8;
 
 /** A batch that takes longer is slow: the next one is sent beside it. */
 const SLOW_MS = 50;
 /**
- * A batch that takes longer hangs: its connection may be lost. It no longer counts, so that it does not block those
- * behind it. The margin lets the pool detect the hang first, so that the next batch gets a connection that works.
+ * A batch that takes longer hangs: its connection may be lost. It no longer counts, so that it does not block later
+ * batches. The margin lets the pool detect the hang first, so that the next batch gets a connection that works.
  */
 const HANG_MS = HANG_AFTER_MS + 50;
 
@@ -70,8 +70,8 @@ type Item<Input, Output> = {
 type Flight = { phase: "fast" | "slow" | "over"; timer: Timer };
 
 /**
- * Does the work of a batch in which equal inputs share one output. `keyOf` returns the same text for equal inputs; `run`
- * gets each different input once.
+ * Runs a batch in which equal inputs share one output. `keyOf` returns the same text for equal inputs. `run` gets each
+ * different input once.
  */
 export const shareEqual = async <Input, Output>(
   inputs: readonly Input[],
@@ -99,7 +99,10 @@ export class Batcher<Input, Output> {
   #lastBatchSize = 0;
   #isSendScheduled = false;
 
-  /** `runnerWithin` gives each statement that much time, and does not send it when `isAborted` returns true then. */
+  /**
+   * `runnerWithin` limits the time of each statement. It does not send a statement when `isAborted` returns true at
+   * that moment.
+   */
   constructor(
     kind: BatchKind<Input, Output>,
     runnerWithin: (milliseconds: number, isAborted: IsAborted) => Runner,
@@ -152,7 +155,7 @@ export class Batcher<Input, Output> {
     });
   }
 
-  /** Refuses another owner's input in a full queue; throws when `owner` has to be refused itself. */
+  /** Refuses an input of another owner when the queue is full. Throws when `owner` itself must be refused. */
   #makeRoom(queue: BatchQueue<Item<Input, Output>>, owner: string): void {
     const evicted = queue.evictFor(owner);
     if (!evicted) throw queueFull();
@@ -160,8 +163,8 @@ export class Batcher<Input, Output> {
   }
 
   /**
-   * Sends at once when inputs have come one by one. When the last batch had several, others are likely to come in this
-   * turn of the event loop as well, and the batch is sent at its end.
+   * Sends at once when the last batch had one input. When it had several, more inputs are likely in this turn of the
+   * event loop, so the batch is sent at the end of the turn.
    */
   #sendSoon(): void {
     if (this.#lastBatchSize <= 1) {
@@ -204,7 +207,10 @@ export class Batcher<Input, Output> {
     return batch;
   }
 
-  /** Sends a batch, and follows it: fast, then slow after `SLOW_MS`, then over when it ends or after `HANG_MS`. */
+  /**
+   * Sends a batch and tracks its phase: `fast`, then `slow` after `SLOW_MS`, then `over` when it ends or after
+   * `HANG_MS`.
+   */
   #launch(batch: readonly Item<Input, Output>[]): void {
     for (const item of batch) item.state = "sent";
     const flight: Flight = { phase: "fast", timer: setTimeout(() => this.#becomeSlow(flight), SLOW_MS) };
@@ -230,7 +236,7 @@ export class Batcher<Input, Output> {
     flight.phase = phase;
   }
 
-  /** Does the work of a batch and settles its items. Never rejects. */
+  /** Runs a batch and settles its items. Never rejects. */
   async #send(batch: readonly Item<Input, Output>[]): Promise<void> {
     const msLeft = Math.max(1, this.#latestDeadline - performance.now());
     const runner = this.#runnerWithin(msLeft, () => batch.some(({ isAborted }) => isAborted?.()));

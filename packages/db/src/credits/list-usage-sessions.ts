@@ -26,8 +26,8 @@ import { apiKeyName, avatarName } from "../schema/names.ts";
 import { type Owner, SESSION } from "./find-usage-session.ts";
 
 /**
- * The ids of a window. An id begins with the time of creation, so a window of time is a range of ids, and a list of it is
- * read in the order of the same index as any other list.
+ * The ids of a window. An id begins with the time of creation, so a window of time is a range of ids. Its list is read
+ * in the order of the same index as any other list.
  */
 type IdRange = { first: SessionId; before: SessionId };
 const idsOf = ({ from, to }: { from: string; to: string }, before: SessionId | null): IdRange => ({
@@ -56,7 +56,7 @@ const UNINDEXED_NAMES = Object.keys(UNINDEXED) as Unindexed[];
 
 type SessionsOf = Owner &
   IdRange & { limit: number; maxRead: number; endUserId?: string } & { [Name in Unindexed]?: string };
-/** How many sessions a page reads at most, when filters leave some out. */
+/** The maximum number of sessions that a page reads when filters omit some. */
 const MAX_ROWS_READ = 5000;
 
 /** The text for one of 32 choices of filters. */
@@ -67,7 +67,7 @@ const select = (shape: typeof pageStatement, hasEndUser: boolean, filters: reado
   if (!hasEndUser) return boundedPage(list, { where, orderBy }, conditions, { shape });
   // The index of end users has no sessions without one.
   const read = { where: sql`${where} and ${USER_ID} is not null`, orderBy };
-  // The same order, of the rows that are read: their user is a column, which the server knows to be in order.
+  // The same order for the rows that are read. Their user is a column, which the server knows to be in order.
   const ofRead = newestBy([[sql`end_user_id`, inputColumn("endUserId")]]).orderBy;
   return boundedPage(list, read, conditions, { also: sql`, ${USER_ID} as end_user_id`, orderBy: ofRead, shape });
 };
@@ -86,7 +86,7 @@ const STATEMENTS = listStatements<SessionsOf, [hasEndUser: boolean, ...filters: 
 const formOf = (filters: SessionPageRequest["filters"]) =>
   [filters.endUserId !== undefined, ...UNINDEXED_NAMES.filter((filter) => filters[filter] !== undefined)] as const;
 
-/** The newest sessions of the owner that `page` asks for. One statement, which requests for the same page share. */
+/** The newest sessions of the owner that `page` asks for. One statement, shared by requests for the same page. */
 export const listUsageSessions = (
   db: Db,
   { tenantId, environment }: Owner,
@@ -107,14 +107,14 @@ export const countUsageSessions = async (
 };
 
 type OpenSessionsOf = Owner & { apiKeyId: string | null; before: SessionId | null; limit: number; maxRead: number };
-/** More than a tenant can hold open at once: the open sessions are sorted, 300 bytes each. */
+/** More than the open sessions that a tenant can have. They are sorted, with 300 bytes each. */
 const MAX_OPEN_READ = 100_000;
 const LEASE = sql`(${usageSessions.tenantId}, ${usageSessions.sweepAt})`;
 
 /**
- * Reads the open sessions of the tenant by their index, and sorts them: they are few beside those that have ended. The
- * comparison of rows, the inner order and its limit make the server choose this index. It read another one, and all sessions
- * of the tenant, without any of them.
+ * Reads the open sessions of the tenant by their index, and sorts them: they are few compared with the ended ones. The
+ * comparison of rows, the inner order and its limit make the server choose this index. Without any one of these, it
+ * read another index and all sessions of the tenant.
  */
 const selectOpen = (): SQL => {
   const tenantId = sql`${inputColumn("tenantId")} collate "C"`;
@@ -188,7 +188,9 @@ const COUNTS = batchedRead<OpenSessionCounts, Owner & { id: ApiKeyId }, OpenSess
   (counts) => counts,
 );
 
-/** How many sessions of a key and its descendants are open, or wait for a slot, in the key's environment. One statement. */
+/**
+ * How many sessions of a key and its descendants are open or wait for a slot, in the key's environment. One statement.
+ */
 export const countOpenSessions = async (
   db: Db,
   { tenantId, environment, id }: Owner & { id: ApiKeyId },
@@ -199,7 +201,7 @@ export const countOpenSessions = async (
     pendingSessions: 0,
   };
 
-/** A sum as the API shows it, of the columns that `selectSums` gives it. */
+/** A sum as the API shows it, from the columns of `selectSums`. */
 const SUM = objectJson<UsageSum>({
   day: plainJson(sql`to_char(day, 'YYYY-MM-DD')`),
   apiKeyId: nullable(plainJson(sql`api_key_id`)),
@@ -216,15 +218,15 @@ type SumsOf = Owner &
   IdRange & {
     groupBy: SummaryPageRequest["filters"]["groupBy"];
     maxRead: number;
-    /** Of the conversations that the page adds up; null: none, because it is not the first one. */
+    /** The first day of the conversations that the page sums up; null: none, because this is not the first page. */
     firstDay: string | null;
     lastDay: string | null;
   };
 type SumsPage = WrittenPage & { conversations: ConversationSum[] };
 
 /**
- * Sums over the newest sessions of a window, at most `MAX_SESSIONS_OF_SUMMARY` in one page: 5,000 take some 10 ms. A day
- * that a page does not finish goes on in the next one.
+ * Sums over the newest sessions of a window, at most `MAX_SESSIONS_OF_SUMMARY` in one page: 5,000 take some 10 ms. A
+ * day that does not fit into a page goes on in the next page.
  */
 const selectSums = (): SQL => {
   const { where, orderBy } = newestBy([]);
@@ -273,7 +275,7 @@ const dayOf = (time: Date): string => {
   return year > 9999 ? "9999-12-31" : time.toISOString().slice(0, 10);
 };
 
-/** A page of the sums that `page` asks for. One statement, which requests for the same page share. */
+/** A page of the sums that `page` asks for. One statement, shared by requests for the same page. */
 export const sumUsageSessions = (
   db: Db,
   { tenantId, environment }: Owner,

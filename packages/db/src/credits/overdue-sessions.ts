@@ -1,4 +1,4 @@
-/** Overdue sessions: open, and not reported before the end of their lease. */
+/** Overdue sessions: open sessions whose lease has ended without a report. */
 import { newId, type TenantId } from "@realtime-avatar/domain/id";
 import { sql } from "drizzle-orm";
 import { sweepSessions as callSweep } from "../../generated/functions.ts";
@@ -8,10 +8,10 @@ import { statement } from "../query/statement.ts";
 import { usageSessions } from "../schema/credits.ts";
 
 /**
- * Visits the first open session of each tenant in the index of overdue sessions, one step of the index for each tenant, so
- * that one tenant's thousands of overdue sessions do not hide those of the others. For 10,000 tenants with open sessions
- * this takes 50 ms; while no sweep is due, one look into the index of all tenants ends it. A session whose sweep is due may not be
- * overdue, because a report has extended its lease: the sweep puts it off.
+ * Visits the first open session of each tenant in the index of overdue sessions, one step of the index for each tenant,
+ * so that one tenant's thousands of overdue sessions do not hide those of the others. For 10,000 tenants with open
+ * sessions this takes 50 ms. While no sweep is due, it ends after one look into the index of all tenants. A session
+ * whose sweep is due need not be overdue, because a report may have extended its lease: then the sweep is postponed.
  */
 const select = statement<{ tenantId: TenantId; overdueSeconds: number }>(
   "list_overdue_tenants",
@@ -34,18 +34,21 @@ const select = statement<{ tenantId: TenantId; overdueSeconds: number }>(
     order by expires_at limit ${sql.placeholder("limit")}::integer`,
 );
 
-/** A tenant with sessions whose sweep is due, and for how long the first of them has been overdue; 0 when it is not. */
+/**
+ * A tenant with sessions whose sweep is due, and for how long the first of them has been overdue; 0 when it is not
+ * overdue.
+ */
 export type OverdueTenant = { tenantId: TenantId; overdueSeconds: number };
 
-/** Up to `limit` tenants with such sessions; first the one whose session is overdue longest. One statement. */
+/** Up to `limit` tenants with such sessions, the longest overdue first. One statement. */
 export const listOverdueTenants = (db: Runner, limit: number): Promise<OverdueTenant[]> => select(db, { limit });
 
-/** Sessions that one statement closes at most. */
+/** The maximum number of sessions that one statement closes. */
 export const SWEPT = 1000;
 
 /**
- * Closes overdue sessions, of one tenant or, with null, of all. Visits up to `limit` whose sweep is due, and returns how many it has
- * closed and visited. One statement: see `sweep_sessions.sql`.
+ * Closes overdue sessions, of one tenant or, with null, of all. Visits up to `limit` sessions whose sweep is due.
+ * Returns how many it has closed and visited. One statement: see `sweep_sessions.sql`.
  */
 export const closeOverdueSessions = async (
   db: Runner,

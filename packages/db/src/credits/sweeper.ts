@@ -1,6 +1,7 @@
 /**
- * The sweeper: closes overdue usage sessions, so that what they hold is free again. Any number of processes may sweep, and
- * none has to: an overdue session can be neither started nor reported, and the next session of its tenant sweeps it first.
+ * The sweeper closes overdue usage sessions, so that their credits become available again. Any number of processes may
+ * sweep. Correctness does not need it: an overdue session can be neither started nor reported, and the next session of
+ * its tenant sweeps it first.
  */
 
 import { newRequestId, type RandomBytes } from "@realtime-avatar/domain/id";
@@ -9,17 +10,23 @@ import type { Db } from "../connection/pool.ts";
 import { logFields } from "../connection/which-database.ts";
 import { closeOverdueSessions, listOverdueTenants } from "./overdue-sessions.ts";
 
-/** Mean interval between two passes. Each is 0.5 to 1.5 times as long, so that the passes of several processes spread. */
+/** Mean interval between two passes. The interval varies by half, so that the passes of several processes spread. */
 export const SWEEP_INTERVAL_MS = 2000;
-/** Sessions of one tenant that one statement closes at most: 20 ms, in which the tenant opens none; 1,000 take 100 ms. */
+/**
+ * The maximum number of sessions of one tenant that one statement closes. It takes 20 ms, in which the tenant can open
+ * no session; 1,000 would take 100 ms.
+ */
 const SESSIONS = 250;
-/** Tenants that one pass visits at most, one statement each. The others are the first of the next pass. */
+/**
+ * The maximum number of tenants that one pass visits, with one statement each. The others are the first of the next
+ * pass.
+ */
 const TENANTS = 1000;
 
 export type SweepStats = {
   /** Sessions that the sweeper has closed. */
   swept: number;
-  /** For how long the oldest overdue session has been overdue at most, in seconds. */
+  /** An upper bound, in seconds, of how long the oldest overdue session has been overdue. */
   lagSeconds: number;
 };
 
@@ -34,13 +41,13 @@ export type SweeperOptions = {
 
 export type Sweeper = {
   stats(): SweepStats;
-  /** Waits for the statement that is running, and starts no other. */
+  /** Waits for the running statement, and starts no other. */
   stop(): Promise<void>;
 };
 
 /** Interval after a pass that has left overdue sessions behind. */
 const BUSY_INTERVAL_MS = 100;
-/** Statements of one pass that may fail before it is given up: one bad tenant must not stop the sweep of the others. */
+/** How many statements of a pass may fail before it ends: one bad tenant must not stop the sweep of the others. */
 const MAX_FAILURES = 3;
 /** While passes fail, one is logged each minute. */
 const LOG_INTERVAL_MS = 60_000;
@@ -49,8 +56,8 @@ const LOG_INTERVAL_MS = 60_000;
 type Pass = { swept: number; lagSeconds: number; isBehind: boolean; failures: unknown[] };
 
 /**
- * Closes overdue sessions of each tenant that has some, up to `SESSIONS` of each, beginning with the tenant whose session
- * is overdue longest. So a tenant with very many delays the others by one statement a pass.
+ * Closes overdue sessions of each tenant that has some, up to `SESSIONS` of each, beginning with the tenant whose
+ * session is overdue longest. So a tenant with many such sessions delays the others by one statement a pass.
  */
 const sweepOnce = async ({ db, random }: SweeperOptions, isStopping: () => boolean): Promise<Pass> => {
   const overdue = await listOverdueTenants(db, TENANTS);
@@ -75,13 +82,13 @@ const sweepOnce = async ({ db, random }: SweeperOptions, isStopping: () => boole
   return pass;
 };
 
-/** Starts a sweeper. A pass that fails is logged, and the next one tries again. */
+/** Starts a sweeper. A failed pass is logged. The next pass tries again. */
 export const startSweeper = (options: SweeperOptions): Sweeper => {
   const { log, intervalMs = SWEEP_INTERVAL_MS } = options;
   const stopping = Promise.withResolvers<void>();
   let isStopping = false;
   let swept = 0;
-  /** The lag that the last list of overdue tenants has shown, and when that was. */
+  /** The lag according to the last list of overdue tenants, and the time of that list. */
   let known = { lagSeconds: 0, at: performance.now() };
   let loggedAt = Number.NEGATIVE_INFINITY;
 

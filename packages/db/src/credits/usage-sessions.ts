@@ -41,7 +41,7 @@ export type SessionRequest = {
 /** The fields of the response that only the write knows. */
 export type SessionResponseFields = Pick<UsageSession, "avatarName" | "reservedCreditMicros" | "expiresAt">;
 
-/** What became of a request to open a session. Only `written` wrote anything. */
+/** The outcome of a request to open a session. Only `written` wrote rows. */
 export type OpenOutcome =
   | { kind: "written"; responseFields: SessionResponseFields }
   | { kind: "stale" }
@@ -62,7 +62,7 @@ const responseFieldsOf = ({
   expiresAt: (expiresAt as Date).toISOString(),
 });
 
-/** The outcome of a request that starts no call. */
+/** The outcome of a request that does not start a call. */
 export const openOutcomeOf = (row: OpenUsageSessionsRow): OpenOutcome => {
   const { kind, limitedBy, sessionLimit, reserved, expiresAt, avatarName, responseFields } = row;
   const { bodyHash, status, location, etag, responseBody, sealedFor } = row;
@@ -103,8 +103,8 @@ const open = batchedWrite<Write & { request: SessionRequest }, OpenOutcome>(
 );
 
 /**
- * Opens a session, and holds credits for it. The stored response of a claim has no `SessionResponseFields`: they are stored beside
- * it. One statement; another one when the caller is being changed.
+ * Opens a session, and holds credits for it. The stored response of a claim lacks the `SessionResponseFields`, which
+ * are stored beside it. One statement; a second one when the caller is being changed.
  */
 export const openUsageSession = (
   db: Db,
@@ -113,12 +113,12 @@ export const openUsageSession = (
   claim: Claim | null = null,
 ): Promise<OpenOutcome> => open(db, { request, caller, claim });
 
-/** What became of a report or a release. `Details`: what only one of them says. */
+/** The outcome of a report or a release. `Details`: the fields of only one of them. */
 export type SessionOutcome<Details> =
-  /** Nothing was written: an earlier request with the same claim was, and this was its response. */
+  /** Nothing was written: an earlier request with the same claim was, with this response. */
   | { kind: "replayed"; response: StoredResponse; responseFields: SessionRecord }
   | ({ kind: "written"; session: SessionRecord } & Details)
-  /** The session has ended: for a release, with another charge. */
+  /** The session has ended; for a release, with another charge. */
   | ({ kind: "session_closed"; session: SessionRecord } & Details)
   | { kind: "not_found" }
   | { kind: "stale" };
@@ -136,7 +136,7 @@ const sessionOutcomeOf = (row: SessionChangeOutcomeRow, claim: Claim | null): Re
     case "replayed":
       return {
         kind,
-        // The other columns of the claim are the same for every request like this one.
+        // The other columns of the claim are equal for all requests with this claim.
         response: { ...(claim as Claim), bodyHash: bodyHash as Uint8Array, etag: etag as string },
         responseFields: session,
       };
@@ -152,8 +152,8 @@ const sessionOutcomeOf = (row: SessionChangeOutcomeRow, claim: Claim | null): Re
 };
 
 /**
- * Batches of reports or releases. A batch has a session only once, so two changes of one session are made one after the other. Two
- * with the same claim name the same session.
+ * Batches of reports or releases. A batch has a session only once, so two changes of one session are made one after the
+ * other. Two changes with the same claim name the same session.
  */
 const batchedChange = (name: string, call: typeof reportUsages) =>
   batchedWrite<SessionWrite, ReleaseOutcome>(
@@ -170,8 +170,8 @@ const release = batchedChange("release_session", releaseSessions);
 const NO_RELEASE = { reason: null, settleEntryId: null, restEntryId: null, requestId: null };
 
 /**
- * Records the usage of an open session so far, in credit micros, and extends its lease. With a claim, the whole response is
- * stored as response fields. One statement; another one when the caller or the session is being changed.
+ * Records the usage of an open session so far, in credit micros, and extends its lease. With a claim, the whole
+ * response is stored as response fields. One statement; a second one when the caller or the session is being changed.
  */
 export const reportUsage = (
   db: Db,
@@ -187,16 +187,20 @@ export const reportUsage = (
 
 /** How a session is released. */
 export type Release = {
-  /** Whether the caller may write usage: then it may say what the session has used, and release any session. */
+  /**
+   * Whether the caller may write usage. Such a caller may say how much the session has used, and may release any
+   * session.
+   */
   isEngine: boolean;
-  /** What the session has used in all, in credit micros; null when the caller does not say. */
+  /** The total usage of the session, in credit micros; null when the caller does not say. */
   used: number | null;
   reason: string | null;
 };
 
 /**
- * Ends a session and charges it once, or marks it to be ended by its engine: see `release_sessions.sql`. With a claim, the whole
- * response is stored as response fields. One statement; another one when the caller or the session is being changed.
+ * Ends a session and charges it once, or marks it to be ended by its engine: see `release_sessions.sql`. With a claim,
+ * the whole response is stored as response fields. One statement; a second one when the caller or the session is being
+ * changed.
  */
 export const releaseSession = (
   db: Db,
@@ -213,8 +217,9 @@ export const releaseSession = (
 };
 
 /**
- * Closes overdue sessions, of one tenant or, with null, of all, and returns their number. At most a thousand in one
- * statement, until none is left. Nothing depends on it: an overdue session can be neither started nor reported.
+ * Closes overdue sessions, of one tenant or, with null, of all, and returns their number. A statement closes at most a
+ * thousand; the statement is repeated until none is left. Correctness does not depend on it: an overdue session can be
+ * neither started nor reported.
  */
 export const sweepSessions = async (db: Runner, tenantId: TenantId | null, origin: Origin): Promise<number> => {
   for (let all = 0; ; ) {

@@ -1,6 +1,6 @@
 /**
- * The databases of an installation: one, or its shards. Who has an id gets the database that has what the id names; what has no
- * tenant is done in each. The rest of the service does not know of shards.
+ * The databases of an installation: one, or its shards. An id leads to the database that stores its object. Work
+ * without a tenant is done in each database. The rest of the service does not know of shards.
  */
 import type { TenantId } from "@realtime-avatar/domain/id";
 import type { Shards } from "@realtime-avatar/domain/shards";
@@ -13,26 +13,28 @@ export type Databases = {
   shards(): Shards | null;
   readonly deadlineMs: number;
   all(): readonly Db[];
-  /** The database of a tenant. One of a shard that this process does not know refuses every statement. */
+  /** The database of a tenant. If this process does not know the shard, the database refuses every statement. */
   ofTenant(tenantId: TenantId): Db;
-  /** The databases in which a key id, or the token of a public URL, can be, the likely one first: see `findIn`. */
+  /** The databases that can have a key id, or the token of a public URL, the likely one first: see `findIn`. */
   ofKeyId(keyId: string): readonly Db[];
   ofToken(token: string): readonly Db[];
-  /** Those in which a key id can be that no database of `ofKeyId` has: shards that were added a moment ago. */
+  /**
+   * Further databases that can have a key id that no database of `ofKeyId` has: shards that were added a moment ago.
+   */
   ofNewKeyId(keyId: string): Promise<readonly Db[]>;
   /** The database whose calls an avatar worker takes: see `shardOfWorkerId`. */
   ofWorker(workerId: string): Db;
-  /** The database of the shard with this number; of any number, for one database. */
+  /** The database of the shard with this number. An installation with one database returns it for any number. */
   ofShard(shard: number): Db;
-  /** Calls back with each database, now, and with each that is new later. */
+  /** Calls `start` with each database now, and with each new database later. */
   each(start: (db: Db) => void): void;
   stats(): PoolStats;
   close(): Promise<void>;
 };
 
 /**
- * Finds something in the first of `databases` that has it; null when none does. One that fails does not hide what another one has. Its
- * error is thrown when no other has it.
+ * Finds something in the first of `databases` that has it; null when no database does. A database that fails does not
+ * hide the result of another one. Its error is thrown when no other database has a result.
  */
 export const findIn = async <Found>(
   databases: readonly Db[],
@@ -51,7 +53,10 @@ export const findIn = async <Found>(
   return null;
 };
 
-/** The counts of several databases as those of one: of a length of time (`…Seconds`), the longest; of others, the sum. */
+/**
+ * Combines the counts of several databases: the maximum of each length of time (its name ends in `Seconds`), the sum of
+ * the others.
+ */
 export const combined = <Counts extends object>(all: readonly Counts[]): Counts => {
   const result: Record<string, unknown> = {};
   for (const [name, value] of all.flatMap((counts) => Object.entries(counts))) {
@@ -66,11 +71,11 @@ export const combined = <Counts extends object>(all: readonly Counts[]): Counts 
 /** Whether every database has the migrations and the functions of this program. */
 export const areMigrated = async (databases: Databases): Promise<boolean> => {
   const all = databases.all();
-  // While one database is split, there are no shards yet.
+  // While one database is being split, no shard exists yet.
   return all.length > 0 && (await Promise.all(all.map(isMigrated))).every(Boolean);
 };
 
-/** The counts of all databases together that respond within the time. Throws when none does. */
+/** The combined counts of all databases that respond within the time. Throws when no database does. */
 export const readAll = async <Counts extends object>(
   databases: Databases,
   read: (db: Db) => Promise<Counts>,

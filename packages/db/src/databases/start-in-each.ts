@@ -1,10 +1,10 @@
-/** Work that goes on in each database for itself: one that fails or hangs does not hold up another. */
+/** Work that runs separately in each database. A database that fails or hangs does not delay another one. */
 import type { Db } from "../connection/pool.ts";
 import { combined, type Databases } from "./databases.ts";
 
 type Worker<Stats extends object> = { stats?(): Stats; stop(hasCrashed?: boolean): Promise<void> };
 
-/** Starts `start` in each database, also in those that are new later. */
+/** Calls `start` for each database, and later for each new one. */
 export const startInEach = <Stats extends object>(
   databases: Databases,
   start: (db: Db) => Worker<Stats>,

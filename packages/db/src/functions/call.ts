@@ -1,4 +1,7 @@
-/** Calls database functions. `generated/functions.ts` has one function for each, with the types of its catalog entry. */
+/**
+ * Calls database functions. `generated/functions.ts` has a TypeScript function for each database function, with the
+ * types of its catalog entry.
+ */
 import type { Runner } from "../connection/batch.ts";
 import { type Encode, encodeList, encodeValue, quoted } from "../connection/server/encode.ts";
 import { FUNCTIONS_SCHEMA } from "./schema.ts";
@@ -16,8 +19,8 @@ export const list =
     encodeList(values, encode as Encode<unknown>);
 
 /**
- * A function that calls the database function `name`. `parameters` has an encoder for each parameter, in their order, or
- * null where the driver encodes the value itself (scalars and `text[]`). `columns` is what to select from its result.
+ * A function that calls the database function `name`. `parameters`: an encoder for each parameter, in their order; null
+ * where the driver encodes the value itself (scalars and `text[]`). `columns`: the columns to select from its result.
  */
 export const databaseFunction = <Input extends object, Row extends object>(
   name: string,

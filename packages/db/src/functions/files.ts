@@ -8,14 +8,20 @@ const IMPORT = /import \{([^}]*)\} from "\.\.\/\.\.\/generated\/functions\.ts"/g
 /** The name of the function of a file, or `types`. */
 export const functionName = (path: string): string => path.split("/").at(-1)?.slice(0, -".sql".length) ?? "";
 
-/** The paths of the files below `src`. The types first: a function names those that it takes. Of functions the order does not matter. */
+/**
+ * The paths of the files below `src`. The types come first, because functions use them. The order of functions does not
+ * matter.
+ */
 export const functionFiles = async (): Promise<string[]> => {
   const paths = await Array.fromAsync(new Glob("*/sql/*.sql").scan(SRC));
   const orderOf = (path: string): string => `${functionName(path) === "types" ? 0 : 1}${path}`;
   return paths.sort((a, b) => (orderOf(a) < orderOf(b) ? -1 : 1));
 };
 
-/** The names of the functions that the service calls: a subject imports them from `generated/functions.ts`. Functions alone call the others. */
+/**
+ * The names of the functions that the service calls, which a subject imports from `generated/functions.ts`. The other
+ * functions are called only by functions.
+ */
 export const calledFunctions = async (): Promise<Set<string>> => {
   const paths = await Array.fromAsync(new Glob("*/*.ts").scan(SRC));
   const texts = await Promise.all(

@@ -6,7 +6,7 @@ type RunQuery = <Row extends object>(text: string, parameters: readonly unknown[
 type Attribute = { name: string; type: string };
 type DatabaseFunction = { name: string; arguments: Attribute[]; columns: Attribute[]; result: string };
 
-/** The types that functions take and return, as TypeScript has them. The driver reads a bigint as text. */
+/** The TypeScript types of the SQL types that functions take and return. The driver reads a bigint as text. */
 const SCALARS: Record<string, { input: string; output: string }> = {
   text: { input: "string", output: "string" },
   "text[]": { input: "readonly string[]", output: "string[]" },
@@ -18,10 +18,10 @@ const SCALARS: Record<string, { input: string; output: string }> = {
   bytea: { input: "Uint8Array", output: "Uint8Array" },
   "bytea[]": { input: "readonly Uint8Array[]", output: "Uint8Array[]" },
   "timestamp with time zone": { input: "Date", output: "Date" },
-  // An array would be written as a list of PostgreSQL: it is sent as text.
+  // The driver would write an array as a PostgreSQL array, so the value is sent as text.
   json: { input: "Record<string, unknown> | string", output: "object" },
 };
-/** Values that the driver encodes by itself. */
+/** The types that the driver encodes itself. */
 const BY_DRIVER = new Set([
   "text",
   "text[]",

@@ -1,8 +1,9 @@
 /**
- * The schema of the database functions, which make the writes of callers and of root keys. Its name has a hash of their text, and it is never
- * changed: replicas of two versions use two schemas side by side. `migrate` creates it.
+ * The schema of the database functions, which make the writes of callers and of root keys. Its name contains a hash of
+ * their text, and the schema is never changed. So replicas of two versions use two schemas side by side. `migrate`
+ * creates the schema.
  *
- * The files are valid SQL as they are, in a schema `rta`, so that they can be tried in psql.
+ * The files are valid SQL in a schema `rta`, so that they can be tried in psql.
  */
 import { createHash } from "node:crypto";
 import { FUNCTION_FILES } from "../../generated/function-files.ts";
@@ -11,8 +12,8 @@ import { FUNCTION_FILES } from "../../generated/function-files.ts";
 export const SCHEMA_NAMES = "^rta_[0-9a-f]{12}$";
 
 /**
- * The schema of these files, and the text that creates it with its types and functions, to be run in one transaction. `suffix`: what
- * its name ends with.
+ * The schema of these files, and the text that creates it with its types and functions. Run the text in one
+ * transaction. `suffix`: the end of the schema's name.
  */
 export const functionsSchema = (files: readonly string[], suffix = ""): { name: string; create: string } => {
   const name = `rta_${createHash("sha256").update(files.join("\0")).digest("hex").slice(0, 12)}${suffix}`;
@@ -24,7 +25,7 @@ export const functionsSchema = (files: readonly string[], suffix = ""): { name: 
   return { name, create };
 };
 
-/** What tells whether a server has the functions of a schema, each with its text: their number, and a digest. */
+/** Identifies the functions of a schema at a server: their number, and a digest of their texts. */
 export const DIGEST = `count(*) || ' ' || md5(string_agg(proname || ' ' || md5(prosrc), '' order by proname collate "C"))`;
 
 const md5 = (text: string): string => createHash("md5").update(text).digest("hex");

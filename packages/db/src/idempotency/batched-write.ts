@@ -5,16 +5,16 @@ import type { BatchKind, Runner } from "../connection/batch.ts";
 import type { Db } from "../connection/pool.ts";
 import { type Claim, outcomeAmong, type WriteOutcome, type WriteOutcomeRow } from "./idempotency-keys.ts";
 
-/** What every batched write has. */
+/** The fields of every batched write. */
 export type Write = { caller: AnyCaller; claim: Claim | null };
 
-/** What every create has, beside what it creates. */
+/** The fields of every create, beside the new row. */
 export type Create = Write & { audit: AuditEventRecord };
 
-/** The outcome of a create. Of a refused one nothing is written, and its claim is not kept. */
+/** The outcome of a create. A refused create writes nothing and keeps no claim. */
 export type CreateOutcome<Refusal extends string> = WriteOutcome | { kind: Refusal };
 
-/** The parameters that every function takes which makes a batch of writes. */
+/** The parameters of every database function that makes a batch of writes. */
 type Parameters = {
   callers: readonly AnyCaller[];
   callerAt: readonly number[];
@@ -22,7 +22,7 @@ type Parameters = {
   wait: boolean;
 };
 
-/** The parameters of `writes`: a caller that several share is sent and locked once. */
+/** The parameters of `writes`. A caller of several writes is sent and locked once. */
 const parametersOf = (writes: readonly Write[], wait: boolean): Parameters => {
   const callers: AnyCaller[] = [];
   const positions = new Map<string, number>();
@@ -42,13 +42,12 @@ const claimKey = ({ claim, caller }: Write): string | null =>
   claim && `${caller.id} ${claim.request} ${claim.idempotencyKey}`;
 
 /**
- * Returns a function that adds a write to the next batch of its kind. `call` calls the database function. Writes with the same claim
- * are not in one batch, nor are those with the same `keyOf`.
+ * Returns a function that adds a write to the next batch of its kind. `call` calls the database function. A batch has
+ * no two writes with the same claim or the same `keyOf`.
  *
- * In a batch, a write is stale when its caller has changed, is no longer valid, or is locked by a change, or when its session is
- * locked. A stale write
- * has written nothing. It is sent once more, alone, and then waits for such a change. If it is still stale, that is its
- * outcome.
+ * In a batch, a write is stale when its caller has changed, is no longer valid, or is locked by a change, or when its
+ * session is locked. A stale write has written nothing. It is sent once more, alone, and then waits for such a change.
+ * If it is stale again, its outcome is `stale`.
  */
 export const batchedWrite = <One extends Write, Outcome extends { kind: string }>(
   name: string,
@@ -70,8 +69,8 @@ export const batchedWrite = <One extends Write, Outcome extends { kind: string }
 };
 
 /**
- * As `batchedWrite`, for creates. `refusals` are the outcomes of this kind of create that write nothing, beside those of
- * every create. `call` gets their audit events as well, and returns the rows of the function.
+ * Like `batchedWrite`, for creates. `refusals` are the additional outcomes of this kind of create that write nothing.
+ * `call` also gets the audit events, and returns the rows of the function.
  */
 export const batchedCreate = <One extends Create, Refusal extends string>(
   name: string,

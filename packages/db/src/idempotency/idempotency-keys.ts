@@ -11,7 +11,7 @@ import type { Db } from "../connection/pool.ts";
 import { createSweep, selectColumns, statement } from "../query/statement.ts";
 import { idempotencyClaims } from "../schema/idempotency.ts";
 
-/** A response as it is stored. */
+/** A stored response. */
 export type StoredResponse = {
   /** SHA-256 of the request's body as a JSON value. */
   bodyHash: Uint8Array;
@@ -24,10 +24,10 @@ export type StoredResponse = {
   sealedFor: string | null;
 };
 
-/** What a request claims, and its response if it is the first. */
+/** The claim of a request, with its response if it is the first. */
 export type Claim = StoredResponse & { request: string; idempotencyKey: string };
 
-/** The members of a response that only the write knows. They are stored beside the response, which lacks them. */
+/** The members of a response that only the write knows. The stored response lacks them; they are stored beside it. */
 export type ResponseFields = object;
 
 /** The outcome of a write that can be replayed. */
@@ -48,13 +48,13 @@ export const requireKind = <Kind extends string>(name: string | null, kinds: rea
   return kind;
 };
 
-/** The outcome that a row stands for. */
+/** The outcome of a row. */
 export const writeOutcome = ({ kind: name, ...response }: WriteOutcomeRow): WriteOutcome => {
   const kind = requireKind(name, ["written", "stale", "replayed"]);
   return kind === "replayed" ? { kind, response: response as StoredResponse } : { kind };
 };
 
-/** The outcome of a write that may be refused: one of `refusals`, or that of every write. */
+/** The outcome of a write that may be refused: one of `refusals`, or an outcome of every write. */
 export const outcomeAmong = <Refusal extends string>(
   row: WriteOutcomeRow | undefined,
   refusals: readonly Refusal[],
@@ -72,7 +72,10 @@ const response = { bodyHash, status, location, etag, responseBody, sealedFor } s
 
 const LIFETIME = sql.raw(`interval '${CLAIM_HOURS} hours'`);
 const IS_OVER = sql`${idempotencyClaims.createdAt} <= now() - ${LIFETIME}`;
-/** Not `not IS_OVER`, for which the server may use the index of the times, and read all claims: see requests_to_admit.sql. */
+/**
+ * Not `not IS_OVER`, because for that the server may use the index of the times and read all claims: see
+ * requests_to_admit.sql.
+ */
 const IS_KEPT = sql`now() - ${idempotencyClaims.createdAt} < ${LIFETIME}`;
 const select = statement<StoredResponse & { responseFields: ResponseFields | null }>(
   "find_stored_response",
@@ -85,7 +88,10 @@ const select = statement<StoredResponse & { responseFields: ResponseFields | nul
     and ${idempotencyClaims.idempotencyKey} = ${sql.placeholder("idempotencyKey")}`,
 );
 
-/** The stored response to an earlier attempt, with its response fields; `null` when there was none in the last 24 hours. One statement. */
+/**
+ * The stored response to an earlier attempt, with its response fields; `null` when no such attempt was made in the last
+ * 24 hours. One statement.
+ */
 export const findStoredResponse = async (
   db: Db,
   caller: { tenantId: TenantId; id: ApiKeyId | UserId },
@@ -98,7 +104,7 @@ export const findStoredResponse = async (
   return { kind: "replayed", response, responseFields };
 };
 
-/** Deletes claims that are over, past those that are locked; returns their number. */
+/** Deletes claims that are over, and skips locked ones. Returns the number of deleted claims. */
 export const sweepIdempotencyKeys = createSweep(
   "sweep_idempotency_keys",
   idempotencyClaims,

@@ -17,11 +17,14 @@ export type { JobRecord } from "@realtime-avatar/domain/job";
 /** A job that a worker holds until its lease ends. */
 export type ClaimedJob = JobRecord & {
   /**
-   * How often the job has been claimed, this time included. It counts workers that died while they ran this job alone, so it
-   * can exceed the maximum of attempts: `retryJob` then ends the job.
+   * How often the job has been claimed, including this claim. It also counts workers that died while they ran this job
+   * alone, so it can exceed the maximum number of attempts; then `retryJob` ends the job.
    */
   attempts: number;
-  /** Its worker died before it ended: it runs without others beside it, so that the next death counts for no other job. */
+  /**
+   * Whether its worker died while the job ran. Such a job runs alone, so that the next death does not count for other
+   * jobs.
+   */
   runsAlone: boolean;
   /** Identifies this claim: with another lease, the job belongs to another worker. */
   lease: string;
@@ -37,8 +40,8 @@ export type JobClaim = {
 };
 
 /**
- * Claims a job for a worker that runs other jobs, of the tenant that was served longest ago; `null` when no job can run now.
- * `alone`: the next job must run alone, so nothing is claimed. One statement.
+ * Claims a job, of the tenant that was served longest ago, for a worker that runs other jobs. `null` when no job can
+ * run now. `alone`: the next job must run alone, so nothing is claimed. One statement.
  */
 export const claimJobBeside = async (db: Runner, claim: JobClaim): Promise<ClaimedJob | "alone" | null> => {
   const [row] = await callClaim(db, { ...claim, isIdle: false });
@@ -46,15 +49,15 @@ export const claimJobBeside = async (db: Runner, claim: JobClaim): Promise<Claim
   return row.id === null ? "alone" : ({ ...row, lease: claim.lease } as ClaimedJob);
 };
 
-/** The same for a worker that runs no job: it can run each. One statement. */
+/** The same for a worker that runs no job, and so can run a job that must run alone. One statement. */
 export const claimJob = async (db: Runner, claim: JobClaim): Promise<ClaimedJob | null> => {
   const [row] = await callClaim(db, { ...claim, isIdle: true });
   return row ? ({ ...row, lease: claim.lease } as ClaimedJob) : null;
 };
 
 /**
- * Extends the lease of a job. False: the lease is lost, so stop working. With 0 seconds it runs out at once, as if the worker
- * had died. One statement.
+ * Extends the lease of a job. False: the lease is lost, and the worker must stop. With 0 seconds the lease runs out at
+ * once, as if the worker had died. One statement.
  */
 export const renewJob = async (db: Runner, job: ClaimedJob, leaseSeconds: number): Promise<boolean> => {
   const [row] = await callRenew(db, { job, lease: job.lease, leaseSeconds });
@@ -62,15 +65,17 @@ export const renewJob = async (db: Runner, job: ClaimedJob, leaseSeconds: number
 };
 
 export type JobFailure = {
-  /** Why the attempt failed, for the operator: at most 500 characters are kept. */
+  /** The reason of the failure, for the operator. At most 500 characters are kept. */
   error: string;
   /** When to try again. */
   delaySeconds: number;
-  /** After how many claims the job has failed; null when the worker hands it back: then the attempt does not count. */
+  /**
+   * After how many claims the job has failed. Null when the worker hands the job back; then the attempt does not count.
+   */
   maxAttempts: number | null;
 };
 
-/** What the target of a job says of its failure, after the last attempt, and the audit event of that. */
+/** The error of the target after the last failed attempt of its job, and the action of the audit event. */
 const EXHAUSTED = {
   process_asset: {
     action: "asset.failed",
@@ -113,13 +118,13 @@ export type JobStats = {
   /** Jobs that a worker holds. */
   running: number;
   /**
-   * For how long the oldest of the queued jobs could have been claimed, of the tenants that no worker serves now; 0 when there
-   * is none. A tenant with more jobs than slots waits for itself, which is no reason to alert.
+   * How long the oldest queued job has been due, among the tenants that no worker serves now; 0 without one. A tenant
+   * with more jobs than slots waits for its own jobs, which is no reason for an alert.
    */
   oldestSeconds: number;
 };
 
-/** The depth of the queue. One statement, which reads a bounded number of rows. */
+/** The depth of the queue. One statement that reads a bounded number of rows. */
 export const jobStats = async (db: Runner): Promise<JobStats> => {
   const [row] = await countJobs(db, { kinds: JOB_KINDS });
   return { queued: Number(row?.queued), running: Number(row?.running), oldestSeconds: row?.oldestSeconds ?? 0 };

@@ -23,7 +23,7 @@ import { PEOPLE } from "./target.ts";
 /** A person has at most this many identities. One is usual; a change of the provider needs a second one. */
 export const MAX_IDENTITIES = 5;
 
-/** The use of an identity, once the response of its provider was verified. */
+/** The use of an identity, after the response of its provider was verified. */
 export type IdentityUse = { tenantId: TenantId; identityId: IdentityId; userId: UserId; usedAt: Date };
 
 const selectBySubject = statement<IdentityRecord>(
@@ -35,7 +35,7 @@ const selectBySubject = statement<IdentityRecord>(
     and ${userIdentities.subject} = ${sql.placeholder("subject")}`,
 );
 
-/** The identity of a tenant with this issuer and subject; null when there is none. One statement. */
+/** The identity of a tenant with this issuer and subject; null when no such identity exists. One statement. */
 export const findIdentity = async (
   db: Db,
   tenantId: TenantId,
@@ -73,7 +73,10 @@ export const listIdentities = createList(
   { userId: userIdentities.userId, tenantId: userIdentities.tenantId },
 );
 
-/** Links an identity to the caller. Refused when the attempt was spent before, taken when it is linked already. One statement. */
+/**
+ * Links an identity to the caller. `refused`: the attempt was spent before. `taken`: the identity is already linked.
+ * One statement.
+ */
 export const insertIdentity = async (
   db: Db,
   identity: IdentityRecord,
@@ -88,8 +91,8 @@ export const insertIdentity = async (
 };
 
 /**
- * Unlinks an identity of the caller, and ends the other sessions that it has opened. `issuer` is the one in use: identities of
- * others open no session, so they do not count as a way to sign in. One statement.
+ * Unlinks an identity of the caller, and ends the other sessions that it has opened. `issuer` is the issuer in use.
+ * Identities of other issuers cannot sign in, so they do not count as a way to sign in. One statement.
  */
 export const deleteIdentity = async (
   db: Db,

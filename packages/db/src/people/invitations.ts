@@ -57,11 +57,11 @@ export const insertInvitation = async (
 export type StoredInvitation = InvitationRecord & {
   digest: Uint8Array;
   tenantName: string;
-  /** Whether it has not expired, and the people whom it names may still accept it. */
+  /** Whether the invitation has not expired and may still be accepted (may_accept.sql). */
   isValid: boolean;
 };
 
-/** The invitation that a token names; null when there is none. One statement. */
+/** The invitation that a token names; null when it does not exist. One statement. */
 export const findInvitation = async (
   db: Db,
   { tenantId, id }: Pick<InvitationToken, "tenantId" | "id">,
@@ -70,7 +70,7 @@ export const findInvitation = async (
   return (row as StoredInvitation | undefined) ?? null;
 };
 
-/** What the acceptance of an invitation writes. `user` is null when the invitation is for an existing one. */
+/** The rows that the acceptance of an invitation writes. `user` is null when the invitation is for an existing user. */
 export type Acceptance = {
   user: UserRecord | null;
   session: UserSessionRecord;
@@ -105,7 +105,7 @@ export const acceptInvitation = async (
       auditEvent("user_session.created", { ...PEOPLE, ...session }, by),
     ],
   };
-  // Of an existing user, it waits for the writes.
+  // For an existing user, the acceptance waits for the user's writes.
   const waitsFor = { tenantId: session.tenantId, id: session.userId };
   const [row] = await announceWhileWaiting(db, waitsFor, () => callAccept(db, input));
   const kinds = ["written", "invalid_invitation", "already_member", "over_quota", "taken", "refused"] as const;

@@ -25,7 +25,7 @@ import { PEOPLE } from "./target.ts";
 /** A person has at most this many passkeys: the options of a registration list them. */
 export const MAX_PASSKEYS = 20;
 
-/** What a passkey has signed, once its signature was verified. */
+/** A response signed by a passkey, after its signature was verified. */
 export type Assertion = {
   tenantId: TenantId;
   passkeyId: PasskeyId;
@@ -46,7 +46,7 @@ const selectByCredential = statement<PasskeyRow>(
   where ${passkeys.tenantId} = ${sql.placeholder("tenantId")} and ${passkeys.credentialId} = ${sql.placeholder("credentialId")}`,
 );
 
-/** The passkey of a tenant with this credential id; null when there is none. One statement. */
+/** The passkey of a tenant with this credential id; null when no such passkey exists. One statement. */
 export const findPasskey = async (
   db: Db,
   tenantId: TenantId,
@@ -85,8 +85,8 @@ export const listPasskeys = createList(
 );
 
 /**
- * Writes a further passkey of the caller, and stores the response of a claim. Refused when the challenge was spent before, or
- * it is registered already. One statement.
+ * Writes a further passkey of the caller, and stores the response of a claim. `refused`: the challenge was spent
+ * before, or the passkey is already registered. One statement.
  */
 export const insertPasskey = async (
   db: Db,
@@ -102,7 +102,7 @@ export const insertPasskey = async (
   return outcomeAmong(row, ["over_quota", "refused"]);
 };
 
-/** The outcome of a change of a passkey, with the passkey as it is then, or as it was when it is deleted. */
+/** The outcome of a change of a passkey, with the passkey after the change, or before its deletion. */
 export type PasskeyOutcome =
   | { kind: "written" | "unchanged" | "last_passkey"; passkey: PasskeyRecord }
   | { kind: "not_found" }

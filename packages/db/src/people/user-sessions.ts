@@ -1,4 +1,7 @@
-/** Sessions of people. Each request with a cookie looks its session up. There is no cache, as for keys: see `callers.ts`. */
+/**
+ * Sessions of people. Each request with a cookie looks up its session. Sessions are not cached, for the same reason as
+ * keys: see `callers.ts`.
+ */
 
 import type { AuditEventRecord } from "@realtime-avatar/domain/audit";
 import type { Environment } from "@realtime-avatar/domain/environment";
@@ -32,7 +35,7 @@ import { PEOPLE } from "./target.ts";
 
 const IDLE = sql.raw(`interval '${SESSION_IDLE_MS / 1000} seconds'`);
 
-/** When a session of `user_sessions` was last seen; its sign-in counts. */
+/** When a session of `user_sessions` was last seen. The sign-in counts as seen. */
 const SEEN_AT = sql`greatest(${userSessions.createdAt}, (
   select ${peopleSeen.lastSeenAt} from ${peopleSeen}
   where ${peopleSeen.tenantId} = ${userSessions.tenantId} and ${peopleSeen.id} = ${userSessions.id}
@@ -41,7 +44,7 @@ const SEEN_AT = sql`greatest(${userSessions.createdAt}, (
 /** Whether a session of `user_sessions` has neither expired nor been idle for too long. */
 const IS_LIVE = sql`(${userSessions.expiresAt} > now() and ${SEEN_AT} > now() - ${IDLE})`;
 
-/** A session, what is read of its user and its tenant, and whether a change of them is pending. */
+/** A session, the needed columns of its user and its tenant, and whether a change of them is pending. */
 type SessionRow = UserSessionRecord &
   Pick<UserRecord, "email" | "name" | "role"> & {
     digest: Uint8Array;
@@ -124,8 +127,8 @@ const LOOK_UPS = batchedRead<SessionRow, LookUp, { stored: StoredUserSession; ha
 );
 
 /**
- * The session that a token names, with its user; null when there is none. One statement, shared by concurrent look-ups; more
- * only while a change of the session or of the user is pending.
+ * The session that a token names, with its user; null when it does not exist. One statement, shared by concurrent
+ * look-ups. It is repeated only while a change of the session or of the user is pending.
  */
 export const findUserSession = async (
   db: Db,
@@ -138,13 +141,13 @@ export const findUserSession = async (
   return found?.stored ?? null;
 };
 
-/** A person has at most this many valid sessions: a sign-in beyond ends the oldest. */
+/** A person has at most this many valid sessions. A further sign-in ends the oldest. */
 export const MAX_SESSIONS = 20;
 
-/** The bounds of the sessions of a person, for the functions that write one. */
+/** The bounds of a person's sessions, for the functions that write a session. */
 export const SESSION_LIMITS = { maxSessions: MAX_SESSIONS, idleSeconds: SESSION_IDLE_MS / 1000 };
 
-/** The audit event of the session that a sign-in ends. The database function knows which one that is. */
+/** The audit event of the session that a sign-in ends. The database function sets its target. */
 export const endedEvent = ({ tenantId, id }: UserSessionRecord, origin: Origin): AuditEventRecord =>
   auditEvent("user_session.ended", { ...PEOPLE, tenantId, id }, origin);
 
@@ -154,15 +157,16 @@ export const storedSession = (session: UserSessionRecord, token: SessionToken) =
   digest: digestToken(token),
 });
 
-/** What a person has signed in with: a passkey, or an identity. */
+/** The use of a passkey or an identity at a sign-in. */
 type SignInUse = Assertion | IdentityUse;
 const useOf = (use: SignInUse) =>
   "passkeyId" in use ? { assertion: use, identityUse: null } : { assertion: null, identityUse: use };
 
 /**
- * Signs a person in with a passkey or an identity whose response was verified, and ends the oldest of `MAX_SESSIONS` sessions.
- * The session lasts as long as `session` says, by the clock of the database. False, with nothing written, when the challenge was
- * spent before, the signature counter has not moved on, or the user, the passkey or the identity was deleted. One statement.
+ * Signs a person in with a passkey or an identity whose response was verified, and ends the oldest of `MAX_SESSIONS`
+ * sessions. The session lasts as long as `session` says, by the clock of the database. Returns false and writes nothing
+ * when the challenge was spent before, the signature counter has not increased, or the user, the passkey or the
+ * identity was deleted. One statement.
  */
 export const insertUserSession = async (
   db: Db,
@@ -186,8 +190,8 @@ export const insertUserSession = async (
 };
 
 /**
- * Records that the passkey or the identity was used again, and stores the response of a claim. Refused when its response does
- * not count: see `insertUserSession`. Stale when the session has another version than `caller` has. One statement.
+ * Records that the passkey or the identity was used again, and stores the response of a claim. `refused`: for one of
+ * the reasons of `insertUserSession`. `stale`: the session has another version than `caller`. One statement.
  */
 export const verifyUserSession = async (
   db: Db,
@@ -228,7 +232,7 @@ export const endUserSession = async (
   const { tenantId, session: own } = caller;
   const event = auditEvent("user_session.ended", { ...PEOPLE, tenantId, id }, origin);
   const end = () => callEnd(db, { caller, id, ofOthers, versions, auditEvent: event });
-  // It locks its own session as well.
+  // The function also locks the caller's session.
   const [row] = await announceWhileWaiting(db, { tenantId, id }, () =>
     own.id === id ? end() : announceWhileWaiting(db, own, end),
   );

@@ -34,7 +34,7 @@ const select = statement<UserRecord>(
   where ${users.tenantId} = ${sql.placeholder("tenantId")} and ${users.id} = ${sql.placeholder("id")}`,
 );
 
-/** A user of the tenant; null when there is none with this id. One statement. */
+/** A user of the tenant; null when no user has this id. One statement. */
 export const findUser = async (db: Db, tenantId: TenantId, id: UserId): Promise<UserRecord | null> => {
   const [row] = await select(db, { tenantId, id });
   return row ?? null;
@@ -47,7 +47,7 @@ const selectByEmail = statement<UserRecord>(
   where ${users.tenantId} = ${sql.placeholder("tenantId")} and ${users.email} = ${sql.placeholder("email")}`,
 );
 
-/** The user of the tenant with this address; null when there is none. One statement. */
+/** The user of the tenant with this address; null when no user has it. One statement. */
 export const findUserByEmail = async (db: Db, tenantId: TenantId, email: string): Promise<UserRecord | null> => {
   const [row] = await selectByEmail(db, { tenantId, email: normalEmail(email) });
   return row ?? null;
@@ -61,7 +61,7 @@ export const hasUsers = async (db: Db): Promise<boolean> => {
   return row?.found === true;
 };
 
-/** A user as the API shows it. Roles are written by the service alone. */
+/** A user as the API shows it. Only the service writes roles, so they need no escape. */
 const ITEM = objectJson<User>({
   id: plainJson(users.id),
   tenantId: plainJson(users.tenantId),
@@ -79,7 +79,7 @@ export const listUsers = createList(
   { tenantId: users.tenantId },
 );
 
-/** The outcome of a change of a user, with the user as it is then, or as it was when it is removed. */
+/** The outcome of a change of a user, with the user after the change, or before the removal. */
 export type UserOutcome =
   | { kind: "written" | "unchanged" | "last_owner"; user: UserRecord }
   | { kind: "not_found" }
@@ -91,7 +91,9 @@ const outcomeOf = ({ outcome, ...user }: UpdateUserRow | DeleteUserRow): UserOut
   return { kind, user: { ...user, role: user.role as Role, lastSeenAt: null } as UserRecord };
 };
 
-/** Changes the name or the role of a user. `lastSeenAt` of the result is null: it is not read. One statement. */
+/**
+ * Changes the name or the role of a user. `lastSeenAt` of the result is null, because it is not read. One statement.
+ */
 export const updateUser = async (
   db: Db,
   id: UserId,
@@ -103,7 +105,7 @@ export const updateUser = async (
   const event = auditEvent("user.updated", { ...PEOPLE, tenantId: caller.tenantId, id }, origin);
   const { tenantId } = caller;
   const update = () => callUpdate(db, { caller, id, name, role, versions, auditEvent: event });
-  // A change of role locks the owners as well. A change of a name locks the user and the caller.
+  // A change of role also locks the owners. A change of a name locks the user and the caller.
   const [row] = await announceWhileWaiting(db, { tenantId, id: role === null ? id : tenantId }, () =>
     role !== null || caller.id === id ? update() : announceWhileWaiting(db, caller, update),
   );
@@ -119,7 +121,7 @@ export const deleteUser = async (
   origin: Origin,
 ): Promise<UserOutcome> => {
   const event = auditEvent("user.deleted", { ...PEOPLE, tenantId, id }, origin);
-  // It locks the owners as well.
+  // The removal also locks the owners.
   const [row] = await announceWhileWaiting(db, { tenantId, id: tenantId }, () =>
     callDelete(db, { caller, tenantId, id, versions, auditEvent: event }),
   );

@@ -1,9 +1,11 @@
-/** Reads of one row for each input. Concurrent reads are one statement, and equal ones share their result. */
+/** Reads of one row for each input. Concurrent reads are one statement. Equal reads share their result. */
 import type { SQL } from "drizzle-orm";
 import { type BatchKind, shareEqual } from "../connection/batch.ts";
 import { batchStatement, type Positioned, type StatementOf } from "./statement.ts";
 
-/** Reads by `query`, a query of `batchStatement`. `toFound` gets the row that is found for an input; without one it is null. */
+/**
+ * Reads by `query`, a query of `batchStatement`. `toFound` gets the row of an input. Without a row, the result is null.
+ */
 export const batchedRead = <Row extends object, Input extends object, Found>(
   name: StatementOf<Positioned<Row>>,
   names: readonly (keyof Input & string)[],

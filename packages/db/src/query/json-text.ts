@@ -9,7 +9,7 @@ import { sql } from "drizzle-orm";
 /** The JSON of one field: `value` is SQL text, between two literals. It must not be NULL: see `nullable`. */
 export type JsonField = { open: string; value: SQL; close: string };
 
-/** One field for each that the API shows of `Shown`, in the order in which it shows them. */
+/** One entry for each field of `Shown` that the API shows, in the same order. */
 export type JsonFields<Shown> = { readonly [Field in keyof Shown]-?: JsonField };
 
 const bare = (value: SQL): JsonField => ({ open: "", value, close: "" });
@@ -28,8 +28,8 @@ export const rawJson = (column: Column | SQL): JsonField => bare(sql`${column}::
 export const listJson = (column: Column): JsonField => bare(sql`array_to_json(${column})::text`);
 
 /**
- * A moment of a `timestamp(3)` column, as `Date.prototype.toISOString` writes it: UTC, milliseconds. `to_json` leaves out
- * the zeros at the end of a fraction, so a microsecond is added and cut off. `to_char` takes twice as long: 0.7 us.
+ * A time of a `timestamp(3)` column, as `Date.prototype.toISOString` writes it: UTC, milliseconds. `to_json` omits the
+ * zeros at the end of a fraction, so a microsecond is added and cut off. `to_char` takes twice as long (0.7 us).
  */
 export const timeJson = (moment: Column | SQL): JsonField => ({
   open: "",

@@ -1,9 +1,10 @@
 /**
  * Lists, newest first, a page at a time. PostgreSQL writes the JSON of a page and ends it after a maximum of rows or
- * bytes, so that no more is sent to the service than it passes on. Requests for the same page that arrive together share one
- * statement. The texts are composed: the filters give the 14 lists 113 forms (32 of deliveries, 19 of events, 16 each of keys, usage
- * sessions and credit entries), and a file for each would repeat `pageStatement` and the JSON of its resource as often. The forms are `newestPage`,
- * `rangesPage` and `boundedPage`, and those of `search.ts`. `generated/statements.sql` has each text whole.
+ * bytes, so that it sends the service only what a page contains. Concurrent requests for the same page share one
+ * statement. The texts of the statements are composed. The filters give the 14 lists 113 forms (32 of deliveries, 19 of
+ * events, 16 each of keys, usage sessions and credit entries). A file for each form would repeat `pageStatement` and
+ * the JSON of its resource. The forms are `newestPage`, `rangesPage` and `boundedPage`, and those of `search.ts`.
+ * `generated/statements.sql` has each text whole.
  */
 import type { IdPrefix, TenantId } from "@realtime-avatar/domain/id";
 import { MAX_COUNTED, MAX_PAGE_BYTES, type Total, type WrittenPage } from "@realtime-avatar/domain/page";
@@ -13,26 +14,26 @@ import { type BatchKind, type Runner, shareEqual } from "../connection/batch.ts"
 import type { Db } from "../connection/pool.ts";
 import { batchStatement, inputColumn, newestRows, type Positioned, type StatementOf } from "./statement.ts";
 
-/** How many requests for pages are sent to the database as one batch: it bounds what their results take in memory. */
+/** How many requests for pages are sent to the database as one batch. This bounds the memory of their results. */
 const MAX_BATCH = 16;
 /**
- * How many different pages one statement reads. A large one holds up no more than these; 16 were not faster than 4, which
- * are 1.15 times as fast as one at 32 connections.
+ * How many different pages one statement reads. A large page delays only the pages of its statement. 16 were not faster
+ * than 4, which are 1.15 times as fast as one at 32 connections.
  */
 const PER_STATEMENT = 4;
 
 export const LIMIT = sql`${inputColumn("limit")}::bigint`;
 /**
- * How many rows a page reads at most. A value of the inputs, not a constant: of a constant, the server may assume that it
- * is all there is, and sort the whole list instead of reading an index in its order.
+ * The maximum number of rows that a page reads. A value of the inputs, not a constant. With a constant, the server may
+ * assume that the list has no more rows, and sort the whole list instead of reading an index in its order.
  */
 export const MAX_READ = sql`${inputColumn("maxRead")}::bigint`;
 const MAX_BYTES = sql.raw(String(MAX_PAGE_BYTES));
 
 /**
- * A statement for a page of the rows of `found`, which has one row more than `limit` where there are more. `item` is the
- * JSON text of a row, `orderBy` puts the newest first. `rest` is the id below which the list goes on when `found` has no
- * further row; by default it has ended. A page has at least one row when `found` has one.
+ * A statement for a page of the rows of `found`, which has one row more than `limit` where there are more. `item` is
+ * the JSON text of a row. `orderBy` puts the newest first. `rest` is the id below which the list goes on when `found`
+ * has no further row; by default the list has ended. A page has at least one row when `found` has one.
  *
  * The rows are put in order once, by the innermost query: the windows and `string_agg` read them in that order. With a
  * sort for each of them, it took 640 us of the server instead of 400 us for 50 avatars.
@@ -49,7 +50,7 @@ export const pageStatement = (found: SQL, id: Column, item: SQL, orderBy: SQL, r
     window so_far as (rows unbounded preceding)
   ) items`;
 
-/** What a statement makes of the rows of a list: `pageStatement` a page, `selectCount` their number. */
+/** The result that a statement makes of the rows of a list: `pageStatement` a page, `selectCount` their number. */
 type Shape = typeof pageStatement;
 
 /**
@@ -68,7 +69,7 @@ export const inputBefore = (prefix: IdPrefix): SQL =>
 export type ListSource = { table: PgTable; id: Column; prefix: IdPrefix; item: SQL };
 export type Columns = Parameters<typeof newestRows>[0];
 
-/** The newest rows in which the columns of an index have the values of `columns`, of those that meet `condition`. */
+/** The newest rows that meet `condition` and in which the columns of an index have the values of `columns`. */
 export const newestPage = (
   { table, id, prefix, item }: ListSource,
   columns: Columns,
@@ -84,8 +85,8 @@ export const newestPage = (
 };
 
 /**
- * The newest rows of several ranges of an index: one for each of the inputs' `statuses` and `kinds`, which are the columns after
- * `owner`. Each is read from its newest end.
+ * The newest rows of several ranges of an index: one for each of the inputs' `statuses` and `kinds`, which are the
+ * columns after `owner`. Each range is read from its newest row.
  */
 export const rangesPage = (
   { table, id, prefix, item }: ListSource,
@@ -113,8 +114,8 @@ export const rangesPage = (
 };
 
 /**
- * The newest rows that meet `conditions`, of the first `maxRead` rows that `read` finds in the order of an index. `also`: columns
- * that the rows have beside their own; `orderBy`: the order in their names.
+ * The newest rows that meet `conditions`, of the first `maxRead` rows that `read` finds in the order of an index.
+ * `also`: additional columns of the rows. `orderBy`: the order, by their names.
  */
 export const boundedPage = (
   { table, id, item }: Omit<ListSource, "prefix">,
@@ -138,8 +139,9 @@ export const boundedPage = (
 };
 
 /**
- * Reads pages by `onePage`, a query of `pageStatement`, or numbers of rows by one of `selectCount`. It takes its values from `inputs`. Equal pages
- * that are read at the same time share one result, and a few different ones share one statement. `names` are the names of the values.
+ * Reads pages by `onePage`, a query of `pageStatement`, or numbers of rows by one of `selectCount`. The query takes its
+ * values from `inputs`. Equal pages that are read at the same time share one result. A few different pages share one
+ * statement. `names` are the names of the values.
  */
 export const pageReader = <PageQuery extends object, Result extends object = WrittenPage>(
   name: StatementOf<Positioned<Result>>,
@@ -175,12 +177,12 @@ export const pageReader = <PageQuery extends object, Result extends object = Wri
   };
 };
 
-/** A statement of a list: its text as a page or as a number of rows, and the names of its values. */
+/** A statement of a list: its query as a page or as a number of rows, and the names of its values. */
 type ListForm<Query> = { select: (shape: Shape) => SQL; fields: readonly (keyof Query & string)[] };
 
 /**
- * The statements of a list, each made when it is first needed: `page` gives that for a page, `count` that for the number of rows.
- * `Form` is what decides the text, such as the filters.
+ * The statements of a list, each made when it is first needed. `page` returns the statement for a page, `count` the one
+ * for the number of rows. `Form` is the part of a request that decides the text, such as the filters.
  */
 export const listStatements = <Query extends object, Form extends readonly unknown[]>(
   names: { page: StatementOf<Positioned<WrittenPage>>; count: StatementOf<Positioned<Total>> },
@@ -201,7 +203,7 @@ export const listStatements = <Query extends object, Form extends readonly unkno
   return { page: by<WrittenPage>(names.page, pageStatement), count: by<Total>(names.count, selectCount) };
 };
 
-/** What a count reads: as many rows as are counted. */
+/** The page that a count reads: as many rows as are counted. */
 export const COUNTED = { before: null, limit: MAX_COUNTED, maxRead: MAX_COUNTED } as const;
 
 /** The total of a list that no row can match. */
@@ -211,8 +213,9 @@ export const NONE: Total = { count: 0, isExact: true };
 type OwnerOf<Name extends string> = { tenantId: TenantId } & Readonly<Record<Name, string>>;
 
 /**
- * Makes a list without filters. Returns the function that reads a page of the owner's newest rows that meet `condition`. `columns`:
- * the columns of the index before the id, by the names of the owner's values. One statement, which requests for the same page share.
+ * Makes a list without filters. Returns the function that reads a page of the owner's newest rows that meet
+ * `condition`. `columns`: the columns of the index before the id, by the names of the owner's values. One statement,
+ * shared by requests for the same page.
  */
 export const createList = <Name extends string>(
   name: StatementOf<Positioned<WrittenPage>>,

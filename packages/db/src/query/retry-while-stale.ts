@@ -1,16 +1,22 @@
 /** The retry loop of writes that found their caller or their target changed. */
 import { Problem } from "@realtime-avatar/domain/problem";
 
-/** Attempts of one request. Each fails because another write succeeded, so this many in a row are rare. */
+/**
+ * The maximum number of attempts of one request. An attempt is stale because another write succeeded, so this many in a
+ * row are rare.
+ */
 const MAX_ATTEMPTS = 20;
-/** Requests that fail together wait for a random part of this before they try again, more after each attempt. */
+/**
+ * Requests that fail at the same time wait for a random part of this before the next attempt. The wait grows with each
+ * attempt.
+ */
 const SPREAD_MS = 4;
 
 type Stale = { kind: "stale" };
 
 /**
- * Waits before a write is tried again whose latest of `attempts` was stale. A stale attempt has written nothing, because
- * something was no longer what it was when it was looked up. Throws the problem `unavailable` after 20 attempts.
+ * Waits before the next attempt of a write, after `attempts` stale ones. A stale attempt has written nothing: the
+ * caller or its target has changed since its look-up. Throws the problem `unavailable` after 20 attempts.
  */
 export const pauseBeforeRetry = async (attempts: number): Promise<void> => {
   if (attempts === MAX_ATTEMPTS) {

@@ -1,21 +1,23 @@
 /**
- * Pages of rows whose name contains a text. Each costs a bounded time, whatever the text is, and however many rows the tenant has:
+ * Pages of rows whose name contains a text. The cost of a page is bounded for every text and every number of rows:
  *
  * 1. The newest rows are read in the order of the list. A text that is frequent fills the page from them. They are `maxRead` rows, or
  *    1,000 when a part of the text is rare.
  * 2. Otherwise, when there are older rows, and a part of the text is rare, the index of names finds all older rows that have it.
  * 3. Otherwise the page is short. It ends after the rows that were read, and the next page goes on below them.
  *
- * An index of trigrams reads a list for each part of the text, and each of the rows that have all of them. That takes 0.2 ms for a
- * rare word, and 300 ms for a text of three frequent ones, or when a third of a million names contain it. So the index is used
- * only if one part is rare: in a sample of one row of 1,024, which an index of its own holds, at most `MAX_IN_SAMPLE` names have it.
+ * An index of trigrams reads a list for each part of the text, and each row that has all parts. That takes 0.2 ms for a
+ * rare word. It takes 300 ms for a text of three frequent words, or when a third of a million names contain the text.
+ * So the index is used only if one part is rare: at most `MAX_IN_SAMPLE` names have it in a sample of one row of 1,024.
+ * A separate index holds the sample.
  *
- * The index costs a create some 10 us of the server, because it is written in bulk (`fastupdate`): a search reads what waits for
- * that, 5 ms at most. Without it, a create would cost 100 us more.
+ * The index costs a create some 10 us of the server, because it is written in bulk (`fastupdate`). A search also reads
+ * the entries that wait for the bulk write, in 5 ms at most. Without `fastupdate`, a create would cost 100 us more.
  *
- * The index folds the letters of ASCII alone, so that it depends on no locale, and is asked only for those and digits. The condition
- * of the list (`nameMatches`) is then applied to each row. A tenant can rename the rows of the sample, so that it says nothing: when
- * the index finds more rows than a page reads, the page is short all the same, and the index is read no further.
+ * The index folds only the letters of ASCII, so that it depends on no locale. It is searched only for these letters and
+ * digits. The condition of the list (`nameMatches`) is then applied to each row. A tenant can make the sample useless
+ * by renaming its rows. So when the index finds more rows than a page reads, the index is read no further, and the page
+ * is short.
  */
 import type { IdPrefix } from "@realtime-avatar/domain/id";
 import { idRange, type NameSearch, nameSearch } from "@realtime-avatar/domain/lists/search";
@@ -25,20 +27,29 @@ import { foldedName, inNameSample, nameOwner } from "../schema/columns.ts";
 import { MAX_READ } from "./list.ts";
 import { inputColumn } from "./statement.ts";
 
-/** At most this many names of the sample have a part that is rare: about 8,000 of a million. */
+/** A part is rare if at most this many names of the sample have it: about 8,000 of a million names. */
 const MAX_IN_SAMPLE = sql.raw("8");
-/** The newest names of the sample are compared, those of two million rows: each costs 0.3 us for each part. */
+/**
+ * How many names of the sample are compared, the newest first: those of two million rows. Each costs 0.3 us for each
+ * part.
+ */
 const MAX_SAMPLE = sql.raw("2048");
 
-/** How many rows are read before the index is: as many as fill a page with a text that is rare in all and frequent in the newest. */
+/**
+ * How many rows are read before the index. They fill a page when the text is rare in all rows but frequent in the
+ * newest.
+ */
 const READ_BEFORE_INDEX = sql.raw("1000");
 
-/** How many rows a page of a search reads at most, in the order of the list: each costs 1 us, and more for a costly text. */
+/**
+ * The maximum number of rows that a page of a search reads in the order of the list. Each costs 1 us, and more for a
+ * costly text.
+ */
 const MAX_ROWS_READ = 15_000;
 
 /**
- * How many rows a page reads, so that it costs some 50 ms at most: a row of a long name costs 0.1 us more for each byte of the text,
- * and 1.2 us for each character that is translated.
+ * How many rows a page reads, so that it costs at most some 50 ms. A row with a long name costs 0.1 us more for each
+ * byte of the text, and 1.2 us for each character that is translated.
  */
 const rowsRead = ({ text, decomposed, upper }: NameSearch): number => {
   const texts = decomposed === null ? 1 : 2;
@@ -81,11 +92,11 @@ export type Search = {
   ranges?: { from: SQL; name: SQL };
   /** The conditions of a row, beside its range. */
   conditions: SQL;
-  /** The conditions of the ranges beside those of ids, for rows that the index of names has found. */
+  /** The conditions of the ranges, without those of ids, for rows that the index of names has found. */
   isListed: SQL;
   /** The columns that the conditions read, beside the name. */
   conditionColumns: readonly AnyPgColumn[];
-  /** How many rows are looked for. */
+  /** The number of rows to find. */
   wanted: SQL;
 };
 
@@ -156,7 +167,7 @@ export const searchTables = (search: Search): SQL => {
     )`;
 };
 
-/** The id below which the list goes on when a page has shown all that was found: see `rest` of `pageStatement`. */
+/** The id below which the list goes on after a page with all found rows: see `rest` of `pageStatement`. */
 export const restOfSearch = (wanted: SQL): SQL => sql`(
   select case when count(*) >= ${wanted} then min(found.id) else (select edge.id from edge) end from found
 )`;

@@ -1,7 +1,7 @@
 /**
- * How a statement reaches PostgreSQL. It is written with Drizzle's `sql`, which knows the tables, turned into text at its first
- * use (all at the start took half the time that a process needs to start) and run as a prepared statement by the pool: one
- * round trip.
+ * How a statement reaches PostgreSQL. It is written with Drizzle's `sql`, which knows the tables, turned into text at
+ * its first use (converting all at the start took half of the start-up time of a process), and run as a prepared
+ * statement by the pool in one round trip.
  */
 import { type Column, getTableColumns, is, Placeholder, type SQL, sql } from "drizzle-orm";
 import { PgDialect, PgTable } from "drizzle-orm/pg-core";
@@ -23,7 +23,7 @@ export type StatementOf<Row> = {
 /** The text of every statement that has been defined so far. */
 export const TEXTS: { name: string; readonly text: string }[] = [];
 
-/** As `statement`, for a query that is not listed: its row type is not checked. */
+/** Like `statement`, for a query that is not listed. Its row type is not checked. */
 export const prepared = <Row extends object, Values extends object = Record<string, unknown>>(
   name: string,
   query: SQL,
@@ -42,9 +42,9 @@ export const prepared = <Row extends object, Values extends object = Record<stri
 };
 
 /**
- * Turns a query into a function that runs it, prepared. Each named placeholder gets the value of its name; a value
- * that is missing throws a `TypeError`. Logs, metrics and the server's own views show `name`. `statements.sql` lists every statement, and
- * `Row` has to fit the columns that the server describes: `bun run statements` records them.
+ * Turns a query into a function that runs it, prepared. Each named placeholder gets the value of its name. A missing
+ * value throws a `TypeError`. Logs, metrics and the server's views show `name`. `statements.sql` lists every statement.
+ * `Row` must fit the columns that the server describes, which `bun run statements` records.
  */
 export const statement = <Row extends object, Values extends object = Record<string, unknown>>(
   name: StatementOf<Row>,
@@ -64,7 +64,7 @@ const asText = (value: unknown): string | null => (value === null || value === u
 /** The column of the table of inputs that has the values of this name, as text. */
 export const inputColumn = (name: string): SQL => sql`inputs.${sql.identifier(name)}`;
 
-/** The row of a batched statement: `position` says for which input it is, from 1. */
+/** The row of a batched statement. `position` is the number of its input, from 1. */
 export type Positioned<Row> = Row & { position: number };
 
 /**
@@ -88,9 +88,9 @@ export const batchStatement = <Row extends object, Input extends object>(
 const SWEPT = 1000;
 
 /**
- * Makes a sweep: it deletes the rows of `table` that meet `condition`, those with the least `order` first and a thousand
- * at a time, past rows that are locked, and returns their number. Rows are found by their place in the table, which they
- * cannot leave while they are locked: otherwise the server would read a large table whole.
+ * Makes a sweep. It deletes the rows of `table` that meet `condition`, with the least `order` first, a thousand at a
+ * time, and returns their number. It skips locked rows. Rows are deleted by their place in the table (`ctid`), which
+ * does not change while they are locked. Otherwise the server would read a large table whole.
  */
 export const createSweep = (
   name: StatementOf<{ swept: string }>,
@@ -130,11 +130,11 @@ export const selectColumns = (columns: PgTable | Record<string, Column>): SQL =>
   );
 
 /**
- * The newest rows below the id `before` of those in which the columns have these values, as an index has them that begins
- * with the columns and ends with the id. Written as comparisons of rows, whose first column is not that of the primary
- * key: otherwise the server is free to read the primary key and to filter, which it does when nearly all rows have the
- * same values, or when it has not counted them yet, and then it reads the whole table for values that few of them have.
- * With `first`, only rows whose id is not below it.
+ * The newest rows below the id `before` in which the columns have these values. An index serves this if it begins with
+ * the columns and ends with the id. The conditions are comparisons of rows, whose first column is not that of the
+ * primary key. Otherwise the server may read the primary key and filter. It does so when nearly all rows have the same
+ * values, or when it has not counted them yet. Then it reads the whole table for rare values. With `first`, only rows
+ * whose id is not below it.
  */
 export const newestRows = (
   values: readonly (readonly [column: Column | SQL, value: SQL | Placeholder])[],

@@ -1,6 +1,6 @@
 /**
- * The tables of API keys. `api_key_credentials` alone does not begin with `tenant_id`: it is found by its `key_id`, and points
- * nowhere by foreign key.
+ * The tables of API keys. The primary key of `api_key_credentials` does not begin with `tenant_id`, because a
+ * credential is found by its `key_id`. It has no foreign key.
  */
 
 import { MAX_LINEAGE } from "@realtime-avatar/domain/api-keys/grant";
@@ -16,7 +16,7 @@ const apiKeyBounds = CreateApiKey.properties;
 const [spendLimitBounds] = apiKeyBounds.spendLimitCreditMicros.anyOf;
 const [sessionLimitBounds] = apiKeyBounds.maxConcurrentSessions.anyOf;
 
-/** The record of a key: what it may do, for as long as it lives. Its secrets are in `api_key_credentials`. */
+/** The record of a key: its rights and limits. Its secrets are in `api_key_credentials`. */
 export const apiKeys = pgTable(
   "api_keys",
   {
@@ -33,7 +33,10 @@ export const apiKeys = pgTable(
     maxConcurrentSessions: bigint("max_concurrent_sessions", { mode: "number" }),
     expiresAt: time("expires_at"),
     revokedAt: time("revoked_at"),
-    /** When the key was found to be revoked or expired, by itself or by an ancestor: it no longer counts for the quota. */
+    /**
+     * When the key, or an ancestor, was found to be revoked or expired. From then on the key does not count for the
+     * quota.
+     */
     endedAt: time("ended_at"),
     /** Ids of its ancestors, eldest first; never changed. */
     lineage: text("lineage").array().notNull(),
@@ -74,7 +77,7 @@ export const apiKeys = pgTable(
   ],
 );
 
-/** The secrets of a key, as digests. A rotation adds one and gives the old one a time to retire. */
+/** The secrets of a key, as digests. A rotation adds a credential, and sets a time at which the old one retires. */
 export const apiKeyCredentials = pgTable(
   "api_key_credentials",
   {
@@ -87,7 +90,7 @@ export const apiKeyCredentials = pgTable(
     retiredAt: time("retired_at"),
     /** Id of the key or user whose rotation set `retired_at`; null when it is not set, or when the operator rotated the key. */
     retiredBy: bytewise("retired_by"),
-    /** Issued by a rotation, and not authenticated since: the holder may never have received it. */
+    /** Issued by a rotation and never authenticated: the holder may not have received it. */
     isUnused: boolean("is_unused").notNull().default(false),
     createdAt: time("created_at").notNull(),
   },
@@ -102,21 +105,21 @@ export const apiKeyCredentials = pgTable(
 );
 
 /**
- * Changes that wait for writes under way. Look-ups of such a key, or of a descendant, are delayed, and those of such a user or
- * session. For now a view of the table `api_key_pending_changes`: see `0021_column_names.sql`.
+ * Changes that wait for writes under way. Look-ups of the key, its descendants, the user or the session are delayed
+ * meanwhile. For now a view of the table `api_key_pending_changes`: see `0021_column_names.sql`.
  */
 export const pendingChanges = pgTable(
   "pending_changes",
   {
     tenantId: bytewise("tenant_id").notNull(),
-    /** Of a key, a user or a session; that of the tenant for all of its people. */
+    /** The id of a key, a user or a session; that of the tenant stands for all of its people. */
     subjectId: bytewise("subject_id").notNull(),
     announcedAt: time("announced_at").notNull(),
   },
   (table) => [primaryKey({ columns: [table.tenantId, table.subjectId] })],
 );
 
-/** When a key was last used. A table of its own: the record is locked by every write of the key. */
+/** When a key was last used. A separate table, because every write of the key locks the record. */
 export const apiKeyUsage = pgTable(
   "api_key_usage",
   {

@@ -1,6 +1,4 @@
-/**
- * The tables of assets. Files are in a store, not here (`packages/storage`); a row says which files are kept.
- */
+/** The tables of assets. The files are in a store (`packages/storage`). A row says which files are kept. */
 
 import { ASSET_KINDS, ASSET_ORIGINS } from "@realtime-avatar/domain/assets/limits";
 import { Asset, CreateRemoteAsset } from "@realtime-avatar/domain/assets/schemas";
@@ -19,7 +17,7 @@ const tenantId = () =>
     .references(() => tenants.tenantId);
 const byteCount = (name: string) => bigint(name, { mode: "number" });
 
-/** The files that avatars are built from. */
+/** The files from which avatars are built. */
 export const assets = pgTable(
   "assets",
   {
@@ -34,15 +32,15 @@ export const assets = pgTable(
     sha256: text("sha256"),
     /** The part of the public URL that cannot be guessed. */
     publicToken: bytewise("public_token").notNull(),
-    /** Media type of the public file; null while there is none. */
+    /** Media type of the public file; null without a public file. */
     publicType: text("public_type"),
-    /** Where the file is fetched from; null for an upload. */
+    /** The URL from which the file is fetched; null for an upload. */
     remoteUrl: text("remote_url"),
-    /** What the asset counts for in the quota of bytes. */
+    /** The bytes that the asset takes of the quota. */
     reservedBytes: byteCount("reserved_bytes").notNull(),
-    /** Null: an earlier release has written the row, and `remote_url` says whether it was uploaded or imported. */
+    /** Null: an earlier release wrote the row. Then `remote_url` says whether the file was uploaded or imported. */
     origin: text("origin"),
-    /** How long the sound lasts, or a generated video; null when that is not known. */
+    /** The length of the sound or of a generated video; null when it is unknown. */
     durationMs: integer("duration_ms"),
     errorCode: text("error_code"),
     errorDetail: text("error_detail"),
@@ -55,16 +53,16 @@ export const assets = pgTable(
   },
   (table) => [
     primaryKey({ columns: [table.tenantId, table.id] }),
-    // The lists, as those of avatars.
+    // The lists, like those of avatars.
     index("assets_newest_index")
       .on(table.environment, table.tenantId, table.id)
       .where(sql`${table.status} <> 'deleted'`),
     index("assets_list_index").on(table.environment, table.tenantId, table.status, table.kind, table.id),
-    // A public file is found by its token alone. Not unique: 256 random bits do not collide.
+    // A public file is found by its token. Not unique, because 256 random bits do not collide.
     index("assets_public_token_index")
       .on(table.publicToken)
       .where(sql`${table.status} = 'ready' and ${table.publicType} is not null`),
-    // The sweep of uploads whose file never arrives.
+    // The sweep of uploads without a file.
     index("assets_pending_upload_index")
       .on(table.createdAt)
       .where(sql`${table.status} = 'pending_upload' and ${table.remoteUrl} is null`),
@@ -105,7 +103,7 @@ export const assets = pgTable(
 );
 
 /**
- * What counts for the quota of a tenant in one environment: its assets that are neither failed nor deleted. Its rows are
+ * The quota counters of a tenant in one environment, for its assets that are neither failed nor deleted. The rows are
  * updated in place (fillfactor 50).
  */
 export const assetMeters = pgTable(

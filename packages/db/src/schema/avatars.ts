@@ -27,13 +27,13 @@ export const avatars = pgTable(
     sourceAssetId: text("source_asset_id"),
     pendingSourceAssetId: text("pending_source_asset_id"),
     defaultVoiceId: text("default_voice_id"),
-    /** Which preparation is the latest, from 1. A job of another one changes nothing. */
+    /** The number of the latest preparation, from 1. The job of an earlier one changes nothing. */
     generation: integer("generation").notNull().default(0),
     error: text("error"),
     /** `json`: it keeps numbers as they were written. */
     checks: json("checks").$type<Check[]>().notNull().default([]),
     previewToken: bytewise("preview_token"),
-    /** Where the preview is kept, below the folder of the avatar. */
+    /** The path of the preview, below the folder of the avatar. */
     previewFile: text("preview_file"),
     cacheManifestId: text("cache_manifest_id"),
     cacheVersion: bigint("cache_version", { mode: "number" }).notNull(),
@@ -46,7 +46,7 @@ export const avatars = pgTable(
   },
   (table) => [
     primaryKey({ columns: [table.tenantId, table.id] }),
-    // The list without filters: see `newestRows`, and why it does not begin as the primary key does.
+    // The list without filters. `newestRows` explains why it does not begin like the primary key.
     index("avatars_newest_index")
       .on(table.environment, table.tenantId, table.id)
       .where(sql`${table.status} <> 'deleted'`),
@@ -57,11 +57,11 @@ export const avatars = pgTable(
     index("avatars_source_asset_index")
       .on(table.tenantId, table.sourceAssetId)
       .where(sql`${table.sourceAssetId} is not null and ${table.status} <> 'deleted'`),
-    // Whether one prepares it, to take the place of its source.
+    // Whether an avatar prepares an asset, in place of its source.
     index("avatars_pending_source_asset_index")
       .on(table.tenantId, table.pendingSourceAssetId)
       .where(sql`${table.pendingSourceAssetId} is not null and ${table.status} <> 'deleted'`),
-    // A preview is found by its token alone. Not unique: 256 random bits do not collide.
+    // A preview is found by its token. Not unique, because 256 random bits do not collide.
     index("avatars_preview_token_index")
       .on(table.previewToken)
       .where(sql`${table.previewToken} is not null and ${table.status} <> 'deleted'`),

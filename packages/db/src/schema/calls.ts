@@ -1,6 +1,6 @@
 /**
- * The tables of calls. A call is a usage session (credits.ts) with a row here. What belongs to no tenant is in the schema
- * `fleet`: the avatar workers and their slots.
+ * The tables of calls. A call is a usage session (credits.ts) with a row here. The avatar workers and their slots
+ * belong to no tenant. They are in the schema `fleet`.
  */
 import { CALL_MODES } from "@realtime-avatar/domain/calls/schemas";
 import { COMMAND_KINDS, HEARD, TURN_STATUSES, TURN_TEXTS as turnTexts } from "@realtime-avatar/domain/calls/turns";
@@ -23,13 +23,13 @@ import {
 import { bytes, bytewise, inList, isId, length, time, whenCompared } from "./columns.ts";
 
 /**
- * What is known of the room of a call. `create`: it is to be created, and may exist. `exists`. `delete`: the call has ended, and
- * the room is to be deleted. `gone`: it is deleted. `foreign`: it is not ours, and is neither created nor listed nor deleted; when
- * the call has ended, `gone`.
+ * The states of a call's room. `create`: it must be created, and may exist. `exists`. `delete`: the call has ended, and
+ * the room must be deleted. `gone`: it is deleted. `foreign`: it is not ours, so it is neither created nor listed nor
+ * deleted; after the end of the call, `gone`.
  */
 export const ROOM_STATES = ["create", "exists", "delete", "gone", "foreign"] as const;
 
-/** What a call has beside its usage session: the room, and what its worker needs. */
+/** The part of a call beside its usage session: the room, and the data for its worker. */
 export const calls = pgTable(
   "calls",
   {
@@ -38,31 +38,34 @@ export const calls = pgTable(
     roomName: bytewise("room_name").notNull(),
     room: text("room").notNull(),
     mode: text("mode").notNull(),
-    /** What the renderer gets of the request. */
+    /** The part of the request for the renderer. */
     input: json("input").notNull(),
-    /** For how long the call was asked for. Its session may hold credits for less. */
+    /** The requested length of the call. Its session may hold credits for less. */
     maxSeconds: integer("max_seconds").notNull(),
     /** Counts the workers that have had the call. */
     generation: integer("generation").notNull().default(1),
     /**
-     * From when the seconds of the call count, as its worker sees it: those that it had used before are before this moment. Null
-     * while the worker does not have both sides: before the start, after a move, and while the worker joins again.
+     * The moment from which the seconds of the call count, according to its worker; the seconds used before precede it.
+     * Null while the worker does not have both sides: before the start, after a move, and while the worker joins again.
      */
     countsFrom: time("counts_from"),
-    /** Counts the rooms that the call has had: it gets another one when its person comes back. */
+    /** Counts the rooms of the call, which gets another room when its person comes back. */
     roomNumber: integer("room_number").notNull().default(1),
-    /** How often the person has left, and for how many seconds that was not charged, as the worker reports it. */
+    /** How often the person has left, and the seconds that were not charged for it, as the worker reports them. */
     gapCount: integer("gap_count").notNull().default(0),
     gapSeconds: integer("gap_seconds").notNull().default(0),
-    /** Whether there are segments of it, or `speaking`, which its end erases. */
+    /** Whether the call has segments or `speaking`, which its end erases. */
     hasHistory: boolean("has_history").notNull().default(false),
-    /** What the avatar is saying, as far as it was heard: sealed, as a segment. It becomes one when the worker is lost. */
+    /**
+     * The speech under way, as far as it was heard, sealed like a segment. It becomes a segment when the worker is
+     * lost.
+     */
     speaking: bytes("speaking"),
-    /** How often its worker has handed it over to another one, which counts in `generation` but is no loss. */
+    /** How often its worker has handed it over to another one. A handover counts in `generation` but not as a loss. */
     handovers: integer("handovers").notNull().default(0),
-    /** How many processes of the call have ended at workers that still have their lease. */
+    /** How many processes of the call have ended at workers with a current lease. */
     lostProcesses: integer("lost_processes").notNull().default(0),
-    /** What its conversation has used, as its workers report it. */
+    /** The usage of its conversation, as its workers report it. */
     inputTokens: integer("input_tokens").notNull().default(0),
     outputTokens: integer("output_tokens").notNull().default(0),
     estimatedTokens: integer("estimated_tokens").notNull().default(0),
@@ -73,7 +76,7 @@ export const calls = pgTable(
     primaryKey({ columns: [table.tenantId, table.sessionId] }),
     // A worker names a call by its session alone.
     index("calls_session_index").on(table.sessionId, table.tenantId),
-    // Open calls whose room is not the first one: `compare_rooms` reads these alone.
+    // Open calls whose room is not the first one, for `compare_rooms`.
     index("calls_resumed_index")
       .on(table.tenantId, table.sessionId)
       .where(sql`${table.roomNumber} > 1 and ${table.room} in ('create', 'exists')`),
@@ -87,7 +90,7 @@ export const calls = pgTable(
 
 const sum = (name: string) => bigint(name, { mode: "number" }).notNull();
 
-/** What the conversations of a tenant have used on a day in UTC: the sums of what calls have reported on that day. */
+/** The usage of a tenant's conversations on a day in UTC: the sums of the reports of that day. */
 export const conversationUsage = pgTable(
   "conversation_usage",
   {
@@ -107,8 +110,9 @@ export const conversationUsage = pgTable(
 );
 
 /**
- * The agents of open calls. In a room of somebody else, the agent has brought the avatar; in a room of ours, into which it was
- * dispatched, it is awaited until it does. Then the columns say where the avatar joins, with what token, and for whom it speaks.
+ * The agents of open calls. An agent with a brought room is complete at once. An agent that was dispatched into a room
+ * of ours is awaited until it brings the avatar. Then the columns have the server and the token with which the avatar
+ * joins, and the participant for whom it speaks.
  */
 export const callAgents = pgTable(
   "call_agents",
@@ -117,9 +121,9 @@ export const callAgents = pgTable(
     sessionId: bytewise("session_id").notNull(),
     createdAt: time("created_at").notNull(),
     url: text("url"),
-    /** Sealed: the domain's calls/brought-room.ts. */
+    /** Sealed; see the domain's calls/brought-room.ts. */
     token: bytes("token"),
-    /** Of the token and the key. */
+    /** The digest of the token and the key. */
     digest: bytes("digest"),
     identity: text("identity"),
   },
@@ -148,7 +152,7 @@ export const callTickets = pgTable(
     /** Tickets are served in the order of their turns: see queue_of_calls.sql. */
     turn: bigint("turn", { mode: "number" }).notNull(),
     polledAt: time("polled_at").notNull(),
-    /** How often the request of a test was queued that asks for it: twice it waits for no slot. Null for any other request. */
+    /** For the test outcome `queued`: how often the request was queued. It is queued twice. Null for other requests. */
     testPolls: integer("test_polls"),
   },
   (table) => [
@@ -158,8 +162,8 @@ export const callTickets = pgTable(
 );
 
 /**
- * What programs have the avatars of calls say, and the interruptions between (`interrupt`). Only a holder of the lock on the row of the
- * call writes the turns of it. The texts are forgotten as soon as the turn is over, and the row an hour later.
+ * The turns that programs give to the avatars of calls, and interruptions (`interrupt`). The turns of a call are
+ * written only under the lock on its row. The texts are erased as soon as the turn is over, and the row an hour later.
  */
 export const callTurns = pgTable(
   "call_turns",
@@ -172,11 +176,14 @@ export const callTurns = pgTable(
     kind: text("kind").notNull(),
     text: text("text"),
     instructions: text("instructions"),
-    /** Whether it ends what the avatar is saying. */
+    /** Whether the turn interrupts the avatar. */
     interrupts: boolean("interrupts").notNull(),
     status: text("status").notNull(),
     heard: text("heard"),
-    /** The generation of the call whose worker has got the turn. No other one gets it: it is not said twice. */
+    /**
+     * The generation of the call whose worker has received the turn. No other generation gets it, so it is not said
+     * twice.
+     */
     generation: integer("generation"),
     version: integer("version").notNull().default(1),
     createdAt: time("created_at").notNull(),
@@ -203,50 +210,55 @@ export const callTurns = pgTable(
   ],
 );
 
-/** Whether the request of a ticket still waits. The functions have the same time: three times `RETRY_MS` of the domain. */
+/**
+ * Whether the request of a ticket still waits. The functions use the same time: three times `RETRY_MS` of the domain.
+ */
 export const isWaiting = sql`${callTickets.polledAt} > now() - interval '6 seconds'`;
 
 /**
- * Transcripts of calls, for two purposes: a delivery (`receiver`) and reading (`is_kept`). A purpose ends with the delivery, or with the
- * deletion and the retention. A row with neither is deleted, with its segments, at the end of its call. The parts are sealed: the
- * domain's calls/transcript.ts.
+ * Transcripts of calls, for two purposes: a delivery (`receiver`) and reading (`is_kept`). The first purpose ends with
+ * the delivery, the second with the deletion or the retention. A row without a purpose is deleted, with its segments,
+ * at the end of its call. The parts are sealed: see the domain's calls/transcript.ts.
  */
 export const callTranscripts = pgTable(
   "call_transcripts",
   {
     tenantId: bytewise("tenant_id").notNull(),
     sessionId: bytewise("session_id").notNull(),
-    /** The URL, and the secret that signs. Null: nothing is to be sent. */
+    /** The URL, and the secret that signs. Null: the transcript is not sent. */
     receiver: bytes("receiver"),
     /** Whether the tenant kept transcripts when the call began, and has not deleted this one. */
     isKept: boolean("is_kept").notNull().default(false),
     /** The end of the call, from which the retention counts. */
     endedAt: time("ended_at"),
-    /** Of the segments, with what seals them. */
+    /** The size of the sealed segments. */
     sizeBytes: integer("size_bytes").notNull().default(0),
-    /** Whether segments were left out. */
+    /** Whether segments were dropped. */
     isTruncated: boolean("is_truncated").notNull().default(false),
     /** Whether the worker has said that it has no more segments. */
     isComplete: boolean("is_complete").notNull().default(false),
     /** The worker that had the call at its end. Null while the call is open. */
     workerId: bytewise("worker_id"),
-    /** From when it may be sent. Of an open call: when its end is looked for again. Null: the call has ended, and nothing is to be sent. */
+    /**
+     * From when it may be sent. For an open call: when the end of the call is checked again. Null: the call has ended,
+     * and the transcript is not sent.
+     */
     dueAt: time("due_at"),
-    /** The claim of the worker that sends it, and until when it holds. */
+    /** The claim of the worker that sends it, and the end of that claim. */
     lease: text("lease"),
     leasedUntil: time("leased_until"),
     attemptCount: integer("attempt_count").notNull().default(0),
   },
   (table) => [
     primaryKey({ columns: [table.tenantId, table.sessionId] }),
-    // The next one of all, and of each tenant.
+    // The next transcript of all tenants, and of each tenant.
     index("call_transcripts_due_index").on(sql`coalesce(leased_until, due_at)`),
     index("call_transcripts_queue_index")
       .on(table.tenantId, sql`coalesce(leased_until, due_at)`)
       .where(sql`${table.dueAt} is not null`),
-    // The oldest that are kept.
+    // The oldest kept transcripts.
     index("call_transcripts_kept_index").on(table.endedAt).where(sql`${table.isKept} and ${table.endedAt} is not null`),
-    // Those that wait for another attempt.
+    // The transcripts that wait for another attempt.
     index("call_transcripts_waiting_index").on(table.tenantId).where(sql`${table.attemptCount} > 0`),
     check("call_transcripts_session_id_check", isId(table.sessionId, "ses")),
     check("call_transcripts_lease_check", sql`(${table.lease} is null) = (${table.leasedUntil} is null)`),
@@ -254,8 +266,9 @@ export const callTranscripts = pgTable(
 );
 
 /**
- * What was said in a call, in its order: each worker that has the call (`generation`) counts its segments from 0. They serve the next
- * process of the call, and the transcript. Of a call without a row in `call_transcripts`, the newest are kept, until its end.
+ * The segments of what was said in a call, in order. Each worker of the call (`generation`) counts its segments from 0.
+ * They serve the next process of the call, and the transcript. Without a row in `call_transcripts`, only the newest
+ * segments are kept, until the end of the call.
  */
 export const callSegments = pgTable(
   "call_segments",
@@ -274,22 +287,28 @@ export const callSegments = pgTable(
 
 export const fleet = pgSchema("fleet");
 
-/** The avatar workers. One whose lease has ended loses its calls. */
+/** The avatar workers. A worker whose lease has ended loses its calls. */
 export const avatarWorkers = fleet.table("avatar_workers", {
   id: bytewise("id").primaryKey(),
   features: text("features").array().notNull(),
-  /** The ids of the voices and the names of the models that it has reported. Null: it has not, or holds no conversations. */
+  /**
+   * The ids of the voices and the names of the models that it has reported. Null: it has not reported any, or holds no
+   * conversations.
+   */
   voices: text("voices").array(),
   models: text("models").array(),
   slots: integer("slots").notNull(),
   leaseUntil: time("lease_until").notNull(),
-  /** Its last sync. A worker that is lost has no lease, and this remains. Null: the release before wrote the row. */
+  /**
+   * The last sync of the worker. A lost worker has no lease but keeps this value. Null: the previous release wrote the
+   * row.
+   */
   syncedAt: time("synced_at"),
 });
 
 /**
- * A place for one call at a worker. It is free while `session_id` is null, and can be used while its worker has its lease and so
- * many slots.
+ * A place for one call at a worker. It is free while `session_id` is null. It can be used while its worker has a
+ * current lease and at least this many slots.
  */
 export const avatarSlots = fleet.table(
   "avatar_slots",
@@ -298,14 +317,14 @@ export const avatarSlots = fleet.table(
     n: integer("n").notNull(),
     tenantId: bytewise("tenant_id"),
     sessionId: bytewise("session_id"),
-    /** Whether something has changed that the worker has not been told: a call to start or to leave. */
+    /** Whether the worker has not yet been told of a change: a call to start or to leave. */
     hasNews: boolean("has_news").notNull().default(false),
   },
   (table) => [
     primaryKey({ columns: [table.workerId, table.n] }),
     // A call has one slot.
     uniqueIndex("avatar_slots_session_index").on(table.sessionId).where(sql`${table.sessionId} is not null`),
-    // The first slot of each worker, then the second of each, and so on.
+    // In this order: the first slot of each worker, then the second of each, and so on.
     index("avatar_slots_free_index").on(table.n, table.workerId).where(sql`${table.sessionId} is null`),
     index("avatar_slots_news_index").on(table.workerId).where(sql`${table.hasNews}`),
     check("avatar_slots_session_check", sql`(${table.tenantId} is null) = (${table.sessionId} is null)`),
@@ -313,20 +332,20 @@ export const avatarSlots = fleet.table(
 );
 
 /**
- * The avatars that workers load before a call: the latest of a tenant in each environment. A row that has ended means nothing. It stays
- * until another request replaces or deletes it.
+ * The avatars that workers load before a call: the latest one of a tenant in each environment. A row has no effect
+ * after its end. It remains until another request replaces or deletes it.
  */
 export const avatarPreloads = fleet.table(
   "avatar_preloads",
   {
     tenantId: bytewise("tenant_id").notNull(),
     environment: text("environment").notNull(),
-    /** Of the request. */
+    /** The id of the request. */
     id: bytewise("id").notNull(),
     avatarId: bytewise("avatar_id").notNull(),
     workerId: bytewise("worker_id").notNull(),
     endsAt: time("ends_at").notNull(),
-    /** Whether the worker has not been told. */
+    /** Whether the worker has not yet been told. */
     hasNews: boolean("has_news").notNull(),
   },
   (table) => [
@@ -339,6 +358,6 @@ export const avatarPreloads = fleet.table(
 
 /** One row, written by the migration. */
 export const service = fleet.table("service", {
-  /** Random. It keeps the rooms of services apart that share a LiveKit server. */
+  /** Random. It distinguishes the rooms of services that share a LiveKit server. */
   instance: bytewise("instance").primaryKey(),
 });

@@ -1,18 +1,21 @@
-/** The kinds of columns and checks that the tables share. */
+/** The kinds of columns and checks that several tables use. */
 
 import { KEY_ID_LENGTH } from "@realtime-avatar/domain/api-keys/secret";
 import { ID_CHARACTERS, ID_SUFFIX_LENGTH, type IdPrefix } from "@realtime-avatar/domain/id";
 import { type SQL, sql } from "drizzle-orm";
 import { type AnyPgColumn, customType, type IndexBuilder, index, timestamp } from "drizzle-orm/pg-core";
 
-/** Text that is compared bytewise: ids sort by time in every locale, and no locale's upgrade corrupts an index. */
+/**
+ * Text that is compared bytewise. Ids then sort by time in every locale, and an upgrade of a locale cannot corrupt an
+ * index.
+ */
 export const bytewise = customType<{ data: string }>({ dataType: () => 'text COLLATE "C"' });
 export const bytes = customType<{ data: Uint8Array }>({ dataType: () => "bytea" });
 export const time = (name: string) => timestamp(name, { withTimezone: true, precision: 3 });
 
 export const literals = (values: readonly string[]): SQL => sql.raw(values.map((value) => `'${value}'`).join(", "));
 export const inList = (column: AnyPgColumn, values: readonly string[]): SQL => sql`${column} in (${literals(values)})`;
-/** A regular expression that counts takes PostgreSQL four times as long as one that does not, with the length beside it. */
+/** The length is checked separately, because a regular expression that counts takes PostgreSQL four times as long. */
 const isWritten = (column: AnyPgColumn, start: string, characters: string, count: number): SQL =>
   sql`octet_length(${column}) = ${sql.raw(`${count}`)} and ${column} ~ ${sql.raw(`'^${start}${characters}*$'`)}`;
 export const isId = (column: AnyPgColumn, prefix: IdPrefix): SQL => {
@@ -31,15 +34,18 @@ export const jsonArray = (column: AnyPgColumn, schema: { maxItems: number }): SQ
 export const isToken = (column: AnyPgColumn): SQL => isWritten(column, "", "[A-Za-z0-9_-]", 43);
 
 /**
- * The condition of an index on the tenant and this column. The server uses the index only for statements that compare the column.
- * Without the condition, it can also use it to find a row by its id, because the estimated costs are equal when most tenants have one
- * row. Then it reads all rows of a large tenant.
+ * The condition of an index on the tenant and this column. With the condition, the server uses the index only for
+ * statements that compare the column. Without it, the server may also use the index to find a row by its id, because
+ * the estimated costs are equal when most tenants have one row. Then it reads all rows of a large tenant.
  */
 export const whenCompared = (column: AnyPgColumn): SQL => sql`${column} is not null`;
 
-/** A name as the index of names has it: ASCII alone in lower case, so that it depends on no locale. */
+/** A name as in the index of names: only ASCII letters in lower case, so that it depends on no locale. */
 export const foldedName = (name: AnyPgColumn): SQL => sql`lower(${name} collate "C")`;
-/** Not the bare column: so no other index serves a condition on it, and the plan of a search is certain. */
+/**
+ * An expression instead of the column, so that no other index serves a condition on it and the plan of a search is
+ * certain.
+ */
 export const nameOwner = (tenantId: AnyPgColumn): SQL => sql`(${tenantId} || '')`;
 /** One row of 1,024. */
 export const inNameSample = (id: AnyPgColumn): SQL => sql`(hashtext(${id}) & 1023) = 0`;

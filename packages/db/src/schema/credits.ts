@@ -27,7 +27,9 @@ import { tenants } from "./tenants.ts";
 
 const micros = (name: string) => bigint(name, { mode: "number" }).notNull();
 
-/** The balance of a tenant in one environment. Counters only: its rows are updated in place (fillfactor 50). */
+/**
+ * The balance of a tenant in one environment. It has only counters, so its rows are updated in place (fillfactor 50).
+ */
 export const creditAccounts = pgTable(
   "credit_accounts",
   {
@@ -35,21 +37,24 @@ export const creditAccounts = pgTable(
       .notNull()
       .references(() => tenants.tenantId),
     environment: text("environment").notNull(),
-    /** What was ever granted. */
+    /** The sum of all grants. */
     granted: micros("granted"),
-    /** What the operator has voided of that. */
+    /** The part of the grants that the operator has voided. */
     forfeited: micros("forfeited").default(0),
-    /** What sessions have used. */
+    /** The credits that sessions have used. */
     settled: micros("settled").default(0),
-    /** What open sessions hold. */
+    /** The credits that open sessions hold. */
     reserved: micros("reserved").default(0),
     /** How many sessions are open: see `isCounted` of a session. */
     openSessions: bigint("open_sessions", { mode: "number" }).notNull().default(0),
-    /** At most so many may be open. */
+    /** The maximum number of open sessions. */
     maxConcurrentSessions: bigint("max_concurrent_sessions", { mode: "number" })
       .notNull()
       .default(DEFAULT_MAX_CONCURRENT_SESSIONS),
-    /** The longest call that the operator allows, in seconds; null: the default of the service. Calls of test keys are shorter. */
+    /**
+     * The longest call that the operator allows, in seconds; null: the default of the service. Calls of test keys have
+     * a shorter limit.
+     */
     maxCallSeconds: integer("max_call_seconds"),
     /** `credits.low` is sent when less than this becomes available; null: never. */
     lowThreshold: bigint("low_threshold", { mode: "number" }),
@@ -81,7 +86,7 @@ export const creditAccounts = pgTable(
   ],
 );
 
-/** What a key and its descendants have spent and hold, in the key's environment. One row for each key. */
+/** The credits that a key and its descendants have spent and hold, in the key's environment. One row for each key. */
 export const apiKeyMeters = pgTable(
   "api_key_meters",
   {
@@ -113,36 +118,36 @@ export const usageSessions = pgTable(
     id: bytewise("id").notNull(),
     environment: text("environment").notNull(),
     apiKeyId: bytewise("api_key_id").notNull(),
-    /** The keys that the session is charged to: its own key, and those ancestors of it that are of its environment. */
+    /** The keys that the session is charged to: its key, and the ancestors of the key in the same environment. */
     lineage: text("lineage").array().notNull(),
     avatarId: bytewise("avatar_id"),
     status: text("status").notNull(),
-    /** What the session holds while it is open; at most this is charged. */
+    /** The credits that the session holds while it is open. At most this is charged. */
     reserved: micros("reserved"),
-    /** What was reported so far, or, of a closed session, what was charged. */
+    /** The usage reported so far; for a closed session, the charge. */
     used: micros("used").default(0),
     /** Credit micros for each second, when the session was opened. */
     price: micros("price"),
     metadata: json("metadata").notNull(),
-    /** Why the session ended, in the words of the caller who released it. */
+    /** The reason that the caller gave at the release. */
     reason: text("reason"),
     version: integer("version").notNull().default(1),
     createdAt: time("created_at").notNull(),
-    /** When usage was reported first. */
+    /** The time of the first report of usage. */
     startedAt: time("started_at"),
     endedAt: time("ended_at"),
     /** An open session that is not reported before this moment is overdue. */
     expiresAt: time("expires_at").notNull(),
     /**
-     * Never later than `expiresAt`, and indexed in its place: a report moves it only when it is near, so most reports write to no
-     * index. The functions set it for a new session; a trigger does the rest (migration 0027).
+     * Never later than `expiresAt`, and indexed in place of it. A report moves it only when it is near, so most reports
+     * write to no index. The functions set it for a new session; a trigger moves it later (migration 0027).
      */
     sweepAt: time("sweep_at").notNull().default(sql`'-infinity'`),
-    /** Whether a caller that may not write usage has released it while it was started. */
+    /** Whether a caller without the right to write usage has released the started session. */
     mustEnd: boolean("must_end").notNull().default(false),
-    /** What was reported when the session ended; null while it is open. */
+    /** The reported usage when the session ended; null while it is open. */
     reported: bigint("reported", { mode: "number" }),
-    /** The key that reported last, and the key that ended the session, or `sweep`. */
+    /** The key that reported last; then the key that ended the session, or `sweep`. */
     reportedBy: bytewise("reported_by"),
     closedBy: bytewise("closed_by"),
     /**
@@ -150,7 +155,7 @@ export const usageSessions = pgTable(
      * sets both for the functions of an earlier version, which know neither (migration 0018).
      */
     isCounted: boolean("is_counted").notNull().default(false),
-    /** The video that the session pays for. It is never counted: a video takes the place of no call. */
+    /** The video that the session pays for. Such a session is never counted: a video takes no place from calls. */
     videoId: bytewise("video_id"),
   },
   (table) => [
@@ -186,13 +191,13 @@ export const creditEntries = pgTable(
     environment: text("environment").notNull(),
     kind: text("kind").notNull(),
     amount: micros("amount"),
-    /** The session and its key; null for movements of the operator that concern none. */
+    /** The session and its key; null for movements of the operator without a session. */
     sessionId: bytewise("session_id"),
     apiKeyId: bytewise("api_key_id"),
-    /** Of the end of a session: who had reported last, and who ended it. As in the session. */
+    /** For the end of a session: the last reporter and the closer, as in the session. */
     reportedBy: bytewise("reported_by"),
     closedBy: bytewise("closed_by"),
-    /** The operator's own reference: a grant, void or adjustment with the same reference is made once. */
+    /** The operator's reference. A grant, void or adjustment with the same reference is made once. */
     reference: text("reference"),
     requestId: text("request_id").notNull(),
     createdAt: time("created_at").notNull(),

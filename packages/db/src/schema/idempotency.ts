@@ -5,8 +5,9 @@ import { check, index, integer, json, pgTable, primaryKey, text } from "drizzle-
 import { bytes, bytewise, time } from "./columns.ts";
 
 /**
- * Requests with an `Idempotency-Key`, each with its response for a replay, written in the statement of its effect. For now a
- * view of the table `idempotency_keys`, whose columns the release before names: see `0021_column_names.sql`.
+ * Requests with an `Idempotency-Key`, each with its response for a replay, written in the statement of its effect. For
+ * now a view of the table `idempotency_keys`, because the previous release uses the old column names: see
+ * `0021_column_names.sql`.
  */
 export const idempotencyClaims = pgTable(
   "idempotency_claims",
@@ -14,7 +15,7 @@ export const idempotencyClaims = pgTable(
     tenantId: bytewise("tenant_id").notNull(),
     /** The key that called, with any of its credentials, or the user. */
     callerId: bytewise("caller_id").notNull(),
-    /** Method and path, as they were sent. */
+    /** The method and path of the request, as sent. */
     request: bytewise("request").notNull(),
     idempotencyKey: bytewise("idempotency_key").notNull(),
     /**
@@ -28,15 +29,15 @@ export const idempotencyClaims = pgTable(
     location: text("location"),
     etag: text("etag").notNull(),
     responseBody: bytes("response_body").notNull(),
-    /** The credential with whose secret the response is sealed; null when it contains no secret and is not sealed. */
+    /** The credential whose secret seals the response; null when the response contains no secret and is not sealed. */
     sealedFor: bytewise("sealed_for"),
-    /** The fields of the response that only the write knew, such as the amount that was granted; null when there are none. */
+    /** The fields of the response that only the write knew, such as the granted amount; null without any. */
     responseFields: json("response_fields"),
     createdAt: time("created_at").notNull(),
   },
   (table) => [
     primaryKey({ columns: [table.tenantId, table.callerId, table.request, table.idempotencyKey] }),
-    // The sweep of those that have had their day.
+    // The sweep of expired claims.
     index("idempotency_keys_created_at_index").on(table.createdAt),
     check("idempotency_keys_body_hash_check", sql`octet_length(${table.bodyHash}) = 32`),
     check("idempotency_keys_status_check", sql`${table.status} between 200 and 299`),

@@ -22,17 +22,17 @@ export const jobs = pgTable(
     kind: text("kind").notNull(),
     targetId: bytewise("target_id").notNull(),
     generation: integer("generation").notNull(),
-    /** From when it may be claimed, while `leased_until` is null. */
+    /** When the job may be claimed, while `leased_until` is null. */
     runAt: time("run_at").notNull(),
-    /** Until when the worker that claimed it holds it; then it may be claimed again. */
+    /** Until when the worker that claimed the job holds it. Then the job may be claimed again. */
     leasedUntil: time("leased_until"),
     /** Identifies the claim. A worker whose lease is another one has lost the job. */
     lease: text("lease"),
-    /** How often it was claimed, without the claims that do not count (claim_job, give_back_job). */
+    /** How often the job was claimed. Some claims do not count (claim_job, give_back_job). */
     attempts: integer("attempts").notNull().default(0),
     /**
-     * How often its lease ran out since its last attempt that came to an end: its worker died, or was cut off from the
-     * database. Above 0, it runs alone in its worker.
+     * How often its lease ran out since the last attempt that came to an end: its worker died, or was cut off from the
+     * database. Above 0, the job runs alone in its worker.
      */
     lostLeases: integer("lost_leases").notNull().default(0),
     lastError: text("last_error"),
@@ -44,8 +44,8 @@ export const jobs = pgTable(
     uniqueIndex("jobs_of_target_index")
       .on(table.tenantId, table.targetId, table.kind, table.generation)
       .where(whenCompared(table.targetId)),
-    // The next job of each tenant, and of all: by when it may be claimed.
-    // All rows meet the condition. It keeps statements that name a job by its id from using this index: see whenCompared.
+    // The next job of each tenant, and of all tenants, by the time when it may be claimed. All rows meet the condition,
+    // which prevents statements that name a job by its id from using this index: see whenCompared.
     index("jobs_tenant_due_index")
       .on(table.tenantId, sql`coalesce(leased_until, run_at)`)
       .where(sql`${table.attempts} >= 0`),
@@ -61,21 +61,21 @@ export const jobs = pgTable(
 );
 
 /**
- * The jobs of a tenant that run at once: a claim locks one of its slots. To count the running jobs instead would not be
- * airtight: two claims at the same time count the same number. Its rows are never deleted.
+ * The slots for the running jobs of a tenant. A claim locks one of them. Counting the running jobs instead would be
+ * wrong, because two concurrent claims count the same number. Rows are never deleted.
  */
 export const jobSlots = pgTable(
   "job_slots",
   {
     tenantId: tenantId(),
-    /** From 1, and for videos from 1001. A tenant may use as many of each as the service is configured for. */
+    /** From 1; for videos, from 1001. A tenant may use the configured number of each. */
     slot: integer("slot").notNull(),
-    /** The job that ran in it last, and its claim. */
+    /** The last job in the slot, and its claim. */
     jobId: bytewise("job_id"),
     lease: text("lease"),
-    /** The slot is taken until then; null: it is free. */
+    /** Until when the slot is taken; null: it is free. */
     leasedUntil: time("leased_until"),
-    /** When it was taken last. */
+    /** When the slot was taken last. */
     startedAt: time("started_at"),
   },
   (table) => [

@@ -1,6 +1,6 @@
 /**
- * The names of objects that lists and reads show beside their ids: those that they have now. Each is one look-up by a primary key, for
- * the rows of a page alone. NULL where there is no such object, or it has no name.
+ * The names of objects that lists and reads show beside their ids: those that they have now. Each is one look-up by a
+ * primary key, for the rows of a page alone. NULL where no such object exists, or it has no name.
  */
 import { type Column, type SQL, sql } from "drizzle-orm";
 import type { PgTable } from "drizzle-orm/pg-core";
@@ -23,8 +23,8 @@ export const apiKeyName = (tenantId: Value, id: Value): SQL => nameIn(apiKeys, a
 export const avatarName = (tenantId: Value, id: Value): SQL => nameIn(avatars, avatars.displayName, tenantId, id);
 
 /**
- * The name of an object of any kind, for a reader in the environment `reader`: of what is live, a reader in test learns no name. What
- * has an address alone, such as an endpoint without a description, has no name.
+ * The name of an object of any kind, for a reader in the environment `reader`. A reader in test does not learn the
+ * names of live objects. An object that has only an address, such as an endpoint without a description, has no name.
  */
 export const objectName = (tenantId: Value, id: Value, reader: SQL): SQL => {
   const isVisible = sql`(named.environment = ${reader} or ${reader} = 'live')`;

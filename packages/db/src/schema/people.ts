@@ -1,6 +1,6 @@
 /**
- * The tables of people: users, their passkeys, identities and sessions, and invitations. One person belongs to one tenant. What has
- * ended is deleted: the audit trail tells of it.
+ * The tables of people: users, their passkeys, identities and sessions, and invitations. A person belongs to one
+ * tenant. Ended sessions and invitations are deleted; the audit trail records them.
  */
 import { NONCE_BYTES } from "@realtime-avatar/domain/people/challenge";
 import { ROLES } from "@realtime-avatar/domain/people/roles";
@@ -41,14 +41,14 @@ export const users = pgTable(
     email: bytewise("email").notNull(),
     name: text("name").notNull(),
     role: text("role").notNull(),
-    /** Raised by each change: a write of a person whose role has changed since its look-up writes nothing. */
+    /** Raised by each change. A person whose role has changed since the look-up writes nothing. */
     version: integer("version").notNull(),
     createdAt: time("created_at").notNull(),
   },
   (table) => [
     primaryKey({ columns: [table.tenantId, table.id] }),
     uniqueIndex("users_address_index").on(table.tenantId, table.email).where(whenCompared(table.email)),
-    // The owners are locked together.
+    // The owners, which are locked together.
     index("users_owners_index").on(table.tenantId, table.id).where(sql`${table.role} = 'owner'`),
     check("users_id_check", isId(table.id, "usr")),
     check("users_email_check", length(table.email, User.properties.email)),
@@ -95,7 +95,10 @@ export const passkeys = pgTable(
   ],
 );
 
-/** The longest issuer and subject that are accepted, in characters. OpenID Connect Core allows 255 of ASCII for a subject. */
+/**
+ * The maximum length of an issuer and a subject, in characters. OpenID Connect Core allows 255 ASCII characters for a
+ * subject.
+ */
 const MAX_ISSUER_LENGTH = 512;
 const MAX_SUBJECT_LENGTH = 255;
 
@@ -107,14 +110,14 @@ export const userIdentities = pgTable(
     id: bytewise("id").notNull(),
     userId: bytewise("user_id").notNull(),
     issuer: bytewise("issuer").notNull(),
-    /** What the provider calls the account. It is unique within the issuer and never given to another one. */
+    /** The provider's id of the account. It is unique within the issuer and never reassigned. */
     subject: bytewise("subject").notNull(),
     createdAt: time("created_at").notNull(),
     lastUsedAt: time("last_used_at"),
   },
   (table) => [
     primaryKey({ columns: [table.tenantId, table.id] }),
-    // The version before this table removes users too, and knows nothing of identities.
+    // The version before this table also removes users, but does not know identities.
     foreignKey({ columns: [table.tenantId, table.userId], foreignColumns: [users.tenantId, users.id] }).onDelete(
       "cascade",
     ),
@@ -141,15 +144,15 @@ export const userSessions = pgTable(
     tenantId: bytewise("tenant_id").notNull(),
     id: bytewise("id").notNull(),
     userId: bytewise("user_id").notNull(),
-    /** The passkey of the sign-in; null: an identity. */
+    /** The passkey of the sign-in; null for an identity. */
     passkeyId: bytewise("passkey_id"),
-    /** The identity of the sign-in; null: a passkey. */
+    /** The identity of the sign-in; null for a passkey. */
     identityId: bytewise("identity_id"),
     /** SHA-256 of the cookie. */
     digest: bytes("digest").notNull(),
     userAgent: text("user_agent"),
     version: integer("version").notNull(),
-    /** Until when operations are allowed that ask for the passkey again. */
+    /** Until when operations that require a recent use of the passkey are allowed. */
     verifiedUntil: time("verified_until").notNull(),
     createdAt: time("created_at").notNull(),
     expiresAt: time("expires_at").notNull(),
@@ -167,12 +170,12 @@ export const userSessions = pgTable(
   ],
 );
 
-/** When users and sessions were last seen. A table of its own: their rows are locked by every write of the person. */
+/** When users and sessions were last seen. A separate table, because every write of the person locks their rows. */
 export const peopleSeen = pgTable(
   "people_seen",
   {
     tenantId: bytewise("tenant_id").notNull(),
-    /** Of a user or of a session. */
+    /** The id of a user or of a session. */
     id: bytewise("id").notNull(),
     /** To the minute. */
     lastSeenAt: time("last_seen_at").notNull(),
@@ -183,7 +186,7 @@ export const peopleSeen = pgTable(
   ],
 );
 
-/** Links that register a passkey, of a new user or of an existing one. */
+/** Links that register a passkey of a new or an existing user. */
 export const invitations = pgTable(
   "invitations",
   {
@@ -194,7 +197,7 @@ export const invitations = pgTable(
     /** In its normal form. */
     email: bytewise("email").notNull(),
     role: text("role").notNull(),
-    /** The user whose further passkey it registers; null: it creates a user. */
+    /** The user for whom it registers a further passkey; null: it creates a user. */
     userId: bytewise("user_id"),
     /** The user who created it; null: the operator. */
     createdBy: bytewise("created_by"),
@@ -203,11 +206,11 @@ export const invitations = pgTable(
   },
   (table) => [
     primaryKey({ columns: [table.tenantId, table.id] }),
-    // Another link for the same address or user takes the place of the earlier one: one is valid, also when two are created at
-    // the same time.
+    // Another link for the same address or user replaces the earlier one. One is valid, even if two are created at the
+    // same time.
     uniqueIndex("invitations_address_index").on(table.tenantId, table.email),
     index("invitations_expires_at_index").on(table.expiresAt),
-    // Those that name a user are deleted with it.
+    // The invitations that are deleted with a user.
     index("invitations_user_index").on(table.userId, table.tenantId, table.id).where(whenCompared(table.userId)),
     index("invitations_creator_index")
       .on(table.createdBy, table.tenantId, table.id)
@@ -219,7 +222,7 @@ export const invitations = pgTable(
   ],
 );
 
-/** Challenges that a passkey has signed, and attempts to sign in by OIDC: each counts once in a tenant. */
+/** Challenges that a passkey has signed, and attempts to sign in by OIDC. Each can be used once in a tenant. */
 export const spentChallenges = pgTable(
   "spent_challenges",
   {

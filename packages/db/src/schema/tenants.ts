@@ -8,7 +8,7 @@ export const tenants = pgTable(
   {
     tenantId: bytewise("tenant_id").primaryKey(),
     name: text("name").notNull(),
-    /** True for the tenant of a first run. A constraint of its own allows it once, however many processes start. */
+    /** True for the tenant of a first run. A separate constraint allows one such row, however many processes start. */
     isFirst: boolean("is_first"),
     createdAt: time("created_at").notNull(),
   },
@@ -18,13 +18,13 @@ export const tenants = pgTable(
   ],
 );
 
-/** What a tenant has set in an environment. Without a row, everything is off. */
+/** The settings of a tenant in an environment. Without a row, all settings are off. */
 export const tenantSettings = pgTable(
   "tenant_settings",
   {
     tenantId: bytewise("tenant_id").notNull(),
     environment: text("environment").notNull(),
-    /** Whether the transcripts of calls that begin are kept. */
+    /** Whether the transcripts of new calls are kept. */
     keepsTranscripts: boolean("keeps_transcripts").notNull(),
     updatedAt: time("updated_at").notNull(),
   },

@@ -21,7 +21,7 @@ export const videos = pgTable(
     id: bytewise("id").notNull(),
     environment: text("environment").notNull(),
     avatarId: bytewise("avatar_id").notNull(),
-    /** Null for audio, and for a deleted video: what a person has written is not kept. */
+    /** Null for audio. Null for a deleted video, because a person's text is not kept. */
     text: text("text"),
     audioAssetId: bytewise("audio_asset_id"),
     /** The voice that says the text. */
@@ -48,13 +48,13 @@ export const videos = pgTable(
   },
   (table) => [
     primaryKey({ columns: [table.tenantId, table.id] }),
-    // The lists, as those of avatars.
+    // The lists, like those of avatars.
     index("videos_newest_index")
       .on(table.environment, table.tenantId, table.id)
       .where(sql`${table.status} <> 'deleted'`),
     index("videos_list_index").on(table.environment, table.tenantId, table.status, table.id),
     index("videos_avatar_index").on(table.environment, table.tenantId, table.avatarId, table.id),
-    // How many are running, and those that wait for too long.
+    // The count of running videos, and the videos that wait for too long.
     index("videos_running_index")
       .on(table.environment, table.tenantId)
       .where(sql`${table.status} in ('queued', 'rendering')`),

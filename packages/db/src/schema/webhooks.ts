@@ -31,14 +31,14 @@ const tenantId = () =>
 
 const bounds = CreateWebhookEndpoint.properties;
 
-/** Where a tenant gets its events. A row that is deleted is gone, with its secrets. */
+/** The receivers of a tenant's events. Deleting an endpoint deletes its row, with its secrets. */
 export const webhookEndpoints = pgTable(
   "webhook_endpoints",
   {
     tenantId: tenantId(),
     id: bytewise("id").notNull(),
     environment: text("environment").notNull(),
-    /** Null: nothing is sent; a program reads the deliveries. */
+    /** Null: nothing is sent. A program reads the deliveries. */
     url: text("url"),
     description: text("description"),
     /** Types and groups, as in the API; null: all. */
@@ -46,21 +46,24 @@ export const webhookEndpoints = pgTable(
     ordered: boolean("ordered").notNull().default(false),
     status: text("status").notNull(),
     disabledReason: text("disabled_reason"),
-    /** Sealed: `webhooks/secret.ts` of the domain. The previous one signs too until it ends. */
+    /** Sealed: see `webhooks/secret.ts` of the domain. The previous secret also signs until its expiry. */
     secret: bytes("secret").notNull(),
     previousSecret: bytes("previous_secret"),
     previousSecretExpiresAt: time("previous_secret_expires_at"),
     /** The first failure since the last success. */
     failingSince: time("failing_since"),
-    /** Nothing is sent before: the endpoint asked for less. */
+    /** Nothing is sent before this time, because the endpoint asked for a pause. */
     slowUntil: time("slow_until"),
-    /** The recovery that runs: when it goes on, from which id of a delivery, and to which. Null without one. */
+    /** The running recovery: when it goes on, from which id of a delivery, and to which. Null without a recovery. */
     recoveryNextAt: time("recovery_next_at"),
     recoveryNextId: bytewise("recovery_next_id"),
     recoveryLastId: bytewise("recovery_last_id"),
-    /** The last request of a recovery. */
+    /** The time of the last request for a recovery. */
     recoveredAt: time("recovered_at"),
-    /** When its deliveries were claimed last: of a tenant's endpoints, the one that was served longest ago is served next. */
+    /**
+     * When its deliveries were claimed last. Of a tenant's endpoints, the one that was served longest ago is served
+     * next.
+     */
     claimedAt: time("claimed_at"),
     version: integer("version").notNull(),
     createdAt: time("created_at").notNull(),
@@ -68,7 +71,7 @@ export const webhookEndpoints = pgTable(
   },
   (table) => [
     primaryKey({ columns: [table.tenantId, table.id] }),
-    // The endpoints that a change is sent to. A tenant without one costs one probe.
+    // The endpoints to which an event is sent. A tenant without any costs one probe.
     index("webhook_endpoints_enabled_index")
       .on(table.tenantId, table.environment)
       .where(sql`${table.status} = 'enabled'`),
@@ -97,23 +100,25 @@ export const webhookEndpoints = pgTable(
 );
 
 /**
- * A tenant that has, or had, an endpoint. Who creates an endpoint locks it, so that the count of endpoints is exact; a worker
- * that claims deliveries of the tenant locks it, so that the bound of what is open for the tenant is exact. Never deleted.
+ * A tenant that has, or had, an endpoint. Creating an endpoint locks the row, so that the count of endpoints is exact.
+ * Claiming deliveries of the tenant locks it, so that the limit of open deliveries is exact. Rows are never deleted.
  */
 export const webhookTurns = pgTable(
   "webhook_turns",
   {
     tenantId: tenantId().primaryKey(),
-    /** When deliveries were claimed last. To the microsecond: tenants that one claim serves keep their order. */
+    /**
+     * When deliveries were claimed last, to the microsecond, so that tenants that one claim serves keep their order.
+     */
     claimedAt: timestamp("claimed_at", { withTimezone: true }),
   },
-  // Which tenant was served last.
+  // Finds the last served tenant.
   (table) => [index("webhook_turns_claimed_at_index").on(table.claimedAt)],
 );
 
 /**
- * What a tenant has sent again to a host: all of its endpoints of the host in an environment share one budget, which outlives them.
- * A row that was not used for a day is deleted when the tenant adds one near it.
+ * The budget of a tenant for sending again to a host. All of its endpoints of the host in an environment share the
+ * budget, which outlives them. A row that was not used for a day is deleted when the tenant adds a neighbouring row.
  */
 export const webhookHosts = pgTable(
   "webhook_hosts",
@@ -122,11 +127,16 @@ export const webhookHosts = pgTable(
     environment: text("environment").notNull(),
     /** The host of the URL in lower case, without a dot at its end; the id of an endpoint without a URL. */
     host: bytewise("host").notNull(),
-    /** Recovered deliveries that have failed one after another, up to 5. With 5, recoveries are paused: one is tried at a time. */
+    /**
+     * The number of recovered deliveries that have failed in a row, up to 5. With 5, recoveries are paused: one
+     * delivery is tried at a time.
+     */
     failures: integer("failures").notNull(),
-    /** Deliveries that were tried since then. */
+    /** The number of deliveries that were tried since then. */
     probes: integer("probes").notNull(),
-    /** No recovered delivery is due before. To the microsecond: the rate is finer than a millisecond. */
+    /**
+     * No recovered delivery is due before this time. To the microsecond, because the rate is finer than a millisecond.
+     */
     nextReleaseAt: timestamp("next_release_at", { withTimezone: true }).notNull(),
     /** Until when the resends and tests so far use up the budget. */
     resentUntil: time("resent_until"),
@@ -135,9 +145,9 @@ export const webhookHosts = pgTable(
 );
 
 /**
- * What has happened, once for all endpoints. Written with the change, by `emit_events`. Neither events nor deliveries have a foreign
- * key, which every change would pay for: they are written for endpoints that exist. For the same reason they have no checks of what
- * one function writes alone: PostgreSQL reads each check anew for each statement.
+ * Events, one row for all endpoints. `emit_events` writes them with the change. Events and deliveries have no foreign
+ * keys, which would slow down every change: they are written only for existing endpoints. For the same reason, columns
+ * that a single function writes have no checks, because PostgreSQL reads each check for each statement.
  */
 export const webhookEvents = pgTable(
   "webhook_events",
@@ -149,7 +159,7 @@ export const webhookEvents = pgTable(
     targetId: bytewise("target_id").notNull(),
     /** Grows with each event of the target. */
     sequence: bigint("sequence", { mode: "number" }).notNull(),
-    /** The body as it is sent, from the first attempt on: each attempt to each endpoint sends the same bytes. */
+    /** The body, stored at the first attempt. Each attempt to each endpoint sends the same bytes. */
     body: text("body"),
     createdAt: time("created_at").notNull(),
   },
@@ -176,25 +186,26 @@ export const webhookDeliveries = pgTable(
     status: text("status").notNull().default("pending"),
     /** The newest attempts: `DeliveryAttempt` of the domain. */
     attempts: json("attempts").notNull().default([]),
-    /** How many attempts were made since it was queued: which pause comes next. */
+    /** How many attempts were made since the delivery was queued. It decides the next pause. */
     attemptCount: integer("attempt_count").notNull().default(0),
     /**
-     * An earlier event of the same target is pending, and the endpoint asked for order: it is not looked at before that one ends,
-     * which sets this to false. Only a claim sets it to true.
+     * Whether the delivery is parked: an earlier event of the same target is pending, and the endpoint asked for order.
+     * The end of the earlier one sets this to false. Only a claim sets it to true.
      */
     waits: boolean("waits").notNull().default(false),
-    /** From when it may be sent, while it is pending. */
+    /** From when a pending delivery may be sent. */
     nextAttemptAt: time("next_attempt_at"),
-    /** The claim of the worker that sends it, and until when it holds. */
+    /** The claim of the worker that sends it, and the end of that claim. */
     lease: text("lease"),
     leasedUntil: time("leased_until"),
-    /** The host whose budget it has used: it was recovered or resent, or is a test. */
+    /** The host whose budget a recovered or resent delivery, or a test, has used. */
     budgetHost: text("budget_host"),
     createdAt: time("created_at").notNull(),
   },
   (table) => [
     primaryKey({ columns: [table.tenantId, table.id] }),
-    // The next delivery of all, and of each endpoint: by when it may be claimed, and then in the order in which it happened.
+    // The next delivery of all endpoints, and of each one: by the time when it may be claimed, then in the order of
+    // events.
     index("webhook_deliveries_due_index")
       .on(sql`coalesce(leased_until, next_attempt_at)`)
       .where(sql`${table.status} = 'pending' and not ${table.waits}`),
@@ -207,27 +218,28 @@ export const webhookDeliveries = pgTable(
         table.sequence,
       )
       .where(sql`${table.status} = 'pending' and not ${table.waits}`),
-    // Whether an earlier event of the same target is pending, for an endpoint that asked for order.
+    // Whether an earlier event of the same target is pending, for an endpoint with order.
     index("webhook_deliveries_order_index")
       .on(table.tenantId, table.endpointId, table.targetId, table.sequence)
       .where(sql`${table.status} = 'pending'`),
-    // The next of those that wait, when an event of the same target ends.
+    // The next parked delivery, when an event of the same target ends.
     index("webhook_deliveries_waiting_index")
       .on(table.tenantId, table.endpointId, table.targetId, table.sequence)
       .where(sql`${table.waits}`),
-    // What is open for a tenant and an endpoint.
+    // The open deliveries of a tenant and an endpoint.
     index("webhook_deliveries_lease_index")
       .on(table.tenantId, table.endpointId, table.leasedUntil)
       .where(sql`${table.leasedUntil} is not null`),
-    // What can be recovered.
+    // The deliveries that can be recovered.
     index("webhook_deliveries_failed_index")
       .on(table.tenantId, table.endpointId, table.id)
       .where(sql`${table.status} in ('failed', 'canceled')`),
-    // What waits for another attempt, and can be recovered as well.
+    // The deliveries that wait for another attempt and can be recovered.
     index("webhook_deliveries_retried_index")
       .on(table.tenantId, table.endpointId, table.id)
       .where(sql`${table.status} = 'pending' and ${table.attemptCount} > 0`),
-    // Without the rows of live, which are read in the order of the primary key: a delivery has enough indexes to write.
+    // Only rows of the environment test. Live rows are read in the order of the primary key, because a delivery has
+    // enough indexes to write.
     index("webhook_deliveries_test_index")
       .on(table.environment, table.tenantId, table.id)
       .where(sql`${table.environment} <> 'live'`),

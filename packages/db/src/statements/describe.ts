@@ -1,6 +1,6 @@
 /**
- * Lists the statements as PostgreSQL receives them, with their columns as it describes them: `statements.sql` to be read,
- * and `described.ts`, which the row types in the code are compared with.
+ * Lists the statements as PostgreSQL receives them, with their columns as it describes them: `statements.sql` for
+ * readers, and `described.ts`, with which the row types in the code are compared.
  */
 import { join } from "node:path";
 import { API_KEY_STATUSES } from "@realtime-avatar/domain/api-keys/status";
@@ -28,7 +28,7 @@ const TYPES: Record<number, [sql: string, typescript: string]> = {
 
 const SRC = join(import.meta.dir, "..");
 
-/** Imports every module that uses `query/statement.ts`: it defines its statements when it is imported. */
+/** Imports every module that uses `query/statement.ts`. A module defines its statements when it is imported. */
 const importModules = async (): Promise<void> => {
   for await (const path of new Bun.Glob("**/*.ts").scan(SRC)) {
     const isTest = /[./](test|testing)\.ts$/.test(path);
@@ -111,7 +111,7 @@ type Listing = { statements: string; described: string };
 export const describeStatements = async (client: postgres.Sql): Promise<Listing> => {
   await importModules();
   await makeLists();
-  // In an order that does not depend on which list was used first.
+  // The order does not depend on which list was used first.
   const orderOf = ({ name, text }: { name: string; text: string }): string => `${name}\n${text}`;
   const different = [...new Map(TEXTS.map((one) => [orderOf(one), one]))].sort(([a], [b]) => (a < b ? -1 : 1));
   const rows = new Map<string, string>();

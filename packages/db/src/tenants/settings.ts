@@ -22,13 +22,16 @@ const select = statement<SettingsRecord>(
       and ${tenantSettings.environment} = ${sql.placeholder("environment")}`,
 );
 
-/** Null: nothing was ever set. One statement. */
+/** The settings; null when none was ever set. One statement. */
 export const findTenantSettings = async (
   db: Runner,
   { tenantId, environment }: Owner,
 ): Promise<SettingsRecord | null> => (await select(db, { tenantId, environment }))[0] ?? null;
 
-/** Changes the settings, and writes the audit event when one has another value then. The operator acts when `caller` is null. One statement. */
+/**
+ * Changes the settings. Writes the audit event if a value differs. The operator acts when `caller` is null. One
+ * statement.
+ */
 export const changeTenantSettings = async (
   db: Runner,
   change: Owner & { keepsTranscripts: boolean },

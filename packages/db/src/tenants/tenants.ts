@@ -31,10 +31,13 @@ const selectCount = statement<{ tenants: number }>(
   sql`select count(*)::integer as "tenants" from ${tenants}`,
 );
 
-/** How many tenants the database has. It reads them all: there are not many. */
+/** How many tenants the database has. It reads all of them, because they are few. */
 export const countTenants = async (db: Db): Promise<number> => (await selectCount(db, {}))[0]?.tenants ?? 0;
 
-/** Of two databases by chance the one with fewer tenants: of many databases, that keeps all about equally full. */
+/**
+ * Chooses two databases at random, and returns the one with fewer tenants. This keeps many databases about equally
+ * full.
+ */
 export const emptierOfTwo = async (databases: readonly Db[]): Promise<Db> => {
   const two = databases.toSorted(() => Math.random() - 0.5).slice(0, 2);
   if (two.length < 2) return two[0] as Db;

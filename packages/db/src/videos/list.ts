@@ -33,7 +33,7 @@ const OF_STATUS = pageReader<ListParameters & { status: string }>(
   [...NAMES, "status"],
 );
 
-/** How many videos of an avatar a page reads at most, when the status leaves some out. */
+/** The maximum number of videos of an avatar that a page reads when a status filter omits some. */
 const MAX_ROWS_READ = 5000;
 const ofAvatar = (): SQL => {
   const { where, orderBy } = newestRows(
@@ -50,7 +50,10 @@ const OF_AVATAR = pageReader<ListParameters & { avatarId: string; statuses: read
   [...NAMES, "avatarId", "statuses", "maxRead"],
 );
 
-/** The owner's newest videos that `page` asks for. `origin`: scheme, host and port of public URLs. One statement, which requests for the same page share. */
+/**
+ * The owner's newest videos that `page` asks for. `origin`: scheme, host and port of public URLs. One statement, shared
+ * by requests for the same page.
+ */
 export const listVideos = (
   db: Db,
   { tenantId, environment }: VideoOwner,

@@ -15,7 +15,7 @@ const numberOf = (text: string | null): number | null => (text === null ? null :
 
 export const toVideo = ({ errorCode, errorDetail, ...row }: VideoRow): VideoRecord => ({
   ...row,
-  // Deleted with the video.
+  // The asset is deleted with the video.
   assetId: row.status === "deleted" ? null : row.assetId,
   billedSeconds: numberOf(row.billedSeconds),
   billedCreditMicros: numberOf(row.billedCreditMicros),

@@ -1,4 +1,7 @@
-/** The writes of workers to videos: the start, progress and end of their jobs, and the end of videos that no worker has taken. */
+/**
+ * The writes of workers to videos: the start, progress and end of their jobs, and the failure of videos that no worker
+ * has taken.
+ */
 import type { AssetRecord } from "@realtime-avatar/domain/assets/asset";
 import { VIDEO_ERRORS, type VideoErrorCode } from "@realtime-avatar/domain/videos/errors";
 import { MAX_WAITING_HOURS } from "@realtime-avatar/domain/videos/limits";
@@ -19,18 +22,18 @@ import { requireKind } from "../idempotency/idempotency-keys.ts";
 import type { ClaimedJob } from "../jobs/jobs.ts";
 import { toVideo, type VideoRow } from "./record.ts";
 
-/** Why a video is to end: see `video_end.sql`. */
+/** The reason why a video must end: see `video_end.sql`. */
 export type VideoEnd = "canceled" | "key_ended" | "session_ended";
 
 /** The next step of a video's job. */
 export type VideoStart =
   | { kind: "started"; video: VideoRecord }
-  /** It is to end without an attempt. */
+  /** The video must end without an attempt. */
   | { kind: "must_end"; reason: VideoEnd }
-  /** Nothing is to be done: the lease is lost, or the video has ended. */
+  /** No work is left: the lease is lost, or the video has ended. */
   | { kind: "gone" };
 
-/** The video of a job that begins: it becomes `rendering`. One statement. */
+/** Starts the job of a video: the video becomes `rendering`. Returns it. One statement. */
 export const startVideo = async (db: Runner, job: ClaimedJob): Promise<VideoStart> => {
   const [row] = await callStart(db, { job, lease: job.lease });
   const { outcome, reason, ...video } = row as StartVideoRow;
@@ -46,21 +49,22 @@ export const startVideo = async (db: Runner, job: ClaimedJob): Promise<VideoStar
 };
 
 /**
- * Records the part of a video that is rendered: 0 to 1, with three digits. Returns why the work is to stop; null: it goes on. One statement.
+ * Records the rendered part of a video: 0 to 1, with three digits. Returns the reason why the work must stop; null: it
+ * goes on. One statement.
  */
 export const reportVideo = async (db: Runner, job: ClaimedJob, progress: number): Promise<VideoEnd | "gone" | null> => {
   const [row] = await callReport(db, { job, lease: job.lease, progress: Math.floor(progress * 1000) / 1000 });
   return (row?.result ?? null) as VideoEnd | "gone" | null;
 };
 
-/** How the attempt to render a video has ended. */
+/** The result of an attempt to render a video. */
 export type VideoResult =
   | { kind: "ready"; asset: AssetRecord; durationMs: number; warnings: readonly string[]; quota: AssetQuota }
   | ({ kind: "failed" } & VideoError)
-  /** It was to end: `startVideo` or `reportVideo` has said so. */
+  /** The video must end, as `startVideo` or `reportVideo` has reported. */
   | { kind: "must_end" };
 
-/** The new status of a video. `lost`: nothing was changed, because the lease is lost or the video has ended. */
+/** The new status of a video. `lost`: nothing changed, because the lease is lost or the video has ended. */
 export type FinishedVideo = "ready" | "failed" | "canceled" | "lost";
 
 const NOTHING = { durationMs: null, warnings: [], errorCode: null, errorDetail: null };
@@ -71,7 +75,7 @@ const rowOf = (result: VideoResult) => {
     case "failed":
       return { ...NOTHING, status: "failed", errorCode: result.code, errorDetail: result.detail };
     case "must_end":
-      // The function finds out why, unless that has changed meanwhile.
+      // The function determines the reason, unless it has changed meanwhile.
       return {
         ...NOTHING,
         status: "failed",
@@ -82,9 +86,9 @@ const rowOf = (result: VideoResult) => {
 };
 
 /**
- * Ends the job of a video: writes the result, the asset with the file, and the event, and closes the usage session, which is charged the
- * seconds of the file. A video that is to end (`VideoEnd`) ends so, and one whose file does not fit into the quota has failed. One
- * statement.
+ * Ends the job of a video: writes the result, the asset with the file, and the event, and closes the usage session,
+ * which is charged the seconds of the file. A video that must end (`VideoEnd`) ends for that reason. A video whose file
+ * does not fit into the quota has failed. One statement.
  */
 export const finishVideo = async (
   db: Runner,

@@ -7,14 +7,17 @@ import { inputColumn } from "../query/statement.ts";
 import { assets } from "../schema/assets.ts";
 import { videos } from "../schema/videos.ts";
 
-/** Of the asset with the file, unless the asset is deleted. An asset can be deleted without its video. */
+/** A value of the asset with the file; null when the asset is deleted. An asset can be deleted without its video. */
 const ofFile = (value: SQL): SQL => sql`(
   select ${value} from ${assets} file
   where file.tenant_id = ${videos.tenantId} and file.id = ${videos.assetId} and file.status = 'ready'
 )`;
 const URL_OF_FILE = sql`${inputColumn("origin")} || ${sql.raw(`'${PUBLIC_PATH}/'`)} || file.public_token collate "C"`;
 
-/** A video as the API shows it: what `presentVideo` returns, with its file. The input `origin`: scheme, host and port of public URLs. */
+/**
+ * A video as the API shows it: the result of `presentVideo`, with its file. The input `origin`: scheme, host and port
+ * of public URLs.
+ */
 export const VIDEO = objectJson<Video>({
   id: plainJson(videos.id),
   tenantId: plainJson(videos.tenantId),

@@ -1,4 +1,7 @@
-/** Videos in the database: their creation, their deletion and reads by their id. What a worker writes is in `rendering.ts`. */
+/**
+ * Videos in the database: their creation, their deletion and reads by their id. The writes of workers are in
+ * `rendering.ts`.
+ */
 import type { AssetStatus } from "@realtime-avatar/domain/assets/status";
 import type { AvatarStatus } from "@realtime-avatar/domain/avatars/status";
 import type { Environment } from "@realtime-avatar/domain/environment";
@@ -30,11 +33,14 @@ export type VideoTerms = {
   defaultVoiceId: string;
   /** Credit micros for each second. */
   price: number;
-  /** How many of the tenant, in the environment, may be queued or rendered. */
+  /** How many videos of the tenant in the environment may be queued or rendered. */
   maxVideos: number;
 };
 
-/** The outcome of a request for a video. Only `written` wrote anything. `requiredCreditMicros`: the credits that the video must hold. */
+/**
+ * The outcome of a request for a video. Only `written` wrote rows. `requiredCreditMicros`: the credits that the video
+ * must hold.
+ */
 export type CreateVideoOutcome =
   | { kind: "written"; responseFields: DecidedFields }
   | { kind: "replayed"; response: StoredResponse; responseFields: DecidedFields }
@@ -47,7 +53,7 @@ export type CreateVideoOutcome =
   | { kind: "spend_limit_exceeded"; limitedBy: "self" | "ancestor"; requiredCreditMicros: number }
   | { kind: "insufficient_credits"; requiredCreditMicros: number };
 
-/** A session ends an hour after its video has failed for lack of a worker, so that no session holds credits for ever. */
+/** A session ends an hour after the time at which its video fails for lack of a worker, so that every hold ends. */
 const SESSION_SECONDS = (MAX_WAITING_HOURS + 1) * 3600;
 
 const createOutcomeOf = (row: CreateVideoRow): CreateVideoOutcome => {
@@ -88,8 +94,8 @@ const createOutcomeOf = (row: CreateVideoRow): CreateVideoOutcome => {
 };
 
 /**
- * Creates a video, holds its credits, and writes its job. With a claim, the response is stored without `DecidedFields`, which are
- * stored beside it. One statement.
+ * Creates a video, holds its credits, and writes its job. The stored response of a claim lacks the `DecidedFields`,
+ * which are stored beside it. One statement.
  */
 export const createVideo = async (
   db: Runner,
@@ -134,7 +140,8 @@ const READS = batchedRead<FoundVideo, VideoOwner & { id: VideoId; origin: string
 );
 
 /**
- * The video, in any status; null when the owner has none of this id. `origin`: scheme, host and port of public URLs. One statement.
+ * The video, in any status; null when the owner has no video with this id. `origin`: scheme, host and port of public
+ * URLs. One statement.
  */
 export const findVideo = (
   db: Db,
@@ -145,11 +152,11 @@ export const findVideo = (
 
 /** The outcome of a deletion. */
 export type DeleteVideoOutcome =
-  /** `deletedAssetId`: the asset that was deleted with it, whose files are to be deleted. */
+  /** `deletedAssetId`: the asset that was deleted with the video, whose files must be deleted. */
   | { kind: "written"; video: VideoRecord; deletedAssetId: AssetId | null }
-  /** Nothing was written: the video is deleted already, or has a version that the deletion does not accept. */
+  /** Nothing was written: the video is already deleted, or has a version that the deletion does not accept. */
   | { kind: "unchanged"; video: VideoRecord }
-  /** Nothing was written: the video is not of the lineage of the key. */
+  /** Nothing was written: the video does not belong to the lineage of the key. */
   | { kind: "not_own" }
   /** Nothing was written: an avatar that is not deleted is built from the file. */
   | { kind: "in_use" }
@@ -158,8 +165,9 @@ export type DeleteVideoOutcome =
   | { kind: "stale" };
 
 /**
- * Cancels a video that is queued or rendered, or deletes any other one with its file, unless `versions` excludes its version. A key that
- * does not manage files (`managesFiles`) only those of its lineage. One statement.
+ * Cancels a video that is queued or rendered, or deletes any other one with its file, unless `versions` excludes its
+ * version. A key that does not manage files (`managesFiles`) may do this only with videos of its lineage. One
+ * statement.
  */
 export const deleteVideo = async (
   db: Runner,

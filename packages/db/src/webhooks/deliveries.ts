@@ -1,4 +1,4 @@
-/** Webhook deliveries in the database, as their tenant sees and repeats them. The worker's part is in `sending.ts`. */
+/** Webhook deliveries in the database: the reads and resends of tenants. The worker's part is in `sending.ts`. */
 import { firstIdAt, newId, type WebhookDeliveryId, type WebhookEndpointId } from "@realtime-avatar/domain/id";
 import type { PageRequest, Total, WrittenPage } from "@realtime-avatar/domain/page";
 import {
@@ -67,7 +67,7 @@ const READS = batchedRead<{ item: string }, WebhookOwner & { id: WebhookDelivery
     ) webhook_deliveries`,
   ({ item }) => JSON.parse(item),
 );
-/** The delivery; `null` when the owner has none of this id. One statement, which concurrent reads share. */
+/** The delivery; `null` when the owner has no delivery with this id. One statement, shared by concurrent reads. */
 export const findDelivery = (
   db: Db,
   { tenantId, environment }: WebhookOwner,
@@ -79,7 +79,10 @@ type Filters = DeliveryPage["filters"];
 type PageQuery = WebhookOwner & Filters & { before: WebhookDeliveryId | null; limit: number; maxRead: number };
 const FILTERS = ["endpointId", "status", "eventType", "targetId"] as const satisfies readonly (keyof Filters)[];
 
-/** How many deliveries a page reads at most. The page has those of them that meet the filters. Each costs some 0.4 us. */
+/**
+ * The maximum number of deliveries that a page reads. The page contains those that meet the filters. Each costs some
+ * 0.4 us.
+ */
 const MAX_ROWS_READ = 5000;
 
 const select = (shape: typeof pageStatement, isTest: boolean, filters: readonly (keyof Filters)[]): SQL => {
@@ -105,8 +108,8 @@ const formOf = ({ environment }: WebhookOwner, filters: Filters) =>
   [environment === "test", ...FILTERS.filter((filter) => filters[filter] !== undefined)] as const;
 
 /**
- * The owner's newest deliveries that `page` asks for, of at most 5,000 that it reads. One statement, which requests for the same
- * page share.
+ * The owner's newest deliveries that `page` asks for, among at most 5,000 that it reads. One statement, shared by
+ * requests for the same page.
  */
 export const listDeliveries = (
   db: Db,
@@ -133,7 +136,7 @@ type CompletedOutcome<Written extends object> =
   /** Nothing was written: an earlier attempt with the same claim had this response. */
   | { kind: "replayed"; response: StoredResponse; responseFields: ResponseFields | null }
   | { kind: "not_found" }
-  /** Nothing was written: it was sent again too often. */
+  /** Nothing was written: the budget of the host is used up. */
   | { kind: "rate_limited"; waitSeconds: number }
   /** Nothing was written: the caller has changed since its look-up. */
   | { kind: "stale" };
@@ -160,8 +163,9 @@ const completedOutcome = <Written extends object>(
 };
 
 /**
- * Sends a delivery again, whatever its status, with the same id, event and body: its schedule begins anew. One that a worker is
- * sending is left to that attempt. A host gets 60 resends and tests at once, and then one each two seconds. One statement.
+ * Sends a delivery of any status again, with the same id, event and body. Its schedule begins anew. A delivery that a
+ * worker is sending now is left to that attempt. A host gets 60 resends and tests at once, and then one every two
+ * seconds. One statement.
  */
 export const resendDelivery = async (
   db: Runner,
@@ -175,7 +179,10 @@ export const resendDelivery = async (
   return completedOutcome(row, () => ({}));
 };
 
-/** Writes a test event for one endpoint, with a delivery that is due now. Limited as `resendDelivery` is. One statement. */
+/**
+ * Writes a test event for one endpoint, with a delivery that is due now. It has the same limit as `resendDelivery`. One
+ * statement.
+ */
 export const insertTestDelivery = async (
   db: Runner,
   endpointId: WebhookEndpointId,
@@ -198,9 +205,10 @@ export const insertTestDelivery = async (
 };
 
 /**
- * Starts the recovery of an endpoint: the worker sends again its deliveries that have failed or were canceled, or wait for another
- * attempt, and whose events happened since `since`, in the order in which they happened, within the budget of the host. An endpoint is
- * recovered once a minute. The operator acts for an owner, without a key and without that limit. One statement.
+ * Starts the recovery of an endpoint. The worker sends again the deliveries that have failed, were canceled, or wait
+ * for another attempt, and whose events happened since `since`. It sends them in the order of their events, within the
+ * budget of the host. An endpoint can be recovered once a minute. The operator acts for an owner, without a key and
+ * without that limit. One statement.
  */
 export const recoverDeliveries = async (
   db: Runner,

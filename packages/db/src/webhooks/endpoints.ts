@@ -1,4 +1,4 @@
-/** Webhook endpoints in the database: where a tenant gets its events. */
+/** Webhook endpoints in the database: the receivers of a tenant's events. */
 import type { TenantId, WebhookEndpointId } from "@realtime-avatar/domain/id";
 import type { WebhookEndpointRecord } from "@realtime-avatar/domain/webhooks/endpoint";
 import {
@@ -26,7 +26,7 @@ import { createList } from "../query/list.ts";
 import { inputColumn, selectColumns } from "../query/statement.ts";
 import { webhookEndpoints } from "../schema/webhooks.ts";
 
-/** The columns of a record: those that only the sender reads are left out. */
+/** The columns of a record, without those that only the sender reads. */
 const {
   slowUntil: _slowUntil,
   claimedAt: _claimedAt,
@@ -41,8 +41,8 @@ const {
 export type WebhookOwner = Pick<WebhookEndpointRecord, "tenantId" | "environment">;
 
 /**
- * Writes a new endpoint, its audit event and, with a claim, the response. The claim of a create that is over the quota is not kept.
- * One statement.
+ * Writes a new endpoint, its audit event and, with a claim, the response. A create over the quota keeps no claim. One
+ * statement.
  */
 export const insertEndpoint = async (
   db: Runner,
@@ -76,7 +76,7 @@ const ENDPOINT_READS = batchedRead<
     ) webhook_endpoints`,
   (endpoint) => endpoint,
 );
-/** The endpoint; `null` when the owner has none of this id. One statement, which concurrent reads share. */
+/** The endpoint; `null` when the owner has no endpoint with this id. One statement, shared by concurrent reads. */
 export const findEndpoint = (
   db: Db,
   { tenantId, environment }: WebhookOwner,
@@ -99,7 +99,7 @@ const ITEM = objectJson<WebhookEndpoint>({
   updatedAt: timeJson(webhookEndpoints.updatedAt),
 });
 
-/** The owner's newest endpoints. One statement, which requests for the same page share. */
+/** The owner's newest endpoints. One statement, shared by requests for the same page. */
 export const listEndpoints = createList(
   "list_webhook_endpoints",
   { table: webhookEndpoints, id: webhookEndpoints.id, prefix: "whe", item: ITEM },
@@ -169,8 +169,8 @@ export const deleteEndpoint = async (
 };
 
 /**
- * Writes the secrets of `rotated` (`rotatedEndpoint` of the domain), its audit event and, with a claim, the response. Stale also
- * when the endpoint has changed since `rotated` was made from it. One statement.
+ * Writes the secrets of `rotated` (`rotatedEndpoint` of the domain), its audit event and, with a claim, the response.
+ * Also stale when the endpoint has changed since `rotated` was derived from it. One statement.
  */
 export const rotateEndpointSecret = async (
   db: Runner,

@@ -3,8 +3,8 @@ import { announceExpiringKeys as callAnnounce } from "../../generated/functions.
 import type { Runner } from "../connection/batch.ts";
 
 /**
- * Writes `api_key.expiring` for up to `limit` keys that expire within seven days or within one, and returns how many. One statement:
- * see `announce_expiring_keys.sql`. Any number of processes may call it.
+ * Writes `api_key.expiring` for up to `limit` keys that expire within seven days or within one day, and returns their
+ * number. One statement: see `announce_expiring_keys.sql`. Any number of processes may call it.
  */
 export const announceExpiringKeys = async (db: Runner, limit: number): Promise<number> =>
   (await callAnnounce(db, { limit }))[0]?.result ?? 0;

@@ -23,7 +23,7 @@ import type { Runner } from "../connection/batch.ts";
 import { DatabaseError } from "../connection/errors.ts";
 import { pauseBeforeRetry } from "../query/retry-while-stale.ts";
 
-/** A delivery that a worker holds until its lease ends, with what it sends to which place. */
+/** A delivery that a worker holds until its lease ends, with its content and its target. */
 export type ClaimedDelivery = {
   tenantId: TenantId;
   environment: Environment;
@@ -42,7 +42,7 @@ export type ClaimedDelivery = {
   url: string | null;
   /** Sealed. */
   secret: Uint8Array;
-  /** Sealed; null when none signs beside `secret`. */
+  /** Sealed; null when only `secret` signs. */
   previousSecret: Uint8Array | null;
 };
 
@@ -50,16 +50,16 @@ export type DeliveryClaim = {
   /** Different for each claim. */
   lease: string;
   leaseSeconds: number;
-  /** How many deliveries are claimed at most. */
+  /** The maximum number of deliveries to claim. */
   limit: number;
-  /** How many deliveries of an endpoint, and of a tenant, all workers hold at once. */
+  /** How many deliveries of an endpoint, and of a tenant, all workers together may hold at once. */
   perEndpoint: number;
   perTenant: number;
 };
 
 /**
- * Claims deliveries that are due, fair between tenants and their endpoints, and cancels those whose endpoint is gone, disabled or
- * no longer selects them. One statement.
+ * Claims due deliveries; tenants and their endpoints take turns. Cancels deliveries whose endpoint is deleted, disabled
+ * or no longer selects them. One statement.
  */
 export const claimDeliveries = async (db: Runner, claim: DeliveryClaim): Promise<ClaimedDelivery[]> => {
   const rows = await callClaim(db, claim);
@@ -67,7 +67,7 @@ export const claimDeliveries = async (db: Runner, claim: DeliveryClaim): Promise
 };
 
 /**
- * Stores the body of each event that has none, and returns the bodies that are stored, in the same order: the first one wins. One
+ * Stores the body of each event that has none. Returns the stored bodies, in the same order. The first body wins. One
  * statement.
  */
 export const freezeBodies = async (
@@ -79,36 +79,42 @@ export const freezeBodies = async (
     eventIds: bodies.map(({ eventId }) => eventId),
     bodies: bodies.map(({ body }) => body),
   });
-  // An event is kept as long as one of its deliveries.
+  // An event is kept as long as one of its deliveries exists.
   return rows.map(({ result }) => result as string);
 };
 
-/** What became of a delivery. `gone`: the receiver responded with 410; the delivery has failed, and its endpoint is disabled. */
+/**
+ * The outcome of a delivery. `gone`: the receiver responded with 410; the delivery has failed, and its endpoint is
+ * disabled.
+ */
 export type DeliveryOutcome = "delivered" | "retry" | "failed" | "gone";
 
 export type FinishedDelivery = {
   tenantId: TenantId;
   id: WebhookDeliveryId;
-  /** Of its claim: with another lease, it belongs to another worker, and nothing is written. */
+  /** The lease of its claim. With another lease, the delivery belongs to another worker, and nothing is written. */
   lease: string;
-  /** As it was claimed. */
+  /** The count at the claim. */
   attemptCount: number;
   /** Null: nothing was sent. */
   attempt: DeliveryAttempt | null;
   outcome: DeliveryOutcome;
-  /** Of `retry`: until the next attempt. */
+  /** For `retry`: the time until the next attempt. */
   delayMs: number | null;
-  /** For how long nothing is sent to its endpoint; null: it may be sent. */
+  /** How long nothing is sent to its endpoint; null: no pause. */
   slowMs: number | null;
 };
 
-/** Another transaction holds a delivery that was to go on: nothing is written. See `unpark_deliveries.sql`. */
+/**
+ * Whether another transaction held a delivery that was to be unparked. Then nothing was written. See
+ * `unpark_deliveries.sql`.
+ */
 const isHeldElsewhere = (error: unknown): boolean => error instanceof DatabaseError && error.code === "40001";
 
 /**
- * Records what became of deliveries, and returns how many of them were still held. An endpoint that responded with 410, or that
- * has failed for five days without one success, is disabled. One statement, repeated while another transaction holds a delivery that
- * is to go on. Throws the problem `unavailable` after 20 times.
+ * Records the outcomes of deliveries, and returns how many of them were still held. Disables an endpoint that responded
+ * with 410, or has failed for five days without a success. One statement, repeated while another transaction holds a
+ * delivery that must be unparked. Throws the problem `unavailable` after 20 attempts.
  */
 export const finishDeliveries = async (
   db: Runner,
@@ -132,8 +138,8 @@ export const finishDeliveries = async (
 };
 
 /**
- * Deletes up to `limit` deliveries that are older than 30 days and not pending, past those that are locked, with the events that
- * no delivery needs, and returns their number. One statement.
+ * Deletes up to `limit` deliveries that are older than 30 days and not pending, with the events that no delivery needs.
+ * Skips locked deliveries. Returns the number of deleted deliveries. One statement.
  */
 export const sweepDeliveries = async (db: Runner, limit: number, now: Date): Promise<number> => {
   const firstKeptId = firstIdAt("whd", keptSince(now));
@@ -147,15 +153,15 @@ export type WebhookStats = {
   /** Deliveries that are not sent yet, counted up to 10,000. */
   pending: number;
   /**
-   * For how long the oldest delivery has been due, of the endpoints to which nothing is being sent and that may be sent to; 0 when there is
-   * none. An endpoint that is slower than its events waits for itself, which is no reason to alert.
+   * How long the oldest delivery has been due, among the endpoints that have no delivery under way and no pause; 0
+   * without one. An endpoint that is slower than its events delays only itself, which is no reason for an alert.
    */
   oldestDueSeconds: number;
   /** Endpoints that are disabled, counted up to 10,000. */
   disabledEndpoints: number;
 };
 
-/** The state of the queue. One statement, which reads a bounded number of rows. */
+/** The state of the queue. One statement that reads a bounded number of rows. */
 export const webhookStats = async (db: Runner): Promise<WebhookStats> => {
   const [row] = await countWebhookDeliveries(db, {});
   return {

@@ -3,7 +3,7 @@ export const SOURCE_KINDS = ["image", "video"] as const;
 export type SourceKind = (typeof SOURCE_KINDS)[number];
 
 /**
- * Why a `sourceAssetId` is refused: there is no such asset in the caller's tenant and environment; its kind is not the
+ * Why a `sourceAssetId` is refused: no such asset exists in the caller's tenant and environment; its kind is not the
  * `sourceKind` of the avatar; it is failed or deleted.
  */
 export const SOURCE_REFUSALS = ["asset_not_found", "asset_kind_mismatch", "asset_not_usable"] as const;

@@ -31,7 +31,7 @@ declare
     )
   );
 begin
-  -- A create is 'written' unless something below prevents it; the INSERT writes those.
+  -- A create is 'written' unless a check below refuses it. The INSERT writes the rows that are 'written'.
   for v_at in 1 .. cardinality(p_api_keys) loop
     v_outcomes[v_at].kind := case
       when v_valid_until[v_at] is null then 'stale'

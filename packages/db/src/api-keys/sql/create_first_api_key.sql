@@ -1,5 +1,4 @@
--- Creates a tenant with a root key, if there is no tenant yet. Returns false, with nothing written, otherwise.
--- See create_tenant.
+-- Creates a tenant with a root key if no tenant exists. Otherwise returns false and writes nothing. See create_tenant.
 create function rta.create_first_api_key(
   p_tenant_id text,
   p_name text,

@@ -1,10 +1,10 @@
--- Gives a key a new credential, and ends the newest one at `p_newest_until`: null when the new one replaces it, which was never
--- used. Then the newest ends now, and the older one when it would have; otherwise the older one ends now.
--- The calling function has locked the key, and then its live credentials.
+-- Gives a key a new credential, and ends the newest one at `p_newest_until`. `p_newest_until` is null when the new
+-- credential replaces the newest one, which was never used: then the newest ends now, and the end of the older one is
+-- unchanged. Otherwise the older one ends now. The calling function has locked the key, and then its live credentials.
 create function rta.replace_credential(
   p_key public.api_keys,
   p_newest public.api_key_credentials,
-  p_older public.api_key_credentials, -- null: none is live
+  p_older public.api_key_credentials, -- null: no older credential is live
   p_caller_id text,                   -- null: the operator
   p_key_id text,                      -- of the new credential
   p_digest bytea,
@@ -24,7 +24,7 @@ begin
     )
   where key_id = p_newest.key_id or (p_newest_until is not null and key_id = p_older.key_id);
   if p_caller_id is distinct from p_key.id then
-    -- An ancestor or the operator takes the key back: its older secrets no longer report it. See may_report.
+    -- When an ancestor or the operator takes the key back, its older secrets may no longer report it. See may_report.
     update public.api_key_credentials set retired_by = p_caller_id
     where tenant_id = p_key.tenant_id and api_key_id = p_key.id and retired_by = p_key.id
       and key_id not in (p_newest.key_id, coalesce(p_older.key_id, ''));

@@ -1,9 +1,9 @@
--- Revokes a key, and with it its descendants (their validity is derived from their lineage), and writes the audit event.
--- Returns the key as it is then; no row, with nothing written, when the caller or the target has changed since its look-up,
--- or the secret that reports the key may not report it.
+-- Revokes a key, and with it its descendants (their validity is derived from their lineage), and writes the audit
+-- event. Returns the key after that. Returns no row and writes nothing when the caller or the target has changed since
+-- its look-up, or the secret that reports the key may not report it.
 --
--- A key, the operator (`p_caller` null), or the holder of a secret of the target (`p_reporter_key_id`) revokes.
--- Lock order: see lock_target; the reporter's credential comes after the key, as a caller's does.
+-- The actor is a key, the operator (`p_caller` null), or the holder of a secret of the target (`p_reporter_key_id`).
+-- Lock order: see lock_target. The reporter's credential comes after the key, like the credential of a caller.
 create function rta.revoke_api_key(
   p_caller rta.caller,
   p_reporter_key_id text,
@@ -28,7 +28,7 @@ begin
     end if;
   end if;
 
-  -- Rounded down: a key that is revoked now has ended when this commits.
+  -- Rounded down, so that the revocation time has passed when this commits.
   v_now := date_trunc('milliseconds', clock_timestamp());
   return query
   update public.api_keys set revoked_at = v_now, ended_at = v_now, version = version + 1

@@ -1,6 +1,6 @@
--- Changes a key to `p_api_key` and writes the audit event. Returns false, with nothing written, when the caller or the
--- target has changed since its look-up, or the new expiry has passed.
--- Lock order: see lock_target; then the meter of the target, if something was announced, and the event.
+-- Changes a key to `p_api_key` and writes the audit event. Returns false and writes nothing when the caller or the
+-- target has changed since its look-up, or the new expiry has passed. Lock order: see lock_target; then the meter of
+-- the target, if it has notices, and the event.
 create function rta.update_api_key(
   p_caller rta.caller,
   p_target rta.target,
@@ -13,7 +13,7 @@ begin
     return false;
   end if;
 
-  -- A raised spend cap and another expiry are announced again (emit_closing_events, announce_expiring_keys).
+  -- A raised spend cap and a changed expiry are announced again (emit_closing_events, announce_expiring_keys).
   update public.api_key_meters meter set
     spend_notice = case
       when p_api_key.spend_limit_credit_micros <= key.spend_limit_credit_micros then meter.spend_notice else 0

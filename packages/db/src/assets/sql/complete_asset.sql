@@ -1,8 +1,8 @@
--- Records that the file of a signed upload has been copied to its place: the asset becomes 'uploaded', with its job and its
--- audit event. Returns the outcome, and the asset as it is then:
+-- Records that the file of a signed upload has been copied to its place: the asset becomes 'uploaded', with its job and
+-- its audit event. Returns the outcome, and the asset after that:
 --   'written'
---   'unchanged'  nothing is written: the asset is not, or no longer, an upload that is waited for
---   'not_found'  there is no such asset
+--   'unchanged'  nothing is written: the asset is not a pending upload, or no longer one
+--   'not_found'  no such asset exists
 --   'stale'      nothing is written: the caller has changed since its look-up
 --   'replayed'   nothing is written: the stored response follows
 -- Only 'written' keeps the claim.

@@ -1,12 +1,12 @@
 -- Creates an asset with its job, its audit event and its claim. Returns the outcome: 'over_quota' when the tenant would have
 -- more than `p_max_assets` assets, or `p_max_bytes` bytes, in the environment.
 --
--- Lock order: the caller (lock_caller), the claim, the meter, then the new rows, which no other request can name. Creates of
--- a tenant queue at its meter, so that together they do not pass the quota.
+-- Lock order: the caller (lock_caller), the claim, the meter, then the new rows, which no other request can name.
+-- Creates of a tenant wait for its meter, so that together they do not exceed the quota.
 create function rta.create_asset(
   p_caller rta.caller,
   p_asset rta.asset,
-  p_job rta.job,     -- null when nothing is to be done yet
+  p_job rta.job,     -- null when the asset needs no work yet
   p_audit_event rta.audit_event,
   p_claim rta.claim, -- null without an Idempotency-Key
   p_max_assets bigint,

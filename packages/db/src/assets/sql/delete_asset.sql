@@ -1,12 +1,13 @@
--- Deletes an asset with its job, and writes the audit event. Returns the outcome, and the asset as it is then:
+-- Deletes an asset with its job, and writes the audit event. Returns the outcome, and the asset after that:
 --   'written'
---   'unchanged'  nothing is written: it is deleted already, or has a version that the deletion does not accept
+--   'unchanged'  nothing is written: it is already deleted, or has a version that the deletion does not accept
 --   'in_use'     nothing is written: an avatar that is not deleted refers to it
---   'not_found'  there is no such asset
+--   'not_found'  no such asset exists
 --   'stale'      nothing is written: the caller has changed since its look-up
 --
--- Lock order: the caller (lock_caller), the asset, its job (delete_job_of), the meter (change_asset). The asset is locked
--- `for update`, so that an avatar that begins to refer to it (check_sources) waits, or is waited for and found.
+-- Lock order: the caller (lock_caller), the asset, its job (delete_job_of), the meter (change_asset). The asset is
+-- locked `for update`. So an avatar that begins to refer to it (check_sources) waits for the deletion, or the deletion
+-- waits and finds the avatar.
 create function rta.delete_asset(
   p_caller rta.caller,
   p_environment text,

@@ -1,10 +1,11 @@
--- Deletes generated assets from before `p_created_before`, the oldest first, and writes their audit events. Those from which an avatar is
--- built are kept. Returns how many. At most as many as `p_event_ids`, which are the ids of the events. Locked assets are left.
--- Lock order: assets (skip locked), then their meters by primary key. They are locked `for update`: see delete_asset.
+-- Deletes generated assets from before `p_created_before`, the oldest first, and writes their audit events. Assets from
+-- which an avatar is built are kept. Returns the number of deleted assets, which is at most that of `p_event_ids`, the
+-- ids of the events. Locked assets are skipped. Lock order: assets (skip locked), then their meters by primary key. The
+-- assets are locked `for update`: see delete_asset.
 create function rta.delete_generated_files(
   p_event_ids text[],
   p_request_id text,
-  p_created_at timestamptz, -- of the events
+  p_created_at timestamptz, -- the time of the events
   p_created_before timestamptz
 ) returns integer
 language plpgsql as $$
@@ -12,7 +13,7 @@ declare
   v_assets public.assets[] := array(
     select old from public.assets old
     where status = 'ready' and origin = 'generated' and created_at < p_created_before
-      -- The collation of the indexes: without it, all avatars would be read.
+      -- The collation is that of the indexes. Without it, all avatars would be read.
       and not exists (
         select from public.avatars
         where avatars.tenant_id = old.tenant_id and source_asset_id = old.id collate "default" and avatars.status <> 'deleted'

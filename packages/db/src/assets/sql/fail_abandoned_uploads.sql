@@ -1,6 +1,6 @@
 -- Fails signed uploads whose file has not arrived within 24 hours, with the code 'not_uploaded', and writes their audit
--- events. Returns how many. At most as many as `p_event_ids`, which are the ids of the events. Locked assets are left.
--- Lock order: assets (skip locked), then their meters by primary key.
+-- events. Returns the number of failed uploads, which is at most that of `p_event_ids`, the ids of the events. Locked
+-- assets are skipped. Lock order: assets (skip locked), then their meters by primary key.
 create function rta.fail_abandoned_uploads(
   p_event_ids text[],
   p_request_id text,

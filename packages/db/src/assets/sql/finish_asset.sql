@@ -1,6 +1,6 @@
 -- Ends the job of an asset: deletes the job, frees its slot, and moves the asset to 'ready' or 'failed' with the audit
--- event; the quota counts the size of the file, or no longer counts the asset. Returns false, with nothing of the asset
--- changed, when the lease is lost (end_job) or the asset has ended: a late job revives nothing.
+-- event; the quota counts the size of the file, or no longer counts the asset. Returns false and leaves the asset
+-- unchanged when the lease is lost (end_job), or the asset is failed or deleted. So a late job cannot revive an asset.
 -- Lock order: the asset, the job, the slot, the meter (change_asset).
 create function rta.finish_asset(
   p_job rta.job,

@@ -1,6 +1,5 @@
--- Locks an asset, and returns it as it is then; all null when the tenant has none of this id in the environment. Does not
--- wait for an avatar that begins to refer to the asset, nor does that one wait.
--- Lock order: the asset.
+-- Locks an asset and returns it. All fields are null when the tenant has no asset with this id in the environment. This
+-- lock and an avatar that begins to refer to the asset do not wait for each other. Lock order: the asset.
 create function rta.lock_asset(p_tenant_id text, p_environment text, p_id text) returns rta.asset
 language plpgsql as $$
 declare

@@ -1,5 +1,5 @@
--- Locks what the quota of a tenant counts in one environment, and returns it. Creates a missing meter.
--- Lock order: the meter.
+-- Locks the meter of a tenant's asset quota in one environment, and returns it. Creates a missing meter. Lock order:
+-- the meter.
 create function rta.lock_asset_meter(p_tenant_id text, p_environment text) returns public.asset_meters
 language plpgsql as $$
 declare

@@ -1,7 +1,7 @@
--- The asset of a job that begins: an 'uploaded' one becomes 'processing'. A remote one stays 'pending_upload' while it is
--- fetched, because its file is not there. No row when the asset is deleted or has ended otherwise, or the lease is lost.
--- No audit event: the processing is part of the upload or the import, and its end is recorded.
--- Lock order: the asset. The job is only read: a lease that is lost later is found by finish_asset.
+-- Starts the job of an asset and returns the asset. An 'uploaded' asset becomes 'processing'. A remote asset stays
+-- 'pending_upload' while it is fetched, because its file has not arrived. Returns no row when the asset is deleted or
+-- failed, or the lease is lost. Writes no audit event: the processing is part of the upload or the import, and its end
+-- is recorded. Lock order: the asset. The job is only read: finish_asset finds a lease that is lost later.
 create function rta.start_asset(p_job rta.job, p_lease text) returns setof rta.asset
 language plpgsql as $$
 declare

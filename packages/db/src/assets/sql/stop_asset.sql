@@ -1,6 +1,6 @@
--- What the end of an attempt that has not done its work does to the asset. After `p_outcome` 'retried', one that was 'processing'
--- is 'uploaded' again; after 'exhausted', it has failed with the code 'internal', `p_detail` and the audit event.
--- Lock order: the calling function has locked the asset; then the meter (change_asset).
+-- Changes an asset at the end of an attempt that has not finished its work. After `p_outcome` 'retried', a 'processing'
+-- asset is 'uploaded' again. After 'exhausted', the asset has failed with the code 'internal' and `p_detail`, with an
+-- audit event. Lock order: the calling function has locked the asset; then the meter (change_asset).
 create function rta.stop_asset(p_old rta.asset, p_outcome text, p_detail text, p_audit_event rta.audit_event) returns void
 language plpgsql as $$
 declare

@@ -22,9 +22,9 @@ create type rta.asset as (
   duration_ms integer
 );
 
--- What processing an asset has shown. `status`: 'ready' or 'failed'. The error is null when it is ready, the rest when it
--- has failed; `public_type` is also null when there is no public file, and
--- `duration_ms` where it is not measured.
+-- The result of processing an asset. `status`: 'ready' or 'failed'. The error is null when it is ready; the other
+-- fields are null when it has failed. `public_type` is also null without a public file, and `duration_ms` when no
+-- duration was measured.
 create type rta.asset_result as (
   status text,
   content_type text,

@@ -1,4 +1,5 @@
--- The names in the API of the fields in which two records of an avatar differ, of those that a caller can change.
+-- The names, as in the API, of the fields in which two records of an avatar differ. Only fields that a caller can
+-- change are compared.
 create function rta.changed_fields(p_old rta.avatar, p_new rta.avatar) returns text[]
 language sql immutable as $$
   -- `json` has no equality: its text is compared.

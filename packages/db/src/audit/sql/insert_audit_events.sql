@@ -1,8 +1,8 @@
--- Writes the audit events of those writes whose outcome is 'written'. `p_are_events`: they are events of webhooks as well, which are sent
--- to the endpoints that select them (emit_events). The subject that makes the write says so.
+-- Writes the audit events of those writes whose outcome is 'written'. `p_are_events`: whether they are also events of
+-- webhooks, which are sent to the endpoints that select them (emit_events). The calling function decides this.
 create function rta.insert_audit_events(
   p_audit_events rta.audit_event[],
-  p_outcomes rta.write_outcome[], -- null: all are written
+  p_outcomes rta.write_outcome[], -- null: all events are written
   p_are_events boolean
 ) returns void
 language plpgsql as $$

@@ -1,10 +1,11 @@
--- What a change of an avatar from `p_old` to `p_new` does to its preparation. `p_source`: the source that the avatar is to
--- have. Returns the avatar with its source, and with the new generation of a preparation that starts. Deletes the job of the
--- preparation that runs when another one starts, when its source is no longer wanted, and when the avatar is deleted.
+-- Starts or ends the preparation of an avatar that changes from `p_old` to `p_new`. `p_source`: the new source of the
+-- avatar. Returns the avatar with its source, and with the new generation of a preparation that starts. Deletes the job
+-- of the preparation that runs when another one starts, when its source is no longer wanted, and when the avatar is
+-- deleted.
 --
--- In the background, the source that is served stays, and the new one is pending until it is ready. When the served source is set
--- again, it is prepared again in the place of the pending one: the model may have changed since it was prepared.
--- Lock order: the calling function has locked the avatar; then its job.
+-- In a background preparation, the current source stays in service, and the new one is pending until it is ready. When
+-- a change sets the current source again, it is prepared again in place of the pending one, because the model may have
+-- changed since. Lock order: the calling function has locked the avatar; then its job.
 create function rta.change_source(
   p_old rta.avatar,
   p_new rta.avatar,

@@ -1,13 +1,12 @@
 -- Checks the source assets of those avatars that are 'written' so far, and returns the outcome of every write. The claim of a
 -- refused write is deleted.
 --
--- An asset may still be on its way. It is of the avatar's tenant and environment. A test asset (TEST_ASSETS of the domain) can be the
--- source of every avatar in the environment test. The service knows which of them exist.
+-- An asset need not have arrived. It must belong to the avatar's tenant and environment. A test asset (TEST_ASSETS of
+-- the domain) can be the source of every avatar in the environment test; the service checks whether it exists.
 --
--- `for key share` waits for a deletion, which locks its asset `for update`: either the deletion waits and finds the avatar,
--- or the write finds the asset deleted. The worker's changes of an asset are not waited for, nor do they wait.
--- A write whose caller expires meanwhile is 'stale'.
--- Lock order: assets by primary key.
+-- `for key share` waits for a deletion, which locks its asset `for update`. So either the deletion waits and finds the
+-- avatar, or the write finds the asset deleted. This lock and the worker's changes of an asset do not wait for each
+-- other. A write whose caller expires during the wait is 'stale'. Lock order: assets by primary key.
 create function rta.check_sources(
   p_callers rta.caller[],
   p_caller_at integer[],            -- for each write, the position of its caller in p_callers
@@ -22,8 +21,8 @@ declare
   v_kinds text[];
   v_is_refused boolean := false;
 begin
-  -- A subquery with a lock is run for one row after the other, by the primary key, however small the table was when the
-  -- plan was made.
+  -- A subquery with a lock runs for one row after the other, by the primary key. So the plan does not depend on the
+  -- size of the table when it was made.
   perform from (
     select distinct tenant_id collate "C" as tenant_id, source_asset_id collate "C" as id
     from unnest(p_avatars) with ordinality
@@ -34,7 +33,7 @@ begin
     select from public.assets asset where asset.tenant_id = source.tenant_id and asset.id = source.id for key share
   ) locked;
 
-  -- A statement of its own, with a newer snapshot: it sees the deletions that the locks have waited for.
+  -- A separate statement with a newer snapshot. It sees the deletions that the locks have waited for.
   v_kinds := array(
     select case
       when p_outcomes[avatar.ordinality].kind <> 'written' or avatar.source_asset_id is null

@@ -1,14 +1,14 @@
 -- Creates avatars with their jobs, audit events and claims, for one request or for a batch of concurrent ones. Returns the
 -- outcome of each create, in the order of `p_avatars`.
 --
--- Lock order: callers (lock_caller), claims, source assets (check_sources), then the new rows, which no other request can
--- name.
--- One form serves one create and many: with a second branch of scalar statements a single create was not faster.
+-- Lock order: callers (lock_caller), claims, source assets (check_sources), then the new rows, which no other request
+-- can name. One form serves a single create and a batch. A second branch with scalar statements made a single create no
+-- faster.
 create function rta.create_avatars(
   p_callers rta.caller[],           -- each caller once
   p_caller_at integer[],            -- for each avatar, the position of its caller in p_callers
   p_avatars rta.avatar[],
-  p_jobs rta.job[],                 -- for each avatar; null without a source, and when no avatar of the batch has one
+  p_jobs rta.job[],                 -- for each avatar, null without a source; null when no avatar of the batch has a source
   p_audit_events rta.audit_event[], -- for each avatar
   p_claims rta.claim[],             -- for each avatar; null when no create of the batch has an Idempotency-Key
   p_wait boolean                    -- see lock_caller
@@ -19,7 +19,7 @@ declare
   v_valid_until timestamptz[] := array(select v_callers_until[at] from unnest(p_caller_at) at); -- for each avatar, its caller
   v_outcomes rta.write_outcome[];
 begin
-  -- A create is 'written' unless something below prevents it; the INSERT writes those.
+  -- A create is 'written' unless a check below refuses it. The INSERT writes the rows that are 'written'.
   for v_at in 1 .. cardinality(p_avatars) loop
     v_outcomes[v_at].kind := case when v_valid_until[v_at] is null then 'stale' else 'written' end;
   end loop;
@@ -34,7 +34,7 @@ begin
     );
   end if;
 
-  -- Of all functions, this one alone lists the columns, in the order of types.sql.
+  -- Only this function lists the columns, in the order of types.sql.
   insert into public.avatars (
     tenant_id, id, environment, display_name, source_kind, model_id, status, source_asset_id, pending_source_asset_id,
     default_voice_id, generation, error, checks, preview_token, preview_file, cache_manifest_id, cache_version, settings,

@@ -1,8 +1,8 @@
--- Writes the result of a preparation to its avatar, with the audit event. Returns false, with nothing changed, when the avatar
--- is deleted or another generation is prepared.
+-- Writes the result of a preparation to its avatar, with the audit event. Returns false and changes nothing when the
+-- avatar is deleted or another generation is prepared.
 --
--- 'ready': an avatar that is 'preprocessing' is 'ready', and the source that was prepared is served. 'failed': it is 'failed'.
--- One that is 'ready' or 'disabled' stays so, and after a failure it goes on serving what it has.
+-- 'ready': an avatar that is 'preprocessing' is 'ready', and the source that was prepared is served. 'failed': such an
+-- avatar is 'failed'. A 'ready' or 'disabled' avatar keeps its status. After a failure it keeps its current source.
 -- Lock order: the calling function has locked the avatar.
 create function rta.end_preparation(
   p_old rta.avatar,

@@ -1,7 +1,7 @@
--- Ends the job of a preparation: deletes the job, frees its slot, and writes the result to the avatar with the audit event
--- (end_preparation). Returns false, with nothing of the avatar changed, when the lease is lost (end_job), the avatar is deleted,
--- or another generation is prepared: a late job revives nothing.
--- Lock order: the avatar, the job, the slot.
+-- Ends the job of a preparation: deletes the job, frees its slot, and writes the result to the avatar with the audit
+-- event (end_preparation). Returns false and leaves the avatar unchanged when the lease is lost (end_job), the avatar
+-- is deleted, or another generation is prepared. So a late job cannot revive an avatar. Lock order: the avatar, the
+-- job, the slot.
 create function rta.finish_preparation(
   p_job rta.job,
   p_lease text,

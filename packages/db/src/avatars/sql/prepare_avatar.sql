@@ -1,9 +1,9 @@
--- Prepares an avatar again: starts a new preparation of its latest source, and writes the audit event. Returns the outcome, and
--- the avatar as it is then:
+-- Prepares an avatar again: starts a new preparation of its latest source, and writes the audit event. Returns the
+-- outcome, and the avatar after that:
 --   'written'
 --   'unchanged'  nothing is written: the avatar has another status or version than the call accepts
 --   'no_source'  nothing is written: the avatar has no source
---   'not_found'  there is no such avatar
+--   'not_found'  no such avatar exists
 --   'stale'      nothing is written: the caller has changed since its look-up
 --   'replayed'   nothing is written: the stored response follows
 -- Only 'written' keeps the claim. The operator acts when `p_caller` is null.
@@ -14,7 +14,7 @@ create function rta.prepare_avatar(
   p_tenant_id text,
   p_environment text,
   p_id text,
-  p_version integer,       -- the only version that the call accepts: its stored response shows the next one; null: every version
+  p_version integer,       -- the only version that the call accepts (the stored response shows the next one); null: every version
   p_statuses text[],       -- the statuses that the call accepts
   p_in_background text[],  -- see preparation_rules
   p_job_id text,
@@ -32,7 +32,7 @@ create function rta.prepare_avatar(
 )
 language plpgsql as $$
 declare
-  -- `p_caller is not null` would be true only if every field were set.
+  -- `case when p_caller is null`, because `p_caller is not null` is true only if every field is set.
   v_valid_until timestamptz := case when p_caller is null then 'infinity' else rta.lock_caller(p_caller, true) end;
   v_outcome rta.write_outcome := rta.claim_write(p_caller, v_valid_until, p_claim, p_audit_event);
   v_refusal text;

@@ -1,13 +1,14 @@
--- What the job of a preparation is to work on. Returns one row, with the avatar when there is work:
+-- Returns the input of a preparation's job: one row, with the avatar when there is work:
 --   'started'       the source can be examined
 --   'asset_failed'  the source asset has failed, with `detail`; null when the avatar has no source
---   'waiting'       the source asset is still on its way: the job is given back, and this attempt does not count. The job looks
+--   'waiting'       the source asset has not arrived: the job is given back, and this attempt does not count. The job
+--   looks
 --                   again after 250 ms, or after a quarter of its age if that is more
---   'gone'          nothing is to be done: the lease is lost, the avatar is deleted, or another generation is prepared. A job
+--   'gone'          no work is left: the lease is lost, the avatar is deleted, or another generation is prepared. A job
 --                   that is still there is deleted: a replica of a version without preparations deletes an avatar but not its job
 --
--- Lock order: the job, then the slot (give_back_job, end_job). The avatar and the asset are only read: a change that follows
--- is found by finish_preparation.
+-- Lock order: the job, then the slot (give_back_job, end_job). The avatar and the asset are only read:
+-- finish_preparation finds a later change.
 create function rta.start_preparation(p_job rta.job, p_lease text)
 returns table (outcome text, detail text, avatar rta.avatar)
 language plpgsql as $$

@@ -23,7 +23,7 @@ create type rta.avatar as (
   updated_at timestamptz
 );
 
--- New values for an avatar. Only those change whose names in the API (`displayName`) are in `fields`.
+-- New values for an avatar. Only the fields whose API names (`displayName`) are in `fields` change.
 create type rta.avatar_change as (
   fields text[],
   display_name text,
@@ -37,13 +37,13 @@ create type rta.avatar_change as (
 
 -- In which statuses a change of an avatar starts a preparation, and how: see CHANGE_EFFECTS of the domain.
 create type rta.preparation_rules as (
-  on_source text[],    -- another source does
-  on_model text[],     -- another model does
-  in_background text[] -- the avatar keeps its status, and what was prepared, until the preparation is ready
+  on_source text[],    -- the statuses in which another source starts one
+  on_model text[],     -- the statuses in which another model starts one
+  in_background text[] -- the statuses in which the avatar keeps its status and its files until the preparation is ready
 );
 
--- What a preparation has shown. `status`: 'ready' or 'failed'. The error is null when it is ready, and what follows the checks
--- when it has failed.
+-- The result of a preparation. `status`: 'ready' or 'failed'. The error is null when it is ready; the fields after the
+-- checks are null when it has failed.
 create type rta.preparation_result as (
   status text,
   error text,

@@ -1,15 +1,15 @@
--- Changes an avatar of the caller's tenant and environment, and writes the audit event with the names of the fields whose
--- values differ. A preparation that the change starts or ends, or that the deletion of the avatar ends, starts or ends with it
--- (change_source). Returns the outcome, and the avatar as it is then:
+-- Changes an avatar of the caller's tenant and environment, and writes the audit event with the names of the fields
+-- whose values differ. The same transaction starts or ends a preparation if the change requires it (change_source).
+-- Returns the outcome, and the avatar after that:
 --   'written'
 --   'unchanged'  nothing is written: the avatar has another status or version than the change accepts
---   'not_found'  there is no such avatar
+--   'not_found'  no such avatar exists
 --   'asset_not_found', 'asset_kind_mismatch', 'asset_not_usable'
 --                nothing is written: the new source asset is refused (check_sources)
 --   'stale'      nothing is written: the caller has changed since its look-up
 --
--- Lock order: caller, the new source asset, the avatar, then its job. A change that waited for another one is compared with what
--- that one wrote.
+-- Lock order: caller, the new source asset, the avatar, then its job. A change that waited for another one is compared
+-- with the result of that one.
 create function rta.update_avatar(
   p_caller rta.caller,
   p_environment text,
@@ -18,7 +18,7 @@ create function rta.update_avatar(
   p_versions text[], -- the versions that the change accepts; null: every version
   p_statuses text[], -- the statuses that the change accepts
   p_rules rta.preparation_rules,
-  p_job_id text,     -- of the preparation that the change may start
+  p_job_id text,     -- the id of the job, if the change starts a preparation
   p_audit_event rta.audit_event
 ) returns table (kind text, avatar rta.avatar)
 language plpgsql as $$
@@ -68,7 +68,7 @@ begin
     end if;
   end if;
 
-  -- The source changes in change_source.
+  -- change_source changes the source.
   if 'displayName' = any (p_change.fields) then v_new.display_name := p_change.display_name; end if;
   if 'modelId' = any (p_change.fields) then v_new.model_id := p_change.model_id; end if;
   if 'defaultVoiceId' = any (p_change.fields) then v_new.default_voice_id := p_change.default_voice_id; end if;

@@ -1,5 +1,5 @@
--- Records the first use of a credential that a rotation has issued. Returns false, with nothing written, when it has been used
--- before, or is retired. Lock order: the credential.
+-- Records the first use of a credential that a rotation has issued. Returns false and writes nothing when the
+-- credential was used before or is retired. Lock order: the credential.
 create function rta.confirm_first_use(p_key_id text) returns boolean
 language plpgsql as $$
 declare
@@ -8,7 +8,7 @@ begin
   select coalesce(retired_at, 'infinity') into v_retired_at from public.api_key_credentials
   where key_id = p_key_id and is_unused
   for no key update;
-  -- Null when there is no such credential: what is unknown is not confirmed.
+  -- Null when no such credential exists. An unknown credential is not confirmed.
   if (v_retired_at > clock_timestamp()) is not true then
     return false;
   end if;

@@ -1,5 +1,6 @@
--- What a key can still hold, as HEADROOM of the statement find_credential_with_credits says it (callers.ts), in queries of
--- one table each: see find_one_credential. Read without locks: admit_sessions decides what is admitted.
+-- The credits that a key can still hold. The result is that of HEADROOM in the statement find_credential_with_credits
+-- (callers.ts), by queries of one table each: see find_one_credential. The values are read without locks;
+-- admit_sessions decides about admission.
 create function rta.find_headroom(p_tenant_id text, p_environment text, p_id text, p_lineage text[])
 returns json
 language plpgsql stable as $$

@@ -1,6 +1,6 @@
--- What the statement find_credential finds for one credential (callers.ts), column by column, in queries of one table each. Citus plans a
--- query of several tables anew each time, and one of a single table not: so this is how one credential is looked up there. For several,
--- and on one database, the statement is cheaper.
+-- Returns the same columns for one credential as the statement find_credential (callers.ts), by queries of one table
+-- each. Citus plans a query of several tables at each execution, but keeps the plan of a query of one table. So this
+-- function looks up one credential on Citus. For several credentials, and on one database, the statement is cheaper.
 create function rta.find_one_credential(p_key_id text, p_target_id text, p_including text)
 returns table (
   digest bytea,

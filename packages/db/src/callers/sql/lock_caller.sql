@@ -1,17 +1,18 @@
 -- Locks the caller of a write, if it is valid and unchanged since its look-up: neither its key nor an ancestor is
--- revoked or expired, its key has the same version, and its credential is not retired. Of a person, the session has neither ended
--- nor expired, and the user is unchanged: a user who was removed or has another role has another version, or none.
--- Returns the time until which the caller is valid ('infinity' without an expiry), or null. For a write of a person that needs the
--- passkey, it is the time until which that counts as used. A function that waits for something else afterwards compares the time with
--- the clock again. That a session was not idle for too long, the look-up has found: the request itself is a use.
+-- revoked or expired, its key has the same version, and its credential is not retired. For a person, the session has
+-- neither ended nor expired, and the user is unchanged. (A removed user has no row; a user with another role has
+-- another version.) Returns the time until which the caller is valid ('infinity' without an expiry), or null. For a
+-- write of a person that needs the passkey, it is the time until which the last use of the passkey counts. A function
+-- that waits afterwards compares this time with the clock again. The idle limit of a session is not checked here: the
+-- look-up has checked it, and the request itself is a use.
 --
--- A revocation, the end of a session, the removal of a user and a change of role wait for these locks, so either they wait for the
--- write, or the write finds them and writes nothing.
--- Lock order: keys by primary key, then the credential, so that no two writes deadlock; of a person the user, then the session.
+-- A revocation, the end of a session, the removal of a user and a change of role wait for these locks. So either they
+-- wait for the write, or the write finds them and writes nothing. Lock order: keys by primary key, then the credential,
+-- so that two writes never deadlock. For a person: the user, then the session.
 --
--- `p_wait` false: a caller that is being changed is not waited for, and the result is null. Others of the same batch
--- would wait too. The write is then sent again, alone, with `p_wait` true. So the callers of a batch wait for no lock, and their order
--- does not matter.
+-- `p_wait` false: the function does not wait for a caller that is being changed, and returns null. Others of the same
+-- batch would wait too. The write is then sent again, alone, with `p_wait` true. So the callers of a batch wait for no
+-- lock, and their order does not matter.
 create function rta.lock_caller(p_caller rta.caller, p_wait boolean) returns timestamptz
 language plpgsql as $$
 declare
@@ -21,7 +22,8 @@ declare
   v_retired_at timestamptz;
   v_valid_until timestamptz := 'infinity';
 begin
-  -- With `p_wait`, the statements that skip have a newer snapshot: they see what those before waited for, and skip nothing.
+  -- With `p_wait`, the statements with `skip locked` run after those that wait. Their newer snapshot shows the result
+  -- of the wait, so they skip nothing.
   if p_caller.session_id is not null then
     if p_wait then
       perform from public.users where tenant_id = p_caller.tenant_id and id = p_caller.id for share;
@@ -48,7 +50,7 @@ begin
     perform from public.api_key_credentials where key_id = p_caller.credential_key_id for share;
   end if;
 
-  -- Without an aggregate, which needs a query within the query: Citus plans that anew each time.
+  -- No aggregate: it needs a subquery, and Citus plans a subquery at each execution.
   for v_key in
     select id, version, expires_at from public.api_keys
     where tenant_id = p_caller.tenant_id and id = any (p_caller.lineage || p_caller.id) and revoked_at is null
@@ -58,7 +60,7 @@ begin
     v_valid_until := least(v_valid_until, v_key.expires_at); -- skips null
     v_is_unchanged := v_is_unchanged or (v_key.id = p_caller.id and v_key.version = p_caller.version);
   end loop;
-  -- Null counts as false: what is unknown is not valid.
+  -- Null counts as false: an unknown caller is not valid.
   if (v_locked > cardinality(p_caller.lineage) and v_is_unchanged) is not true then
     return null;
   end if;
@@ -68,7 +70,7 @@ begin
   if not found then
     return null;
   end if;
-  -- The clock is read after the last lock: what was valid before a wait may have expired during it.
+  -- The clock is read after the last lock, because the caller may have expired during a wait.
   v_valid_until := least(v_valid_until, v_retired_at);
   return case when v_valid_until > clock_timestamp() then v_valid_until end;
 end $$;

@@ -11,8 +11,8 @@ begin
   where tenant_id = p_caller.tenant_id and id = any (p_caller.lineage || p_caller.id) and id < p_target.id
   order by id for share;
   perform from public.api_keys where tenant_id = p_target.tenant_id and id = p_target.id for no key update;
-  -- Locks the rest of the lineage. What is locked already is not waited for.
-  -- `p_caller is not null` would be true only if every field were set.
+  -- Locks the rest of the lineage. Rows that are already locked cause no wait. `not (p_caller is null)`, because
+  -- `p_caller is not null` is true only if every field is set.
   if (not (p_caller is null)) and rta.lock_caller(p_caller, true) is null then
     return false;
   end if;

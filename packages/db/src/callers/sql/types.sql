@@ -1,12 +1,12 @@
--- Who makes a write, as its look-up found it: a key, or a person.
+-- The caller of a write, as its look-up found it: a key or a person.
 create type rta.caller as (
   tenant_id text collate "C",
-  id text collate "C",    -- of the key, or of the user
+  id text collate "C",    -- the id of the key or of the user
   version integer,
   credential_key_id text, -- the credential that was presented; null for a person
   lineage text[],         -- the ids of the key's ancestors; empty for a person
   session_id text,        -- the session of a person; null for a key
-  needs_passkey boolean   -- of a person: the passkey must have been used within the last minutes (verified_until)
+  needs_passkey boolean   -- for a person: whether the passkey must have been used recently (verified_until)
 );
 
 -- The key that a change is about. `version` null: the change accepts every version.

@@ -1,9 +1,9 @@
--- Writes what the agent of a call in a room of ours has brought: with what the avatar joins, and for whom it speaks. Once: the same
--- token again changes nothing. Returns what became of it:
+-- Writes the room that the agent of a call in a room of ours has brought: the access with which the avatar joins, and
+-- the participant for whom it speaks. The same token again changes nothing. Returns the outcome:
 --   'attached'
 --   'other'      the agent has brought another token before
 --   'not_found'  the call is with another avatar
---   'ended'      there is no such call, or it has ended, or must end; or it awaits no agent
+--   'ended'      no such call exists, or it has ended or must end, or it awaits no agent
 -- Lock order: the call, its agent, its slot.
 create function rta.attach_agent(
   p_tenant_id text,
@@ -30,7 +30,7 @@ begin
     select from rta.ended_keys(array[p_tenant_id], array[v_session.api_key_id], array[v_session.environment])
   );
   case
-    -- That it is open is not a condition of the query: see report_usages.
+    -- Whether the session is open is not a condition of the query: see report_usages.
     when v_session.id is null or v_session.ended_at is not null or v_session.must_end or v_has_ended_key
       or v_agent.session_id is null then
       return 'ended';

@@ -1,6 +1,6 @@
--- Whether the person can come back to a call: it has begun, it goes on in a room of ours without an agent, and its avatar worker can
--- move it to another room (`RESUME` of the domain's calls/worker-sync.ts).
--- The calling function has locked the session.
+-- Whether the person can resume a call: it has begun, it is in a room of ours without an agent, and its avatar worker
+-- can move it to another room (`RESUME` of the domain's calls/worker-sync.ts). The calling function has locked the
+-- session.
 create function rta.can_resume(p_session public.usage_sessions, p_now timestamptz) returns boolean
 language sql stable as $$
   select p_session.ended_at is null and p_session.started_at is not null and not p_session.must_end and p_session.expires_at > p_now

@@ -1,6 +1,6 @@
--- Whether a worker has the voice and the model that a call names (null: it names none). True for a worker of the release before, and for
--- one without conversations: neither reports any, and what it cannot use is in `ignored` of the grant. False for one that has
--- conversations and has not reported yet.
+-- Whether a worker has the voice and the model that a call names (null: it names none). True for a worker of the
+-- previous release and for one without conversations: they report no voices, and the grant lists unusable fields in
+-- `ignored`. False for a worker with conversations that has not reported yet.
 create function rta.can_speak(
   p_features text[], p_voices text[], p_models text[], p_voice_id text, p_model text
 ) returns boolean

@@ -1,9 +1,10 @@
--- Claims up to `p_limit` transcripts that are due for a worker, which holds each until its lease ends, and returns them with what is
--- sent: at most `p_per_tenant` of each tenant, and none of those in `p_busy_tenants`. Fair between tenants: those behind `p_after` come
--- first in the order of their ids, so a worker that goes on from the last one, and from '' after the end, serves each.
--- A call that is open is looked at again after ten minutes: a function of an earlier version may end it, which does not know transcripts.
--- A transcript that has no receiver is not returned: it leaves the queue when it is kept, and is deleted otherwise.
--- While nothing is due, one entry of an index is read; otherwise one for each tenant with a transcript on the way.
+-- Claims up to `p_limit` due transcripts for a worker, which holds each until its lease ends. Returns them with the
+-- content to send: at most `p_per_tenant` of each tenant, and none of the tenants in `p_busy_tenants`. Tenants take
+-- turns: those after `p_after` are served, in the order of their ids. A worker that continues after the last one, and
+-- from '' after the end, serves every tenant. A transcript of an open call is examined again after ten minutes, because
+-- a function of an earlier version, which does not know transcripts, may end the call. A transcript without a receiver
+-- is not returned: it leaves the queue when it is kept, and is deleted otherwise. While nothing is due, one entry of an
+-- index is read; otherwise one for each tenant with a due transcript.
 --
 -- Lock order: the transcripts. A row that is locked is skipped, not waited for.
 create function rta.claim_transcripts(
@@ -51,7 +52,7 @@ begin
       order by due.tenant_id, coalesce(due.leased_until, due.due_at) limit p_per_tenant
       for no key update skip locked
     ) transcript
-    -- Not a condition of the subquery: the server would use the index of all tenants for it.
+    -- Not a condition of the subquery, because the server would use the index of all tenants for it.
     where coalesce(transcript.leased_until, transcript.due_at) <= v_now
     limit p_limit
   loop
@@ -76,7 +77,7 @@ begin
     return next row(
       v_due.tenant_id, v_due.session_id, v_due.attempt_count, v_due.receiver, v_session.avatar_id, v_call.mode,
       v_session.started_at, v_session.ended_at, v_session.metadata,
-      -- The last words are missing when the worker was lost, or has not said that there are no more.
+      -- The last words are missing when the worker was lost, or has not reported that the transcript is complete.
       /* is_truncated */ v_due.is_truncated or v_session.started_at is not null and (v_call.generation - v_call.handovers > 1 or not v_due.is_complete),
       /* segments */ array(
         select encode(segment, 'hex') from public.call_segments

@@ -1,7 +1,8 @@
--- Records that a room of a call exists, so that the call is assigned to its worker, or moves there with it. Returns what the call is:
+-- Records that a room of a call exists, so that the call is assigned to its worker, or moves there with it. Returns the
+-- state of the call:
 --   'exists'
 --   'failed'  fail_call has ended it
---   'ended'   it has ended otherwise, or has another room by now, or there is no such call
+--   'ended'   it has ended otherwise, or has another room by now, or does not exist
 -- Lock order: the call, its slot.
 create function rta.confirm_room(p_tenant_id text, p_session_id text, p_room_name text) returns text
 language plpgsql as $$

@@ -1,5 +1,5 @@
--- Adds a turn to a call, or an interruption (kind 'interrupt'), for the worker of the call. An interruption also drops the turns that no
--- worker has got. Returns the outcome:
+-- Adds a turn to a call, or an interruption (kind 'interrupt'), for the worker of the call. An interruption also drops
+-- the turns that no worker has received. Returns the outcome:
 --   'written'
 --   'not_found'         nothing is written: the caller's lineage has no such call
 --   'call_not_running'  nothing is written: the call has ended, or must end
@@ -17,8 +17,8 @@ create function rta.create_turn(
   p_environment text,
   p_turn rta.new_turn,
   p_max_waiting integer,
-  p_feature text,        -- of workers that take turns
-  p_answer_feature text, -- of workers that answer them as well
+  p_feature text,        -- the feature of workers that take turns
+  p_answer_feature text, -- the feature of workers that also answer them
   p_attempt_id text,     -- of the claim
   p_claim rta.claim      -- null without an Idempotency-Key
 ) returns table (
@@ -33,7 +33,7 @@ create function rta.create_turn(
 language plpgsql as $$
 declare
   v_valid_until timestamptz := rta.lock_caller(p_caller, true);
-  v_attempt rta.audit_event; -- of the claim; there is no event
+  v_attempt rta.audit_event; -- the attempt of the claim; no event is written
   v_outcome rta.write_outcome;
   v_now timestamptz;
   v_session public.usage_sessions;
@@ -42,7 +42,7 @@ declare
   v_features text[];
   v_waiting integer;
   v_last integer;
-  v_is_covered boolean; -- another interruption waits, after which no turn does
+  v_is_covered boolean; -- whether another interruption waits, and no turn after it
   v_refusal text;
 begin
   v_attempt.id := p_attempt_id;
@@ -54,7 +54,7 @@ begin
     select call.room into v_room from public.calls call
     where v_session.id is not null and call.tenant_id = p_caller.tenant_id and call.session_id = p_turn.session_id
     for no key update;
-    -- A statement of its own, with a newer snapshot: an end that has the lock on the call is waited for.
+    -- A separate statement with a newer snapshot: it sees an end for whose lock the last one has waited.
     select * into v_session from public.usage_sessions session
     where session.tenant_id = p_caller.tenant_id and session.id = p_turn.session_id;
     v_has_agent := exists (

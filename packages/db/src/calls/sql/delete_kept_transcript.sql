@@ -1,7 +1,7 @@
--- Deletes the kept transcript of a call, and writes the audit event. Returns what became of it:
+-- Deletes the kept transcript of a call, and writes the audit event. Returns the outcome:
 --   'written'
 --   'not_kept'   nothing is written: no transcript of the call is kept
---   'not_found'  there is no such session
+--   'not_found'  no such session exists
 --   'stale'      nothing is written: the caller has changed since its look-up
 -- Lock order: the caller (lock_caller), the transcript, its segments.
 create function rta.delete_kept_transcript(

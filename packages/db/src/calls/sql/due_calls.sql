@@ -1,6 +1,6 @@
--- Calls that must end, and why; and those that have ended and still have a slot. Read without locks.
--- All open sessions are read by the index of those: with thousands of calls that takes a tenth of the time of reading each call's
--- by its primary key. All keys are looked at together.
+-- Calls that must end, with the reason, and calls that have ended and still have a slot. The rows are read without
+-- locks. All open sessions are read by their index: with thousands of calls, that takes a tenth of the time of reading
+-- each by its primary key. All keys are examined in one query.
 create function rta.due_calls(p_now timestamptz, p_limit integer)
 returns table (tenant_id text, session_id text, reason text)
 language plpgsql stable rows 10 as $$
@@ -15,7 +15,7 @@ begin
     select slot.tenant_id, slot.session_id, session.api_key_id, session.environment, case
       when session.id is null or session.must_end then 'user_ended'
       when session.started_at + make_interval(secs => session.reserved / session.price + 3) <= p_now then (
-        -- Its seconds count from a later moment when it was without a worker meanwhile.
+        -- If the call was without a worker for a while, its seconds count from a later moment.
         select case when session.reserved / session.price < call.max_seconds then 'out_of_credits' else 'session_cap' end
         from public.calls call where call.tenant_id = slot.tenant_id and call.session_id = slot.session_id
           and call.counts_from + make_interval(secs => session.reserved / session.price + 3) <= p_now

@@ -1,6 +1,7 @@
--- Calls whose hold is to grow, those that end first before the others: see grow_holds. Read without locks. A call whose keys or account
--- have too few credits is left out, so that it writes and locks nothing, unless `credits.exhausted` can be sent for it.
--- As in due_calls, the open sessions are read first. `started_at` finds a few too many, and spares reading the call of each.
+-- Calls whose hold must grow, in the order of their ends: see grow_holds. The rows are read without locks. A call whose
+-- keys or account have too few credits is omitted, so that nothing is written or locked for it, unless
+-- `credits.exhausted` can be sent. As in due_calls, the open sessions are read first. The condition on `started_at`
+-- finds a few sessions too many, but avoids reading the call of each session.
 create function rta.due_growths(p_terms rta.growth_terms, p_now timestamptz, p_limit integer)
 returns table (tenant_id text, session_id text, api_key_id text)
 language plpgsql stable rows 10 as $$

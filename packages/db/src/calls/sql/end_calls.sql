@@ -12,11 +12,11 @@ declare
   v_late timestamptz := v_now + interval '8 seconds';
   v_calls text[];
   v_forgotten text[]; -- the calls whose transcripts have no purpose
-  v_lost_tenants text[]; -- of the calls whose avatar was speaking when its worker was lost
+  v_lost_tenants text[]; -- the tenants of the calls whose avatar was speaking when its worker was lost
   v_lost_calls text[];
 begin
   if cardinality(p_session_ids) = 1 then
-    -- One table, which Citus plans once.
+    -- A query of one table, whose plan Citus keeps.
     perform from public.calls where tenant_id = p_tenant_ids[1] and session_id = p_session_ids[1];
     if not found then
       return;

@@ -1,9 +1,11 @@
--- Ends calls that must end: see must_end; and those that have used up what they hold, by the clock. They are charged the seconds of
--- both sides (used_by_clock). Also frees the slots of sessions that a function of an earlier version has ended, forgets the
--- agents, the turns and what was said in these, and deletes tickets that nobody polls, and turns that are over for an hour. Returns how many calls it has ended, and their rooms. At most as many as half of `p_entry_ids`.
+-- Ends calls that must end (must_end), and calls that have used up their hold by the clock. Charges them the seconds of
+-- both sides (used_by_clock). Also frees the slots of sessions that a function of an earlier version has ended, and
+-- erases their agents, turns and segments. Deletes tickets that are no longer polled, and turns that ended an hour ago.
+-- Returns the number of calls that it has ended, which is at most half of `p_entry_ids`, and their rooms.
 --
--- The worker ends a call by itself when its seconds are over: the clock here is three seconds later, so that the worker's own
--- farewell comes first. A call that nobody reports is left to the sweep. A test ends its call after five seconds (`worker_lost`).
+-- The worker ends a call by itself when its seconds are over. The clock here is three seconds later, so that the
+-- worker's farewell comes first. The sweep ends a call that no worker reports. A test ends its call after five seconds
+-- (`worker_lost`).
 --
 -- Lock order: the sessions (skip locked), their calls and counters (lock_counters), their slots, then agents, turns and tickets (skip locked). A
 -- start waits for its ticket while it holds its counters, so no ticket may be locked before them.

@@ -1,6 +1,6 @@
--- Ends an open session at once, charged what was reported, and writes the audit event. Returns the room to be deleted; null when the
--- session is not open, or is no call in a room of ours.
--- Lock order: the session, the call and its counters (lock_counters), its slot.
+-- Ends an open session at once, charges the reported usage, and writes the audit event. Returns the room that must be
+-- deleted; null when the session is not open, or is not a call in a room of ours. Lock order: the session, the call and
+-- its counters (lock_counters), its slot.
 create function rta.end_lost_call(
   p_tenant_id text,
   p_session_id text,
@@ -8,7 +8,7 @@ create function rta.end_lost_call(
   p_settle_entry_id text,
   p_rest_entry_id text,
   p_request_id text,
-  p_audit_event rta.audit_event   -- null: it ends by itself
+  p_audit_event rta.audit_event   -- null: the operator does not act
 ) returns text
 language plpgsql as $$
 declare

@@ -1,5 +1,5 @@
--- Erases what was said in calls that have ended, but for transcripts, and what their avatars were saying.
--- Lock order: the segments, which only a function writes that has locked the call. The calling function has locked the calls.
+-- Erases the segments of ended calls, except those of transcripts, and the speech under way. Lock order: the segments,
+-- which are written only under the lock of the call. The calling function has locked the calls.
 create function rta.erase_histories(p_tenant_ids text[], p_session_ids text[]) returns void
 language plpgsql as $$
 begin

@@ -1,12 +1,15 @@
--- Takes their calls from workers whose lease has ended. A call gets a free slot of another worker, with the next generation, if one is free:
--- once, unless its worker stops and hands it over, and not after it has lost a process at its worker. A worker that was found lost has no lease from then on (lose_worker): its calls wait for a free slot until 15
--- seconds (LEASE_SECONDS) after its last sync, and it keeps them if it syncs again. Then a call is ended. Moved or ended, it is charged
--- the seconds of both sides (used_by_clock). At last the worker and its slots are deleted; it registers again with its next sync. Returns how many calls it has moved and ended, and the rooms of the latter.
--- At most as many calls as half of `p_entry_ids`. What others have locked is left to the next pass.
+-- Takes their calls from workers whose lease has ended. A call gets a free slot of another worker, with the next
+-- generation. A call moves once; handovers by a worker that stops do not count. A call that has lost a process at its
+-- worker does not move. A worker that was found lost has no lease from then on (lose_worker). Its calls wait for a free
+-- slot until 15 seconds (LEASE_SECONDS) after its last sync, and it keeps them if it syncs again. After that, a call
+-- without a free slot ends. A moved or ended call is charged the seconds of both sides (used_by_clock). At last the
+-- worker and its slots are deleted; the worker registers again with its next sync. Returns the numbers of moved and
+-- ended calls, and the rooms of the ended ones. The function handles at most half as many calls as `p_entry_ids` has.
+-- Locked rows are left to the next pass.
 --
--- Lock order: the workers, then the sessions (skip locked), their calls and counters (lock_counters), slots. A worker that others
--- have locked is being renewed. Slots come after the counters: lock_free_slots can lock a slot that a start has just taken. The
--- transaction that ends that call holds its counters, and waits for its slot.
+-- Lock order: the workers, then the sessions (skip locked), their calls and counters (lock_counters), slots. A locked
+-- worker is being renewed. Slots come after the counters, because lock_free_slots can lock a slot that a start has just
+-- taken; the transaction that ends that call holds its counters and waits for its slot.
 create function rta.expire_workers(
   p_entry_ids text[], p_request_id text, out moved integer, out ended integer, out rooms text[]
 )
@@ -17,11 +20,11 @@ declare
   );
   v_call record;
   v_now timestamptz := date_trunc('milliseconds', clock_timestamp());
-  v_can_move boolean[] := '{}'; -- of each call: whether it has not moved before
-  v_can_wait boolean[] := '{}'; -- of each call
-  v_is_handover boolean[] := '{}'; -- of each call: its worker stops
+  v_can_move boolean[] := '{}'; -- for each call, whether it may move
+  v_can_wait boolean[] := '{}'; -- for each call
+  v_is_handover boolean[] := '{}'; -- for each call, whether its worker stops
   v_closing rta.closing;
-  v_closings rta.closing[] := '{}'; -- of each call: how it ends, if it does
+  v_closings rta.closing[] := '{}'; -- for each call, how it ends if it ends
   v_ended rta.closing[] := '{}';
   v_slots rta.free_slot[];
 begin
@@ -32,8 +35,8 @@ begin
     return;
   end if;
   for v_call in
-    -- A worker without slots stops, and does not come back. One of several shards can have none here while it goes on: its last sync
-    -- does not name that feature.
+    -- A worker without slots is stopping and does not come back. A worker of several shards can have no slots here
+    -- while it goes on; the last sync of a stopping one does not name that feature.
     select session, stopping.is_handover,
       stopping.is_handover or call.generation - call.handovers + call.lost_processes = 1 as can_move,
       worker.synced_at > v_now - interval '15 seconds' as can_wait

@@ -1,6 +1,7 @@
--- Ends an attempt to send a transcript whose lease is still held, and returns whether it was. With `p_delay_ms`, it is sent again after
--- that time. Without, it was delivered or is given up: the receiver is deleted, and unless the transcript is kept, all of it.
--- Lock order: the transcript, its segments, which only a function writes that has locked it.
+-- Ends an attempt to send a transcript if its lease is still held. Returns whether it was. With `p_delay_ms`, the
+-- transcript is sent again after that time. Without it, the transcript was delivered or is given up: its receiver is
+-- deleted, or the whole transcript unless it is kept. Lock order: the transcript, its segments, which are written only
+-- under the lock of the transcript.
 create function rta.finish_transcript(
   p_tenant_id text,
   p_session_id text,

@@ -1,6 +1,6 @@
--- Ends the keeping of a transcript. It is deleted, with its segments, unless something else needs it: its call, which is open, or a
--- delivery. Then it is deleted with that.
--- Lock order: the transcript, which the calling function has locked, and its segments.
+-- Ends the keeping of a transcript. Deletes it with its segments, unless its call is open or a delivery needs it. Then
+-- it is deleted at the end of the call or of the delivery. Lock order: the transcript, which the calling function has
+-- locked, and its segments.
 create function rta.forget_transcript(p_tenant_id text, p_session_id text) returns void
 language plpgsql as $$
 begin

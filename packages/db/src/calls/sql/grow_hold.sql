@@ -1,5 +1,6 @@
--- Adds an amount to what a call holds, with an entry. Its worker is told for how long the call can go on: see work_of_worker.
--- The calling function has locked the session, its call and its counters, and decided the amount (growth_of).
+-- Adds an amount to the hold of a call, with an entry. Its worker learns for how long the call can go on: see
+-- work_of_worker. The calling function has locked the session, its call and its counters, and has decided the amount
+-- (growth_of).
 create function rta.grow_hold(
   p_session public.usage_sessions, p_amount bigint, p_entry_id text, p_request_id text, p_now timestamptz
 ) returns void

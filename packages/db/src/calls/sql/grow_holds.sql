@@ -1,9 +1,10 @@
--- Grows the holds of calls that go on for longer than they hold credits for, each by a step (growth_of). Returns how many have grown.
--- At most as many calls as `p_entry_ids`. A call whose hold cannot grow goes on, and is tried again until its last seconds: it ends
--- when what it holds is used up. Those that end first get what there is.
+-- Grows the holds of calls that go on for longer than they hold credits for, each by a step (growth_of). Returns how
+-- many have grown, at most as many as `p_entry_ids`. A call whose hold cannot grow goes on. It is tried again until its
+-- last seconds, and ends when its hold is used up. The calls that end first get the available credits.
 --
--- Lock order: the keys of their lineages (skip locked), so that caps stay as they are; the sessions (skip locked), their calls and
--- counters (lock_counters), their slots, the events. So a hold grows under the same locks as it is opened, and neither waits for a key.
+-- Lock order: the keys of their lineages (skip locked), so that caps stay as they are; the sessions (skip locked),
+-- their calls and counters (lock_counters), their slots, the events. So a growth takes the same locks as the opening of
+-- a session, and neither waits for a key.
 create function rta.grow_holds(
   p_terms rta.growth_terms, p_entry_ids text[], p_request_id text, out grown integer
 )
@@ -13,10 +14,10 @@ declare
   v_tenant_ids text[];
   v_session_ids text[];
   v_api_key_ids text[];
-  v_keys text[]; -- that are locked
+  v_keys text[]; -- the locked keys
   v_session public.usage_sessions;
   v_sessions public.usage_sessions[] := '{}';
-  v_closings rta.closing[] := '{}'; -- what is locked of them
+  v_closings rta.closing[] := '{}'; -- their locked sessions, calls and counters
   v_accounts public.credit_accounts[]; -- as they were before
   v_growth record;
   v_grown text[] := '{}';

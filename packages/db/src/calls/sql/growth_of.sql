@@ -1,8 +1,9 @@
--- By how much the hold of a call grows now: as many seconds as fit under the cap of every key of its lineage and under the available
--- balance, at least `least_seconds` or what its call still lacks. Null: it does not grow. `lacks_credits`: for lack of available credits.
--- A key that is not in `p_locked_keys` is being changed: the next pass decides.
+-- The amount by which the hold of a call grows now: as many seconds as fit under the cap of every key of its lineage
+-- and under the available balance, at least `least_seconds` or the rest of the requested length. Null: it does not
+-- grow. `lacks_credits`: it does not grow for lack of available credits. A key that is not in `p_locked_keys` is being
+-- changed; then the next pass decides.
 --
--- The calling function has locked the keys, the session, the call and its counters: each is read as it is now.
+-- The calling function has locked the keys, the session, the call and its counters: so their values are current.
 create function rta.growth_of(
   p_session public.usage_sessions,
   p_locked_keys text[],

@@ -1,7 +1,8 @@
--- Gives a worker the turns of its started calls that it does not list, at most `p_limit`. Returns them in their order, as JSON; null
--- when there are none. One that a worker has got belongs to that generation of the call: the worker that has the next one does not get it.
--- Lock order: the calls (skip locked), their turns. A call that another statement has locked has news for the next sync. No counter may be
--- waited for under these locks, so the calling function has locked the counters before.
+-- Gives a worker the turns of its started calls that it does not list, at most `p_limit`. Returns them in their order,
+-- as JSON; null without any. A turn that a worker has received belongs to that generation of the call; the worker of
+-- the next generation does not get it. Lock order: the calls (skip locked), their turns. A skipped call has news for
+-- the next sync. A wait for counters under these locks could deadlock, so the calling function has locked the counters
+-- before.
 create function rta.hand_out_turns(
   p_worker_id text,
   p_calls rta.reported_call[],
@@ -34,7 +35,7 @@ begin
   if v_session_ids is null then
     return null;
   end if;
-  -- A statement of its own, with a newer snapshot: what was dropped before the lock is not given.
+  -- A separate statement with a newer snapshot, so that turns that were dropped before the lock are not handed out.
   with due as materialized (
     select turn.tenant_id, turn.id, locked.generation
     from unnest(v_tenant_ids, v_session_ids, v_generations) locked (tenant_id, session_id, generation)

@@ -1,6 +1,6 @@
--- Makes what the avatars of calls were saying, when their workers were lost, the last segments of these workers. A full transcript
--- (write_transcript) gets no more.
--- Lock order: the calls, which the calling function has locked; the segments, which only a function writes that has locked the call.
+-- When workers are lost, stores the speech under way of their avatars as the last segments of these workers. A full
+-- transcript (write_transcript) gets no more segments. Lock order: the calls, which the calling function has locked;
+-- the segments, which are written only under the lock of the call.
 create function rta.keep_speaking(p_tenant_ids text[], p_session_ids text[]) returns void
 language plpgsql as $$
 begin

@@ -1,7 +1,6 @@
--- Locks up to `p_count` slots that are free, of workers that have their lease: the first slot of each worker, then the second of
--- each, so that calls spread.
--- Lock order: slots, which are not waited for: those that others have locked are skipped. One that another transaction has just
--- taken, and committed, is not returned, but stays locked. So the calling function waits for no counters after this.
+-- Locks up to `p_count` free slots of workers with a current lease: the first slot of each worker, then the second of
+-- each, so that calls spread. Lock order: slots (skip locked). A slot that another transaction has just taken and
+-- committed is not returned, but stays locked. So the calling function must not wait for counters afterwards.
 create function rta.lock_free_slots(p_count integer) returns rta.free_slot[]
 language plpgsql as $$
 begin

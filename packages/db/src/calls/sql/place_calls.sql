@@ -1,7 +1,7 @@
--- Gives each admitted call its slot, writes it, and deletes its ticket; and writes a ticket for each queued request. Returns the
--- outcomes with what only the write knows: the response fields of calls, and the places in the queue.
--- Lock order: the slots, which the calling function has locked (queue_of_calls), then the tickets: those of a key are written
--- under the lock on its meter.
+-- Gives each admitted call its slot, writes the call, and deletes its ticket. Writes a ticket for each queued request.
+-- Returns the outcomes with the values that only the write knows: the response fields of calls, and the places in the
+-- queue. Lock order: the slots, which the calling function has locked (queue_of_calls), then the tickets. The tickets
+-- of a key are written under the lock on its meter.
 create function rta.place_calls(
   p_callers rta.charged_caller[],
   p_caller_at integer[],          -- for each request, the position of its caller
@@ -19,7 +19,7 @@ declare
   v_caller rta.charged_caller;
   v_call rta.call_request;
   v_slot rta.free_slot;
-  v_seconds integer; -- that the call can last: at a worker without the feature, a hold does not grow
+  v_seconds integer; -- the maximum length; at a worker without the feature, a hold does not grow
   v_outcome rta.session_outcome;
   v_is_kept boolean;
 begin
@@ -34,7 +34,7 @@ begin
     if v_outcome.kind = 'written' then
       v_slot := p_queue.slots[v_outcome.slot_at];
       v_seconds := case when 'growth' = any (v_slot.features) then v_call.max_seconds else least(v_call.max_seconds, 1800) end;
-      -- A brought room exists: its call is assigned at once.
+      -- A brought room exists already, so its call is assigned at once.
       update fleet.avatar_slots
       set tenant_id = v_caller.tenant_id, session_id = p_requests[v_at].id, has_news = has_news or v_call.join_url is not null
       where worker_id = v_slot.worker_id and n = v_slot.n;

@@ -1,19 +1,21 @@
--- Has a worker load an avatar before a call: the worker that has the slot which the next call gets, if it can. A tenant has one such
--- request in each environment: the latest. Returns the outcome:
+-- Requests a worker to load an avatar before a call: the worker whose slot the next call gets, if it can load avatars.
+-- A tenant has one such request in each environment: the latest. Returns the outcome:
 --   'written'
---   'not_found'  nothing is written: there is no such avatar
+--   'not_found'  nothing is written: no such avatar exists
 --   'not_ready'  nothing is written: the avatar has the status `avatar_status`
 --   'stale'      nothing is written: the caller has changed since its look-up
 --   'replayed'   nothing is written: the stored response follows
--- Only 'written' keeps the claim. It is 'written' as well when no worker can load the avatar: the next call then loads it.
+-- Only 'written' keeps the claim. The outcome is also 'written' when no worker can load the avatar; then the next call
+-- loads it.
 --
--- Lock order: the caller (lock_caller), the claim, the preloads. No slot is locked: a call that starts meanwhile would pass it by.
+-- Lock order: the caller (lock_caller), the claim, the preloads. No slot is locked, because a call that starts
+-- meanwhile would skip it.
 create function rta.preload_avatar(
   p_caller rta.caller,
   p_environment text,
   p_avatar_id text,
   p_preload_id text,
-  p_feature text,   -- of workers that can load avatars
+  p_feature text,   -- the feature of workers that can load avatars
   p_seconds integer,
   p_claim rta.claim -- null without an Idempotency-Key
 ) returns table (
@@ -29,7 +31,7 @@ create function rta.preload_avatar(
 language plpgsql as $$
 declare
   v_valid_until timestamptz := rta.lock_caller(p_caller, true);
-  v_attempt rta.audit_event; -- of the claim; there is no event
+  v_attempt rta.audit_event; -- the attempt of the claim; no event is written
   v_outcome rta.write_outcome;
   v_refusal text;
   v_worker_id text;

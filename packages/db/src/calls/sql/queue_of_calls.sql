@@ -1,14 +1,14 @@
 -- Locks the free slots that the requests can take (lock_call_slots), and finds the place of each request in the queue: null for requests that start
 -- no call (`p_calls` null).
 --
--- A ticket lives six seconds after its last poll. Tenants take turns: a new ticket has the turn after that of the tenant's last
--- one, and at least the present one (place_calls). So a tenant with a hundred tickets does not hold up one with a single ticket.
--- A request has the ticket that it names, if that is of its key and no earlier request of the batch names it. Otherwise it takes
--- over the oldest ticket of an equal request that was not polled for a second and a half: the published SDK never names its ticket.
--- The order is that of the begin of the batch.
+-- A ticket lives six seconds after its last poll. Tenants take turns: a new ticket has the turn after that of the
+-- tenant's last one, and at least the present one (place_calls). So a tenant with a hundred tickets does not delay one
+-- with a single ticket. A request has the ticket that it names, if the ticket belongs to its key and no earlier request
+-- of the batch names it. Otherwise it takes over the oldest ticket of an equal request that was not polled for a second
+-- and a half, because the published SDK never names its ticket. The order is that at the start of the batch.
 --
--- Lock order: the slots, none of which is waited for. The calling function has locked the meters, so the tickets of the callers'
--- keys stay as they are.
+-- Lock order: the slots (skip locked). The calling function has locked the meters, so the tickets of the callers' keys
+-- stay as they are.
 create function rta.queue_of_calls(
   p_callers rta.charged_caller[],
   p_caller_at integer[],        -- for each request, the position of its caller

@@ -1,5 +1,6 @@
--- Ends a call of the caller's lineage at once (used_by_clock), or gives up a ticket. What is unknown, of others or over is no error,
--- and changes nothing. With `p_is_away`, the call goes on if the person can come back to it: its worker ends it after a while. With an Idempotency-Key, at most once. Returns one row, whose `kind` is:
+-- Ends a call of the caller's lineage at once (used_by_clock), or gives up a ticket. An unknown call, a call of another
+-- lineage, or an ended call is not an error, and nothing changes. With `p_is_away`, the call goes on if the person can
+-- resume it; its worker ends it after a while. With an Idempotency-Key, at most once. Returns one row, whose `kind` is:
 --   'written'   `has_ended`: whether a call has ended now; `room_name`: its room, to be deleted, if it is ours
 --   'replayed'  nothing is written: the response is stored, for the body with `body_hash`
 --   'stale'     nothing is written: the caller has changed since its look-up
@@ -23,7 +24,7 @@ declare
   v_now timestamptz;
   v_closing rta.closing;
   v_outcome rta.session_change_outcome;
-  v_goes_on boolean; -- null: no call
+  v_goes_on boolean; -- null: not a call
   v_valid_until timestamptz := rta.lock_caller(p_caller, true);
 begin
   select session.* into v_session from public.usage_sessions session

@@ -1,6 +1,7 @@
--- Writes what a worker reports of a started call, and extends its lease. The first report starts it: not earlier than the worker
--- has seen both sides, as it rounds its seconds up, and not later than now: `created_at` is by the clock of the API. The calling
--- function has locked the session: so its event waits for nobody (emit_events).
+-- Writes the report of a worker about a started call, and extends the lease of its session. The first report starts the
+-- call. The start is not earlier than the moment when the worker saw both sides, because the worker rounds its seconds
+-- up. It is not later than now, because `created_at` is by the clock of the API. The calling function has locked the
+-- session, so its event causes no wait (emit_events).
 create function rta.report_call(
   p_session public.usage_sessions,
   p_used_seconds bigint,
@@ -10,7 +11,7 @@ create function rta.report_call(
 language plpgsql as $$
 declare
   v_starts boolean := p_session.started_at is null;
-  v_seconds bigint := least(p_used_seconds, p_session.reserved / p_session.price); -- that it holds credits for, at most
+  v_seconds bigint := least(p_used_seconds, p_session.reserved / p_session.price); -- at most the seconds that it holds credits for
   v_seen_at timestamptz := p_now - make_interval(secs => greatest(v_seconds - 1, 0));
 begin
   update public.usage_sessions set

@@ -1,5 +1,5 @@
--- Gives a call of the caller's lineage its next room, which is to be created: see confirm_room. Two requests for the same number get
--- the same room. With an Idempotency-Key, at most once. Returns:
+-- Gives a call of the caller's lineage its next room, which must then be created: see confirm_room. Two requests for
+-- the same number get the same room. With an Idempotency-Key, at most once. Returns:
 --   'written'   the call has the room `p_room_name`
 --   'replayed'  nothing is written: a response is stored
 --   'stale'     nothing is written: the caller or the call has changed since its look-up
@@ -20,7 +20,7 @@ declare
   v_call public.calls;
   v_now timestamptz;
   v_is_resumable boolean;
-  v_is_ended boolean; -- its key, or an ancestor
+  v_is_ended boolean; -- whether its key or an ancestor has ended
   v_kind text;
   v_outcome rta.session_change_outcome;
 begin

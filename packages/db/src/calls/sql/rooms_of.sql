@@ -1,4 +1,4 @@
--- The rooms of those of these sessions that are calls in rooms of ours, once they are closed.
+-- The rooms of these closed sessions. Sessions that are not calls in rooms of ours have none.
 create function rta.rooms_of(p_closings rta.closing[]) returns text[]
 language sql stable as $$
   select coalesce(array_agg(call.room_name), '{}')

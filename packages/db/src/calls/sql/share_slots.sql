@@ -1,7 +1,7 @@
--- Gives a worker that several shards share `p_slots` slots in this one, those with a call included. The free ones have the lowest numbers that
--- no call has, so none is above `p_slots` (lock_free_slots). Returns how many slots the worker has afterwards: more than `p_slots` while
--- calls have them or take them. The worker offers the others in other shards. `waiting`: the calls that wait here for a slot.
--- Lock order: slots, none of which is waited for.
+-- Gives a worker that several shards share `p_slots` slots in this shard, including those with a call. The free slots
+-- have the lowest numbers without a call, so no free slot is above `p_slots` (lock_free_slots). Returns the worker's
+-- number of slots afterwards, which is above `p_slots` while more calls have or take slots. The worker offers its other
+-- slots in other shards. `waiting`: the number of calls that wait here for a slot. Lock order: slots (skip locked).
 create function rta.share_slots(p_worker_id text, p_slots integer) returns json
 language plpgsql as $$
 declare

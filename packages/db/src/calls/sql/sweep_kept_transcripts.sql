@@ -1,5 +1,5 @@
--- Deletes up to `p_limit` kept transcripts of calls that ended before `p_before`, the oldest first, and returns their number.
--- Lock order: the transcripts, each with its segments. A row that is locked is skipped, not waited for.
+-- Deletes up to `p_limit` kept transcripts of calls that ended before `p_before`, the oldest first, and returns their
+-- number. Lock order: the transcripts (skip locked), each with its segments.
 create function rta.sweep_kept_transcripts(p_before timestamptz, p_limit integer) returns integer
 language plpgsql as $$
 declare

@@ -1,31 +1,33 @@
--- Registers a worker, renews its lease, writes what it reports of its calls, and returns what it is to do:
---   'start'  calls that it has, whose room exists, and that it does not list
---   'move'   calls that it lists in another room than they are in now
---   'grow'   calls that it lists and that can go on for longer now
---   'end'    calls that it lists and does not have; `reason`: null while the call is open (another worker has
+-- Registers a worker, renews its lease, writes the reports of its calls, and returns its work:
+--   'start'  its calls whose room exists and that it does not list
+--   'move'   listed calls that are in another room now
+--   'grow'   listed calls that can go on for longer now
+--   'end'    listed calls that it does not have; `reason`: null while the call is open (another worker has
 --            it, or its lease has expired)
 --   'rooms'  the rooms of the calls that this sync has closed
---   'preloads'  avatars that it is to load before a call
---   'turns'  those of its started calls that it does not list; null: none
--- A report of a call is written when it changes the state of the call, and otherwise after ten seconds. A call that it reports as
--- ended is closed, and charged what it reports. A worker without slots and calls stops: its lease ends now. `lease_ends`: of the
--- worker, for lose_worker. `has_voices`: whether the voices and models of the worker are known. `usage`: see usage_of_worker; null of a
--- worker without conversations. `shared`: the slots of a worker of several shards here (share_slots), and the calls that wait; null of
--- others. Such a worker does not stop when it has no slots and calls here.
+--   'preloads'  avatars that it must load before a call
+--   'turns'  the turns of its started calls that it does not list; null without any
+-- A report of a call is written when it changes the state of the call, and otherwise after ten seconds. A call that is
+-- reported as ended is closed and charged the reported usage. A worker without slots and calls is stopping: its lease
+-- ends now. `lease_ends`: the end of the worker's lease, for lose_worker. `has_voices`: whether the voices and models
+-- of the worker are known. `usage`: see usage_of_worker; null for a worker without conversations. `shared`: for a
+-- worker of several shards, its slots here (share_slots) and the calls that wait; null for other workers. A worker of
+-- several shards does not stop when it has no slots and calls here.
 --
--- Lock order: the worker, the sessions by primary key, their calls and counters (lock_counters), calls with turns (skip locked), slots, preloads. Slots and preloads that
--- others have locked are skipped: they have news for the next sync. While the worker is locked, no other statement moves its calls (expire_workers).
+-- Lock order: the worker, the sessions by primary key, their calls and counters (lock_counters), calls with turns (skip
+-- locked), slots, preloads. Locked slots and preloads are skipped: they have news for the next sync. While the worker
+-- is locked, no other statement moves its calls (expire_workers).
 create function rta.sync_worker(
   p_worker_id text,
   p_slots integer,
   p_features text[],
-  p_voices text[],      -- null: the worker does not say them now; what it has said before holds
+  p_voices text[],      -- null: unchanged since an earlier sync
   p_models text[],      -- the same
   p_calls rta.reported_call[],
   p_usage rta.reported_usage[],
-  p_daily_tokens bigint, -- the limit of a tenant; null: none
+  p_daily_tokens bigint, -- the limit of a tenant; null: no limit
   p_turns rta.reported_turn[],
-  p_max_turns integer,  -- that it gets; 0: it takes none
+  p_max_turns integer,  -- the maximum number of turns to hand out; 0: the worker takes no turns
   p_lease_seconds integer,
   p_session_lease_seconds integer,
   p_entry_ids text[],   -- two for each call that is reported as ended

@@ -1,36 +1,37 @@
--- What a request to open a session has beside it when it starts a call.
+-- The part of a request to open a session that is set when it starts a call.
 create type rta.call_request as (
   mode text,
   room_name text,
   input json,
-  max_seconds integer,  -- that were asked for; the session may hold credits for less
-  default_limit integer, -- the maximum of a tenant for which the operator has set none
-  ticket_id text,       -- that the request names; null when it names none
+  max_seconds integer,  -- the requested length; the session may hold credits for less
+  default_limit integer, -- the maximum for a tenant whose maximum the operator has not set
+  ticket_id text,       -- the ticket that the request names; null without one
   new_ticket_id text,   -- the id of its ticket, if it gets a new one
   fingerprint text,
-  is_queued boolean,    -- a test asks for it: it is queued twice, although a slot may be free
+  is_queued boolean,    -- set by a test outcome: the request is queued twice, even if a slot is free
   awaits_agent boolean, -- an agent is dispatched into the room, and brings the avatar
-  join_url text,        -- of a room that is not ours; null: the room is created. What follows as well
+  join_url text,        -- the server of a brought room; null: our room is created. The next fields too
   join_token bytea,
   token_digest bytea,
   agent_identity text,
-  conversation_price bigint, -- of a second, at a worker that holds a conversation; null: the call is none at any worker
-  voice_id text,        -- that the call names; null when it names none
+  conversation_price bigint, -- the price of a second at a worker that holds a conversation; null: no conversation
+  voice_id text,        -- the voice that the call names; null without one
   model text,           -- the same
   transcript bytea,     -- the receiver of its transcript, sealed; null: it has none
   recording json        -- see insert_recordings; null: it is not recorded
 );
 
--- A slot that is free and locked, and what its worker can do. `voices` and `models`: null when the worker has not reported any.
+-- A free and locked slot, and the features of its worker. `voices` and `models`: null when the worker has not reported
+-- any.
 create type rta.free_slot as (worker_id text, n integer, features text[], voices text[], models text[]);
 
--- The queue as a batch of requests finds it. `aheads`: for each request, how many tickets are ahead of its own (`ticket_ids`).
--- One without a ticket is behind all.
+-- The queue at the start of a batch. `aheads`: for each request, how many tickets are ahead of its own (`ticket_ids`).
+-- A request without a ticket is behind all tickets.
 create type rta.call_queue as (
-  slots rta.free_slot[], -- those that the batch can take
-  free_slots integer,    -- all that are free
+  slots rta.free_slot[], -- the slots that the batch can take
+  free_slots integer,    -- the number of all free slots
   size integer,          -- live tickets
-  turn bigint,           -- whose turn it is: that of the first of them
+  turn bigint,           -- the present turn: that of the first ticket
   ticket_ids text[],
   aheads integer[]
 );
@@ -38,22 +39,22 @@ create type rta.call_queue as (
 -- A call as its worker reports it.
 create type rta.reported_call as (
   session_id text, generation integer, state text, used_seconds bigint, reason text,
-  -- Null of a worker that cannot move calls.
+  -- Null for a worker that cannot move calls.
   room_number integer, gap_count integer, gap_seconds integer,
-  lost_processes integer, -- of the call at workers that have their lease; null: the worker does not say
-  held_seconds integer -- for how long the call can go on, as the worker was told; null of a worker for which no hold grows
+  lost_processes integer, -- those at workers with a current lease; null: not reported
+  held_seconds integer -- for how long the call can go on, as the worker knows; null for a worker without growth
 );
 
--- When and by how much the hold of a call grows, in seconds: `HOLD_GROWTH` of the domain's calls/limits.ts.
+-- The moment and the amount of a hold's growth, in seconds: `HOLD_GROWTH` of the domain's calls/limits.ts.
 create type rta.growth_terms as (ahead_seconds integer, last_seconds integer, step_seconds integer, least_seconds integer);
 
--- What a conversation has used, as its worker reports it.
+-- The usage of a conversation, as its worker reports it.
 create type rta.reported_usage as (
   session_id text, generation integer, input_tokens integer, output_tokens integer, estimated_tokens integer,
   heard_seconds integer, spoken_characters integer
 );
 
--- What a conversation has used in addition since its last report.
+-- The usage of a conversation since its last report.
 create type rta.usage_growth as (
   tenant_id text collate "C", session_id text collate "C", environment text collate "C", input_tokens integer, output_tokens integer,
   estimated_tokens integer, heard_seconds integer, spoken_characters integer
@@ -73,7 +74,7 @@ create type rta.new_turn as (
   created_at timestamptz
 );
 
--- A transcript that a worker has claimed, with what is sent.
+-- A transcript that a worker has claimed, with the content to send.
 create type rta.claimed_transcript as (
   tenant_id text,
   session_id text,
@@ -81,7 +82,7 @@ create type rta.claimed_transcript as (
   receiver bytea,
   avatar_id text,
   mode text,
-  started_at timestamptz, -- null: nobody has joined the call
+  started_at timestamptz, -- null: the person has not joined the call
   ended_at timestamptz,
   metadata json,
   is_truncated boolean,

@@ -1,5 +1,5 @@
--- What the conversations of a worker have used so far, and how many tokens their tenants may still use on a day, in both
--- environments together; null without a limit.
+-- The usage of a worker's conversations so far, and the number of tokens that their tenants may still use on a day, in
+-- both environments together; null without a limit.
 create function rta.usage_of_worker(p_worker_id text, p_daily_tokens bigint, p_day date) returns json
 language sql stable as $$
   with own as materialized (

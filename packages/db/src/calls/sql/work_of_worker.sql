@@ -1,5 +1,7 @@
--- What a worker is to do, for the calls that it lists: see sync_worker. A call whose lease has expired is nobody's: its reports are
--- dropped (write_reports), and the sweep ends it. One with an agent starts when the agent has brought the avatar. `history`: the newest segments (MAX_HISTORY_SEGMENTS), sealed. A test that wants nobody to join a call has it start nowhere.
+-- The work of a worker, for the calls that it lists: see sync_worker. A call whose lease has expired belongs to no
+-- worker: its reports are dropped (write_reports), and the sweep ends it. A call with an agent starts when the agent
+-- has brought the avatar. `history`: the newest segments (MAX_HISTORY_SEGMENTS), sealed. A call with the test outcome
+-- that no avatar joins starts at no worker.
 create function rta.work_of_worker(p_worker_id text, p_calls rta.reported_call[], p_rooms text[], p_turns json) returns json
 language sql stable as $$
   with own as materialized (
@@ -57,7 +59,7 @@ language sql stable as $$
         'mode', own.mode, 'maxSeconds', own.held_seconds
       )), '[]')
       from own join unnest(p_calls) listed on listed.session_id = own.session_id and listed.generation = own.generation
-      -- A worker that cannot move calls reports no number.
+      -- A worker that cannot move calls reports no room number.
       where own.room = 'exists' and listed.state <> 'ended' and listed.room_number <> own.room_number
     ),
     'grow', (
@@ -67,7 +69,7 @@ language sql stable as $$
         'limit', case when own.held_seconds < own.max_seconds then 'out_of_credits' else 'session_cap' end
       )), '[]')
       from own join unnest(p_calls) listed on listed.session_id = own.session_id and listed.generation = own.generation
-      -- A worker for which no hold grows reports no seconds.
+      -- A worker without growth reports no seconds.
       where listed.state <> 'ended' and listed.held_seconds <> own.held_seconds
     ),
     'end', (

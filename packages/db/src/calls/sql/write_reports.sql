@@ -1,10 +1,10 @@
--- Writes what a worker reports of the calls that it has: see sync_worker. Returns the rooms of those that it closes; null
--- for a brought room. The seconds of a call count (`counts_from`) from its first report in the state `started`, and not earlier than
--- the worker has seen both sides, as it rounds its seconds up. They stop with a report in an earlier state: its worker joins again, or
--- the person is away and is not charged. Absences only grow, so a report that is late or repeated changes nothing.
--- Lock order: the sessions by primary key, their calls, the calls with usage and their sums (write_usage), those with turns (write_turns), those that end with their counters
--- (lock_counters), their slots. The calling
--- function has locked the worker: nothing else writes `counts_from` meanwhile.
+-- Writes the reports of a worker about its calls: see sync_worker. Returns the rooms of the calls that it closes; null
+-- for a brought room. The seconds of a call count (`counts_from`) from its first report in the state `started`, but not
+-- from before the worker saw both sides, because it rounds its seconds up. They stop with a report in an earlier state:
+-- its worker joins again, or the person is away and is not charged. Absences only grow, so a late or repeated report
+-- changes nothing. Lock order: the sessions by primary key, their calls, the calls with usage and their sums
+-- (write_usage), those with turns (write_turns), those that end with their counters (lock_counters), their slots. The
+-- calling function has locked the worker, so nothing else writes `counts_from` meanwhile.
 create function rta.write_reports(
   p_worker_id text,
   p_calls rta.reported_call[],
@@ -21,7 +21,7 @@ declare
   v_session public.usage_sessions;
   v_closing rta.closing;
   v_closings rta.closing[] := '{}';
-  v_tenant_ids text[] := '{}';      -- of the calls that go on
+  v_tenant_ids text[] := '{}';      -- the tenants of the calls that go on
   v_session_ids text[] := '{}';
   v_counts_from timestamptz[] := '{}';
   v_gap_counts integer[] := '{}';
@@ -84,7 +84,7 @@ begin
     );
   end if;
   perform rta.write_usage(p_usage);
-  -- Before the end of a call drops its turns.
+  -- Before the end of the call, which drops its turns.
   perform rta.write_turns(p_worker_id, p_turns);
   if cardinality(v_closings) > 0 then
     perform rta.lock_counters(v_closings);

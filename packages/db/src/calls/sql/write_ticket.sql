@@ -1,7 +1,7 @@
--- Writes the ticket of a request that waits for a slot: a new one, or the poll of one that exists. Returns false, with nothing
--- written, when its tenant has 100 tickets. `p_turn`: whose turn it is. A new ticket has that one, or the turn after that of the
--- tenant's last ticket.
--- Lock order: the ticket. The calling function has locked the meter of its key.
+-- Writes the ticket of a request that waits for a slot: a new ticket, or the poll of an existing one. Returns false and
+-- writes nothing when its tenant has 100 tickets. `p_turn`: the present turn. A new ticket has that turn, or the one
+-- after the turn of the tenant's last ticket. Lock order: the ticket. The calling function has locked the meter of its
+-- key.
 create function rta.write_ticket(
   p_caller rta.charged_caller,
   p_call rta.call_request,

@@ -1,11 +1,10 @@
--- Adds what was said in a call, from the place `p_first` on, and returns the place that is expected next: segments that are
--- there already are left, and after a gap nothing is written. Null: the worker does not have the call at this generation, the call has
--- ended, or its transcript is being sent. The last worker of a call with a transcript can add what was said until its end,
--- for eight seconds after it (see end_calls).
--- With 2,000 segments or 256 KiB, what follows is left out of a transcript: the worker is told that it was written. Of a call without
--- a transcript, the newest 64 remain (MAX_HISTORY_SEGMENTS), of at most 256 KiB, until it ends. `p_is_complete`: nothing more comes.
--- `p_speaking` replaces what the avatar was saying: see keep_speaking.
--- Lock order: the call, its transcript.
+-- Adds segments to a call, from the place `p_first` on. Returns the next expected place. Segments that exist already
+-- are skipped; after a gap nothing is written. Returns null when the worker does not have the call at this generation,
+-- the call has ended, or its transcript is being sent. The last worker of a call with a transcript can add segments for
+-- eight seconds after the end (see end_calls). Above 2,000 segments or 256 KiB, further segments of a transcript are
+-- dropped, although the returned place counts them. A call without a transcript keeps the newest 64 segments
+-- (MAX_HISTORY_SEGMENTS), of at most 256 KiB, until it ends. `p_is_complete`: no more segments follow. `p_speaking`
+-- replaces the speech under way: see keep_speaking. Lock order: the call, its transcript.
 create function rta.write_transcript(
   p_worker_id text,
   p_session_id text,
@@ -82,7 +81,7 @@ begin
       size_bytes = case when v_is_truncated then size_bytes else v_size_bytes end,
       is_truncated = v_is_truncated,
       is_complete = p_is_complete,
-      -- Of a call that has ended, nothing more is waited for.
+      -- After the end of a call, a complete transcript is due at once.
       due_at = case when p_is_complete and worker_id is not null then least(due_at, v_now) else due_at end
     where tenant_id = v_call.tenant_id and session_id = p_session_id;
   end if;

@@ -1,7 +1,8 @@
--- Adds what calls have used since their last report to the sums of their tenants, on the present day in UTC. Each number of a call only
--- grows, and what it has grown by is added once: so a report that is late or repeated adds nothing. A call that has ended, and has no
--- slot any more, counts as well: its worker learns of the end after it has used more. Reports of earlier generations do not.
--- Lock order: the calls by primary key, then the sums by primary key. The calling function waits for counters only afterwards.
+-- Adds the usage of calls since their last report to the sums of their tenants, on the present day in UTC. Each number
+-- of a call only grows, and each growth is added once, so a late or repeated report adds nothing. A call that has ended
+-- and has no slot also counts, because its worker learns of the end later. Reports of earlier generations do not count.
+-- Lock order: the calls by primary key, then the sums by primary key. The calling function waits for counters only
+-- afterwards.
 create function rta.write_usage(p_usage rta.reported_usage[]) returns void
 language plpgsql as $$
 declare

@@ -1,6 +1,6 @@
 /**
- * A queue in which owners take turns: of each owner with waiting items, one item is taken at a time, so that one owner's
- * flood does not delay the others.
+ * A queue in which owners take turns: from each owner with waiting items, one item is taken at a time, so that one
+ * owner's flood does not delay the others.
  */
 export class BatchQueue<Item> {
   /** The owner whose turn is next comes first. An owner is here only while it has items. */
@@ -26,8 +26,8 @@ export class BatchQueue<Item> {
   }
 
   /**
-   * Makes room for one more item of `owner`: removes and returns the latest item of the owner with most. `null` when no
-   * owner has more items than `owner` would have.
+   * Makes room for one more item of `owner`: removes and returns the latest item of the owner with the most items.
+   * `null` when no owner has more items than `owner` would have.
    */
   evictFor(owner: string): Item | null {
     // Each owner has one item: the common case in a flood of unknown keys, decided without a search.
@@ -72,7 +72,7 @@ export class BatchQueue<Item> {
       items.delete(item);
       this.#count--;
       batch.push(item);
-      // At the end of the map, where this loop reaches the owner again.
+      // The owner moves to the end of the map, where this loop reaches it again.
       if (items.size > 0) owners.set(owner, items);
     }
     for (const [owner, items] of refused) owners.set(owner, items);

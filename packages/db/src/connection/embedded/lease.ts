@@ -1,5 +1,5 @@
 /**
- * The lease of a process on the shared embedded server: a shared advisory lock, held on a connection of its own while the
+ * The lease of a process on the shared embedded server: a shared advisory lock, held on a separate connection while the
  * process uses the server. A process that gets the lock exclusively is the last one, and stops the server.
  */
 import postgres from "postgres";
@@ -11,9 +11,9 @@ const STOP_DEADLINE_MS = 15_000;
 const LEAVE_DEADLINE_MS = 2000;
 /** How often the state of the server is checked while it starts or stops. */
 export const POLL_MS = 10;
-/** How long a supervisor needs at most to remove its files after its server has ended. */
+/** The maximum time that a supervisor needs to remove its files after its server has ended. */
 const TIDY_MS = 1000;
-/** How long after a failed attempt a lost shared lock is taken again. */
+/** The pause after a failed attempt to take a lost shared lock again. */
 const RETAKE_MS = 200;
 /** The key of the advisory lock: any number, the same in every process. */
 const LEASE = 7_229_002;
@@ -36,8 +36,8 @@ type SharedLock = {
 };
 
 /**
- * Connects and takes the shared lock; `null` when there is no server to connect to, or when it is about to stop. `onLost`
- * is called once, if the connection is lost before `end`.
+ * Connects and takes the shared lock; `null` when no server runs, or when it is about to stop. `onLost` is called once
+ * if the connection is lost before `end`.
  */
 const takeSharedLock = async (
   cluster: Cluster,
@@ -59,10 +59,11 @@ const takeSharedLock = async (
     await client.end({ timeout: 0 }).catch(() => {});
   };
   try {
-    // A process that stops the server holds the lock exclusively: this waits, and fails when the server ends.
+    // A process that stops the server holds the lock exclusively. This statement then waits, and fails when the server
+    // ends.
     await client`select pg_advisory_lock_shared(${LEASE})`;
-    // The process that stops the server held the lock until the server closed its connection. Before that, the server writes
-    // to its file that it stops.
+    // The process that stops the server held the lock until the server closed its connection. Before that, the server
+    // has written to its file that it is stopping.
     const present = await findServer(cluster.folder, cluster.owner);
     if (present?.isReady && present.pid === server.pid && presence?.isKnown() !== false) {
       isTaken = true;
@@ -78,12 +79,13 @@ const takeSharedLock = async (
   return null;
 };
 
-/** What this process holds of the server: a shared lock, which is taken again when it is lost. */
+/** The lease of this process: a shared lock, which is taken again when it is lost. */
 export type Lease = { url: string; sharedLock: SharedLock | null; isLeaving: boolean };
 
 /**
- * Takes a shared lock in `server`; `null` when it is about to stop. A server that recovers from a crash closes every connection.
- * Without a new shared lock, the next process that leaves would find itself to be the last one and stop the server.
+ * Takes a shared lock in `server`; `null` when the server is about to stop. A server that recovers from a crash closes
+ * every connection. Without a new shared lock, the next process that leaves would take itself for the last one and stop
+ * the server.
  */
 export const takeLease = async (cluster: Cluster, server: Server, presence: Presence | null): Promise<Lease | null> => {
   const lease: Lease = { url: urlOf(cluster, server), sharedLock: null, isLeaving: false };
@@ -97,7 +99,7 @@ export const takeLease = async (cluster: Cluster, server: Server, presence: Pres
       }
       if (lease.sharedLock === lost) await pause(RETAKE_MS);
     }
-    // Only now: without any presence, the supervisor would stop the server.
+    // Only now, because the supervisor stops a server without any presence.
     if (lease.sharedLock !== lost) await lost?.end();
     if (lease.isLeaving) await lease.sharedLock?.end();
   };
@@ -108,7 +110,7 @@ export const takeLease = async (cluster: Cluster, server: Server, presence: Pres
   return lease.sharedLock && lease;
 };
 
-/** Tells a server to stop: now, without waiting for its clients. Its supervisor may have stopped it meanwhile. */
+/** Tells a server to stop at once, without waiting for its clients. Its supervisor may have stopped it meanwhile. */
 const stopServer = (pid: number): void => {
   try {
     process.kill(pid, "SIGINT");
@@ -117,7 +119,7 @@ const stopServer = (pid: number): void => {
   }
 };
 
-/** Gives up the lease. Stops the server and waits for its end, when no other process uses it. */
+/** Gives up the lease. When no other process uses the server, stops it and waits for its end. */
 export const leave = async (lease: Lease, { folder, owner }: Cluster): Promise<void> => {
   lease.isLeaving = true;
   const { sharedLock } = lease;
@@ -128,20 +130,20 @@ export const leave = async (lease: Lease, { folder, owner }: Cluster): Promise<v
     const [row] = await client<{ last: boolean }[]>`select pg_try_advisory_lock(${LEASE}) as last`;
     return row?.last === true;
   };
-  // A server that is gone or does not respond is left alone.
+  // A server that has ended or does not respond is not stopped.
   const mustStop = await Promise.race([isLast().catch(() => false), pause(LEAVE_DEADLINE_MS).then(() => false)]);
   const server = mustStop ? await findServer(folder, owner) : null;
   try {
     if (!server) return;
     stopServer(server.pid);
     const deadline = Date.now() + STOP_DEADLINE_MS;
-    // The process, not its file: the file is removed a moment earlier.
+    // Wait for the process, not for its file, which is removed a moment earlier.
     while (await isClusterServer(server.pid, folder, owner)) {
       if (Date.now() > deadline) throw new Error(`The embedded PostgreSQL (process ${server.pid}) does not stop.`);
       await pause(POLL_MS);
     }
   } finally {
-    // Not before: another process could get the lock, and join a server that stops.
+    // Not earlier, because another process could then get the lock and join a server that is stopping.
     await sharedLock.end();
   }
   const tidyDeadline = Date.now() + TIDY_MS;

@@ -17,13 +17,13 @@ const canHoldSocket = (folder: string, port: number): boolean =>
   Buffer.byteLength(socketPath({ host: folder, port }) ?? "") <= LONGEST_SOCKET_PATH;
 
 /**
- * The folder for the socket: the cluster's own. Where its path is too long for a socket, a new folder under the system's
- * temporary folder, which is recorded beside the cluster and used again while it exists.
+ * The folder for the socket: that of the cluster. If its path is too long for a socket, a new folder under the system's
+ * temporary folder. That folder is recorded beside the cluster and used again while it exists.
  */
 const chooseSocketDirectory = async (cluster: string, account: Account | null, port: number): Promise<string> => {
   if (canHoldSocket(cluster, port)) return cluster;
   const record = join(dirname(cluster), "socket-directory");
-  // A copy of the data has the record of the original.
+  // A copy of the data contains the record of the original.
   const [recorded = "", recordedCluster] = (await readText(record))?.split("\n") ?? [];
   if (recordedCluster === cluster && canHoldSocket(recorded, port) && (await isPrivate(recorded, fileOwner(account)))) {
     return recorded;
@@ -61,7 +61,7 @@ export const startServer = async (
   return startSupervised([join(binaries, "bin/postgres"), "-D", cluster, ...args], cluster, sockets, account);
 };
 
-/** The owner of a running process, and its working directory where the platform tells it; `null` without a process. */
+/** The owner of a running process, and its working directory if the platform has it; `null` if no such process runs. */
 const processOf = async (pid: number): Promise<{ owner: number; folder: string | null } | null> => {
   if (process.platform !== "linux") {
     const found = await run("ps", ["-o", "uid=", "-p", String(pid)]).catch(() => null);
@@ -93,8 +93,8 @@ export type Server = {
 };
 
 /**
- * The server that `postmaster.pid` names, if it runs. After a `kill -9` the file stays. Its process id may then belong to
- * another program, and another user may listen on its port to receive the password, so both are checked.
+ * The server that `postmaster.pid` names, if it runs. After a `kill -9` the file remains. Its process id may then
+ * belong to another program, and another user may listen on its port to receive the password. So both are checked.
  */
 export const findServer = async (cluster: string, owner: number): Promise<Server | null> => {
   const lines = (await readText(join(cluster, "postmaster.pid")))?.split("\n") ?? [];

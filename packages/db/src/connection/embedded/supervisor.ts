@@ -1,7 +1,7 @@
 /**
- * The supervisor of the embedded PostgreSQL: a shell script that starts the server, and stops it when no process uses it
- * any more, however the last one ended. The script is a string, so that it works from source, from a bundle and from a
- * compiled program; initdb needs a POSIX shell as well.
+ * The supervisor of the embedded PostgreSQL: a shell script that starts the server. It stops the server when no process
+ * uses it any more, even if the last process was killed. The script is a string, so that it works from source, from a
+ * bundle and from a compiled program; initdb needs a POSIX shell as well.
  *
  * Each process that uses the server holds the FIFO `users.<pid of the server>` in the cluster's folder open for writing.
  * The kernel closes it when a process ends, by `kill -9` too. When the last process has closed it, the supervisor reads
@@ -73,30 +73,32 @@ kill "$watcher" "$relay" 2>/dev/null
 rm -f "users.$server" "users.$server.closed"
 `;
 
-/** What programs around PostgreSQL need of the environment. The rest is the service's own, and may hold secrets. */
+/**
+ * The variables that PostgreSQL and its tools need. The other variables belong to the service and may contain secrets.
+ */
 const NEEDED = /^(PATH|TZ|LANG|LC_[A-Z]+|LD_LIBRARY_PATH|DYLD_LIBRARY_PATH)$/;
 
-/** The environment of PostgreSQL and of the programs around it. */
+/** The environment of PostgreSQL and its tools. */
 export const serverEnvironment = (): Record<string, string> => {
   const { PATH = "/usr/local/bin:/usr/bin:/bin", ...rest } = process.env;
   const variables = Object.entries({ PATH, ...rest }).filter(
     (entry): entry is [string, string] => NEEDED.test(entry[0]) && entry[1] !== undefined,
   );
-  // As pg_ctl does: a `postmaster.pid` that names this process is left over from before a restart of the machine.
+  // As in pg_ctl: a `postmaster.pid` that names this process remains from before a restart of the machine.
   return { ...Object.fromEntries(variables), PG_GRANDPARENT_PID: String(process.pid) };
 };
 
 export type Supervisor = {
-  /** Whether it has ended, and the server with it. */
+  /** Whether the supervisor and the server have ended. */
   readonly hasEnded: boolean;
-  /** Ends its pipe: from then on the server runs for those who hold its FIFO alone. */
+  /** Closes its pipe. From then on, the server runs only for the processes that hold its FIFO open. */
   release(): void;
 };
 
 /**
  * Starts `command`, which is PostgreSQL with its arguments, under a supervisor; does not wait for either. Their log is
- * `server.log` in the folder `cluster`. `sockets` is the folder of the server's socket, which is removed when the server
- * has ended, unless it is the cluster's.
+ * `server.log` in the folder `cluster`. `sockets` is the folder of the server's socket. It is removed when the server
+ * has ended, unless it is the folder of the cluster.
  */
 export const startSupervised = (
   command: readonly string[],
@@ -108,7 +110,8 @@ export const startSupervised = (
     ...account,
     env: serverEnvironment(),
     cwd: "/",
-    // A session of its own: Ctrl-C in a terminal must reach the service, which then stops the server in order.
+    // A separate session, so that Ctrl-C in a terminal reaches only the service. The service then stops the server in
+    // order.
     detached: true,
     stdio: ["pipe", "ignore", "ignore"],
   });
@@ -127,7 +130,7 @@ export const startSupervised = (
   };
 };
 
-/** That this process uses a server, as its supervisor sees it. */
+/** The sign to a supervisor that this process uses its server. */
 export type Presence = {
   /** False when the supervisor had decided to stop the server just before it learned of this process. */
   isKnown(): boolean;
@@ -142,14 +145,15 @@ export const announce = (cluster: string, pid: number): Presence | null => {
   const path = join(cluster, `users.${pid}`);
   let handle: number;
   try {
-    // Non-blocking, it fails where no process reads. The folder is another user's when this process is root: no links.
+    // Non-blocking: the call fails when no process reads. No links: the folder belongs to another user when this
+    // process is root.
     handle = openSync(path, constants.O_WRONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW);
   } catch {
     return null;
   }
   let hasEnded = false;
   const end = (): void => {
-    // By then the number may be another file's.
+    // After the end, the number may belong to another file.
     if (!hasEnded) closeSync(handle);
     hasEnded = true;
   };
@@ -163,6 +167,6 @@ export const announce = (cluster: string, pid: number): Presence | null => {
   return null;
 };
 
-/** Whether a supervisor of the server `pid` has not finished yet, or was killed before it could. */
+/** Whether the server `pid` has a supervisor that has not finished, or was killed before it could. */
 export const isSupervised = (cluster: string, pid: number): boolean =>
   existsSync(join(cluster, `users.${pid}`)) || existsSync(join(cluster, `users.${pid}.closed`));

@@ -16,14 +16,15 @@ export const countHanging = (slots: Iterable<Slot>, now: number): number => {
 };
 
 /**
- * How many connections may be open. Each one that hangs may be replaced, so that a lost network path does not stop the
- * service; at most as many again, so that statements that wait for a lock cannot use up the server's connections.
+ * How many connections may be open. Each connection that hangs may be replaced, so that a lost network path does not
+ * stop the service. At most `maxConnections` are replaced, so that statements that wait for a lock cannot use up the
+ * server's connections.
  */
 export const maxOpen = (maxConnections: number, hanging: number): number =>
   maxConnections + Math.min(hanging, maxConnections);
 
 /**
- * Whether the server has responded on this connection lately. While one connection hangs, an idle one that has been
- * silent for as long may be lost in the same way, and using it would cost the next request its time.
+ * Whether the server has responded on this connection lately. While one connection hangs, an idle connection that was
+ * silent for as long may be lost in the same way. Using it would cost the next request its time.
  */
 export const hasRespondedLately = ({ respondedAt }: Slot, now: number): boolean => respondedAt >= now - HANG_AFTER_MS;

@@ -10,7 +10,7 @@ export type StatementJob = {
   readonly name: string;
   readonly isAborted: IsAborted | undefined;
   state: { kind: "waiting" } | { kind: "running"; slot: Slot };
-  /** Whether this is the second attempt, after the server had lost the prepared statement. There is no third. */
+  /** Whether this is the second attempt, after the server had lost the prepared statement. No third attempt follows. */
   isRerun: boolean;
   resolve(rows: object[]): void;
   reject(error: unknown): void;

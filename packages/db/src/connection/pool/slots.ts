@@ -1,6 +1,6 @@
 /**
  * The open connections of a pool. Each runs one statement at a time and takes the next one from the queue. A connection
- * is opened when a statement waits for it, and discarded at the first doubt. Nothing runs in the background, except the
+ * is opened when a statement waits for it, and discarded at the first doubt. The only work in the background is the
  * opening of a connection that a statement waits for.
  */
 
@@ -40,7 +40,7 @@ export class Slots {
   readonly #hosts: (() => readonly Host[]) | null;
 
   readonly #slots = new Set<Slot>();
-  /** The last one was used most recently, and is used next. */
+  /** The last one was used most recently. It is used next. */
   readonly #idle: Slot[] = [];
   /** How many connections are being opened. */
   #opening = 0;
@@ -51,7 +51,7 @@ export class Slots {
   #plansValidSince = 0;
   #isClosed = false;
 
-  /** `hosts`: the servers of now; null when they are always the same. */
+  /** `hosts`: the current servers; null when they never change. */
   constructor(
     open: OpenConnection,
     queue: StatementQueue,
@@ -66,12 +66,15 @@ export class Slots {
     this.#hosts = hosts;
   }
 
-  /** Whether the connection is to a server that no longer counts. */
+  /** Whether the server of the connection is no longer one of the current servers. */
   #hasMoved({ connection: { host } }: Slot): boolean {
     return this.#hosts !== null && !this.#hosts().some((one) => one.host === host.host && one.port === host.port);
   }
 
-  /** Removes and returns an idle connection. Discards those that cannot be trusted while another one hangs. */
+  /**
+   * Removes and returns an idle connection. While another connection hangs, discards idle ones that may be lost as
+   * well.
+   */
   takeIdle(): Slot | undefined {
     if (this.#idle.length === 0) return undefined;
     const now = performance.now();
@@ -100,7 +103,9 @@ export class Slots {
     if (this.#slots.has(slot)) this.#release(slot);
   }
 
-  /** Rejects the job, or queues it once more: the server has forgotten its prepared statement, or the shard has moved meanwhile. */
+  /**
+   * Rejects the job, or queues it once more if the server has forgotten its prepared statement or the shard has moved.
+   */
   #handleFailure(slot: Slot, job: StatementJob, error: unknown): StatementOutcome {
     if (isPlanOutdated(error)) this.#discardOutdated(slot);
     const isForgotten = isStatementForgotten(error);
@@ -128,8 +133,8 @@ export class Slots {
   }
 
   /**
-   * Discards every connection that was opened before the schema changed, idle ones now and busy ones when released: a
-   * statement runs a second time but not a third, so the next connection must not have an outdated plan as well.
+   * Discards every connection that was opened before the schema changed: idle ones now, busy ones when they are
+   * released. A statement is run at most twice, so the next connection must not have an outdated plan as well.
    */
   #discardOutdated(slot: Slot): void {
     if (slot.openedAt < this.#plansValidSince) return;
@@ -137,7 +142,7 @@ export class Slots {
     for (const idle of [...this.#idle]) this.discard(idle);
   }
 
-  /** Gives a slot its next job, keeps it idle, or discards it if it is too old or there are too many. */
+  /** Gives a slot its next job, or keeps it idle, or discards it if it is too old or surplus. */
   #release(slot: Slot): void {
     const now = performance.now();
     const isOld = now - slot.openedAt > LIFETIME_MS || slot.openedAt < this.#plansValidSince || this.#hasMoved(slot);
@@ -156,7 +161,7 @@ export class Slots {
     return maxOpen(this.#maxConnections, countHanging(this.#slots, now));
   }
 
-  /** Opens a connection for each statement that waits; one at a time while the database cannot be reached. */
+  /** Opens a connection for each statement that waits. While the database cannot be reached, opens one at a time. */
   grow(): void {
     while (!this.#isClosed && this.#opening < this.#queue.size) {
       const now = performance.now();
@@ -198,7 +203,8 @@ export class Slots {
 
   #handleOpenFailure(error: unknown): void {
     this.#retryAt = performance.now() + RETRY_MS;
-    // Other connections can still serve the queue. Without any, statements fail now: reconnecting may take long.
+    // Other connections can still serve the queue. Without any connection, the statements fail now, because
+    // reconnecting may take long.
     if (this.#slots.size === 0 && this.#opening === 1) {
       this.#queue.rejectAll(error instanceof Error && "code" in error ? String(error.code) : "CONNECTION_FAILED");
     }

@@ -1,4 +1,4 @@
-/** For tests of the pool: statements that sleep, a proxy before the database, and what failed. */
+/** Helpers for tests of the pool: statements that sleep, a proxy before the database, and the kinds of failures. */
 import { createServer, connect as dial, type Socket } from "node:net";
 import { connectTo } from "@realtime-avatar/testing/database";
 import { fileDatabase } from "@realtime-avatar/testing/fixture";
@@ -8,7 +8,7 @@ import { prepared } from "../../query/statement.ts";
 import { DatabaseError } from "../errors.ts";
 import type { Db, PoolOptions } from "../pool.ts";
 
-/** What `work` throws. */
+/** Returns the error that `work` throws. */
 export const catchFailure = async (work: Promise<unknown>): Promise<unknown> =>
   work.then(
     () => {
@@ -17,7 +17,7 @@ export const catchFailure = async (work: Promise<unknown>): Promise<unknown> =>
     (error: unknown) => error,
   );
 
-/** The failure's kind and code; null for what is no failure of the database. */
+/** The failure's kind and code; null for any other error. */
 export const failureKind = async (work: Promise<unknown>): Promise<[string, string] | null> => {
   const error = await catchFailure(work);
   return error instanceof DatabaseError ? [error.failure, error.code] : null;
@@ -31,12 +31,12 @@ export const now = (db: Pick<Db, "run">) => sleep(db, { seconds: 0 });
 /** Longer than any test takes. */
 export const forLong = (db: Pick<Db, "run">) => sleep(db, { seconds: 600 });
 
-/** Gives a test file a database of its own, and pools on it. */
+/** Gives a test file its own database, and pools on it. */
 export const poolTests = async () => {
   const database = await fileDatabase();
   return {
     url: database.url,
-    /** Looks at the database from outside. */
+    /** A client outside the pools, to observe the database. */
     client: database.db.client,
 
     async withPool(options: PoolOptions & { url?: string }, use: (db: Db) => Promise<void>): Promise<void> {

@@ -4,21 +4,21 @@
  * The `postgres` driver speaks the protocol and does nothing else, because its handling of failed connections is not
  * reliable (issues of github.com/porsager/postgres):
  *
- * - Its pool reconnects by itself: 10 s or more after a longer outage, and with state of the dead connection, so that the
- *   next one receives errors that are not its own. Here a driver instance has one connection and ends with it.
- * - Queries queued in it may never settle (1186), and against a frozen server none does. Here nothing is queued in it,
- *   and a deadline ends the connection by its socket, which we own.
+ * - Its pool reconnects by itself: 10 s or more after a longer outage, and with state of the dead connection, so that
+ *   the next connection receives errors of the dead one. Here a driver instance has one connection and ends with it.
+ * - Queries queued in it may never settle (1186); against a frozen server no query settles. Here nothing is queued in
+ *   it. A deadline ends the connection by its socket, which we own.
  * - A socket that closes while the driver writes, or just after, can end the process with a TypeError (1066, 1154, 1208):
  *   the driver writes the rest to the next socket, which does not exist yet. Here there is no next socket. One client
  *   does reconnect, the lease of the embedded server; for it, `patches/` makes the driver drop the rest.
- * - It sends a statement that the server has forgotten again by itself, with parameters serialized twice. `patches/`
- *   turns that off; the pool sends it again.
- * - It lets the server describe a new statement before it sends the values. When `statement_timeout` ends that wait, the
- *   server reports the error, then executes the values that follow, and the next statement receives their rows. Here
- *   values are encoded before, and `patches/` sends them together with the statement (`encoded`). That also saves a
- *   round trip. What follows a time-out on its connection is in doubt all the same: the connection is discarded.
- * - `begin()` can run the rest of one block inside another one's transaction (1215, 1216). Nothing here uses it: work
- *   that belongs together is one statement.
+ * - When the server has forgotten a statement, the driver sends it again by itself, with parameters serialized twice.
+ *   `patches/` turns that off; the pool sends it again.
+ * - It lets the server describe a new statement before it sends the values. When `statement_timeout` ends that wait,
+ *   the server reports the error, then executes the values that follow, and the next statement receives their rows.
+ *   Here values are encoded before, and `patches/` sends them together with the statement (`encoded`). That also saves
+ *   a round trip. After a time-out the state of the connection is still in doubt, so the connection is discarded.
+ * - `begin()` can run the rest of one block inside the transaction of another block (1215, 1216). It is not used here:
+ *   work that belongs together is one statement.
  */
 import type { Socket } from "node:net";
 import type postgres from "postgres";
@@ -88,7 +88,7 @@ const encodeParameter = (value: unknown): unknown =>
 /** Whether the session's transactions are read-only: on a standby, or by `default_transaction_read_only`. */
 export const READ_ONLY = `current_setting('transaction_read_only') = 'on' as "readOnly"`;
 
-/** Connects, and throws when the server takes no writes. Returns what identifies the connection to the server. */
+/** Connects. Throws when the server takes no writes. Returns the identity of the connection at the server. */
 const handshake = async (client: postgres.Sql, settings: string, timeout: Promise<never>): Promise<Backend> => {
   const query = client.unsafe<{ standby: boolean; readOnly: boolean }[]>(
     `select pg_is_in_recovery() as standby, ${READ_ONLY}${settings}`,
@@ -100,7 +100,7 @@ const handshake = async (client: postgres.Sql, settings: string, timeout: Promis
 };
 
 /**
- * Connects to `host`, with the user, password and database of `url`. Throws when that takes longer than `connectMs`, or
+ * Connects to `host`, with the user, password and database of `url`. Throws when this takes longer than `connectMs`, or
  * when the server takes no writes. `onClose` is called once, when the open connection ends for any reason.
  */
 export const openConnection = async (
@@ -122,7 +122,7 @@ export const openConnection = async (
       if (connection) onClose(connection);
     },
     socket: () => {
-      // The driver would connect again when the server closes the connection during the handshake.
+      // Otherwise the driver would connect again when the server closes the connection during the handshake.
       if (socket) throw new ConnectError("the server has closed the connection", "CONNECTION_CLOSED");
       return openSocket(host, (created) => {
         socket = created;
@@ -167,7 +167,7 @@ export const openConnection = async (
         closeSocket();
         return;
       }
-      // The address that this connection uses: the name may resolve to another server by now.
+      // The address that this connection uses, because the name may resolve to another server by now.
       const server = { host: socket.remoteAddress ?? host.host, port: host.port };
       cancelStatement(server, backend, connectMs, closeSocket);
     },

@@ -4,7 +4,8 @@ import { encodeList } from "./encode.ts";
 import { type Host, socketPath, withoutHosts } from "./hosts.ts";
 
 /**
- * `text[]`. Read items are scopes, ids and field names: PostgreSQL never quotes those, so a split at the commas is enough.
+ * `text[]`. The items that are read are scopes, ids and field names. PostgreSQL never quotes these, so a split at the
+ * commas is enough.
  */
 const TEXT_ARRAY = {
   to: 1009,
@@ -39,7 +40,7 @@ export const driver = (url: string, { host, port }: Host, options: object = {}):
     ...(path === null ? {} : { path, ssl: false }),
     ...options,
   };
-  // The driver accepts a list of hosts and an open socket, but its types declare neither. It cannot parse every valid
-  // list of hosts in a URL, so the URL names one.
+  // The driver accepts a list of hosts and an open socket, but its types declare neither. The URL names one host,
+  // because the driver cannot parse every valid list of hosts.
   return postgres(withoutHosts(url), settings as unknown as DriverOptions);
 };

@@ -1,7 +1,7 @@
 /** Writes values as PostgreSQL reads them from text. */
 import { jsonText } from "@realtime-avatar/domain/json-text";
 
-/** Null is written by what contains it. */
+/** The encoder of the container writes null. */
 export type Encode<Value> = (value: NonNullable<Value>) => string;
 
 const SPECIAL = /["\\]/;

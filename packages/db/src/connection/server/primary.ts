@@ -2,9 +2,9 @@
 import { type Connection, type ConnectionOptions, openConnection } from "./connection.ts";
 import { type Host, parseHosts } from "./hosts.ts";
 
-/** How long it may take to connect. Also how soon a server that was frozen or cut off is found to be back. */
+/** How long it may take to connect. A server that was frozen or cut off is found again after at most this time. */
 export const CONNECT_MS = 2000;
-/** How long one host is tried alone before the next one of the list is tried as well. */
+/** How long one host is tried alone before the next host of the list is also tried. */
 const HEAD_START_MS = 250;
 
 /** Waits until `attempt` settles, but no longer than `HEAD_START_MS`. */
@@ -18,8 +18,8 @@ const waitHeadStart = async (attempt: Promise<unknown>): Promise<void> => {
 };
 
 /**
- * Opens a connection to the first of `hosts` that takes writes. The next host is tried when one has failed, or has not
- * responded within `HEAD_START_MS`. Throws the error of one of the hosts when none takes writes.
+ * Opens a connection to the first of `hosts` that takes writes. The next host is tried when a host has failed, or has
+ * not responded within `HEAD_START_MS`. When no host takes writes, throws the error of one of them.
  */
 const openPrimary = async (
   url: string,
@@ -42,20 +42,20 @@ const openPrimary = async (
     if (primary) break;
   }
   return Promise.any(attempts).catch(({ errors }: AggregateError) => {
-    // A standby is expected in a list of hosts; any other error says more about why there is no primary.
+    // A standby is expected in a list of hosts. Any other error says more about the missing primary.
     throw errors.find(({ code }) => code !== "STANDBY") ?? errors[0];
   });
 };
 
-/** Moves `host` to the front, so that hosts that are down, or have no address, do not delay the next connection. */
+/** Moves `host` to the front, so that hosts that are down or have no address do not delay the next connection. */
 const moveToFront = (hosts: Host[], host: Host): void => {
   const index = hosts.indexOf(host);
   if (index > 0) hosts.unshift(...hosts.splice(index, 1));
 };
 
 /**
- * Returns a function that opens connections to the primary, and tries the last known primary first. `hostsNow`: the servers of
- * now, in place of those of the URL.
+ * Returns a function that opens connections to the primary. It tries the last known primary first. `hostsNow`: the
+ * current servers, in place of those of the URL.
  */
 export const primaryOpener = (
   url: string,

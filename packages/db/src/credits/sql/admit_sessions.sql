@@ -1,14 +1,15 @@
--- Decides which requests to open a session are admitted, as if they came one by one, in their order: the one place that
--- decides it. (The look-up of the caller only refuses early what cannot fit: see `refuseHold` and `findReachedLimit` of
--- the domain's credits/open.ts.) A request is admitted if one more session may be open of every key of its lineage and
--- of the account, and its least seconds fit under the cap of every key of its lineage and under the available balance;
--- it gets as many seconds as fit. A call also needs more free slots than there are tickets ahead of its own, and one of a worker that
--- can speak what it names: otherwise it is queued. Its slot decides its price: whether it is a conversation. While it is queued, the
--- lower price decides. A refused or queued request takes nothing. Returns the outcome of each request, and what each
--- meter and each account has to hold in addition: credit micros, and sessions. Writes nothing.
+-- Decides which requests to open a session are admitted, as if they came one by one, in their order. This is the only
+-- place that decides it. (The look-up of the caller only refuses early what cannot fit: see `refuseHold` and
+-- `findReachedLimit` of the domain's credits/open.ts.) A request is admitted if every key of its lineage and the
+-- account may have one more open session, and if its minimum seconds fit under the cap of every key of its lineage and
+-- under the available balance. It gets as many seconds as fit. A call is queued unless more slots are free than tickets
+-- are ahead of its own, and one of them belongs to a worker with its voice and model. The slot decides whether a call
+-- is a conversation, and so its price. While the call is queued, the lower price decides. A refused or queued request
+-- takes nothing. Returns the outcome of each request, and the credit micros and sessions that each meter and each
+-- account must hold in addition. Writes nothing.
 --
--- The calling function has locked the meters and the accounts. So the claims that exist are all that can: two requests
--- with the same claim, or the same token, have the same key, and queue at its meter.
+-- The calling function has locked the meters and the accounts. So no further claim can appear: two requests with the
+-- same claim, or the same token, have the same key, and wait for its meter.
 create function rta.admit_sessions(
   p_counters rta.counters,
   p_caller_at integer[],            -- for each request, the position of its caller
@@ -29,12 +30,12 @@ declare
   v_seconds bigint;
   v_price bigint;
   v_call rta.call_request;
-  v_limit integer; -- of the seconds of a call
-  v_slot integer; -- its position; null: the request is queued, or starts no call
-  v_slots integer[] := '{}'; -- that are taken
+  v_limit integer; -- the limit of the seconds of a call
+  v_slot integer; -- the position of the slot; null: the request is queued, or starts no call
+  v_slots integer[] := '{}'; -- the slots that are taken
   v_meter integer; v_account integer; -- positions
   v_ahead integer;
-  v_aheads integer[] := '{}'; -- of the calls that are admitted
+  v_aheads integer[] := '{}'; -- the `aheads` of the admitted calls
 begin
   meters_held := array_fill(0::bigint, array[coalesce(cardinality(p_meters), 0)]);
   meters_opened := meters_held;
@@ -58,7 +59,7 @@ begin
       if cardinality(v_outcome.unsupported) > 0 then
         v_outcome.kind := 'unsupported';
       end if;
-      -- Null of a call that no operator need allow.
+      -- Null for a call that needs no permission of the operator.
       v_limit := coalesce(p_accounts[v_account].max_call_seconds, v_call.default_limit);
       if v_call.default_limit is not null and v_call.max_seconds > v_limit then
         v_outcome.kind := 'too_long';

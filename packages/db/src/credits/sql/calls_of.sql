@@ -1,4 +1,4 @@
--- The ids of those sessions that are calls. Few are looked up one by one: see lock_meters.
+-- The ids of the sessions that are calls. A few ids are looked up one by one: see lock_meters.
 create function rta.calls_of(p_sessions public.usage_sessions[]) returns text[]
 language plpgsql stable as $$
 declare

@@ -1,6 +1,5 @@
--- Changes how long a call of a tenant may be, and writes the audit event. Returns false, with nothing written, when there is no such
--- account. A call that has started keeps the limit that it was started with.
--- Lock order: the account alone.
+-- Changes the maximum length of a tenant's calls, and writes the audit event. Returns false and writes nothing when no
+-- such account exists. A started call keeps its limit. Lock order: only the account.
 create function rta.change_call_limit(
   p_tenant_id text,
   p_environment text,

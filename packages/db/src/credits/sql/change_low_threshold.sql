@@ -1,6 +1,7 @@
--- Changes the threshold of an account below which `credits.low` is sent, and writes the audit event. Returns what became of it:
+-- Changes the threshold of an account below which `credits.low` is sent, and writes the audit event. Returns the
+-- outcome:
 --   'written'
---   'not_found'  there is no such account
+--   'not_found'  no such account exists
 --   'stale'      nothing is written: the caller has changed since its look-up
 -- The operator acts when `p_caller` is null.
 -- Lock order: the caller (lock_caller), the account, the events.
@@ -13,7 +14,7 @@ create function rta.change_low_threshold(
 ) returns text
 language plpgsql as $$
 declare
-  -- `p_caller is not null` would be true only if every field were set.
+  -- `case when p_caller is null`, because `p_caller is not null` is true only if every field is set.
   v_valid_until timestamptz := case when p_caller is null then 'infinity' else rta.lock_caller(p_caller, true) end;
   v_old public.credit_accounts;
 begin

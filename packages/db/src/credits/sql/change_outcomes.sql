@@ -1,9 +1,10 @@
--- What becomes of each report or release at `p_now`, as far as it is decided alike for both: 'written' when its session is there for the
--- caller, and 'replayed' when its Idempotency-Key has a stored response that is less than 24 hours old.
+-- The outcome of each report or release at `p_now`, as far as the decision is the same for both: 'written' when its
+-- session was found for the caller, 'replayed' when its Idempotency-Key has a stored response that is less than 24
+-- hours old.
 --
--- `p_valid_until`: of each caller. The calling function has locked the sessions (lock_sessions): two requests with the same claim name the same session, so they queue
--- there, and the claim that exists is all that can. So these claims come after the session, which makes no cycle: no other route
--- names them.
+-- `p_valid_until`: for each caller. The calling function has locked the sessions (lock_sessions). Two requests with the
+-- same claim name the same session, so they wait for its lock, and no further claim can appear. These claims are locked
+-- after the session. That makes no cycle, because no other route names them.
 create function rta.change_outcomes(
   p_callers rta.caller[],
   p_caller_at integer[],
@@ -27,7 +28,7 @@ begin
         where tenant_id = p_callers[p_caller_at[at]].tenant_id and caller_id = p_callers[p_caller_at[at]].id
           and request = p_claims[at].request and idempotency_key = p_claims[at].idempotency_key
           and now() - created_at < interval '24 hours'
-        limit 1 -- by the primary key, however small the table was when the plan was made
+        limit 1 -- by the primary key, even if the table was small when the plan was made
       ) stored on true
       order by at
     ) into v_stored;
@@ -46,7 +47,7 @@ begin
   );
   for v_at in 1 .. cardinality(v_outcomes) loop
     continue when v_outcomes[v_at].kind <> 'not_found';
-    -- If it is there, another transaction has locked it, or an earlier change of the batch has it.
+    -- If the session exists, another transaction has locked it, or an earlier change of the batch has it.
     if exists (
       select from public.usage_sessions session
       where session.tenant_id = p_callers[p_caller_at[v_at]].tenant_id and session.id = p_changes[v_at].session_id

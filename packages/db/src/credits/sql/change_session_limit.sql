@@ -1,6 +1,5 @@
--- Changes how many sessions of a tenant may be open at once in an environment, and writes the audit event. Returns false, with
--- nothing written, when there is no such account. Sessions that are open stay open.
--- Lock order: the account alone.
+-- Changes how many sessions of a tenant may be open at once in an environment, and writes the audit event. Returns
+-- false and writes nothing when no such account exists. Open sessions stay open. Lock order: only the account.
 create function rta.change_session_limit(
   p_tenant_id text,
   p_environment text,

@@ -1,7 +1,7 @@
--- Closes open sessions at `p_now`: the charge of each moves from held to spent, the rest back to available, and both
--- entries are written. Sessions that are counted as open are so no more. Every counter changes once, by a relative amount. A call
--- also gives its slot and its room up (end_calls). Sends the events last: a function closes all of its sessions by one call.
--- The calling function has locked the sessions, and then their counters (lock_counters).
+-- Closes open sessions at `p_now`. The charge of each moves from held to spent, the rest back to available, and both
+-- entries are written. The sessions no longer count as open. Every counter changes once, by a relative amount. A call
+-- also gives up its slot and its room (end_calls). The events are sent last, so a function must close all of its
+-- sessions by one call. The calling function has locked the sessions, and then their counters (lock_counters).
 create function rta.close_sessions(p_closings rta.closing[], p_now timestamptz) returns void
 language plpgsql as $$
 declare
@@ -31,7 +31,8 @@ begin
     where tenant_id = v_change.tenant_id and environment = v_change.environment;
   end loop;
 
-  -- A clock that was set back since the start must not make the session end before it: the API shows the seconds between.
+  -- If the clock was set back since the start, the session must not end before its start: the API shows the seconds
+  -- between them.
   update public.usage_sessions session
   set status = closing.status, reported = session.used, used = closing.charged, closed_by = closing.closed_by,
     reason = coalesce(closing.reason, session.reason), ended_at = greatest(v_now, session.started_at),

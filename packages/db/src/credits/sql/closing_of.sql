@@ -1,5 +1,5 @@
--- How an open session ends. Without `p_now`, or when its lease has expired then: it is charged what was reported. Before that, `p_used` is
--- charged, if it is more than what was reported, and at most what the session holds.
+-- The end of an open session. Without `p_now`, or when the lease has expired at `p_now`, the reported usage is charged.
+-- Before that, `p_used` is charged if it exceeds the reported usage, but at most the hold of the session.
 create function rta.closing_of(
   p_session public.usage_sessions,
   p_closed_by text,
@@ -8,7 +8,7 @@ create function rta.closing_of(
   p_rest_entry_id text,
   p_request_id text,
   p_now timestamptz default null,
-  p_is_released boolean default false, -- before the end of its lease, a session that was never started is 'released' as well
+  p_is_released boolean default false, -- whether a session that was never started is also 'released', before the end of its lease
   p_used bigint default null
 ) returns rta.closing
 language sql immutable as $$

@@ -1,6 +1,7 @@
--- Finds the counters that callers are charged to: the account of each key's environment, and the meters of the keys of its
--- lineage that are of this environment. Use in test never counts against a live cap. The keys are locked (lock_caller), so
--- their limits stay as they are. One statement of a table for each caller: on a shard, Citus plans a query of several tables anew each time.
+-- Finds the counters that callers are charged to: the account of each key's environment, and the meters of the keys of
+-- its lineage in this environment. Usage in test never counts against a live cap. The keys are locked (lock_caller), so
+-- their limits do not change. One statement on one table for each caller, because Citus plans a query of several tables
+-- at each execution.
 create function rta.counters_of_callers(
   p_callers rta.caller[],
   p_caller_at integer[],       -- for each request, the position of its caller in p_callers
@@ -9,7 +10,7 @@ create function rta.counters_of_callers(
 language plpgsql as $$
 declare
   v_counters rta.counters;
-  v_is_valid boolean[]; -- of each caller
+  v_is_valid boolean[]; -- for each caller
   v_key record;
   v_caller_at integer[];
   v_ids text[] collate "C";

@@ -1,6 +1,6 @@
--- Those of the given keys whose calls must end: the key itself or an ancestor is revoked, expired or missing, or has spent and
--- holds more than its cap, which was lowered. Read without locks: the cap is hard for what is admitted, and nothing is taken back.
--- Statements of one table each: on a shard, Citus plans a query of several tables anew each time.
+-- Returns the keys whose calls must end: the key itself or an ancestor is revoked, expired or missing, or has spent and
+-- holds more than its lowered cap. The rows are read without locks, because only admissions enforce a cap strictly.
+-- Each statement reads one table, because Citus plans a query of several tables at each execution.
 create function rta.ended_keys(p_tenant_ids text[], p_api_key_ids text[], p_environments text[])
 returns table (tenant_id text, api_key_id text, environment text)
 language plpgsql stable rows 10 as $$

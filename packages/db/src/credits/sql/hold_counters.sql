@@ -1,5 +1,5 @@
--- Adds what a batch holds, and the sessions that it opens, to each meter and account of `p_counters`, whose locks the calling function has.
--- Few are changed one by one: see lock_meters.
+-- Adds the holds and the sessions of a batch to each meter and account of `p_counters`, which the calling function has
+-- locked. A few counters are changed one by one: see lock_meters.
 create function rta.hold_counters(
   p_counters rta.counters,
   p_meters_held bigint[],

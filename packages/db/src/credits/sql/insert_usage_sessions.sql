@@ -1,6 +1,6 @@
--- Writes the sessions that are admitted, their hold entries and their claims. The calling function has locked the meters and
--- the accounts, and has found no claim that is less than 24 hours old.
--- Lock order: the claims by primary key. No other function writes these claims without the lock on the meter of their key.
+-- Writes the admitted sessions, their hold entries and their claims. The calling function has locked the meters and the
+-- accounts, and has found no claim that is less than 24 hours old. Lock order: the claims by primary key. Every
+-- function that writes these claims has locked the meter of their key.
 create function rta.insert_usage_sessions(
   p_callers rta.charged_caller[],
   p_caller_at integer[],            -- for each request, the position of its caller

@@ -1,6 +1,5 @@
--- Locks accounts, each once, and returns them in their order, which is that of their primary keys. Few are locked one by one: see
--- lock_meters.
--- Lock order: accounts by primary key.
+-- Locks accounts, each once, and returns them in the order of their primary keys. A few accounts are locked one by one:
+-- see lock_meters. Lock order: accounts by primary key.
 create function rta.lock_accounts(p_tenant_ids text[], p_environments text[]) returns rta.locked_account[]
 language plpgsql as $$
 declare

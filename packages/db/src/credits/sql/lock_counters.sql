@@ -1,6 +1,6 @@
--- Locks the calls, meters and accounts that closing these sessions changes. The meters are there: opening the sessions has locked them.
--- Few are locked one by one: see lock_meters.
--- Lock order: all calls by primary key; then, as open_usage_sessions, all meters and all accounts by primary key.
+-- Locks the calls, meters and accounts that closing these sessions changes. The meters exist, because opening the
+-- sessions has locked them. A few rows are locked one by one: see lock_meters. Lock order: all calls by primary key;
+-- then, as open_usage_sessions, all meters and all accounts by primary key.
 create function rta.lock_counters(p_closings rta.closing[]) returns void
 language plpgsql as $$
 declare

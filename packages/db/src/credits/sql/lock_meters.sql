@@ -1,9 +1,9 @@
--- Locks the meters of keys, and returns them in the order of their primary keys. Each key once. Creates missing meters, of keys that
--- were written without: no release does so that can run beside this one.
+-- Locks the meters of keys, each once, and returns them in the order of their primary keys. Creates the missing meters
+-- of keys that an old release wrote without a meter. No such release can run beside this one.
 --
--- Lock order: meters by primary key. Only a missing one can be locked after those that follow it: by the second attempt, when
--- another transaction has created it meanwhile. Few are locked one by one: a statement of one table has a plan on a shard, too, where
--- Citus plans one of several tables anew each time.
+-- Lock order: meters by primary key. Only a missing meter can be locked after its successors: by the second attempt,
+-- when another transaction has created it meanwhile. A few meters are locked one by one, because Citus keeps the plan
+-- of a statement on one table, but plans a query of several tables at each execution.
 create function rta.lock_meters(p_tenant_ids text[], p_api_key_ids text[]) returns rta.locked_meter[]
 language plpgsql as $$
 declare

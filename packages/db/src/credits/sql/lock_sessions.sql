@@ -1,9 +1,10 @@
--- Locks the session of each report or release, and returns them in their order: null when the caller is not valid, when there is no such
--- session of its tenant and environment and, unless it is the engine, lineage, and when another transaction has locked it. Of two
--- changes of one session only the first gets it. `p_wait`, for a batch of one: it waits for the session. A batch of several waits for
--- none, because all others would wait, too. Nor does it lock one from before the migration 0018, whose trigger locks meters: it is
--- changed alone, so that the meters of two are never locked one after the other.
--- `p_valid_until`: of each caller. Lock order: sessions by primary key, after their callers.
+-- Locks the session of each report or release, and returns them in their order. A session is null when the caller is
+-- not valid, when another transaction has locked the session, or when the tenant and environment of the caller have no
+-- such session (for a caller that is not an engine: its lineage). Of two changes of one session, only the first gets
+-- it. `p_wait`, for a batch of one, waits for the session. A batch of several waits for no session, because all others
+-- would wait too. It also skips a session from before the migration 0018, whose trigger locks meters. Such a session is
+-- changed alone, so that the meters of two sessions are never locked one after the other. `p_valid_until`: for each
+-- caller. Lock order: sessions by primary key, after their callers.
 create function rta.lock_sessions(
   p_callers rta.caller[],
   p_caller_at integer[],
@@ -19,7 +20,7 @@ declare
   v_found_at bigint[];
 begin
   if p_wait then
-    -- The statement below has a newer snapshot: it sees what this one waited for, and skips nothing.
+    -- The statement below has a newer snapshot. It sees the result of this wait, and skips nothing.
     perform from public.usage_sessions session
     where p_valid_until[1] is not null and session.tenant_id = p_callers[1].tenant_id and session.id = p_changes[1].session_id
       and session.environment = p_changes[1].environment
@@ -27,7 +28,7 @@ begin
     for no key update;
   end if;
   if cardinality(p_changes) = 1 then
-    -- One table, which Citus plans once.
+    -- A query of one table, whose plan Citus keeps.
     select * into v_session from public.usage_sessions session
     where p_valid_until[p_caller_at[1]] is not null
       and session.tenant_id = p_callers[p_caller_at[1]].tenant_id and session.id = p_changes[1].session_id
@@ -46,8 +47,8 @@ begin
     from unnest(p_changes) with ordinality where p_valid_until[p_caller_at[ordinality]] is not null
     order by 2, 3, 1
   ) change
-  -- A subquery with a lock is run for one row after the other, by the primary key, however small the table was when the plan was
-  -- made.
+  -- A subquery with a lock runs for one row after the other, by the primary key. So the plan does not depend on the
+  -- size of the table when it was made.
   cross join lateral (
     select session from public.usage_sessions session
     where session.tenant_id = change.tenant_id and session.id = change.session_id and session.environment = change.environment

@@ -1,13 +1,14 @@
--- Makes a movement of credits by the operator: a grant, a void, or an adjustment (a refund of what a session has spent).
--- Returns what became of it:
+-- Makes a movement of credits by the operator: a grant, a void, or an adjustment (a refund of what a session has
+-- spent). Returns the outcome:
 --   'written'
 --   'repeated'       nothing is written: an entry with this reference, and the same kind, amount and session, exists
 --   'reference_used' nothing is written: an entry with this reference exists and differs
 --   'insufficient'   nothing is written: less is available, or the session has spent less, than the amount
---   'too_large'      nothing is written: the tenant would have been granted more than 2^53 - 1 in all
---   'not_found'      there is no such tenant, or no such session
+--   'too_large'      nothing is written: the sum of the tenant's grants would exceed 2^53 - 1
+--   'not_found'      no such tenant or session exists
 --
--- Lock order: the session, its meters (lock_meters), the account, the events. Two movements with one reference queue at the account.
+-- Lock order: the session, its meters (lock_meters), the account, the events. Two movements with one reference wait for
+-- the lock on the account.
 create function rta.move_credits(p_entry rta.credit_entry, p_audit_event rta.audit_event) returns text
 language plpgsql as $$
 declare

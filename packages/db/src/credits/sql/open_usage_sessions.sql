@@ -1,13 +1,13 @@
--- Opens usage sessions, or starts calls, which are sessions with a slot of an avatar worker: holds credits for each, under the
--- cap of every key of its lineage and the balance of the account, while fewer sessions are open than each of these keys and the
--- account allow.
--- Serves one request and a batch of concurrent ones, and answers each as if they came one by one, in their order: a refused
--- request takes nothing. Returns the outcome of each, in the order of `p_requests`.
+-- Opens usage sessions, or starts calls, which are sessions with a slot of an avatar worker: holds credits for each,
+-- within the caps and the session limits of every key of its lineage and of the account. Serves one request or a batch
+-- of concurrent ones, with the same outcomes as if they came one by one, in their order. A refused request takes
+-- nothing. Returns the outcome of each, in the order of `p_requests`.
 --
--- Lock order: callers (lock_caller: keys, then credentials), all meters by primary key, all accounts by primary key, free slots
--- (which are not waited for), tickets, the claims, the events. Everything that decides is read after the last lock that can be waited for (admit_sessions).
+-- Lock order: callers (lock_caller: keys, then credentials), all meters by primary key, all accounts by primary key,
+-- free slots (skip locked), tickets, the claims, the events. The values that decide are read after the last lock that
+-- can cause a wait (admit_sessions).
 --
--- Only counters of locked rows decide; sessions and entries are never summed.
+-- Only counters of locked rows decide. Sessions and entries are never summed.
 create function rta.open_usage_sessions(
   p_callers rta.caller[],             -- each caller once
   p_caller_at integer[],              -- for each request, the position of its caller in p_callers

@@ -1,21 +1,23 @@
--- Ends sessions, and charges each once. With an Idempotency-Key, at most once. Serves one release and a batch of concurrent ones, each
--- of another session, and answers each as if it came alone. Returns the outcome of each, in their order:
---   'written'         it has ended now, or had ended before with the same charge; or it is to end (see below)
+-- Ends sessions, and charges each once. A request with an Idempotency-Key takes effect at most once. Serves one release
+-- or a batch of concurrent ones of different sessions, each with the outcome that it would have alone. Returns the
+-- outcome of each, in their order:
+--   'written'         it has ended now, or had ended before with the same charge, or is marked to end (see below)
 --   'session_closed'  it has ended with another charge than `used`, before or now because its lease has expired
 -- `has_ended` is true when it has ended now.
 --
--- The charge is never less than what was reported, and never more than what is held. A caller that may write usage (an engine) is
--- charged what it says or, if that is more, what was reported. Any other ends only a session that was never started, which is charged
--- nothing. A started session is marked (`must_end`): it stays open, and holds its credits, until a release by its engine, or until
--- the end of its lease, when it is charged what was reported. Otherwise a caller who ends the call right after a report is not
--- charged for the time since. A session whose lease has expired is charged what was reported. A call ends at once, whoever releases it, and `used` does
--- not count: the service ends its media itself (used_by_clock). The session of a video is marked by every caller's release: its worker then
--- cancels the video, and `used` does not count.
+-- The charge is never less than the reported usage, and never more than the hold. A caller that may write usage (an
+-- engine) decides the charge by `used`, if that exceeds the reported usage. Any other caller ends only a session that
+-- was never started, which is charged nothing. A started session is marked (`must_end`): it stays open and holds its
+-- credits until a release by its engine, or until the end of its lease, when the reported usage is charged. Without the
+-- mark, a caller who ends the call right after a report would not be charged for the time since. A session whose lease
+-- has expired is charged the reported usage. A call ends at once for every caller, and `used` is ignored: the service
+-- ends its media itself (used_by_clock). The release of a video's session always only marks it: its worker then cancels
+-- the video, and `used` is ignored.
 --
--- Lock order: callers (lock_caller), sessions (lock_sessions), then of those to be ended their calls, all meters and all accounts
--- (lock_counters), the claims, the events. The clock that decides whether a caller is still valid, and whether a lease has expired, is
--- read after the last lock that can be waited for.
--- One form serves one release and many. A second form for a single release was not faster.
+-- Lock order: callers (lock_caller), sessions (lock_sessions), then the calls, all meters and all accounts of those
+-- that end (lock_counters), the claims, the events. The clock that decides whether a caller is still valid, and whether
+-- a lease has expired, is read after the last lock that can cause a wait. One form serves a single release and a batch.
+-- A second form for a single release was not faster.
 create function rta.release_sessions(
   p_callers rta.caller[],           -- each caller once
   p_caller_at integer[],            -- for each release, the position of its caller in p_callers
@@ -28,8 +30,9 @@ declare
   v_valid_until timestamptz[] := array(select rta.lock_caller(caller, p_wait) from unnest(p_callers) caller);
   v_sessions public.usage_sessions[] := rta.lock_sessions(p_callers, p_caller_at, v_valid_until, p_changes, p_wait);
   v_calls text[] := rta.calls_of(v_sessions);
-  -- For each release, how it changes its session; null for a session that has ended, and without one. The session is locked, so no
-  -- report extends its lease meanwhile. A lease that expires after this statement is left to the next call.
+  -- For each release, the change of its session; null when the session has ended or was not found. The session is
+  -- locked, so no report extends its lease meanwhile. A lease that expires after this statement is left to the next
+  -- call.
   v_acts text[] := array(
     select case
       when id is null or ended_at is not null then null

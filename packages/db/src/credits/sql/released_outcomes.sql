@@ -1,6 +1,6 @@
--- The outcomes of releases whose sessions are written, each with its session as it is now (session_records).
--- What was reported counts as well: a figure below it is charged as much, now and when it is sent again. `reported` is null for a
--- session that an earlier version has ended: then only the same figure is the same charge.
+-- The outcomes of releases whose sessions are written, each with its current session (session_records). A `used` below
+-- the reported usage leads to the charge of the reported usage, at the first request and at a repetition. `reported` is
+-- null for a session that an earlier version has ended: then only an equal `used` is the same charge.
 create function rta.released_outcomes(
   p_callers rta.caller[],
   p_caller_at integer[],

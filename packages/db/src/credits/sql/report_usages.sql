@@ -1,14 +1,15 @@
--- Records the usage of open sessions so far, and extends their leases. Usage is cumulative: a report that is lost, repeated or late
--- changes nothing. The first report starts the session. `mustEnd` of the session that is returned says whether the call must
--- end: a release has asked for it, its key must (ended_keys), or it has used up what it holds. With an Idempotency-Key, at most once.
--- Serves one report and a batch of concurrent ones, each of another session. Returns the outcome of each, in their order.
--- 'session_closed': nothing is written, because the session has ended, its lease has expired, or it is a call or of a video, which a
--- worker reports.
+-- Records the usage of open sessions so far, and extends their leases. Usage is cumulative, so a lost, repeated or late
+-- report changes nothing. The first report starts the session. `mustEnd` of the returned session says whether the call
+-- must end: a release has asked for it, its key has ended (ended_keys), or its hold is used up. A request with an
+-- Idempotency-Key takes effect at most once. Serves one report or a batch of concurrent ones of different sessions.
+-- Returns the outcome of each, in their order. 'session_closed': nothing is written, because the session has ended, its
+-- lease has expired, or it is a call or of a video, which a worker reports.
 --
--- Lock order: callers (lock_caller), sessions (lock_sessions), claims, events. No meter and no account: reported usage is held
--- already. The trigger of the migration 0018 locks them at the first report of a session from before it, which comes alone.
--- One form serves one report and many. A second form for a single report would save about a tenth of its time, and what is decided
--- about each in a loop costs a single report less than a query of the list, and a batch of 32 no more.
+-- Lock order: callers (lock_caller), sessions (lock_sessions), claims, events. No meter or account is locked, because
+-- reported usage is already held. (The trigger of the migration 0018 locks them at the first report of a session from
+-- before it, which comes alone.) One form serves a single report and a batch. A second form for a single report would
+-- save about a tenth of its time. The loop costs a single report less than a query of the list, and costs a batch of 32
+-- the same.
 create function rta.report_usages(
   p_callers rta.caller[],           -- each caller once
   p_caller_at integer[],            -- for each report, the position of its caller in p_callers
@@ -19,10 +20,10 @@ create function rta.report_usages(
 language plpgsql as $$
 declare
   v_valid_until timestamptz[] := array(select rta.lock_caller(caller, p_wait) from unnest(p_callers) caller);
-  -- For each report: the session before it.
+  -- For each report, the session before it.
   v_sessions public.usage_sessions[] := rta.lock_sessions(p_callers, p_caller_at, v_valid_until, p_changes, p_wait);
-  v_reported public.usage_sessions[]; -- those that are written, after the report
-  v_reported_at bigint[];             -- the report of each
+  v_reported public.usage_sessions[]; -- the written sessions, after the report
+  v_reported_at bigint[];             -- the position of the report of each
   v_session public.usage_sessions;
   v_calls text[];
   v_started public.usage_sessions[];
@@ -40,7 +41,7 @@ begin
   v_outcomes := rta.change_outcomes(p_callers, p_caller_at, v_valid_until, p_changes, v_sessions, p_claims, v_now);
   v_calls := rta.calls_of(v_sessions);
   if cardinality(p_changes) = 1 then
-    -- One table, which Citus plans once.
+    -- A query of one table, whose plan Citus keeps.
     if v_outcomes[1].kind = 'written' and v_sessions[1].video_id is null and v_sessions[1].ended_at is null
       and v_sessions[1].expires_at > v_now and v_calls = '{}' then
       update public.usage_sessions session set
@@ -64,7 +65,8 @@ begin
       from unnest(p_changes) with ordinality change
       where v_outcomes[change.ordinality].kind = 'written'
         and session.tenant_id = p_callers[p_caller_at[change.ordinality]].tenant_id and session.id = change.session_id
-        -- Not as conditions on the row: those the server may read by an index that has all open sessions of the tenant.
+        -- Not conditions on the row, because for these the server may read an index with all open sessions of the
+        -- tenant.
         and v_sessions[change.ordinality].video_id is null and v_sessions[change.ordinality].ended_at is null and v_sessions[change.ordinality].expires_at > v_now
         and session.id <> all (v_calls)
       returning change.ordinality as at, session

@@ -1,10 +1,12 @@
--- The state of each request to open a session under the locks: its caller, the status of its avatar, a claim
--- that an earlier request has stored, and the open call that has the same token. `outcome` is so far: 'written' when only limits and credits can refuse it.
+-- The state of each request to open a session under the locks: its caller, the status of its avatar, a claim that an
+-- earlier request has stored, and the open call that has the same token. `outcome` is provisional: 'written' when only
+-- limits and credits can still refuse the request.
 --
--- The rows that a request names are read by statements of one table each, by the whole primary key: on a shard, Citus plans a query of several
--- tables anew each time. As plain joins, the server read all claims of a key: 6 ms instead of 0.4 for 64 requests. The age of a claim is
--- written so that no index has it: for a table of few claims the server chose the index of their times, kept that plan, and then read
--- all claims of all tenants.
+-- The rows that a request names are read by statements of one table each, by the whole primary key, because Citus plans
+-- a query of several tables at each execution. With plain joins, the server read all claims of a key: 6 ms instead of
+-- 0.4 ms for 64 requests. The condition on the age of a claim is written so that no index serves it. Otherwise, while
+-- the table had few claims, the server chose the index of their times, kept that plan, and later read all claims of all
+-- tenants.
 create function rta.requests_to_admit(
   p_callers rta.charged_caller[],
   p_caller_at integer[],
@@ -27,13 +29,13 @@ create function rta.requests_to_admit(
 )
 language plpgsql as $$
 declare
-  v_positions integer[]; -- of the callers in p_callers
+  v_positions integer[]; -- the positions of the callers in p_callers
   v_caller rta.charged_caller;
   v_request rta.session_request;
   v_kind text;
   v_avatar record;
   v_stored rta.stored_response;
-  v_session_id text; -- of the open call that has the same token
+  v_session_id text; -- the open call that has the same token
   v_waiting bigint;
 begin
   for v_at in 1 .. coalesce(cardinality(p_callers), 0) loop

@@ -1,11 +1,11 @@
--- Sessions as the service reads them and as they are stored for replays: what is decided about each, under the names of the API.
--- `presentSession` of the domain presents it. `p_ended_keys`: keys that have ended (ended_keys); an open session of one must end.
--- One statement for all: a call for each took four times as long. The names of avatars come before it, by statements of one table each:
--- on a shard, Citus plans a query of several tables anew each time.
+-- Sessions as the service reads them and stores them for replays, with the field names of the API. `presentSession` of
+-- the domain presents them. `p_ended_keys`: keys that have ended (ended_keys), whose open sessions must end. One
+-- statement for all sessions, because a call for each took four times as long. The names of avatars are read before it,
+-- by statements of one table each, because Citus plans a query of several tables at each execution.
 create function rta.session_records(p_sessions public.usage_sessions[], p_ended_keys text[]) returns json[]
 language plpgsql stable as $$
 declare
-  v_names text[]; -- of the avatar of each session
+  v_names text[]; -- for each session, the name of its avatar
   v_name text;
 begin
   for v_at in 1 .. coalesce(cardinality(p_sessions), 0) loop
@@ -30,8 +30,8 @@ begin
           session.must_end or session.used = session.reserved or coalesce(session.api_key_id = any (p_ended_keys), false)
         ) as "mustEnd",
         session.reported_by as "reportedBy", session.closed_by as "closedBy",
-        -- `failed` with a key: fail_call, which ends a call whose room was not created. A session that was released and then
-        -- left to the end of its lease keeps the words of its key as its reason.
+        -- `failed` with a key as closer: fail_call has ended a call whose room was not created. A session that was
+        -- released but ended by its lease keeps the reason of the release.
         case
           when session.ended_at is null or session.closed_by is null then null
           when session.closed_by = 'sweep' and session.reason is not null and not session.must_end

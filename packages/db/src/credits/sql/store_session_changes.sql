@@ -1,6 +1,6 @@
--- Stores the responses of those reports and releases that are written and have an Idempotency-Key: the session (session_records), with
--- the ETag of the outcome or, without one, that of its version.
--- Lock order: the claims by primary key. The calling function has locked the sessions: see change_outcomes.
+-- Stores the responses of the reports and releases that are written and have an Idempotency-Key: the session
+-- (session_records), with the ETag of the outcome or else of its version. Lock order: the claims by primary key. The
+-- calling function has locked the sessions: see change_outcomes.
 create function rta.store_session_changes(
   p_callers rta.caller[],
   p_caller_at integer[],

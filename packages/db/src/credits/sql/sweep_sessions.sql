@@ -1,11 +1,13 @@
--- Closes overdue sessions, of one tenant or of all: each is charged what was reported, and ends as 'released' if it was
--- started, else as 'failed'. Returns how many it has closed, and how many it has visited: those whose sweep is due. One whose
--- lease a report has extended since is not overdue: its sweep is put off until the end of the lease. Sessions that others have locked are
--- left to them. Visits at most as many as half of `p_entry_ids`, which are the ids of the entries to write.
+-- Closes overdue sessions, of one tenant or of all. Each is charged the reported usage, and ends as 'released' if it
+-- was started, else as 'failed'. Returns how many it has closed, and how many it has visited: those whose sweep is due.
+-- A session whose lease a report has extended is not overdue: its sweep is postponed until the end of the lease. Locked
+-- sessions are skipped. Visits at most half as many sessions as `p_entry_ids` has, which are the ids of the entries to
+-- write.
 --
--- Lock order: sessions (skip locked), then their counters (lock_counters). A session is read under its lock. A branch for one
--- tenant, and one for all: each has an index. The comparison of rows allows only the index that begins with the tenant; the other
--- one would read the sessions of all. A condition on `expires_at` there made the server read all sessions of the tenant.
+-- Lock order: sessions (skip locked), then their counters (lock_counters). A session is read under its lock. The
+-- branches for one tenant and for all tenants use different indexes. The comparison of rows allows only the index that
+-- begins with the tenant; the other index would read the sessions of all tenants. With a condition on `expires_at`, the
+-- server read all sessions of the tenant.
 create function rta.sweep_sessions(
   p_tenant_id text,
   p_entry_ids text[],

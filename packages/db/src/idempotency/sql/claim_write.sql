@@ -4,7 +4,7 @@
 -- Lock order: the claim.
 create function rta.claim_write(
   p_caller rta.caller,
-  p_valid_until timestamptz, -- until when the caller is valid; null: it is not
+  p_valid_until timestamptz, -- until when the caller is valid; null: it is not valid
   p_claim rta.claim,         -- null without an Idempotency-Key
   p_audit_event rta.audit_event
 ) returns rta.write_outcome

@@ -1,4 +1,4 @@
--- Deletes the claims of those writes of a batch that turn out to be refused: only a response of success is kept.
+-- Deletes the claims of the refused writes of a batch: only successful responses are stored.
 create function rta.delete_refused_claims(
   p_callers rta.caller[],
   p_caller_at integer[],            -- for each write, the position of its caller in p_callers

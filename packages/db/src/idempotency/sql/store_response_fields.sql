@@ -1,4 +1,4 @@
--- Stores what only the write knows of its response, beside the claim that it has just written.
+-- Stores the response fields that only the write knows, beside the claim that it has just written.
 create function rta.store_response_fields(p_caller rta.caller, p_claim rta.claim, p_response_fields json) returns void
 language plpgsql as $$
 begin

@@ -1,4 +1,4 @@
--- What only the write knew of the stored response of a claim; null without one.
+-- The response fields of the stored response of a claim; null without any.
 create function rta.stored_response_fields(p_caller rta.caller, p_claim rta.claim) returns json
 language plpgsql as $$
 begin

@@ -10,10 +10,10 @@ create type rta.claim as (
   sealed_for text
 );
 
--- What became of one create. `kind`: 'written', 'stale' (nothing is written: the caller has changed since its look-up, is
--- no longer valid, or is locked by a change and `p_wait` is false), 'over_quota' (nothing is written), 'asset_not_found',
--- 'asset_kind_mismatch' or 'asset_not_usable' (nothing is written: see check_sources), 'replayed' (nothing is written: the
--- stored response follows), or another reason for which refuse_write has taken its claim back.
+-- The outcome of one create. `kind`: 'written', 'stale' (nothing is written: the caller has changed since its look-up,
+-- is no longer valid, or is locked by a change and `p_wait` is false), 'over_quota' (nothing is written),
+-- 'asset_not_found', 'asset_kind_mismatch' or 'asset_not_usable' (nothing is written: see check_sources), 'replayed'
+-- (nothing is written: the stored response follows), or another reason for which refuse_write has deleted its claim.
 create type rta.write_outcome as (
   kind text,
   body_hash bytea,

@@ -1,22 +1,25 @@
--- Claims a job for a worker: it holds the job, and one of the tenant's `p_slots` slots, until its lease ends. Returns the job
--- with the number of its claims so far, or no row when no job can run now. Jobs of other kinds than `p_kinds` are left.
+-- Claims a job for a worker. The worker holds the job, and one of the tenant's `p_slots` slots, until its lease ends.
+-- Returns the job with the number of its claims so far, or no row when no job can run now. Only jobs of `p_kinds` are
+-- claimed.
 --
--- Videos take minutes, other jobs seconds. So a tenant has as many slots for videos, from 1001 on: its files and avatars do not wait
--- until a video is rendered.
+-- Videos take minutes, other jobs seconds. So a tenant has the same number of separate slots for videos, from 1001 on.
+-- Its files and avatars do not wait until a video is rendered.
 --
--- A lease that has run out: the worker died, or was cut off from the database. Which of its jobs was the reason is not known,
--- so this first time counts for none of them, and from then on each runs alone in its worker (`runs_alone`): the next death
--- is its own, and counts. `p_is_idle`: the worker runs nothing else. If it does, and the next job must run alone, the job is
--- left and returned as null, so that the worker lets its jobs end before it claims again.
+-- A lease runs out when the worker has died, or was cut off from the database. It is unknown which of its jobs was the
+-- reason. So the first time does not count as an attempt of these jobs. From then on each of them runs alone in its
+-- worker (`runs_alone`), and the next death counts. `p_is_idle`: the worker runs no other job. If it runs one, and the
+-- next job must run alone, that job is not claimed and null is returned, so that the worker lets its jobs end before it
+-- claims again.
 --
--- Fair between tenants: of the tenants that can be served (a job is due, and a slot is free), the one that was served
--- longest ago is served, and of its jobs the one that is due longest. At most 32 such tenants are compared, from the one
--- behind the tenant that was served last, and on from the first: so with more of them, each still gets its turn.
--- The search ends with the 32nd, and enters the index once for each tenant on its way: 1 ms of the server while many tenants
--- have due jobs, 43 ms for one among 10,000 whose jobs are all due later. While none is due, one entry is read.
+-- Tenants take turns. Among the tenants that can be served (a job is due, and a slot is free), the one that was served
+-- longest ago is served, with the job that is due longest. At most 32 such tenants are compared, from the one after the
+-- last served tenant, and then from the first, so each still gets its turn when there are more. The search ends with
+-- the 32nd, and enters the index once for each tenant on its way. This takes 1 ms of the server while many tenants have
+-- due jobs, and 43 ms for one among 10,000 tenants whose jobs are all due later. While no job is due, one entry is
+-- read.
 --
--- Lock order: the job, then the slot. A locked row is skipped, not waited for. Missing slots are created by a claim that
--- then takes one of them, so that it waits for nothing afterwards.
+-- Lock order: the job, then the slot. Locked rows are skipped. A claim creates missing slots and then takes one of
+-- them, so that it does not wait afterwards.
 create function rta.claim_job(p_lease text, p_lease_seconds integer, p_slots integer, p_kinds text[], p_is_idle boolean)
 returns table (job rta.job, attempts integer, runs_alone boolean)
 language plpgsql as $$
@@ -26,18 +29,18 @@ declare
   v_due timestamptz;
   v_tenant record;
   v_job public.jobs;
-  v_first integer; -- of the slots for such a job
+  v_first integer; -- the first slot for such a job
   v_slot integer;
   v_lost_leases integer;
   v_attempts integer;
 begin
-  -- In order: so one entry of the index is read, and not the table until a job is due.
+  -- Ordered, so that one entry of the index is read, instead of the table until a due job.
   select coalesce(due.leased_until, due.run_at) into v_due from public.jobs due
   order by coalesce(due.leased_until, due.run_at) limit 1;
   if v_due <= v_now is not true then
     return;
   end if;
-  -- A shard is held from here on.
+  -- From here on, the shard cannot move.
   for v_tenant in
     select * from rta.tenants_to_serve(v_now, p_slots, p_kinds)
   loop

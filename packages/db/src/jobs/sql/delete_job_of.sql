@@ -1,6 +1,6 @@
--- Deletes the job of an asset, an avatar or a video, if there is one. A job that runs loses its lease with its row: it finishes
--- nothing. Its slot stays taken until its worker notices, so that no more jobs of the tenant run than it has slots.
--- Lock order: the calling function has locked the target; then its job.
+-- Deletes the job of an asset, an avatar or a video, if it exists. A running job loses its lease with its row, and
+-- cannot finish. Its slot stays taken until its worker notices, so that the tenant never runs more jobs than it has
+-- slots. Lock order: the calling function has locked the target; then its job.
 create function rta.delete_job_of(p_tenant_id text, p_target_id text) returns void
 language plpgsql as $$
 begin

@@ -1,6 +1,6 @@
--- Ends an attempt of a job that has not done its work: gives the job back, or deletes it after its last attempt. Takes the
--- parameters of retry_job, and returns what it returns.
--- Lock order: the calling function has locked the target; then the job, and the slot.
+-- Ends an attempt that has not finished its job: gives the job back, or deletes it after its last attempt. The
+-- parameters and the result are those of retry_job. Lock order: the calling function has locked the target; then the
+-- job, and the slot.
 create function rta.end_attempt(p_job rta.job, p_lease text, p_error text, p_delay_ms integer, p_max_attempts integer)
 returns text
 language plpgsql as $$

@@ -1,7 +1,7 @@
 -- Deletes a job whose lease is still held, and frees its slot. Returns false when the lease is lost: another worker has
--- claimed the job, or it has been deleted with its target. A lease that has run out, and that no other claim has replaced,
--- is still held: the work is done.
--- Lock order: the calling function has locked the target; then the job, and the slot.
+-- claimed the job, or it has been deleted with its target. A lease that has run out but that no other claim has
+-- replaced is still held, because the work is done. Lock order: the calling function has locked the target; then the
+-- job, and the slot.
 create function rta.end_job(p_job rta.job, p_lease text) returns boolean
 language plpgsql as $$
 declare

@@ -1,4 +1,4 @@
--- Writes the new job of a write; nothing when it has none.
+-- Writes the new job of a write, if it has one.
 create function rta.insert_job(p_job rta.job) returns void
 language plpgsql as $$
 begin

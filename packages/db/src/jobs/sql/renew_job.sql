@@ -1,6 +1,6 @@
--- Extends the lease of a job, and of its slot. Returns false when either is lost: the worker stops, because another one may
--- do its work, or the tenant would run more jobs than it has slots.
--- Lock order: the job, then the slot.
+-- Extends the lease of a job, and of its slot. Returns false when either is lost. Then the worker must stop, because
+-- another worker may run the job, or the tenant would run more jobs than it has slots. Lock order: the job, then the
+-- slot.
 create function rta.renew_job(p_job rta.job, p_lease text, p_lease_seconds integer) returns boolean
 language plpgsql as $$
 declare

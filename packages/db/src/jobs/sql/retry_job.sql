@@ -1,10 +1,10 @@
--- Gives a job back after an attempt that failed, to be claimed again after `p_delay_ms`. Without `p_max_attempts` the worker
--- hands it back although nothing failed, because it stops: the attempt does not count. Returns what became of the job:
+-- Gives a job back after a failed attempt. The job can be claimed again after `p_delay_ms`. `p_max_attempts` is null
+-- when the worker hands the job back because it stops; then the attempt does not count. Returns the outcome:
 --   'retried'
 --   'exhausted'  it was claimed `p_max_attempts` times: the job is deleted, and its target has failed, with `p_detail` and the
 --                audit event
 --   'lost'       the lease is lost (end_job)
--- Lock order: the target, the job, the slot, the meter of an asset; of a video, its session and counters (end_videos).
+-- Lock order: the target, the job, the slot, the meter of an asset; for a video, its session and counters (end_videos).
 create function rta.retry_job(
   p_job rta.job,
   p_lease text,

@@ -1,10 +1,10 @@
--- Up to 32 tenants that have a job of `p_kinds` that is due and a free slot for it, in the order in which claim_job serves them: with
--- the number of their slots for other jobs and for videos that exist, whether one for a video is free, and the time since when the job
--- is due. See claim_job.
+-- Up to 32 tenants with a due job of `p_kinds` and a free slot for it, in the order in which claim_job serves them.
+-- Returns the numbers of their existing slots for other jobs and for videos, whether a slot for a video is free, and
+-- since when the job has been due.
 --
 -- A subquery finds the next tenant with jobs by one step in the index, and its job that is due first. `limit` stops the
--- search. That `attempts >= 0` is true of all jobs: it is the condition of the index. The job that can run is found behind the videos
--- that cannot, of which a tenant has few: there is a limit of queued videos.
+-- search. `attempts >= 0` holds for all jobs and is the condition of the index. A job that can run may come after
+-- videos that cannot. A tenant has few of these, because the number of queued videos is limited.
 create function rta.tenants_to_serve(p_now timestamptz, p_slots integer, p_kinds text[])
 returns table (tenant_id text, slots integer, video_slots integer, takes_videos boolean, due_at timestamptz)
 language plpgsql as $$

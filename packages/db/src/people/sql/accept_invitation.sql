@@ -3,14 +3,14 @@
 --   'written'
 --   'invalid_invitation'  nothing is written: it was spent, has expired, was withdrawn or changed, its user was removed, or
 --                         its creator may no longer invite
---   'already_member'      nothing is written: another user has got the address
+--   'already_member'      nothing is written: another user has the address by now
 --   'over_quota'          nothing is written: the user has `p_max_passkeys` passkeys, or `p_max_identities` identities
---   'taken'               nothing is written: the identity is linked to a user already
---   'refused'             nothing is written: the challenge was spent before, or the passkey is registered already
+--   'taken'               nothing is written: the identity is already linked to a user
+--   'refused'             nothing is written: the challenge was spent before, or the passkey is already registered
 --
--- Lock order: the user whose further passkey it is with its sessions, or the user who created it; the invitation; then the
--- new rows. Of two requests that accept one invitation, the second waits and finds it spent. The creator is locked so that it
--- stays an owner, but goes on writing.
+-- Lock order: the existing user who accepts, with its sessions, or the creator of the invitation; the invitation; then
+-- the new rows. Of two requests that accept one invitation, the second waits and finds it spent. The lock on the
+-- creator keeps the creator an owner, but does not block the creator's writes.
 create function rta.accept_invitation(
   p_invitation rta.invitation, -- as its look-up found it
   p_user rta.member,           -- the new user; null when the invitation is for an existing one

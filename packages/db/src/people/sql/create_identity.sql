@@ -1,10 +1,10 @@
 -- Links an identity to the caller, spends its attempt, and writes the audit event. Returns the outcome:
 --   'written'
 --   'over_quota'  nothing is written: the user has `p_max_identities` identities
---   'taken'       nothing is written: the identity is linked already, to the caller or to another user
+--   'taken'       nothing is written: the identity is already linked, to the caller or to another user
 --   'refused'     nothing is written: the attempt was spent before
 --   'stale'       nothing is written: the caller has changed since its look-up
--- Lock order: the user, with the lock that keeps its identities from changing, the session, the attempt, the new identity.
+-- Lock order: the user (the lock also prevents changes of its identities), the session, the attempt, the new identity.
 create function rta.create_identity(
   p_caller rta.caller,
   p_identity rta.identity,

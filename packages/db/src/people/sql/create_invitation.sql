@@ -2,14 +2,14 @@
 -- the outcome:
 --   'written'
 --   'already_member'  nothing is written: a user has the address, and the invitation is for a new one
---   'not_found'       nothing is written: there is no such tenant, or no such user
+--   'not_found'       nothing is written: no such tenant or user exists
 --   'stale'           nothing is written: the caller has changed since its look-up
 --   'replayed'        nothing is written: the stored response follows
--- An invitation of the operator lasts as long as it says, from now by the clock of the database. That of a person follows from
--- the look-up, which has read that clock: its response is known before.
--- Lock order: the caller (lock_caller; null: the operator), the claim, the user, the invitation. Users come before claims
--- elsewhere. Here that cannot deadlock: only a repetition of this request waits for its claim, and it shares the lock of the
--- user.
+-- An invitation of the operator lasts for its length from now, by the clock of the database. The expiry of a person's
+-- invitation follows from the look-up, which has read that clock, so its response is known before the write. Lock
+-- order: the caller (lock_caller; null: the operator), the claim, the user, the invitation. Other functions lock users
+-- before claims. The order here cannot deadlock, because only a repetition of this request waits for its claim, and it
+-- shares the lock of the user.
 create function rta.create_invitation(
   p_caller rta.caller,
   p_invitation rta.invitation,
@@ -58,7 +58,7 @@ begin
     p_invitation.expires_at := v_now + (p_invitation.expires_at - p_invitation.created_at);
     p_invitation.created_at := v_now;
   end if;
-  -- Of two that are created at the same time, the second waits here, and replaces the first.
+  -- Of two invitations that are created at the same time, the second waits here and replaces the first.
   insert into public.invitations (
     tenant_id, id, digest, email, role, user_id, created_by, created_at, expires_at
   )

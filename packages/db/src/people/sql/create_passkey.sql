@@ -2,11 +2,11 @@
 -- outcome:
 --   'written'
 --   'over_quota'  nothing is written: the user has `p_max_passkeys` passkeys
---   'refused'     nothing is written: the challenge was spent before, or the passkey is registered already
+--   'refused'     nothing is written: the challenge was spent before, or the passkey is already registered
 --   'stale'       nothing is written: the caller has changed since its look-up
 --   'replayed'    nothing is written: the stored response follows
--- Lock order: the user, with the lock that keeps its passkeys from changing, the session, the claim, the challenge, the
--- new passkey.
+-- Lock order: the user (the lock also prevents changes of its passkeys), the session, the claim, the challenge, the new
+-- passkey.
 create function rta.create_passkey(
   p_caller rta.caller,
   p_passkey rta.passkey,

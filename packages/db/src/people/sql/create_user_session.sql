@@ -1,7 +1,7 @@
--- Signs a person in: records the use of the passkey or of the identity, and writes the session and the audit event. A person
--- has at most `p_max_sessions` valid sessions: the oldest ends (insert_user_session). Returns false, with nothing written, when
--- the user was removed, or the passkey or the identity is refused (use_passkey, use_identity).
--- Lock order: the user, its sessions by primary key, the passkey or the identity, the challenge, then the new session.
+-- Signs a person in: records the use of the passkey or of the identity, and writes the session and the audit event. A
+-- person has at most `p_max_sessions` valid sessions: the oldest ends (insert_user_session). Returns false and writes
+-- nothing when the user was removed, or the passkey or the identity is refused (use_passkey, use_identity). Lock order:
+-- the user, its sessions by primary key, the passkey or the identity, the challenge, then the new session.
 create function rta.create_user_session(
   p_session rta.user_session,
   p_assertion rta.assertion,       -- null with an identity

@@ -4,12 +4,12 @@
 --   'last_passkey'  nothing is written: the caller could not sign in without it (has_other_sign_in)
 --   'not_found'     the caller has no such identity
 --   'stale'         nothing is written: the caller has changed since its look-up
--- Lock order: the user, with the lock that keeps its passkeys and identities from changing, sessions by primary key, the
+-- Lock order: the user (the lock also prevents changes of its passkeys and identities), sessions by primary key, the
 -- identity, then invitations by primary key.
 create function rta.delete_identity(
   p_caller rta.caller,
   p_id text,
-  p_issuer text, -- the issuer in use; null: none
+  p_issuer text, -- the issuer in use; null: no provider is in use
   p_audit_event rta.audit_event
 ) returns table (outcome text, identity rta.identity)
 language plpgsql as $$

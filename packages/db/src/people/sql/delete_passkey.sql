@@ -1,12 +1,12 @@
--- Deletes a passkey of the caller, ends the other sessions that it has opened, and writes the audit event: a passkey is
--- deleted when its device is lost. The links for further passkeys of the caller end too: the one who has the device may
--- have created one, and no list shows them. Returns the outcome, and the passkey as it was:
+-- Deletes a passkey of the caller, ends the other sessions that it has opened, and writes the audit event. People
+-- delete a passkey when its device is lost. The links for further passkeys of the caller end too, because a thief of
+-- the device may have created one, and no list shows them. Returns the outcome, and the passkey as it was:
 --   'written'
 --   'unchanged'     nothing is written: the passkey has a version that the request does not accept
 --   'last_passkey'  nothing is written: the caller could not sign in without it (has_other_sign_in)
 --   'not_found'     the caller has no such passkey
 --   'stale'         nothing is written: the caller has changed since its look-up
--- Lock order: the user, with the lock that keeps its passkeys from changing, sessions by primary key, the passkey, then
+-- Lock order: the user (the lock also prevents changes of its passkeys), sessions by primary key, the passkey, then
 -- invitations by primary key.
 create function rta.delete_passkey(
   p_caller rta.caller,

@@ -1,4 +1,4 @@
--- Deletes the link with which a user registers a further passkey, if there is one. Lock order: the invitation.
+-- Deletes the link with which a user registers a further passkey, if it exists. Lock order: the invitation.
 create function rta.delete_passkey_links(p_tenant_id text, p_user_id text) returns void
 language plpgsql as $$
 declare

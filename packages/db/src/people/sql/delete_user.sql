@@ -1,12 +1,13 @@
--- Removes a user with its passkeys, its identities, its sessions and the invitations that name it, and writes the audit event.
--- The keys that the user has created stay: they are keys of the tenant. Returns the outcome, and the user as it was:
+-- Removes a user with its passkeys, its identities, its sessions and the invitations that name it, and writes the audit
+-- event. The keys that the user has created remain, because they belong to the tenant. Returns the outcome, and the
+-- user as it was:
 --   'written'
 --   'unchanged'   nothing is written: the user has a version that the request does not accept
---   'last_owner'  nothing is written: the tenant would have no owner; the operator may do that
---   'not_found'   there is no such user
+--   'last_owner'  nothing is written: the tenant would have no owner; only the operator may do that
+--   'not_found'   no such user exists
 --   'stale'       nothing is written: the caller has changed since its look-up
--- Lock order: see lock_people; then sessions, passkeys and identities, each by primary key; then invitations, in no order. Of the
--- functions that wait for an invitation, only this one locks several of a tenant, and lock_people lets one call run at a time.
+-- Lock order: see lock_people; then sessions, passkeys and identities, each by primary key; then invitations, in no
+-- order. Only this function locks several invitations of a tenant, and lock_people lets one call run at a time.
 create function rta.delete_user(
   p_caller rta.caller, -- null: the operator
   p_tenant_id text,
@@ -38,7 +39,8 @@ begin
     delete from public.passkeys where tenant_id = p_tenant_id and user_id = p_id;
     perform from public.user_identities where tenant_id = p_tenant_id and user_id = p_id order by id for update;
     delete from public.user_identities where tenant_id = p_tenant_id and user_id = p_id;
-    -- Each by its index, not by reading all of the tenant. Rows cannot leave their place while they are locked.
+    -- Each is found by its index, instead of reading all invitations of the tenant. The `ctid` of a locked row does not
+    -- change.
     v_invitations :=
       array(select ctid from public.invitations where tenant_id = p_tenant_id and user_id = p_id order by id for update)
       || array(select ctid from public.invitations where tenant_id = p_tenant_id and created_by = p_id order by id for update)

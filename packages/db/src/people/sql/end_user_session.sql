@@ -2,7 +2,7 @@
 -- user end too. Returns the outcome, and the session as it was:
 --   'written'
 --   'unchanged'  nothing is written: the session has a version that the request does not accept
---   'not_found'  there is no such session, or it is of another user and `p_of_others` is false
+--   'not_found'  no such session exists, or it belongs to another user and `p_of_others` is false
 --   'stale'      nothing is written: the caller has changed since its look-up
 -- Lock order: the caller's user, sessions by primary key, then invitations by primary key.
 create function rta.end_user_session(
@@ -34,7 +34,8 @@ begin
     return query select 'unchanged', v_old;
   else
     delete from public.user_sessions where tenant_id = v_old.tenant_id and id = v_old.id;
-    -- A session that another one ends may have been stolen. A sign-out keeps the link: it may be for the next device.
+    -- A session that is ended from another one may have been stolen, so its links end. A sign-out keeps the link,
+    -- because it may be for the next device.
     if v_old.id <> p_caller.session_id then
       perform rta.delete_passkey_links(v_old.tenant_id, v_old.user_id);
     end if;

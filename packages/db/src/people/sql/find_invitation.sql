@@ -1,5 +1,5 @@
--- The invitation of a tenant, with the name of the tenant, and whether it has not expired and may be accepted (may_accept); no row
--- when there is none.
+-- The invitation of a tenant, with the name of the tenant, and whether it has not expired and may be accepted
+-- (may_accept); no row when the invitation does not exist.
 create function rta.find_invitation(p_tenant_id text, p_id text)
 returns table (invitation rta.invitation, tenant_name text, is_valid boolean)
 language plpgsql stable as $$

@@ -1,5 +1,5 @@
--- Whether a user can sign in with anything but the passkey or the identity `p_id`: another passkey, or another identity of the
--- issuer in use. `p_issuer` null: no provider is in use, so no identity counts.
+-- Whether a user can still sign in without the passkey or the identity `p_id`: by another passkey, or by another
+-- identity of the issuer in use. `p_issuer` null: no provider is in use, so no identity counts.
 create function rta.has_other_sign_in(p_tenant_id text, p_user_id text, p_id text, p_issuer text) returns boolean
 language sql stable as $$
   select exists (

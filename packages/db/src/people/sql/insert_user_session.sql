@@ -1,13 +1,13 @@
--- Writes a session, and ends the oldest one of the user when `p_max_sessions` others are valid, with the audit event. Those
--- that are beyond that number and were idle for too long are deleted. The session lasts as long as `p_session` says, from
--- now: the clock of the database decides, not that of a replica.
--- Lock order: its callers have locked the user `for no key update`, so two sign-ins of one user follow each other, and then
--- its sessions (lock_user_sessions), or have just created the user.
+-- Writes a session, and ends the oldest one of the user when `p_max_sessions` others are valid, with the audit event.
+-- Sessions beyond that number that were idle for too long are deleted. The session lasts for the length in `p_session`,
+-- from now by the clock of the database. Lock order: the calling function has locked the user `for no key update`, so
+-- that two sign-ins of one user follow each other, and then its sessions (lock_user_sessions); or it has just created
+-- the user.
 create function rta.insert_user_session(
   p_session rta.user_session,
   p_max_sessions bigint,
-  p_idle_seconds integer, -- a session ends that was not used for so long
-  p_ended_event rta.audit_event -- of the session that ends; its target is set here
+  p_idle_seconds integer, -- how long a session may be idle
+  p_ended_event rta.audit_event -- the event of the session that ends; its target is set here
 ) returns void
 language plpgsql as $$
 declare
@@ -23,13 +23,13 @@ begin
       )) > v_now - make_interval(secs => p_idle_seconds) as is_valid
       from public.user_sessions session
       where session.tenant_id = p_session.tenant_id and session.user_id = p_session.user_id and session.expires_at > v_now
-      -- The newest stay.
+      -- The newest sessions remain.
       order by is_valid desc, session.created_at desc, session.id desc
       offset p_max_sessions - 1
     ) beyond
     order by is_valid, created_at, id
   loop
-    -- One event, so one valid session. There are more only when a process of an earlier version has written them.
+    -- One event, so one valid session ends. More exist only when a process of an earlier version has written them.
     exit when v_ended.is_valid and p_ended_event is null;
     delete from public.user_sessions where tenant_id = p_session.tenant_id and id = v_ended.id;
     if v_ended.is_valid then

@@ -1,15 +1,15 @@
--- Why an invitation cannot be accepted, as accept_invitation returns it; null: it can be. The calling function has locked the
--- invitation, and its user or its creator.
+-- The refusal of an invitation's acceptance, as accept_invitation returns it; null: it may be accepted. The calling
+-- function has locked the invitation, and its user or its creator.
 create function rta.invitation_refusal(
   p_invitation rta.invitation, -- as its look-up found it
   p_has_passkey boolean,       -- whether it is accepted with a passkey
-  p_has_identity boolean,      -- or with an identity
+  p_has_identity boolean,      -- whether it is accepted with an identity
   p_max_passkeys bigint,
   p_max_identities bigint
 ) returns text
 language plpgsql as $$
 declare
-  -- Null when it is gone.
+  -- Null when the invitation no longer exists.
   v_expires_at timestamptz := (
     select stored.expires_at from public.invitations stored
     where stored.tenant_id = p_invitation.tenant_id and stored.id = p_invitation.id

@@ -1,6 +1,7 @@
--- Locks users of a tenant for a change: the caller and the target; and, with `p_owners`, the owners, so that the owners of a
--- tenant cannot demote or remove each other at the same time. Returns whether the caller is valid and unchanged; the operator,
--- whose `p_caller` is null, always is. Lock order: users by primary key, then the session of the caller.
+-- Locks users of a tenant for a change: the caller and the target. With `p_owners`, also locks the owners, so that the
+-- owners of a tenant cannot demote or remove each other at the same time. Returns whether the caller is valid and
+-- unchanged; always true for the operator, whose `p_caller` is null. Lock order: users by primary key, then the session
+-- of the caller.
 create function rta.lock_people(p_caller rta.caller, p_tenant_id text, p_target_id text, p_owners boolean)
 returns boolean
 language plpgsql as $$

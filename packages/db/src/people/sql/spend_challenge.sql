@@ -1,5 +1,5 @@
--- Spends a challenge in a tenant. Returns false when it was spent before, or has expired more than an hour ago: then it may
--- have been spent, and swept. The replica that has read it decides whether it has expired at all, by its own clock, which may
+-- Spends a challenge in a tenant. Returns false when it was spent before, or expired more than an hour ago, because
+-- then its row may have been swept. The replica that reads the challenge checks its expiry by its own clock, which may
 -- be behind. Lock order: the challenge.
 create function rta.spend_challenge(p_tenant_id text, p_challenge rta.challenge) returns boolean
 language plpgsql as $$

@@ -66,7 +66,7 @@ create type rta.invitation as (
 -- A challenge that a passkey has signed, or an attempt to sign in by OIDC.
 create type rta.challenge as (nonce bytea, expires_at timestamptz);
 
--- What a passkey has signed, as the service has verified it.
+-- A response signed by a passkey, as the service has verified it.
 create type rta.assertion as (
   tenant_id text,
   passkey_id text,

@@ -1,4 +1,4 @@
--- Renames a passkey of the caller and writes the audit event. Returns the outcome, and the passkey as it is then:
+-- Renames a passkey of the caller and writes the audit event. Returns the outcome, and the passkey after that:
 --   'written'
 --   'unchanged'  nothing is written: the passkey has a version that the request does not accept
 --   'not_found'  the caller has no such passkey

@@ -1,16 +1,16 @@
--- Changes the name or the role of a user, and writes the audit event with the names of the fields that differ. Returns the
--- outcome, and the user as it is then:
+-- Changes the name or the role of a user, and writes the audit event with the names of the fields that differ. Returns
+-- the outcome, and the user after that:
 --   'written'
 --   'unchanged'   nothing is written: the user has a version that the request does not accept
 --   'last_owner'  nothing is written: the tenant would have no owner
---   'not_found'   there is no such user
+--   'not_found'   no such user exists
 --   'stale'       nothing is written: the caller has changed since its look-up
 -- Lock order: see lock_people.
 create function rta.update_user(
   p_caller rta.caller,
   p_id text,
-  p_name text, -- null: as it is
-  p_role text, -- null: as it is
+  p_name text, -- null: unchanged
+  p_role text, -- null: unchanged
   p_versions text[], -- the versions that the request accepts; null: every version
   p_audit_event rta.audit_event
 ) returns table (outcome text, member rta.member)

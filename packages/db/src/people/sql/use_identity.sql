@@ -1,5 +1,5 @@
--- Records the use of an identity, and spends the attempt. Returns false, with nothing written, when the identity is not one of
--- the user, or the attempt was spent before. Lock order: the identity, then the attempt.
+-- Records the use of an identity, and spends the attempt. Returns false and writes nothing when the identity does not
+-- belong to the user, or the attempt was spent before. Lock order: the identity, then the attempt.
 create function rta.use_identity(p_use rta.identity_use, p_attempt rta.challenge) returns boolean
 language plpgsql as $$
 begin

@@ -1,7 +1,7 @@
--- Records the use of a passkey: its challenge is spent, and its signature counter moves on. Returns false, with nothing
--- written, when the passkey is not one of the user, the challenge was spent before, or the counter has not moved on: then
--- a copy of the authenticator may exist (WebAuthn Level 3, 7.2). Many passkeys have no counter; theirs stays 0.
--- Lock order: the passkey, then the challenge.
+-- Records the use of a passkey: its challenge is spent, and its signature counter increases. Returns false and writes
+-- nothing when the passkey does not belong to the user, the challenge was spent before, or the counter has not
+-- increased, because then a copy of the authenticator may exist (WebAuthn Level 3, 7.2). The counter of a passkey
+-- without one stays 0. Lock order: the passkey, then the challenge.
 create function rta.use_passkey(p_assertion rta.assertion, p_challenge rta.challenge) returns boolean
 language plpgsql as $$
 declare

@@ -1,5 +1,5 @@
--- Records that the person of a session has used the passkey or the identity again: operations that ask for it are allowed until
--- `p_verified_until`. Writes the audit event and the claim. Returns the outcome:
+-- Records that the person of a session has used the passkey or the identity again: operations that require it are
+-- allowed until `p_verified_until`. Writes the audit event and the claim. Returns the outcome:
 --   'written'
 --   'refused'   nothing is written: see use_passkey and use_identity
 --   'stale'     nothing is written: the caller, or its session, has changed since its look-up
@@ -7,7 +7,7 @@
 -- Lock order: the user, the session, directly with its strongest lock, the claim, the passkey or the identity, the challenge.
 create function rta.verify_user_session(
   p_caller rta.caller,
-  p_version integer, -- of the session: the response shows the next one
+  p_version integer, -- the version of the session; the response shows the next one
   p_assertion rta.assertion,       -- null with an identity
   p_identity_use rta.identity_use, -- null with a passkey
   p_challenge rta.challenge,

@@ -1,7 +1,6 @@
--- Changes the settings of a tenant in an environment, and writes the audit event when one has another value then. Returns what became
--- of it:
+-- Changes the settings of a tenant in an environment. Writes the audit event if a value differs. Returns the outcome:
 --   'written'
---   'not_found'  there is no such tenant
+--   'not_found'  no such tenant exists
 --   'stale'      nothing is written: the caller has changed since its look-up
 -- The operator acts when `p_caller` is null.
 -- Lock order: the caller (lock_caller), the settings.
@@ -14,7 +13,7 @@ create function rta.change_tenant_settings(
 ) returns text
 language plpgsql as $$
 declare
-  -- `p_caller is not null` would be true only if every field were set.
+  -- `case when p_caller is null`, because `p_caller is not null` is true only if every field is set.
   v_valid_until timestamptz := case when p_caller is null then 'infinity' else rta.lock_caller(p_caller, true) end;
   v_old boolean;
 begin
@@ -23,7 +22,7 @@ begin
   elsif not exists (select tenant_id from public.tenants where tenant_id = p_tenant_id) then
     return 'not_found';
   end if;
-  -- The defaults: of two changes that find no row, the second waits for the first.
+  -- Inserts the defaults first, so that of two changes that find no row, the second waits for the first.
   insert into public.tenant_settings (tenant_id, environment, keeps_transcripts, updated_at)
   values (p_tenant_id, p_environment, false, p_audit_event.created_at)
   on conflict (tenant_id, environment) do nothing;

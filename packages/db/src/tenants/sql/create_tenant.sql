@@ -1,6 +1,6 @@
--- Creates a tenant with its two credit accounts, and grants it what a new tenant gets. `p_is_first`: only if there is no
--- tenant yet; of several processes that do so at once, one writes, because a constraint allows one such row.
--- Returns whether the tenant was created.
+-- Creates a tenant with its two credit accounts and the grants of a new tenant. `p_is_first`: only if no tenant exists.
+-- When several processes do so at once, one writes, because a constraint allows one such row. Returns whether the
+-- tenant was created.
 create function rta.create_tenant(
   p_tenant_id text,
   p_name text,

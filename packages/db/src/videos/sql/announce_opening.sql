@@ -1,5 +1,5 @@
--- Sends what a request to open the session of a video has brought about, as open_usage_sessions does: see emit_opening_events. The calling
--- function has locked the account.
+-- Sends the events of a request to open the session of a video, like open_usage_sessions: see emit_opening_events. The
+-- calling function has locked the account.
 create function rta.announce_opening(
   p_counters rta.counters,
   p_session rta.session_request,

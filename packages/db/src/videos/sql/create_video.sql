@@ -1,17 +1,18 @@
--- Creates a video with its job, and its usage session, which holds credits under the cap of every key of the lineage and the balance of
--- the account. The session is started and not counted: it takes the place of no call, and a release by a key without `usage:write` only
--- marks it. Returns the outcome:
---   'written'    `decided`: what only the write knows
+-- Creates a video with its job, and its usage session, which holds credits under the cap of every key of the lineage
+-- and the balance of the account. The session is started and not counted: it takes no place from calls, and a release
+-- by a key without `usage:write` only marks it. Returns the outcome:
+--   'written'    `decided`: the fields that only the write knows
 --   'stale'      nothing is written: the caller has changed since its look-up
 --   'replayed'   nothing is written: the stored response follows, with its `decided`
 --   'asset_not_found', 'asset_kind_mismatch', 'asset_not_usable' (`asset_status`), 'audio_too_long'  the audio is refused
---   'too_many_videos'  as many are queued or rendered as may be
+--   'too_many_videos'  the maximum number of videos is queued or rendered
 --   'avatar_not_found', 'avatar_not_ready' (`avatar_status`), 'spend_limit_exceeded' (`limited_by`), 'insufficient_credits': see
---                the type session_outcome. `required`: what the video has to hold
+--                the type session_outcome. `required`: the credits that the video must hold
 -- Only 'written' keeps the claim.
 --
--- Lock order: the caller (lock_caller), the claim, the meters and the account, as open_usage_sessions, the new rows, the events. The
--- videos that are running are counted under the lock of the account: creates of a tenant in one environment queue there.
+-- Lock order: the caller (lock_caller), the claim, the meters and the account, as open_usage_sessions, the new rows,
+-- the events. The running videos are counted under the lock of the account, for which creates of a tenant in one
+-- environment wait.
 create function rta.create_video(
   p_caller rta.caller,
   p_request rta.video_request,
@@ -67,7 +68,7 @@ begin
     select asset.status, asset.kind as kind, ceil(asset.duration_ms / 1000.0)::bigint as seconds into v_audio from public.assets asset
     where asset.tenant_id = p_caller.tenant_id and asset.id = p_request.audio_asset_id and asset.environment = p_request.environment;
     asset_status := v_audio.status;
-    -- The length of a file from before this version is not known.
+    -- The length of a file from before this version is unknown.
     v_seconds := greatest(coalesce(v_audio.seconds, p_request.max_audio_seconds), 1);
     v_refusal := case
       when v_audio.status is null then 'asset_not_found'
@@ -78,7 +79,7 @@ begin
   end if;
   if v_refusal is null then
     v_counters := rta.counters_of_callers(array[p_caller], array[1], v_valid_until);
-    -- A video takes the place of no open session.
+    -- A video does not count as an open session.
     v_counters.session_limits := array_fill(null::bigint, array[coalesce(cardinality(v_counters.meter_api_key_ids), 0)]);
     v_meters := rta.lock_meters(v_counters.meter_tenant_ids, v_counters.meter_api_key_ids);
     select granted - forfeited - settled - reserved, account.open_sessions, null, account.low_threshold

@@ -1,20 +1,23 @@
--- Cancels a video that is queued or rendered: its job is deleted, so that its worker stops, and it is charged nothing. Any other is deleted,
--- with its text, and the asset with its file. Returns the outcome, the video as it is then, and the asset whose files are to be deleted:
+-- Cancels a video that is queued or rendered: its job is deleted, so that its worker stops, and it is charged nothing.
+-- Deletes any other video, with its text and the asset of its file. Returns the outcome, the video after that, and the
+-- asset whose files must be deleted:
 --   'written'
---   'unchanged'  nothing is written: it is deleted already, or has a version that the deletion does not accept
---   'not_own'    nothing is written: it is not of the caller's lineage, and the caller does not manage files (`p_manages`)
+--   'unchanged'  nothing is written: it is already deleted, or has a version that the deletion does not accept
+--   'not_own'    nothing is written: it does not belong to the caller's lineage, and the caller does not manage files
+--   (`p_manages`)
 --   'in_use'     nothing is written: an avatar that is not deleted is built from its file
---   'not_found'  there is no such video
+--   'not_found'  no such video exists
 --   'stale'      nothing is written: the caller has changed since its look-up
 --
--- Lock order: the caller (lock_caller), the video, the asset, its meter; of one that is canceled the job, and see end_videos.
+-- Lock order: the caller (lock_caller), the video, the asset, its meter; for a canceled video the job, then see
+-- end_videos.
 create function rta.delete_video(
   p_caller rta.caller,
   p_environment text,
   p_id text,
   p_versions text[], -- the versions that the deletion accepts; null: every version
   p_manages boolean,
-  p_audit_event rta.audit_event -- of the deletion of the asset, without its target
+  p_audit_event rta.audit_event -- the event of the asset's deletion, without its target
 ) returns table (outcome text, video rta.video, deleted_asset_id text)
 language plpgsql as $$
 declare
@@ -44,7 +47,7 @@ begin
   end if;
   if v_video.status in ('queued', 'rendering') then
     perform rta.delete_job_of(v_video.tenant_id, v_video.id);
-    -- A person has no meter: the service has ended the session then, and says that a user did.
+    -- A person has no meter, so the closer of the session is the service, with the reason that a user ended it.
     v_video := (rta.end_videos(
       array[v_video], array[row('canceled', null, null, null, null)::rta.video_result], array[0],
       case when p_caller.session_id is null then p_caller.id else 'sweep' end,

@@ -1,13 +1,13 @@
--- Ends videos that are running, each as `p_results` says: closes their usage sessions, charges them `p_charged`, and sends the events. A
--- session that has ended already (by the sweep, or an operator) is left: its video is charged what that one was. Returns the videos.
--- Lock order: the calling function has locked the videos and their jobs; then the sessions by primary key, their meters and accounts
--- (lock_counters), the events of sessions, those of videos.
+-- Ends videos that are running, each as `p_results` says: closes their usage sessions, charges them `p_charged`, and
+-- sends the events. A session that has already ended (by the sweep or the operator) is unchanged, and its video gets
+-- its charge. Returns the videos. Lock order: the calling function has locked the videos and their jobs; then the
+-- sessions by primary key, their meters and accounts (lock_counters), the events of sessions, those of videos.
 create function rta.end_videos(
   p_videos rta.video[],
   p_results rta.video_result[],
-  p_charged bigint[],     -- of each, in credit micros
+  p_charged bigint[],     -- for each video, in credit micros
   p_closed_by text,
-  p_reason text,          -- of the end of the sessions
+  p_reason text,          -- the reason for which the sessions end
   p_request_id text
 ) returns rta.video[]
 language plpgsql as $$

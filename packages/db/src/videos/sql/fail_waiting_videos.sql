@@ -1,6 +1,6 @@
--- Fails videos that no worker has finished within `p_max_hours` since they were created, with the code 'no_capacity': they are charged
--- nothing. One that a worker renders now is left. Returns how many. Locked ones are left.
--- Lock order: videos (skip locked), their jobs, then see end_videos.
+-- Fails videos that no worker has finished within `p_max_hours` since they were created, with the code 'no_capacity':
+-- they are charged nothing. A video that a worker renders now does not fail. Returns the number of failed videos.
+-- Locked videos are skipped. Lock order: videos (skip locked), their jobs, then see end_videos.
 create function rta.fail_waiting_videos(p_limit integer, p_max_hours integer, p_detail text, p_request_id text) returns integer
 language plpgsql as $$
 declare

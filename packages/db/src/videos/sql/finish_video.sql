@@ -1,15 +1,16 @@
--- Ends the job of a video, with the result of its attempt: deletes the job, frees its slot, writes the asset with the file, closes the usage
--- session, and sends the event. A video that is to end (video_end) ends so, whatever the result is. Returns what it has become, 'ready',
--- 'failed' or 'canceled', or 'lost', with nothing of the video changed: the lease is lost (end_job), or the video has ended. A video that is
--- not ready is charged nothing. One that is, the seconds of its file, rounded up, at most what it holds. It has failed with
--- 'quota_exceeded' when its file does not fit into the quota of the tenant.
--- Lock order: the video, the job, the slot, the session and its counters (end_videos), the meter of assets, the events. So the quota is
--- read before the session is closed: the meter of assets comes first here, and no other function locks it before the counters.
+-- Ends the job of a video, with the result of its attempt: deletes the job, frees its slot, writes the asset with the
+-- file, closes the usage session, and sends the event. A video that must end (video_end) ends for that reason,
+-- independent of the result. Returns the new status, 'ready', 'failed' or 'canceled'. Returns 'lost' and leaves the
+-- video unchanged when the lease is lost (end_job), or the video has ended. A ready video is charged the seconds of its
+-- file, rounded up, at most its hold. Other videos are charged nothing. The video fails with 'quota_exceeded' when its
+-- file does not fit into the quota of the tenant. Lock order: the video, the job, the slot, the session and its
+-- counters (end_videos), the meter of assets, the events. The quota is read under its lock before the session is
+-- closed.
 create function rta.finish_video(
   p_job rta.job,
   p_lease text,
   p_result rta.video_result,
-  p_asset rta.asset,        -- with the file; null unless it is ready
+  p_asset rta.asset,        -- the asset with the file; null unless the video is ready
   p_max_assets bigint,
   p_max_bytes bigint,
   p_details rta.video_error_details,
@@ -25,7 +26,7 @@ begin
   if not rta.end_job(p_job, p_lease) or v_video.status not in ('queued', 'rendering') then
     return 'lost';
   end if;
-  -- The session is locked before it is read: a release that marks it waits, or is found.
+  -- The session is locked before it is read, so a release that marks it either waits or is found.
   select price into v_price from public.usage_sessions
   where tenant_id = v_video.tenant_id and id = v_video.session_id for no key update;
   v_end := rta.video_end(v_video.tenant_id, v_video.session_id);

@@ -1,4 +1,5 @@
--- Writes a video that is admitted, its job, its usage session and its hold. The calling function has locked the meters and the account.
+-- Writes an admitted video, its job, its usage session and its hold. The calling function has locked the meters and the
+-- account.
 create function rta.insert_video(
   p_caller rta.caller,
   p_request rta.video_request,

@@ -1,6 +1,6 @@
--- Records how much of a video is rendered. Returns why the work is to stop: 'gone' (the lease is lost, or the video has ended) or what
--- video_end says; null: it goes on.
--- Lock order: the video. The job is only read: a lease that is lost later is found by finish_video.
+-- Records how much of a video is rendered. Returns the reason why the work must stop: 'gone' (the lease is lost, or the
+-- video has ended) or the result of video_end; null: the work goes on. Lock order: the video. The job is only read:
+-- finish_video finds a lease that is lost later.
 create function rta.report_video(p_job rta.job, p_lease text, p_progress real) returns text
 language plpgsql as $$
 declare

@@ -1,7 +1,7 @@
--- The video of a job that begins: it becomes 'rendering'. Returns one row, whose outcome is:
+-- Starts the job of a video: the video becomes 'rendering'. Returns one row, whose outcome is:
 --   'started'    it can be rendered
---   'must_end'   it is to end without an attempt, because of `reason` (video_end)
---   'gone'       nothing is to be done: the lease is lost, or the video has ended. A job that is still there is deleted
+--   'must_end'   it must end without an attempt, because of `reason` (video_end)
+--   'gone'       no work is left: the lease is lost, or the video has ended. A remaining job is deleted
 -- Lock order: the video, then the job and the slot (end_job).
 create function rta.start_video(p_job rta.job, p_lease text)
 returns table (outcome text, reason text, video rta.video)

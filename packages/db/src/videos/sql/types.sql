@@ -29,18 +29,18 @@ create type rta.video_request as (
   id text,
   environment text,
   avatar_id text,
-  text text,                 -- null: the audio
+  text text,                 -- null when the video has audio
   audio_asset_id text,
   voice_id text,             -- the voice that the request names
-  voice_ids text[],          -- the voices that there are
-  default_voice_id text,     -- that of the service
-  seconds bigint,            -- for which a text holds credits; null for audio
+  voice_ids text[],          -- the ids of the existing voices
+  default_voice_id text,     -- the default voice of the service
+  seconds bigint,            -- the seconds for which a text holds credits; null for audio
   max_audio_seconds bigint,
   price bigint,              -- credit micros for each second
-  max_videos integer,        -- of the tenant in the environment that are queued or rendered
+  max_videos integer,        -- the maximum number of the tenant's queued or rendered videos in the environment
   session_id text,
   session_metadata json,
-  session_seconds integer,   -- until the end of the session, if nothing else ends it
+  session_seconds integer,   -- the seconds after which the session ends by itself
   job_id text,
   entry_id text,
   request_id text,
@@ -54,11 +54,12 @@ create type rta.decided_fields as ("voiceId" text, "reservedCreditMicros" bigint
 -- The texts of the errors that the end of a video finds.
 create type rta.video_error_details as (key_ended text, session_ended text, quota_exceeded text);
 
--- How the attempt to render a video has ended. `status`: 'ready', with what follows it, or 'failed' or 'canceled', with the error.
+-- The result of an attempt to render a video. `status`: 'ready', with the fields after it, or 'failed' or 'canceled',
+-- with the error.
 create type rta.video_result as (
   status text,
   duration_ms integer,
-  warnings text[],      -- beside those of the video
+  warnings text[],      -- in addition to those of the video
   error_code text,
   error_detail text
 );

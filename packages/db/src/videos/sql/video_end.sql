@@ -1,6 +1,6 @@
--- Why a video that is running must end, or null: its key or an ancestor was revoked ('key_ended'), its usage session has ended
--- ('session_ended'), or a key has released it ('canceled'). A key that has expired, or whose cap was lowered, ends no video: what is
--- admitted is finished, as it holds its credits. Read without locks.
+-- The reason why a running video must end, or null: its key or an ancestor was revoked ('key_ended'), its usage session
+-- has ended ('session_ended'), or a key has released the session ('canceled'). The expiry of a key, or a lowered cap,
+-- ends no video: an admitted video is finished, because it holds its credits. The rows are read without locks.
 create function rta.video_end(p_tenant_id text, p_session_id text) returns text
 language plpgsql stable as $$
 declare
@@ -13,7 +13,7 @@ begin
   elsif v_session.must_end then
     return 'canceled';
   end if;
-  -- The lineage of the key, also of the other environment.
+  -- The lineage of the key, including ancestors in the other environment.
   return (
     select case when bool_or(line.revoked_at is not null) then 'key_ended' end
     from public.api_keys own

@@ -1,6 +1,6 @@
--- Adds the budget of a host that has none, and deletes those of the 16 next to it that were not used for a day. A host that has none
--- yet has to show that it works: one recovered delivery is tried at first (release_recoveries).
--- Lock order: the host. One that another transaction adds is waited for; those that are locked stay.
+-- Adds the budget of a host that has none. Deletes those of the 16 neighbouring budgets that were not used for a day. A
+-- new host must show that it works: at first, one recovered delivery is tried (release_recoveries). Lock order: the
+-- host. The function waits for a transaction that adds the same host. It skips locked budgets.
 create function rta.add_webhook_host(p_tenant_id text, p_environment text, p_host text, p_now timestamptz) returns void
 language plpgsql as $$
 begin

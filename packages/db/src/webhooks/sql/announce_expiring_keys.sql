@@ -1,9 +1,9 @@
--- Sends `api_key.expiring` for keys that expire within seven days, and again within one day, each once, and returns how many. Their own
--- expiry counts: a descendant that ends with its ancestor is not announced, unless it expires itself. A key that was created later
--- than that before its expiry is not announced then, and a key that was not announced in time gets the later notice alone.
--- `expiry_notice` of the meter is what was sent last; another expiry clears it (update_api_key). Only tenants with an endpoint that
--- selects the event are read.
--- Lock order: the keys and the meters (skip locked), the events. A key that is being changed is left to the next call.
+-- Sends `api_key.expiring` for keys that expire within seven days, and again within one day, each once. Returns the
+-- number of notices. Only the key's own expiry counts: a descendant that ends with its ancestor is not announced. A key
+-- that was created with less time left than a notice announces does not get that notice. A key whose first notice was
+-- missed gets only the later one. `expiry_notice` of the meter is the last notice; another expiry clears it
+-- (update_api_key). Only tenants with an endpoint that selects the event are read. Lock order: the keys and the meters
+-- (skip locked), the events. A key that is being changed is left to the next call.
 create function rta.announce_expiring_keys(p_limit integer) returns integer
 language plpgsql as $$
 declare

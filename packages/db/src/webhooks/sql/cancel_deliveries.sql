@@ -1,9 +1,11 @@
--- Cancels deliveries that are due and are not to be sent: their endpoint is gone or disabled, or no longer selects their type. Of
--- an endpoint that is gone or disabled, also those that wait. Up to 1,000, and past those that are locked; the next claim goes on.
+-- Cancels due deliveries that must not be sent, because their endpoint is deleted or disabled, or no longer selects
+-- their type. For a deleted or disabled endpoint, also cancels waiting deliveries. Cancels up to 1,000 deliveries and
+-- skips locked ones; the next claim goes on.
 --
--- Where deliveries of the same target wait, the first of them is due in their place, and the next claim looks at it. If it is
--- locked, the deliveries of its target are left to the next claim: the transaction that locks it may wait for one of those.
--- Lock order: the calling function has locked the turns; deliveries, skipping those that are locked.
+-- Where deliveries of the same target wait, the first of them becomes due in place of the canceled ones, and the next
+-- claim examines it. If the first one is locked, the deliveries of its target are left to the next claim, because the
+-- transaction that locks it may wait for one of them. Lock order: the calling function has locked the turns; deliveries
+-- (skip locked).
 create function rta.cancel_deliveries(p_now timestamptz, p_tenant_ids text[], p_endpoint_ids text[]) returns void
 language plpgsql as $$
 begin
@@ -25,12 +27,12 @@ begin
       order by due.tenant_id, due.endpoint_id, coalesce(due.leased_until, due.next_attempt_at)
       limit case when served.is_enabled then case when served.events is null then 0 else 256 end else 1000 end
     ) delivery
-    -- A test is for one endpoint, which gets it whatever it selects.
+    -- A test is for one endpoint, which gets it whatever types it selects.
     where not (
       served.is_enabled and (rta.selects(served.events, delivery.event_type) or delivery.event_type = 'webhook_endpoint.test')
     )
     union all
-    -- What waits was due already.
+    -- A waiting delivery was due before it was parked.
     select delivery.tenant_id, delivery.id, delivery.endpoint_id, delivery.target_id from served
     cross join lateral (
       select waiting.tenant_id, waiting.id, waiting.endpoint_id, waiting.target_id from public.webhook_deliveries waiting
@@ -41,7 +43,7 @@ begin
     where not served.is_enabled
     limit 1000
   ),
-  -- The first that waits of each target; `place` is null when it is locked, or waits no longer.
+  -- The first waiting delivery of each target. `place` is null when it is locked or no longer waits.
   first_waiting as materialized (
     select target.*, waiting.id, case when locked.waits then locked.place end as place
     from (select distinct tenant_id, endpoint_id, target_id from canceled) target
@@ -54,7 +56,7 @@ begin
     left join lateral (
       select stored.ctid as place, stored.waits from public.webhook_deliveries stored
       where stored.tenant_id = target.tenant_id and stored.id = waiting.id
-      offset 0 -- by the primary key, not by the index of those that wait
+      offset 0 -- by the primary key, not by the index of waiting deliveries
       for no key update skip locked
     ) locked on true
   ),

@@ -1,7 +1,8 @@
--- Writes the change of an endpoint to `p_new`, with a new version, writes the audit event, and returns the endpoint. An endpoint
--- that is enabled, or has another URL, begins anew: what failed before does not count. Without order, nothing waits for earlier events
--- any more: up to 50,000 deliveries, so that the change ends within its time; what is left goes on one by one (unpark_deliveries).
--- Lock order: the calling function has locked the endpoint; deliveries, skipping those that are locked: they stop to wait just now.
+-- Writes the change of an endpoint to `p_new`, with a new version, writes the audit event, and returns the endpoint.
+-- When an endpoint is enabled or gets another URL, earlier failures no longer count. When the order is switched off,
+-- deliveries stop to wait for earlier events: up to 50,000 here, so that the change ends within its time; the others go
+-- on one by one (unpark_deliveries). Lock order: the calling function has locked the endpoint; deliveries (skip locked,
+-- because another transaction unparks the locked ones).
 create function rta.change_webhook_endpoint(
   p_old rta.webhook_endpoint,
   p_new rta.webhook_endpoint,

@@ -1,16 +1,16 @@
--- Chooses the deliveries that a claim leases, and locks them: see claim_deliveries. One statement, so that it counts and chooses in one
--- snapshot.
--- Lock order: the calling function has locked the turns and the endpoints; deliveries, skipping those that are locked.
+-- Chooses the deliveries that a claim leases, and locks them: see claim_deliveries. One statement, so that it counts
+-- and chooses in one snapshot. Lock order: the calling function has locked the turns and the endpoints; deliveries
+-- (skip locked).
 create function rta.choose_deliveries(
   p_now timestamptz,
-  p_tenant_ids text[],   -- of the endpoints that are served, in the order in which they were found
+  p_tenant_ids text[],   -- the tenants of the served endpoints, in the order in which they were found
   p_endpoint_ids text[],
   p_limit integer,
   p_per_endpoint integer,
   p_per_tenant integer,
-  -- The deliveries, in the order in which they were chosen; null without any.
+  -- The chosen deliveries, in their order; null without any.
   out places tid[], out ids text[], out of_tenants text[], out of_endpoints text[],
-  -- The turns, and which of their tenants have an endpoint that may be sent to.
+  -- The turns, and which of their tenants have an endpoint without a pause.
   out turns text[], out turn_times timestamptz[], out served_tenants text[]
 )
 language plpgsql as $$
@@ -56,7 +56,7 @@ begin
         order by due.tenant_id, due.endpoint_id, coalesce(due.leased_until, due.next_attempt_at), due.created_at, due.sequence
         limit case when served.ordered then 256 else 64 end
       ) first
-      -- A test is sent whatever its endpoint selects.
+      -- A test is sent whatever types its endpoint selects.
       where (rta.selects(served.events, first.event_type) or first.event_type = 'webhook_endpoint.test') and not (
         served.ordered and exists (
           select from public.webhook_deliveries earlier

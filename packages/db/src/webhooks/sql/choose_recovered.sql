@@ -1,6 +1,6 @@
--- Locks the oldest deliveries of an endpoint, up to `p_limit`, that a recovery sends again, and returns their ids, the least first; null
--- without any. Those that are locked are being sent, or swept.
--- Lock order: deliveries, skipping those that are locked.
+-- Locks the oldest deliveries of an endpoint, up to `p_limit`, that a recovery sends again. Returns their ids in
+-- ascending order; null without any. Locked deliveries are being sent or swept, and are skipped. Lock order: deliveries
+-- (skip locked).
 create function rta.choose_recovered(
   p_tenant_id text,
   p_environment text,

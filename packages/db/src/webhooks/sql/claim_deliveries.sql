@@ -1,18 +1,19 @@
--- Claims up to `p_limit` deliveries for a worker, which holds each until its lease ends, and returns them with what is sent.
--- At most `p_per_endpoint` deliveries of one endpoint, and `p_per_tenant` of one tenant, are held at once, by all workers together.
+-- Claims up to `p_limit` deliveries for a worker, which holds each until its lease ends. Returns them with their
+-- content. At most `p_per_endpoint` deliveries of one endpoint, and `p_per_tenant` of one tenant, are held at once, by
+-- all workers together.
 --
--- Fair between tenants: those with a delivery that is due get equal shares, and where there are not enough, those that were served
--- longest ago come first. So do the endpoints of a tenant. Up to `p_limit` endpoints, and at least 64, are looked at, from behind
--- the tenant that was served last (endpoints_to_serve). Of an endpoint, the delivery that is due longest comes first, and of those that are due
--- at the same time, the one whose event happened first.
+-- Tenants with a due delivery get equal shares. When the limit does not suffice for all, those that were served longest
+-- ago come first. The same holds for the endpoints of a tenant. Up to `p_limit` endpoints, and at least 64, are
+-- examined, from the one after the last served tenant (endpoints_to_serve). Within an endpoint, the delivery that is
+-- due longest comes first; among equals, the one whose event happened first.
 --
--- The endpoint is read at each claim. A delivery whose endpoint is gone or disabled, or no longer selects its type, is canceled.
--- Of an endpoint that asked for order, only the first pending delivery of each target is claimed; the others are parked.
--- While nothing is due, one entry of an index is read, and one of the index of recoveries.
+-- The endpoint is read at each claim. A delivery whose endpoint is deleted or disabled, or no longer selects its type,
+-- is canceled. For an endpoint with order, only the first pending delivery of each target is claimed; the others are
+-- parked. While nothing is due, one entry of an index is read, and one of the index of recoveries.
 --
 -- Before that, the next deliveries of recoveries become due (release_recoveries).
 --
--- Lock order: the turns of the tenants, the endpoints, their deliveries. A row that is locked is skipped, not waited for.
+-- Lock order: the turns of the tenants, the endpoints, their deliveries. Locked rows are skipped.
 create function rta.claim_deliveries(
   p_lease text,
   p_lease_seconds integer,
@@ -27,7 +28,7 @@ declare
   v_endpoint_ids text[];
 begin
   perform rta.release_recoveries(v_now);
-  -- In order: so one entry of the index is read, and not the table until a delivery is due.
+  -- Ordered, so that one entry of the index is read, instead of the table until a due delivery.
   if (
     select coalesce(due.leased_until, due.next_attempt_at) from public.webhook_deliveries due
     where due.status = 'pending' and not due.waits
@@ -46,7 +47,7 @@ begin
   ) turn
   join unnest(v_tenant_ids, v_endpoint_ids) with ordinality served (tenant_id, endpoint_id, place)
     on served.tenant_id = turn.tenant_id;
-  -- An endpoint that another transaction holds is not served. One that is gone has no row to lock.
+  -- An endpoint that another transaction has locked is not served. A deleted endpoint has no row to lock.
   select array_agg(tenant_id order by place), array_agg(endpoint_id order by place) into v_tenant_ids, v_endpoint_ids
   from unnest(v_tenant_ids, v_endpoint_ids) with ordinality served (tenant_id, endpoint_id, place)
   left join lateral (
@@ -63,7 +64,7 @@ begin
     return;
   end if;
 
-  -- Each statement below has a newer snapshot: it sees what was committed before the turns were locked.
+  -- Each statement below has a newer snapshot: it sees all that was committed before the turns were locked.
   perform rta.cancel_deliveries(v_now, v_tenant_ids, v_endpoint_ids);
   perform rta.park_deliveries(v_now, v_tenant_ids, v_endpoint_ids);
   return query select * from rta.lease_deliveries(

@@ -1,6 +1,6 @@
--- The state of the queue: the deliveries that are due, those that are pending, and the endpoints that are disabled, each counted up
--- to 10,000; and for how many seconds the oldest delivery is due, of the endpoints to which nothing is being sent and that may be
--- sent to, 0 when there is none.
+-- The state of the queue: the deliveries that are due, those that are pending, and the endpoints that are disabled,
+-- each counted up to 10,000; and for how many seconds the oldest delivery has been due, among the endpoints that have
+-- no delivery under way and no pause, 0 without one.
 create function rta.count_webhook_deliveries()
 returns table (due bigint, pending bigint, oldest_due_seconds integer, disabled_endpoints bigint)
 language plpgsql stable as $$

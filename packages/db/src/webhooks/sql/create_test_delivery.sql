@@ -8,11 +8,11 @@ create function rta.create_test_delivery(
   p_event_id text,
   p_delivery_id text,
   p_created_at timestamptz,
-  p_attempt_id text, -- of this write, for its claim
+  p_attempt_id text, -- the id of this attempt, for its claim
   p_claim rta.claim  -- null without an Idempotency-Key
 ) returns table (
   outcome text,
-  wait_seconds integer, -- of 'rate_limited': until there is budget again
+  wait_seconds integer, -- for 'rate_limited': until budget is available again
   body_hash bytea,
   response_status integer,
   location text,
@@ -34,7 +34,7 @@ begin
   v_event.id := p_attempt_id;
   v_outcome := rta.claim_write(p_caller, v_valid_until, p_claim, v_event);
   if v_outcome.kind = 'written' then
-    -- For the key alone: it is not deleted before the delivery is there.
+    -- `for key share`, so that the endpoint is not deleted before the delivery exists.
     select rta.endpoint_host(url, id) into v_host from public.webhook_endpoints
     where tenant_id = p_caller.tenant_id and environment = p_environment and id = p_endpoint_id for key share;
     v_refusal := case when v_host is null then 'not_found' when v_valid_until <= clock_timestamp() then 'stale' end;
@@ -45,7 +45,7 @@ begin
     if v_refusal is not null then
       v_outcome := rta.refuse_write(v_refusal, p_caller, p_claim, v_event);
     else
-      -- Two events of one target at once: the one that comes second takes the next place.
+      -- Of two concurrent events of one target, the second takes the next place.
       while v_sequence is null loop
         insert into public.webhook_events (tenant_id, id, environment, type, target_id, sequence, created_at)
         select p_caller.tenant_id, p_event_id, p_environment, 'webhook_endpoint.test', p_endpoint_id,

@@ -1,8 +1,8 @@
 -- Creates a webhook endpoint with its audit event and its claim. Returns the outcome: 'quota_exceeded' when the tenant has
 -- `p_max_endpoints` endpoints in the environment.
 --
--- Lock order: the caller (lock_caller), the claim, the tenant's turn, then the new rows, which no other request can name.
--- Creates of a tenant queue at its turn, so that together they do not pass the quota.
+-- Lock order: the caller (lock_caller), the claim, the tenant's turn, then the new rows, which no other request can
+-- name. Creates of a tenant wait for its turn, so that together they do not exceed the quota.
 create function rta.create_webhook_endpoint(
   p_caller rta.caller,
   p_endpoint rta.webhook_endpoint,

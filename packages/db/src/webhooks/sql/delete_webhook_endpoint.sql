@@ -1,6 +1,6 @@
 -- Deletes an endpoint, and writes the audit event. Returns the outcome, and the endpoint in its last state: see
--- update_webhook_endpoint. Its deliveries stay for their time; a claim cancels those that are pending.
--- Lock order: the caller (lock_caller), the endpoint.
+-- update_webhook_endpoint. Its deliveries remain for their retention; a claim cancels the pending ones. Lock order: the
+-- caller (lock_caller), the endpoint.
 create function rta.delete_webhook_endpoint(
   p_caller rta.caller,
   p_environment text,

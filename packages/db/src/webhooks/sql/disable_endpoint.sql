@@ -1,5 +1,5 @@
--- Disables an endpoint that is enabled, writes the audit event, and tells the tenant's other endpoints.
--- Lock order: the calling function has locked the endpoint; the event.
+-- Disables an enabled endpoint, writes the audit event, and sends an event to the tenant's other endpoints. Lock order:
+-- the calling function has locked the endpoint; the event.
 create function rta.disable_endpoint(
   p_endpoint rta.webhook_endpoint,
   p_reason text, -- 'gone', 'failing' or 'operator'

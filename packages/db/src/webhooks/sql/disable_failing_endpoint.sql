@@ -1,5 +1,5 @@
--- Disables an endpoint that is enabled and is gone, or has been failing since `p_before` or longer.
--- Lock order: the calling function has locked the endpoint; the event (disable_endpoint).
+-- Disables an enabled endpoint that has responded with 410, or has been failing since `p_before` or longer. Lock order:
+-- the calling function has locked the endpoint; the event (disable_endpoint).
 create function rta.disable_failing_endpoint(
   p_tenant_id text,
   p_id text,

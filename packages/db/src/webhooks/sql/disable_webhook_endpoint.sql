@@ -1,7 +1,7 @@
--- Disables an endpoint, for the operator, and writes the audit event. Returns the outcome, and the endpoint as it is then:
+-- Disables an endpoint, for the operator, and writes the audit event. Returns the outcome, and the endpoint after that:
 --   'written'
 --   'unchanged'  nothing is written: it is disabled
---   'not_found'  there is no such endpoint
+--   'not_found'  no such endpoint exists
 -- Lock order: the endpoint, the event.
 create function rta.disable_webhook_endpoint(p_tenant_id text, p_id text, p_audit_event rta.audit_event)
 returns table (outcome text, endpoint rta.webhook_endpoint)

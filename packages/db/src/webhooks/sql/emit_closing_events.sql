@@ -1,7 +1,7 @@
--- Sends what the end of sessions has brought about: `usage_session.ended` for each, and `api_key.spend_limit_reached` for each key
--- whose sessions have been charged 80 % or 100 % of its spend cap. Each is sent once, and again only after the cap was raised
--- (update_api_key); an end that passes both sends one. `spend_notice` of the meter is what was sent last.
--- The calling function has locked the sessions and the meters.
+-- Sends the events of sessions that end: `usage_session.ended` for each session, and `api_key.spend_limit_reached` for
+-- each key whose sessions have been charged 80 % or 100 % of its spend cap. Each of these two notices is sent once, and
+-- again only after the cap was raised (update_api_key). An end that passes both sends one. `spend_notice` of the meter
+-- is the last notice. The calling function has locked the sessions and the meters.
 create function rta.emit_closing_events(p_closings rta.closing[], p_now timestamptz) returns void
 language plpgsql as $$
 declare

@@ -1,16 +1,16 @@
--- Writes what has happened, with a delivery for each endpoint that selects it. An event that no endpoint selects is not written: a change
--- of a tenant without an enabled endpoint costs one probe of an index.
+-- Writes events, with a delivery for each endpoint that selects them. An event that no endpoint selects is not written,
+-- so a change of a tenant without an enabled endpoint costs one probe of an index.
 --
--- An event has the next sequence of its target. A transaction that finds it taken waits for the one that has written it, and takes
--- the next one then (`p_is_again`): a later event is never visible before an earlier one, and there are no gaps. So does the second of
--- two events of one target.
+-- An event has the next sequence of its target. A transaction that finds this sequence taken waits for the transaction
+-- that has written it, and then takes the next one (`p_is_again`). So a later event is never visible before an earlier
+-- one, and sequences have no gaps. The second of two events of one target in a call does the same.
 --
--- Lock order: events come after everything else, by tenant and target. The events of a session, an avatar or an asset do
--- not wait: their target is locked. So a function that writes events of keys or of a tenant does so once, at its end. An event
--- whose sequence is taken is written after the others of the call, and so out of order. Therefore a function that writes events of
--- several keys has locked their meters, and one that writes events of several tenants writes them one by one (emit_opening_events).
--- Four short statements: one that does it all took three times as long for a single event. The first one has one table, which Citus plans
--- once.
+-- Lock order: events come after everything else, by tenant and target. The events of a session, an avatar or an asset
+-- do not wait, because their target is locked. A function that writes events of keys or of a tenant does so once, at
+-- its end. An event whose sequence is taken is written after the others of the call, and so out of order. Therefore a
+-- function that writes events of several keys has locked their meters, and a function that writes events of several
+-- tenants writes them one by one (emit_opening_events). Four short statements, because one statement for all took three
+-- times as long for a single event. The first one reads one table, so Citus keeps its plan.
 create function rta.emit_events(p_events rta.event[], p_is_again boolean default false) returns void
 language plpgsql as $$
 declare
@@ -30,9 +30,10 @@ begin
   select array(
     select row(
       tenant_id, /* id */ 'evt_' || rta.new_id(v_at), environment, type, target_id,
-      -- The first event of its target, which has just been made: there is no place to look up.
+      -- The target has just been created, so this is its first event and needs no look-up.
       /* sequence */ case when not p_is_again and split_part(type, '.', 2) in ('created', 'opened') then 1 else 1 + coalesce((
-        -- Sorted by all columns: by one entry of the index, however small the table was when the plan was made.
+        -- Sorted by all columns, so that one entry of the index is read, even if the table was small when the plan was
+        -- made.
         select last.sequence from public.webhook_events last
         where last.tenant_id = event.tenant_id and last.target_id = event.target_id
         order by last.tenant_id desc, last.target_id desc, last.sequence desc limit 1
@@ -63,7 +64,8 @@ begin
     returning id
   )
   select array_agg(id) into v_written from written;
-  -- The id of a delivery is that of the event, with the number of the endpoint in the place of the last digit. There are at most 16.
+  -- The id of a delivery is the event id with its last digit replaced by the number of the endpoint. A tenant has at
+  -- most 16 endpoints.
   insert into public.webhook_deliveries (
     tenant_id, id, environment, endpoint_id, event_id, event_type, target_id, sequence, next_attempt_at, created_at
   )

@@ -1,7 +1,7 @@
--- Sends what the growth of holds has brought about: `credits.low` for each account that fell below its threshold, and
--- `credits.exhausted` for those for lack of whose credits a hold did not grow. `p_accounts`: as they were before.
--- The calling function has locked the accounts.
--- Lock order: the events, account by account, by tenant (see emit_events).
+-- Sends the events of the growth of holds: `credits.low` for each account that fell below its threshold, and
+-- `credits.exhausted` for each account that had too few credits for a growth. `p_accounts`: the accounts before the
+-- growth. The calling function has locked the accounts. Lock order: the events, account by account, by tenant (see
+-- emit_events).
 create function rta.emit_growth_events(
   p_accounts public.credit_accounts[],
   p_exhausted_tenants text[],

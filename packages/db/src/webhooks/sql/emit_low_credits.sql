@@ -1,5 +1,5 @@
--- Sends `credits.low` if a change by the operator, or of the threshold, has brought an account below it (falls_below). `p_old`: the account
--- before, as the calling function has locked it.
+-- Sends `credits.low` if a change by the operator, or a change of the threshold, has brought an account below its
+-- threshold (falls_below). `p_old`: the account before, as the calling function has locked it.
 create function rta.emit_low_credits(p_old public.credit_accounts, p_now timestamptz) returns void
 language plpgsql as $$
 declare

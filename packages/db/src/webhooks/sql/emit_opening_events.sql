@@ -1,7 +1,7 @@
--- Sends what a batch of requests to open sessions has brought about:
+-- Sends the events of a batch of requests to open sessions:
 --   `usage_session.opened`  for each session
---   `credits.low`           for each account of which less is available now than its threshold, and was not before
---   `credits.exhausted`     for each account for lack of whose credits a request is refused: at most once an hour
+--   `credits.low`           for each account that has fallen below its threshold
+--   `credits.exhausted`     for each account with too few credits for a request, at most once an hour
 -- The calling function has locked the accounts.
 --
 -- Lock order: the events of sessions, then those of tenants, one by one, by tenant (see emit_events). A batch of the same tenants in
@@ -10,8 +10,8 @@ create function rta.emit_opening_events(
   p_counters rta.counters,
   p_caller_at integer[],            -- for each request, the position of its caller
   p_requests rta.session_request[],
-  p_accounts rta.locked_account[],  -- of p_counters, as they were before
-  p_held bigint[],                  -- what each account holds in addition
+  p_accounts rta.locked_account[],  -- the accounts of p_counters before the batch
+  p_held bigint[],                  -- the additional hold of each account
   p_outcomes rta.session_outcome[]
 ) returns void
 language plpgsql as $$

@@ -1,5 +1,5 @@
--- Sends `usage_session.started` for sessions that their first reports have started. The calling function has locked the sessions: so their
--- events wait for nobody (emit_events).
+-- Sends `usage_session.started` for sessions that their first reports have started. The calling function has locked the
+-- sessions, so their events cause no wait (emit_events).
 create function rta.emit_sessions_started(p_sessions public.usage_sessions[]) returns void
 language plpgsql as $$
 begin

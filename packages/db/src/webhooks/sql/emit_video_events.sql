@@ -1,5 +1,5 @@
--- Sends `video.ready` or `video.failed` for videos that have ended so. The calling function has locked the videos: so their events wait
--- for nobody (emit_events).
+-- Sends `video.ready` or `video.failed` for videos that have become ready or failed. The calling function has locked
+-- the videos, so their events cause no wait (emit_events).
 create function rta.emit_video_events(p_videos rta.video[]) returns void
 language plpgsql as $$
 begin

@@ -1,6 +1,6 @@
--- Up to `p_limit` endpoints with a delivery that is due, which may be sent, or has to be canceled because the endpoint is gone or
--- disabled. They are found from behind the tenant that was served last, and on from the first: with more of them, each tenant
--- still gets its turn. `place`: in that order.
+-- Up to `p_limit` endpoints with a due delivery that may be sent, or must be canceled because the endpoint is deleted
+-- or disabled. The search begins after the last served tenant, and goes on from the first, so each tenant gets its turn
+-- when there are more. `place`: the position in that order.
 --
 -- A subquery finds the next endpoint with deliveries by one step in the index, and its delivery that is due first: 5 us of the
 -- server for each endpoint that has pending deliveries, whatever their number. `limit` stops the search.

@@ -1,5 +1,6 @@
--- Notes that accounts have too few credits for what was asked for, and returns the events `credits.exhausted`: at most one an hour for
--- each, and only for an account with an endpoint that selects it. The calling function has locked the accounts.
+-- Records that accounts have too few credits for a request. Returns the events `credits.exhausted`: at most one an hour
+-- for each account, and only for an account with an endpoint that selects it. The calling function has locked the
+-- accounts.
 create function rta.exhausted_events(p_tenant_ids text[], p_environments text[], p_now timestamptz) returns rta.event[]
 language plpgsql as $$
 declare

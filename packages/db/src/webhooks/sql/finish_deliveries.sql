@@ -1,16 +1,18 @@
--- Records what became of deliveries that a worker has sent, and returns how many of them it still held; the others are left.
--- 'retry': pending until the next attempt. 'gone': failed, and its endpoint is disabled. A delivery that failed for good while it
--- was sent again on request (resend_delivery) is due at once: its schedule has begun anew.
+-- Records the outcomes of deliveries that a worker has sent. Returns how many of them it still held; the others are
+-- unchanged. 'retry': pending until the next attempt. 'gone': failed, and its endpoint is disabled. A delivery that
+-- failed for good, but was resent on request meanwhile (resend_delivery), is due at once, because its schedule has
+-- begun anew.
 --
--- An endpoint has been failing since its first attempt that failed after the last one that succeeded. When that is five days
--- ago, it is disabled, with its audit event and an event for the tenant's other endpoints.
+-- An endpoint has been failing since its first failed attempt after the last success. When that is five days ago, the
+-- endpoint is disabled, with its audit event and an event for the tenant's other endpoints.
 --
--- Lock order: the endpoints that change, by primary key, then the deliveries with those that wait for them, by primary key
--- (lock_finished_deliveries), then the hosts whose budgets they have used, then the events. An endpoint that is well is not locked. Fails with 40001 where another transaction
--- holds what was parked meanwhile (unpark_deliveries).
+-- Lock order: the endpoints that change, by primary key, then the deliveries with those that wait for them, by primary
+-- key (lock_finished_deliveries), then the hosts whose budgets they have used, then the events. A working endpoint is
+-- not locked. Fails with 40001 when another transaction has locked a delivery that was parked meanwhile
+-- (unpark_deliveries).
 create function rta.finish_deliveries(
   p_finished rta.finished_delivery[],
-  p_audit_event_ids text[], -- one for each, for an endpoint that is disabled
+  p_audit_event_ids text[], -- one for each delivery, used if its endpoint is disabled
   p_request_id text,
   p_created_at timestamptz
 ) returns integer
@@ -18,7 +20,7 @@ language plpgsql as $$
 declare
   v_now timestamptz := date_trunc('milliseconds', clock_timestamp());
   v_days_without_success constant interval := interval '5 days';
-  -- When each is due again, of those that are retried.
+  -- For each delivery that is retried, when it is due again.
   v_next_at timestamptz[] := array(
     select v_now + delay_ms * interval '1 millisecond' from unnest(p_finished) with ordinality order by ordinality
   );
@@ -27,7 +29,7 @@ declare
   v_endpoint_ids text[];
   v_target_ids text[];
   v_environments text[];
-  v_hosts text[]; -- whose budgets they have used
+  v_hosts text[]; -- the hosts whose budgets they have used
   v_outcomes text[];
   v_slow_ms bigint[];
   v_is_sent boolean[];

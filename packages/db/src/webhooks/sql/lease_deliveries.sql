@@ -1,8 +1,8 @@
--- Leases the deliveries of a claim: see claim_deliveries. choose_deliveries chooses and locks them, and here they are written.
--- Lock order: the calling function has locked the turns and the endpoints; deliveries, skipping those that are locked.
+-- Leases the deliveries of a claim: see claim_deliveries. choose_deliveries chooses and locks them; this function
+-- writes the leases. Lock order: the calling function has locked the turns and the endpoints; deliveries (skip locked).
 create function rta.lease_deliveries(
   p_now timestamptz,
-  p_tenant_ids text[],   -- of the endpoints that are served, in the order in which they were found
+  p_tenant_ids text[],   -- the tenants of the served endpoints, in the order in which they were found
   p_endpoint_ids text[],
   p_lease text,
   p_lease_seconds integer,
@@ -12,12 +12,12 @@ create function rta.lease_deliveries(
 ) returns setof rta.claimed_delivery
 language plpgsql as $$
 declare
-  -- The deliveries that are leased, in the order in which they were chosen.
+  -- The leased deliveries, in the order in which they were chosen.
   v_places tid[];
   v_ids text[];
   v_of_tenants text[];
   v_of_endpoints text[];
-  -- The turns, and which of their tenants have an endpoint that may be sent to.
+  -- The turns, and which of their tenants have an endpoint without a pause.
   v_turns text[];
   v_turn_times timestamptz[];
   v_served text[];
@@ -25,7 +25,8 @@ begin
   select chosen.* into v_places, v_ids, v_of_tenants, v_of_endpoints, v_turns, v_turn_times, v_served
   from rta.choose_deliveries(p_now, p_tenant_ids, p_endpoint_ids, p_limit, p_per_endpoint, p_per_tenant) chosen;
 
-  -- Also the turn of a tenant whose endpoints are all gone or disabled: its deliveries were canceled, and others come next.
+  -- This includes the turn of a tenant whose endpoints are all deleted or disabled: its deliveries were canceled, and
+  -- other tenants come next.
   update public.webhook_turns stored set claimed_at = turn.claimed_at
   from unnest(v_turns, v_turn_times) turn (tenant_id, claimed_at)
   where stored.tenant_id = turn.tenant_id collate "C"
@@ -40,7 +41,7 @@ begin
   set lease = p_lease, leased_until = p_now + make_interval(secs => p_lease_seconds)
   where ctid = any (v_places);
 
-  -- Each by its primary key. The endpoints are locked: they are as they were when the deliveries were chosen.
+  -- Each is read by its primary key. The endpoints are locked, so they are unchanged since the deliveries were chosen.
   return query
   select delivery.tenant_id::text, delivery.environment, delivery.id::text, delivery.endpoint_id::text,
     delivery.event_id::text, delivery.event_type, delivery.target_id::text, delivery.sequence, event.created_at, event.body,

@@ -1,16 +1,15 @@
--- Locks the endpoints that the outcomes of their deliveries may change, and then the deliveries that are still held, with those that
--- wait for one that ends. An endpoint that does not fail is not locked. Returns the ids of the endpoints: those that failed since
--- `p_failing_since` are among them.
+-- Locks the endpoints that the outcomes of their deliveries may change, and then the deliveries that are still held,
+-- with those that wait for one that ends. A working endpoint is not locked. Returns the ids of the locked endpoints.
 --
--- One statement locks all deliveries, in one order. A delivery whose lease is lost while the statement waits stays locked, and another
--- call may have to lock it as the next of its target.
--- Lock order: the endpoints, by primary key, then the deliveries, by primary key.
+-- One statement locks all deliveries, in one order. A delivery whose lease is lost while the statement waits stays
+-- locked, although another call may need to lock it as the next of its target. Lock order: the endpoints, by primary
+-- key, then the deliveries, by primary key.
 create function rta.lock_finished_deliveries(p_finished rta.finished_delivery[], p_failing_since timestamptz) returns text[]
 language plpgsql as $$
 declare
   v_tenant_ids text[];   -- for each delivery
   v_endpoint_ids text[]; -- null where the endpoint does not change
-  v_waiting_ids text[];  -- null where nothing waits
+  v_waiting_ids text[];  -- null where no delivery waits
   v_locked text[];
 begin
   select array_agg(delivery.tenant_id),

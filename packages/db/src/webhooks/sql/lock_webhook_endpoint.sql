@@ -1,5 +1,5 @@
--- Locks an endpoint, and returns it as it is then; all null when the tenant has none of this id in the environment (null: in any).
--- Lock order: the endpoint.
+-- Locks an endpoint and returns it. All fields are null when the tenant has no endpoint with this id in the environment
+-- (null: in any). Lock order: the endpoint.
 create function rta.lock_webhook_endpoint(p_tenant_id text, p_environment text, p_id text) returns rta.webhook_endpoint
 language plpgsql as $$
 declare

@@ -1,10 +1,10 @@
--- Parks deliveries that are due, of endpoints that asked for order, while an earlier event of the same target is pending: they
--- leave the index of what is due until that one ends (unpark_deliveries). So a claim does not look at them again and again while
--- the earlier one waits for its next attempt, and 10,000 of them cost it no more than one.
+-- Parks due deliveries of endpoints with order while an earlier event of the same target is pending. They leave the
+-- index of due deliveries until that one ends (unpark_deliveries). So claims do not examine them repeatedly while the
+-- earlier one waits for its next attempt, and 10,000 of them cost a claim no more than one.
 --
--- The earlier one is locked first. The transaction that ends it waits for this claim, and then sees what was parked; if it is being ended just
--- now, the later one is left as it is, for the next claim. So nothing waits for what has ended.
--- Lock order: the calling function has locked the turns and the endpoints; deliveries, skipping those that are locked.
+-- The earlier one is locked first. The transaction that ends it waits for this claim, and then sees the parked
+-- deliveries. If a transaction is ending it now, the later one is left to the next claim. So no delivery waits for one
+-- that has ended. Lock order: the calling function has locked the turns and the endpoints; deliveries (skip locked).
 create function rta.park_deliveries(p_now timestamptz, p_tenant_ids text[], p_endpoint_ids text[]) returns void
 language plpgsql as $$
 begin

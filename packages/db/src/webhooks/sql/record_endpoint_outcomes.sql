@@ -1,7 +1,7 @@
--- Records the outcomes of deliveries at their endpoints: since when an endpoint fails, and until when it is slow. Disables
--- those that are gone, or that have been failing since `p_failing_since`. No endpoint that is not locked is changed: other
--- outcomes may hold it, and wait for a delivery that is locked here.
--- Lock order: the calling function has locked the endpoints and the deliveries; then those of disable_failing_endpoint.
+-- Records the outcomes of deliveries at their endpoints: since when an endpoint fails, and until when it is slow.
+-- Disables endpoints that have responded with 410, or have been failing since `p_failing_since`. Changes only locked
+-- endpoints, because another transaction may hold an unlocked one and wait for a delivery that is locked here. Lock
+-- order: the calling function has locked the endpoints and the deliveries; then see disable_failing_endpoint.
 create function rta.record_endpoint_outcomes(
   p_tenant_ids text[],      -- for each delivery
   p_endpoint_ids text[],
@@ -9,7 +9,7 @@ create function rta.record_endpoint_outcomes(
   p_slow_ms bigint[],
   p_is_sent boolean[],
   p_locked text[],          -- the endpoints that are locked
-  p_audit_event_ids text[], -- for each delivery, for an endpoint that is disabled
+  p_audit_event_ids text[], -- for each delivery, used if its endpoint is disabled
   p_request_id text,
   p_created_at timestamptz,
   p_now timestamptz,

@@ -4,7 +4,7 @@
 create function rta.record_host_outcomes(
   p_tenant_ids text[],   -- for each delivery
   p_environments text[],
-  p_hosts text[],        -- null: they have used no budget
+  p_hosts text[],        -- an element is null if the delivery has used no budget
   p_outcomes text[],
   p_is_sent boolean[],
   p_now timestamptz

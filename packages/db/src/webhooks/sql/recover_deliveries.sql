@@ -1,9 +1,10 @@
--- Starts the recovery of an endpoint: claims send again the deliveries that have failed or were canceled, or that wait for another attempt
--- after one that has failed, and whose events happened since a time, in the order in which they happened, as fast as the budget of
--- the host allows (release_recoveries). Their schedules begin anew. A recovery that goes on is replaced. Returns the outcome:
+-- Starts the recovery of an endpoint. Claims then send again the deliveries that have failed, were canceled, or wait
+-- for another attempt after a failed one, and whose events happened since a time. They are sent in the order of their
+-- events, as fast as the budget of the host allows (release_recoveries). Their schedules begin anew. A running recovery
+-- is replaced. Returns the outcome:
 --   'written'       `recovered` is the number of deliveries, counted up to `p_limit`
---   'not_found'     there is no such endpoint
---   'rate_limited'  nothing is written: the endpoint was recovered less than a minute ago. Not for the operator
+--   'not_found'     no such endpoint exists
+--   'rate_limited'  nothing is written: the endpoint was recovered less than a minute ago; the operator has no limit
 --   'stale'         nothing is written: the caller has changed since its look-up
 --   'replayed'      nothing is written: the stored response follows
 -- Only 'written' keeps the claim. The operator acts when `p_caller` is null.
@@ -14,15 +15,15 @@ create function rta.recover_deliveries(
   p_tenant_id text,
   p_environment text,
   p_endpoint_id text,
-  p_first_id text,   -- the least id of a delivery of that time
+  p_first_id text,   -- the least id of a delivery since that time
   p_limit integer,
-  p_attempt_id text, -- of this write, for its claim
+  p_attempt_id text, -- the id of this attempt, for its claim
   p_claim rta.claim  -- null without an Idempotency-Key
 ) returns table (
   outcome text,
   recovered integer,
-  paused_until text,    -- as the API shows it: when the host gets the next one, after failures; null: it gets them at once
-  next_recovery_at text, -- in the same form: when the endpoint can be recovered again
+  paused_until text,    -- as in the API: when the host gets the next delivery, after failures; null: at once
+  next_recovery_at text, -- as in the API: when the endpoint can be recovered again
   wait_seconds integer, -- until then
   body_hash bytea,
   response_status integer,
@@ -35,7 +36,7 @@ create function rta.recover_deliveries(
 language plpgsql as $$
 declare
   v_event rta.audit_event;
-  -- `p_caller is not null` would be true only if every field were set.
+  -- `case when p_caller is null`, because `p_caller is not null` is true only if every field is set.
   v_valid_until timestamptz := case when p_caller is null then 'infinity' else rta.lock_caller(p_caller, true) end;
   v_outcome rta.write_outcome;
   v_refusal text;

@@ -1,12 +1,12 @@
--- Makes the next deliveries of the recovery of an endpoint due, as many as the endpoint and the budget of its host allow
--- (release_recoveries). Returns from which id and when the recovery goes on; null when nothing is left.
--- Lock order: the calling function has locked the endpoint; the host, the deliveries. Those that are locked are skipped.
+-- Makes the next deliveries of the recovery of an endpoint due, as many as the endpoint and the budget of its host
+-- allow (release_recoveries). Returns from which id and when the recovery goes on; null when no delivery is left. Lock
+-- order: the calling function has locked the endpoint; the host, the deliveries (skip locked).
 create function rta.release_deliveries(
   p_tenant_id text,
   p_environment text,
   p_endpoint_id text,
   p_host text,
-  p_next_id text, -- the least id that was not looked at
+  p_next_id text, -- the least id that was not examined
   p_last_id text,
   p_now timestamptz,
   out next_id text,
@@ -17,15 +17,15 @@ declare
   v_host record;
   v_busy bigint;
   v_ids text[];
-  v_look interval; -- when to look again during a pause, which a success ends
-  v_released_at timestamptz; -- when the host gets further ones
+  v_look interval; -- when to check again during a pause, which a success ends
+  v_released_at timestamptz; -- when the host gets further deliveries
 begin
   perform rta.add_webhook_host(p_tenant_id, p_environment, p_host, p_now);
   select failures, probes, next_release_at into v_host from public.webhook_hosts
   where tenant_id = p_tenant_id and environment = p_environment and host = p_host for no key update skip locked;
   v_look := case when v_host.probes > 1 then interval '5 seconds' else interval '1 second' end;
   next_id := p_next_id;
-  -- Another worker uses the budget just now, or it is used up.
+  -- Another worker is using the budget, or it is used up.
   next_at := case when found then v_host.next_release_at else p_now + interval '50 milliseconds' end;
   if next_at > p_now then
     next_at := least(next_at, p_now + v_look);

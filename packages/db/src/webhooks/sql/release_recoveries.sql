@@ -1,13 +1,14 @@
--- Makes the next deliveries of recoveries due: see recover_deliveries. What the host of an endpoint gets is decided here, and not when the
--- recovery is asked for, so that another URL brings another budget. While no recovery goes on, one entry of an index is read.
+-- Makes the next deliveries of recoveries due: see recover_deliveries. The host of an endpoint is determined here, not
+-- when the recovery is requested, so that a changed URL uses the budget of its host. While no recovery runs, one entry
+-- of an index is read.
 --
--- The endpoints of a tenant in an environment with one host share its budget: 20 recovered deliveries a second. After 5 that have failed
--- in a row, or of a host that is new, one is tried, and the next one after 1, 2, 4 … minutes, at most an hour, until one succeeds
--- (record_host_outcomes). An endpoint has up to 8 deliveries due or being sent; the recovery waits while they are of other kinds. So new
--- events never queue behind recovered ones.
+-- The endpoints of a tenant in an environment with one host share its budget: 20 recovered deliveries a second. After 5
+-- failures in a row, and for a new host, one delivery is tried, and the next one after 1, 2, 4 … minutes, at most an
+-- hour, until one succeeds (record_host_outcomes). An endpoint has up to 8 recovered deliveries due or being sent. The
+-- recovery waits while other deliveries are due, so new events never wait for recovered ones.
 --
--- Lock order: the endpoints, the hosts, the deliveries, skipping those that are locked. A host that another transaction adds is waited for, in
--- the order of the hosts; that transaction waits for nothing that is locked here.
+-- Lock order: the endpoints, the hosts, the deliveries (all skip locked). The function waits only for a transaction
+-- that adds a host, in the order of the hosts. That transaction does not wait for any row that is locked here.
 create function rta.release_recoveries(p_now timestamptz) returns void
 language plpgsql as $$
 declare

@@ -1,10 +1,10 @@
--- Makes deliveries pending and due, all at one time, so that they are claimed in the order in which they happened. Their schedule
--- begins anew. One that a worker holds is left to that attempt.
--- Lock order: the calling function has locked the deliveries.
+-- Makes deliveries pending and due at the same time, so that they are claimed in the order of their events. Their
+-- schedules begin anew. A delivery that a worker holds is left to that attempt. Lock order: the calling function has
+-- locked the deliveries.
 create function rta.requeue_deliveries(
   p_tenant_id text,
   p_ids text[],
-  p_host text, -- whose budget they use
+  p_host text, -- the host whose budget they use
   p_now timestamptz
 ) returns void
 language plpgsql as $$

@@ -1,16 +1,16 @@
--- Sends a delivery again, whatever its status: it is due now, and its schedule begins anew. One that is being sent just now is
--- left to that attempt. Returns the outcome: 'not_found' when the caller's tenant has none of this id in the environment;
--- 'rate_limited' when the budget of its host is used up (take_resend).
--- Lock order: the caller (lock_caller), the claim, the delivery, the host.
+-- Sends a delivery of any status again: it is due now, and its schedule begins anew. A delivery that is being sent now
+-- is left to that attempt. Returns the outcome: 'not_found' when the caller's tenant has no delivery with this id in
+-- the environment; 'rate_limited' when the budget of its host is used up (take_resend). Lock order: the caller
+-- (lock_caller), the claim, the delivery, the host.
 create function rta.resend_delivery(
   p_caller rta.caller,
   p_environment text,
   p_id text,
-  p_attempt_id text, -- of this write, for its claim
+  p_attempt_id text, -- the id of this attempt, for its claim
   p_claim rta.claim  -- null without an Idempotency-Key
 ) returns table (
   outcome text,
-  wait_seconds integer, -- of 'rate_limited': until there is budget again
+  wait_seconds integer, -- for 'rate_limited': until budget is available again
   body_hash bytea,
   response_status integer,
   location text,

@@ -1,7 +1,8 @@
--- Gives an endpoint a new secret, beside which the older one signs until its time, and writes the audit event and the claim.
--- `p_endpoint` is the endpoint as it is to be. Returns the outcome: 'stale' when the caller or the endpoint has changed since its
--- look-up (the version before `p_endpoint.version`), so that of two rotations at once one begins again and finds the other; 'not_found' when it is gone.
--- Lock order: the caller (lock_caller), the claim, the endpoint.
+-- Gives an endpoint a new secret, and writes the audit event and the claim. The older secret also signs until its
+-- expiry. `p_endpoint` is the endpoint after the rotation. Returns the outcome: 'stale' when the caller or the endpoint
+-- has changed since its look-up (the version before `p_endpoint.version`), so that of two concurrent rotations one is
+-- repeated and sees the other; 'not_found' when the endpoint is deleted. Lock order: the caller (lock_caller), the
+-- claim, the endpoint.
 create function rta.rotate_webhook_secret(
   p_caller rta.caller,
   p_endpoint rta.webhook_endpoint,

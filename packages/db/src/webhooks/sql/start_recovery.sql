@@ -1,6 +1,6 @@
--- Starts the recovery of an endpoint, from one delivery to another. Returns when its host gets the next one, while recoveries of the host
--- are paused after failures; null when they are not.
--- Lock order: the calling function has locked the endpoint; the host.
+-- Starts the recovery of an endpoint, from one delivery to another. While recoveries of the host are paused after
+-- failures, returns when the host gets the next delivery; null otherwise. Lock order: the calling function has locked
+-- the endpoint; the host.
 create function rta.start_recovery(
   p_tenant_id text,
   p_environment text,

@@ -1,8 +1,8 @@
--- Deletes up to `p_limit` deliveries that are older than 30 days and not pending, past those that are locked, and the events that
--- no delivery needs any more. Returns the number of deliveries. The last event of a target keeps its row, without its body, so
--- that the sequence goes on, unless the target can have no further event.
--- Lock order: deliveries, skipping those that are locked; then the events, by primary key.
-create function rta.sweep_deliveries(p_limit integer, p_first_kept_id text) -- the least id of a delivery that is not too old
+-- Deletes up to `p_limit` deliveries that are older than 30 days and not pending, and the events that no delivery needs
+-- any more. Skips locked deliveries. Returns the number of deliveries. The last event of a target keeps its row,
+-- without its body, so that the sequence goes on, unless the target can have no further event. Lock order: deliveries
+-- (skip locked); then the events, by primary key.
+create function rta.sweep_deliveries(p_limit integer, p_first_kept_id text) -- the least id of a delivery that is kept
 returns integer
 language plpgsql as $$
 declare

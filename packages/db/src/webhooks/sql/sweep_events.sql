@@ -1,9 +1,9 @@
--- Deletes the events of these targets that are too old and that no delivery needs. The last event of a target keeps its row,
--- without its body, unless it says that the target has ended. A statement of its own, after the one that deleted the deliveries.
+-- Deletes the events of these targets that are too old and that no delivery needs. The last event of a target keeps its
+-- row, without its body, unless it says that the target has ended. Called as a separate statement, after the one that
+-- deleted the deliveries.
 --
--- The ids of an event and of its deliveries have the same time, which is their first ten characters: so the deliveries of an event
--- are found in the primary key.
--- Lock order: events by primary key.
+-- The ids of an event and of its deliveries have the same time in their first ten characters, so the deliveries of an
+-- event are found in the primary key. Lock order: events by primary key.
 create function rta.sweep_events(p_tenant_ids text[], p_target_ids text[], p_first_kept_id text) returns void
 language plpgsql as $$
 begin

@@ -1,6 +1,5 @@
--- Takes a resend or a test from the budget of the host of an endpoint: 60 at once, and then one each two seconds. Returns null, or, when
--- the budget is used up, the seconds until there is another one.
--- Lock order: the host.
+-- Takes a resend or a test from the budget of the host of an endpoint: 60 at once, and then one every two seconds.
+-- Returns null, or, when the budget is used up, the seconds until the next one. Lock order: the host.
 create function rta.take_resend(p_tenant_id text, p_environment text, p_host text) returns integer
 language plpgsql as $$
 declare

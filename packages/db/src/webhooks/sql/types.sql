@@ -1,4 +1,4 @@
--- Something that has happened to a resource, for the endpoints that select its type (emit_events).
+-- An event of a resource, for the endpoints that select its type (emit_events).
 create type rta.event as (
   tenant_id text collate "C",
   environment text collate "C",
@@ -26,7 +26,7 @@ create type rta.webhook_endpoint as (
   updated_at timestamptz
 );
 
--- New values for an endpoint. Only those change whose names in the API are in `fields`.
+-- New values for an endpoint. Only the fields whose API names are in `fields` change.
 create type rta.webhook_endpoint_change as (
   fields text[],
   url text,
@@ -36,7 +36,7 @@ create type rta.webhook_endpoint_change as (
   status text
 );
 
--- A delivery that a worker sends, with what it sends to which place.
+-- A delivery that a worker sends, with its content and its target.
 create type rta.claimed_delivery as (
   tenant_id text,
   environment text,
@@ -51,22 +51,22 @@ create type rta.claimed_delivery as (
   attempt_count integer,
   url text,
   secret bytea,              -- sealed
-  previous_secret bytea      -- sealed; null when none signs any more
+  previous_secret bytea      -- sealed; null when it no longer signs
 );
 
--- What became of a delivery that was claimed.
+-- The outcome of a claimed delivery.
 create type rta.finished_delivery as (
   tenant_id text collate "C",
   id text collate "C",
   lease text,
-  attempt_count integer,     -- as it was claimed
+  attempt_count integer,     -- the count at the claim
   attempt json,              -- DeliveryAttempt; null: nothing was sent
   outcome text,              -- 'delivered', 'retry', 'failed', or 'gone': the receiver responded with 410
-  delay_ms bigint,           -- of 'retry': until the next attempt
-  slow_ms bigint             -- for how long nothing is sent to the endpoint; null: it may be sent
+  delay_ms bigint,           -- for 'retry': the time until the next attempt
+  slow_ms bigint             -- how long nothing is sent to the endpoint; null: no pause
 );
 
--- An event that is to be written, with its id, its place among the events of its target, and the endpoints that select it.
+-- An event to write, with its id, its place among the events of its target, and the endpoints that select it.
 create type rta.numbered_event as (
   tenant_id text collate "C",
   id text collate "C",

@@ -1,15 +1,16 @@
--- Lets the next delivery go on, of those that wait for an earlier event of these targets, where one has ended. A claim looks at it
--- then, and parks it again if a still earlier one is pending.
--- A statement of its own, after the one that ended them: it sees what was parked until then (park_deliveries).
+-- Unparks the next waiting delivery of each of these targets, where an earlier one has ended. A claim then examines it,
+-- and parks it again if a still earlier one is pending. Called as a separate statement, after the one that ended the
+-- deliveries, so that it sees all deliveries parked until then (park_deliveries).
 --
--- Fails with 40001 when another transaction has locked one of them: it may wait for a delivery that is locked here. Nothing is
--- written then. finishDeliveries repeats the call, and lock_finished_deliveries waits for that transaction.
--- Lock order: the calling function has locked these deliveries, but for those that were parked since.
+-- Fails with 40001 when another transaction has locked one of them, because that transaction may wait for a delivery
+-- that is locked here. Then nothing is written. finishDeliveries repeats the call, and lock_finished_deliveries waits
+-- for that transaction. Lock order: the calling function has locked these deliveries, except those that were parked
+-- since.
 create function rta.unpark_deliveries(p_tenant_ids text[], p_endpoint_ids text[], p_target_ids text[]) returns void
 language plpgsql as $$
 declare
   v_are_locked boolean;
-  v_places tid[]; -- rows cannot leave their place while they are locked
+  v_places tid[]; -- the `ctid` of a locked row does not change
 begin
   select bool_and(locked.place is not null), array_agg(locked.place) filter (where locked.waits) into v_are_locked, v_places
   from (
@@ -25,7 +26,7 @@ begin
   left join lateral (
     select stored.ctid as place, stored.waits from public.webhook_deliveries stored
     where stored.tenant_id = next.tenant_id and stored.id = next.id
-    offset 0 -- by the primary key, not by the index of those that wait: see report_usages
+    offset 0 -- by the primary key, not by the index of waiting deliveries: see report_usages
     for no key update skip locked
   ) locked on true;
   if not v_are_locked then

@@ -1,12 +1,12 @@
--- Changes an endpoint of the caller's tenant and environment, and writes the audit event with the names of the fields whose values
--- differ. Returns the outcome, and the endpoint as it is then:
+-- Changes an endpoint of the caller's tenant and environment, and writes the audit event with the names of the fields
+-- whose values differ. Returns the outcome, and the endpoint after that:
 --   'written'
 --   'unchanged'  nothing is written: the endpoint has another version than the change accepts
---   'not_found'  there is no such endpoint
+--   'not_found'  no such endpoint exists
 --   'stale'      nothing is written: the caller has changed since its look-up
 --
--- Deliveries are left as they are: the next attempt sees the change (claim_deliveries).
--- Lock order: the caller (lock_caller), the endpoint.
+-- Deliveries are not changed: their next attempts see the change (claim_deliveries). Lock order: the caller
+-- (lock_caller), the endpoint.
 create function rta.update_webhook_endpoint(
   p_caller rta.caller,
   p_environment text,

@@ -35,7 +35,7 @@ export const FIELD_ERROR_CODES = {
 } as const;
 export type FieldErrorCode = (typeof FIELD_ERROR_CODES)[keyof typeof FIELD_ERROR_CODES][number];
 
-/** One validation error and its location. On a refused grant, `allowed` is what the caller may grant. */
+/** One validation error and its location. For a refused grant, `allowed` has the values that the caller may grant. */
 export type FieldError = {
   /** JSON Pointer into the body, in fragment form (RFC 6901 §6), for example `#/scopes/2`. */
   pointer?: string;

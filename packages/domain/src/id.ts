@@ -129,7 +129,7 @@ export const firstIdAt = <Prefix extends IdPrefix>(prefix: Prefix, time: Date): 
   return typeId(prefix, bytes);
 };
 
-/** The time in an id that `newId` has made: its first 48 bits, in milliseconds, which are the first ten characters. */
+/** The time in an id of `newId`, in milliseconds: the first 48 bits, which are the first ten characters. */
 export const timeOfId = (id: Id<IdPrefix>): number => {
   const characters = id.slice(id.indexOf("_") + 1).slice(0, 10);
   return [...characters].reduce((time, character) => time * 32 + ALPHABET.indexOf(character), 0);

@@ -6,7 +6,7 @@ import { createCipheriv, createDecipheriv, createHash, hkdfSync } from "node:cry
 import type { RandomBytes } from "./id.ts";
 import { canonicalJson } from "./json-text.ts";
 
-/** For how long the response to a request with an `Idempotency-Key` is kept. */
+/** How long the response to a request with an `Idempotency-Key` is stored. */
 export const CLAIM_HOURS = 24;
 
 /** 1 to 255 visible ASCII characters. */
@@ -39,8 +39,8 @@ export type SealedHead = {
 export type SealContext = { secret: { reveal(): string }; idempotencyKey: string; request: string };
 
 /**
- * The encryption key for one secret and one request; both are needed to derive it. The text is part of the stored format:
- * with another one, stored responses cannot be opened.
+ * The encryption key for one secret and one request; both are needed to derive it. The text is part of the stored
+ * format: with another text, stored responses cannot be opened.
  */
 const sealingKey = ({ secret, idempotencyKey, request }: SealContext, format: number): Uint8Array =>
   new Uint8Array(
@@ -52,8 +52,8 @@ const authenticatedData = ({ status, location, etag, bodyHash }: SealedHead): Ui
 
 /**
  * Seals a response body with AES-256-GCM. HKDF-SHA-256 (RFC 5869) derives the encryption key from the caller's full
- * secret and the `Idempotency-Key`. Layout: format byte, nonce, tag, ciphertext. `head` is authenticated as well: with another status,
- * `Location`, `ETag` or body hash, the body cannot be opened.
+ * secret and the `Idempotency-Key`. Layout: format byte, nonce, tag, ciphertext. `head` is also authenticated: with
+ * another status, `Location`, `ETag` or body hash, the body cannot be opened.
  */
 export const sealResponse = (body: string, head: SealedHead, context: SealContext, random: RandomBytes): Uint8Array => {
   const nonce = random(NONCE_BYTES);

@@ -16,10 +16,13 @@ export type JobRecord = {
   tenantId: TenantId;
   environment: Environment;
   kind: JobKind;
-  /** What the job is about: the id of an asset, an avatar or a video. */
+  /** The id of the asset, the avatar or the video that the job processes. */
   targetId: string;
-  /** Which preparation of the target: 1 for an asset and a video, which are processed once. An avatar counts its own. */
+  /**
+   * The number of the target's preparation: 1 for an asset and a video, which are processed once. An avatar counts its
+   * preparations.
+   */
   generation: number;
-  /** From when a worker may claim it. */
+  /** When a worker may claim the job. */
   runAt: Date;
 };

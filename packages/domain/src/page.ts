@@ -13,8 +13,8 @@ export const DEFAULT_PAGE_LIMIT = 50;
 export const MAX_PAGE_BYTES = 1024 * 1024;
 
 /**
- * The longest cursor is that of sessions of an end user: 500 characters, each up to six bytes as JSON, in base64, beside two
- * filters of 64 such characters.
+ * The longest cursor is that of the sessions of an end user: base64 of 500 characters, each up to six bytes as JSON,
+ * and two filters of 64 such characters.
  */
 const MAX_CURSOR = 6000;
 
@@ -35,10 +35,10 @@ export const Page = <Item extends TSchema, Head extends TProperties = Record<nev
     nextCursor: Nullable(Cursor, { description: "The `cursor` for the next page; null on the last page." }),
   });
 
-/** How many items of a list are counted at most. */
+/** The maximum number of items that a count counts. */
 export const MAX_COUNTED = 10_000;
 
-/** How many items of a list match its filters, however many its page has. */
+/** How many items of a list match its filters, on all pages. */
 export const Total = ClosedObject({
   count: Count({ maximum: MAX_COUNTED, description: `How many were counted, at most ${MAX_COUNTED}.` }),
   isExact: Type.Boolean({ description: "Whether there are no more than these." }),
@@ -134,8 +134,9 @@ export const readPage = <Prefix extends IdPrefix, Filters extends TProperties>(
 };
 
 /**
- * A page as read from the database: its items as JSON separated by commas, and the id below which the next page starts; null
- * on the last page. `next` is not always the id of the last item: a page can end after rows that its filters exclude.
+ * A page as read from the database: its items as JSON separated by commas, and the id below which the next page starts;
+ * null on the last page. `next` need not be the id of the last item, because a page can end after rows that its filters
+ * exclude.
  */
 export type WrittenPage = { items: string; next: string | null };
 

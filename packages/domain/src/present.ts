@@ -1,7 +1,10 @@
 /** The API representations of stored records. */
 import type { Static, TObject } from "@sinclair/typebox";
 
-/** A record with the fields of a representation. Where that has a date-time as text, the record may have a `Date`. */
+/**
+ * A record with the fields of a representation. For a date-time, which the representation has as text, the record may
+ * have a `Date`.
+ */
 type Presentable<Shown> = {
   readonly [Field in keyof Shown]: Shown[Field] | (string extends Shown[Field] ? Date : never);
 };

@@ -339,14 +339,14 @@ export const PROBLEMS = {
 export type ProblemCode = keyof typeof PROBLEMS;
 
 export const LIMITED_BY = ["self", "ancestor"] as const;
-/** Whose limit of open sessions refuses a session. */
+/** The owner of the limit of open sessions that refuses a session. */
 export const SESSION_LIMITED_BY = [...LIMITED_BY, "tenant"] as const;
 
 export type ProblemExtras = {
   errors?: readonly FieldError[];
   requiredScope?: string;
   grantedScopes?: readonly string[];
-  /** The role that the operation needs, null when it is only for keys; and the role of the caller, null for a key. */
+  /** The role that the operation needs, null when it is only for keys; then the role of the caller, null for a key. */
   requiredRole?: string | null;
   role?: string | null;
   /** The status of the resource, and the statuses to which it can change. */
@@ -354,9 +354,12 @@ export type ProblemExtras = {
   allowedStatuses?: readonly string[];
   /** The minimal hold of the request, in credit micros. */
   requiredCreditMicros?: number;
-  /** Whose spend cap or limit of open sessions refuses the request: the calling key's, an ancestor's, or the tenant's. */
+  /**
+   * The owner of the spend cap or limit of open sessions that refuses the request: the calling key, an ancestor, or the
+   * tenant.
+   */
   limitedBy?: (typeof SESSION_LIMITED_BY)[number];
-  /** The limit of open sessions, and, when it is that of the calling key, how many are open. */
+  /** The limit of open sessions. For the limit of the calling key, also the numbers of open sessions. */
   maxConcurrentSessions?: number;
   liveSessions?: number;
   activeSessions?: number;
@@ -372,8 +375,8 @@ export type ProblemExtras = {
 };
 
 /**
- * The only error class that maps to a response. `detail` and `extras` are sent to the client and must not contain anything
- * internal. `cause`, the internal error, is written only to the log.
+ * The only error class that maps to a response. `detail` and `extras` are sent to the client and must not contain
+ * internal information. `cause`, the internal error, is written only to the log.
  */
 export class Problem extends Error {
   readonly code: ProblemCode;

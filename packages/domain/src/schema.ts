@@ -31,7 +31,7 @@ import { codePointLength, isStorableText } from "./text.ts";
 export const MAX_ERRORS = 100;
 /** Maximum length, in characters, of a caller's member name in an error. */
 const MAX_NAME = 128;
-/** A pointer longer than this is not extended: errors must not be many times the size of the request. */
+/** A pointer longer than this is not extended, so that errors are not many times the size of the request. */
 const MAX_POINTER = 512;
 
 /** The location of a value in the body: the names that lead to it, innermost first. Converted to text only for an error. */
@@ -101,8 +101,9 @@ const textFailure = (schema: TSchema) => {
 const text = leaf(textFailure);
 
 /**
- * Controls, line separators, and the characters that change the direction of text (UAX #9, table 2 and its marks): they make a
- * name look like another one, or move the text beside it. Characters that join others are part of names.
+ * Controls, line separators, and the characters that change the direction of text (UAX #9, table 2 and its marks): they
+ * make a name look like another one, or move the neighbouring text. Joining characters are allowed, because they are
+ * part of names.
  */
 const NAME_PATTERN = "^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]+$";
 const NAME = new RegExp(NAME_PATTERN, "u");
@@ -117,16 +118,16 @@ const name = leaf((schema) => {
 });
 
 /**
- * Text before and after one `@`, without white space and without characters that are not seen: controls, formats such
- * as directions and zero widths, and other default-ignorable ones. Four more are drawn blank without that property (a
- * blank of Braille, a place for objects, a filler of Khitan and a note without a head). Two addresses that look alike
- * would be two people. The same holds for the normal form: U+FF20 becomes an `@`. Whether the address exists, only a
- * mail would show.
+ * Text before and after one `@`, without white space and invisible characters, because two addresses that look alike
+ * would be two people. Invisible are controls, formats such as directions and zero widths, and other default-ignorable
+ * characters. Four more are drawn blank without that property (a blank of Braille, a place for objects, a filler of
+ * Khitan and a note without a head). The normal form must meet the same rules: U+FF20 becomes an `@`. The check does
+ * not show whether the address exists.
  */
 const UNSEEN = /[\p{Z}\p{Cc}\p{Cf}\p{Co}\p{Default_Ignorable_Code_Point}\u2800\ufffc\u{16fe4}\u{1d159}]/u;
 /**
- * The pattern that the document shows, for regular expressions without properties: the characters of `UNSEEN` up to U+FFFF, which
- * a test compares, the `@`, and those whose normal form has one of them.
+ * The pattern in the OpenAPI document, for regular expressions without properties: the characters of `UNSEEN` up to
+ * U+FFFF (a test compares them), the `@`, and the characters whose normal form contains one of these.
  */
 const EMAIL_CHARACTER =
   "[^\\u0000-\\u0020@\\u007f-\\u00a0\\u00a8\\u00ad\\u00af\\u00b4\\u00b8\\u02d8-\\u02dd\\u034f\\u037a\\u0384-\\u0385\\u0600-\\u0605\\u061c\\u06dd\\u070f\\u0890-\\u0891\\u08e2\\u115f-\\u1160\\u1680\\u17b4-\\u17b5\\u180b-\\u180f\\u1fbd\\u1fbf-\\u1fc1\\u1fcd-\\u1fcf\\u1fdd-\\u1fdf\\u1fed-\\u1fee\\u1ffd-\\u1ffe\\u2000-\\u200f\\u2017\\u2028-\\u202f\\u203e\\u205f-\\u206f\\u2800\\u3000\\u309b-\\u309c\\u3164\\ue000-\\uf8ff\\ufc5e-\\ufc63\\ufdfa-\\ufdfb\\ufe00-\\ufe0f\\ufe49-\\ufe4c\\ufe6b\\ufe70\\ufe72\\ufe74\\ufe76\\ufe78\\ufe7a\\ufe7c\\ufe7e\\ufeff\\uff20\\uffa0\\uffe3\\ufff0-\\ufffc]";
@@ -134,9 +135,9 @@ const EMAIL_PATTERN = `^${EMAIL_CHARACTER}+@${EMAIL_CHARACTER}+$`;
 const EMAIL = new RegExp(EMAIL_PATTERN, "u");
 
 /**
- * The form in which addresses are stored and compared: in lower case, composed, and without look-alikes such as fullwidth
- * letters (Unicode NFKC), so that one address is one person however a keyboard writes it. The normal form of a normal form is
- * itself.
+ * The form in which addresses are stored and compared: in lower case, composed, and without look-alikes such as
+ * fullwidth letters (Unicode NFKC), so that an address means one person, independent of the keyboard. The function is
+ * idempotent.
  */
 export const normalEmail = (email: string): string => email.normalize("NFKC").toLowerCase().normalize("NFKC");
 
@@ -149,7 +150,7 @@ const email = leaf(() => {
     if (typeof value !== "string") return NOT_A_STRING;
     if (!isStorableText(value)) return NOT_STORABLE;
     if (codePointLength(value) < minLength || codePointLength(value) > maxLength) return failure;
-    // It is stored in its normal form, which can be longer: one character can become 18.
+    // The address is stored in its normal form, which can be longer: one character can become 18.
     const normal = normalEmail(value);
     const isEmail = [value, normal].every((form) => EMAIL.test(form) && !UNSEEN.test(form));
     return isEmail && codePointLength(normal) <= maxLength ? null : failure;
@@ -285,7 +286,7 @@ const object: ValidatorFactory = (schema) => {
   };
 };
 
-/** Unions are used only for values that can be absent: a schema, or null, or constants that turn it off. */
+/** Unions are used only for values that can be absent: a schema, null, or constants that turn a feature off. */
 const union: ValidatorFactory = (schema) => {
   const validateValue = validatorOf((schema as TUnion).anyOf[0] as TSchema);
   const absent = new Set<unknown>((schema as TUnion).anyOf.slice(1).map((one) => one["const"] ?? null));
@@ -320,7 +321,7 @@ const validatorOf = (schema: TSchema): Validator => {
   const known = validators.get(schema);
   if (known) return known;
   const factory = FACTORIES[schema[Kind]];
-  // Fail closed: a kind without a validator is a programming error; its values are invalid.
+  // Fail closed: a kind without a validator is a programming error, and its values are invalid.
   if (!factory) throw new TypeError(`No validator for schemas of kind ${schema[Kind]}`);
   const validator = factory(schema);
   validators.set(schema, validator);
@@ -335,7 +336,7 @@ type Described = { description?: string };
 
 type TextBounds = { minLength: number; maxLength: number };
 
-/** Text that PostgreSQL can store; lengths in code points. */
+/** Text that PostgreSQL can store. Lengths are in code points. */
 export const Text = (bounds: TextBounds & Described): TUnsafe<string> & TextBounds =>
   Type.Unsafe<string>({ [Kind]: "Text", type: "string", ...bounds }) as TUnsafe<string> & TextBounds;
 
@@ -383,7 +384,7 @@ export const JsonObject = <Bounds extends { "x-maxBytes"?: number }>(
 
 type MetadataBounds = { maxProperties: number; propertyNames: TextBounds; additionalProperties: TUnsafe<string> };
 
-/** An object of at most `maxProperties` strings; the lengths of names and of values in code points. */
+/** An object of at most `maxProperties` strings. The lengths of names and values are in code points. */
 export const Metadata = (
   { maxProperties, names, values }: { maxProperties: number; names: TextBounds; values: TextBounds },
   described: Described = {},
@@ -400,7 +401,7 @@ export const Metadata = (
 type CountBounds = { minimum: number; maximum: number };
 const SAFE: CountBounds = { minimum: 0, maximum: Number.MAX_SAFE_INTEGER };
 
-/** An integer; by default from 0 to the largest that a double represents exactly. */
+/** An integer; by default from 0 to the largest integer that a double represents exactly. */
 export const Count = (options: Partial<CountBounds> & Described = {}): TInteger & CountBounds =>
   Type.Integer({ ...SAFE, ...options }) as TInteger & CountBounds;
 
@@ -420,6 +421,6 @@ export const validate = (schema: TSchema, value: unknown): FieldError[] => {
   return errors;
 };
 
-/** Whether `value` is valid. Nothing is coerced, defaulted or removed. */
+/** Whether `value` is valid. The value is not coerced, and no member is added or removed. */
 export const isValid = <Schema extends TSchema>(schema: Schema, value: unknown): value is Static<Schema> =>
   validate(schema, value).length === 0;

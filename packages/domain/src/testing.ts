@@ -2,8 +2,8 @@
 import fc from "fast-check";
 
 /**
- * A code point, of all but the surrogates: a unit of texts. That of fast-check, "binary", takes a second of processor time in each
- * process, for a table of all of them.
+ * A code point, except surrogates, as a unit of generated texts. The unit "binary" of fast-check takes a second of
+ * processor time in each process, for a table of all code points.
  */
 export const codePoint = fc
   .integer({ min: 0, max: 0x10ffff - 0x800 })

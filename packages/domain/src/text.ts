@@ -28,11 +28,14 @@ const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 export const printable = (text: string): string =>
   text.replace(UNPRINTABLE, (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`);
 
-/** `printable` for text of several lines: line feeds stay. */
+/** `printable` for text of several lines. Line feeds are not escaped. */
 export const printableLines = (text: string): string => text.split("\n").map(printable).join("\n");
 
 const escapeUnit = (unit: string): string => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
 
-/** Escapes in JSON what `JSON.stringify` leaves of such characters. The value stays the same, and so does the space between tokens. */
+/**
+ * Escapes such characters in JSON, as far as `JSON.stringify` does not. The value and the space between tokens are
+ * unchanged.
+ */
 export const printableJson = (json: string): string =>
   json.replace(UNPRINTABLE, (character) => (character < " " ? character : character.replace(/./gs, escapeUnit)));

@@ -1,13 +1,16 @@
-/** State machines as tables: for each status, the statuses to which it can change; any other transition is refused. And the version that a change expects. */
+/**
+ * State machines as tables: for each status, the statuses to which it can change. Any other transition is refused. Also
+ * checks the version that a change expects.
+ */
 import { Problem } from "./problem.ts";
 
 type Transitions<State extends string> = Readonly<Record<State, readonly State[]>>;
 
-/** The transitions from `from`; none from a status that only a newer version knows. */
+/** The transitions from `from`; an empty list for a status that only a newer version knows. */
 export const allowedFrom = <State extends string>(table: Transitions<State>, from: State): readonly State[] =>
   Object.hasOwn(table, from) ? table[from] : [];
 
-/** Whether `table` allows the transition. A status has no transition to itself. */
+/** Whether `table` allows the transition. A table has no transition from a status to itself. */
 export const canTransition = <State extends string>(table: Transitions<State>, from: State, to: State): boolean =>
   allowedFrom(table, from).includes(to);
 
@@ -15,7 +18,7 @@ export const canTransition = <State extends string>(table: Transitions<State>, f
 export const statesBefore = <State extends string>(table: Transitions<State>, to: State): State[] =>
   (Object.keys(table) as State[]).filter((from) => canTransition(table, from, to));
 
-/** The problem of a transition that the current status does not allow. `allowed` lists the transitions that it does. */
+/** The problem of a transition that the current status does not allow. `allowed` lists the allowed transitions. */
 export const invalidTransition = (current: string, allowed: readonly string[]): Problem => {
   const transitions = allowed.map((status) => `\`${status}\``).join(", ") || "none";
   const detail = `Status is \`${current}\`; allowed transitions: ${transitions}.`;

@@ -1,6 +1,6 @@
 /**
- * The names of objects that lists and reads show beside their ids: those that they have now. Each is one look-up by a
- * primary key, for the rows of a page alone. NULL where no such object exists, or it has no name.
+ * The current names of objects, which lists and reads show beside their ids. Each is one look-up by a primary key, only
+ * for the rows of a page. NULL when the object does not exist or has no name.
  */
 import { type Column, type SQL, sql } from "drizzle-orm";
 import type { PgTable } from "drizzle-orm/pg-core";

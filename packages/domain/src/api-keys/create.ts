@@ -7,9 +7,10 @@ import type { CreateApiKey } from "./schemas.ts";
 import { type ApiKeySecret, generateApiKey } from "./secret.ts";
 
 /**
- * Creates a key with the grant that `creator` grants by `request`, a valid `CreateApiKey`. `checkedAt` is the time with which
- * the expiry is compared, `now` the creation time, `random` a source for the database of the tenant. Throws the problem
- * `validation_failed` when the expiry is not in the future, and `grant_exceeds_caller` with every refusal when the grant exceeds the creator's.
+ * Creates a key with the grant that `creator` makes for `request`, a valid `CreateApiKey`. `checkedAt`: the time with
+ * which the expiry is compared. `now`: the creation time. `random`: a source for the database of the tenant. Throws the
+ * problem `validation_failed` when the expiry is not in the future, and `grant_exceeds_caller` with every refusal when
+ * the grant exceeds the creator's.
  */
 export const issueApiKey = (
   request: CreateApiKey,

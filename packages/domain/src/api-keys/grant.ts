@@ -85,7 +85,7 @@ export const parseExpiry = (text: string | null): Date | null => (text === null 
 
 /**
  * Compares `grant` with the permissions of `caller`: scopes, environment, spend cap, open sessions and expiry. Returns
- * one refusal for each field that exceeds the caller, with the values that are allowed; an empty list when none does.
+ * one refusal for each field that exceeds the caller, with the allowed values; an empty list when no field does.
  */
 export const findExcesses = (caller: Grant, grant: Grant): FieldError[] => {
   const refusals: FieldError[] = [];
@@ -114,7 +114,7 @@ export const findExcesses = (caller: Grant, grant: Grant): FieldError[] => {
   return refusals;
 };
 
-/** The limits that a valid request asks for; those that it omits are those of `defaults`. */
+/** The limits of a valid request. Omitted limits are those of `defaults`. */
 export const requestedLimits = (
   { spendLimitCreditMicros, maxConcurrentSessions, expiresAt }: Pick<UpdateApiKey, keyof Limits>,
   defaults: Limits,
@@ -130,8 +130,8 @@ export const requestedLimits = (
  * do more than itself: scopes, environment, expiry and the other limits are compared. Defaults for omitted fields: the default
  * scopes, `test`, and the limits of the caller.
  *
- * `request` must be a valid `CreateApiKey`. There is no clock here, so the caller of this function checks that the expiry is
- * in the future.
+ * `request` must be a valid `CreateApiKey`. This function has no clock, so its caller checks that the expiry is in the
+ * future.
  */
 export const attenuate = (
   caller: Grant & Pick<Grantor, "lineage">,
@@ -147,7 +147,7 @@ export const attenuate = (
   return refusals.length > 0 ? { refusals } : { grant };
 };
 
-/** Throws the problem `grant_exceeds_caller` with `refusals`, if there are any. */
+/** Throws the problem `grant_exceeds_caller` with `refusals`, unless the list is empty. */
 export const refuseGrant = (detail: string, refusals: readonly FieldError[]): void => {
   if (refusals.length > 0) throw new Problem("grant_exceeds_caller", detail, { errors: refusals });
 };

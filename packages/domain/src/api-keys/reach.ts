@@ -1,5 +1,5 @@
 /**
- * Which keys a key may see, change, rotate and revoke. The aim: a stolen key must not lead to access that outlives its own
+ * The keys that a key may see, change, rotate and revoke. A stolen key must not lead to access that outlives its own
  * revocation.
  */
 import { managedEnvironments } from "../environment.ts";
@@ -37,7 +37,7 @@ export const isSelf = (caller: Grantor, target: ApiKeyRecord): boolean => caller
 const isDescendant = (caller: Grantor, target: ApiKeyRecord): boolean =>
   caller.id === null || target.lineage.includes(caller.id);
 
-/** The refusal of a `target` that is not a descendant of `caller`; an empty list when it is one. */
+/** The refusal of a `target` that is not a descendant of `caller`; an empty list for a descendant. */
 const foreignRefusals = (caller: Grantor, target: ApiKeyRecord): FieldError[] => {
   if (isDescendant(caller, target)) return [];
   return [caller.lineage.includes(target.id) ? IS_ANCESTOR : NOT_DESCENDANT];
@@ -47,8 +47,8 @@ const foreignRefusals = (caller: Grantor, target: ApiKeyRecord): FieldError[] =>
 const effectiveGrant = <Key extends Grantor>(key: Key): Key => ({ ...key, ...effectiveLimits(key) });
 
 /**
- * Throws when `caller` may not narrow or revoke `target`. It may do so for its descendants, even if it has itself been
- * narrowed since it created them, and for every key that it could create itself, except its ancestors: otherwise a key
+ * Throws when `caller` may not narrow or revoke `target`. It may do so for its descendants, even if it was narrowed
+ * after it created them, and for every key that it could create. Its ancestors are excluded, because otherwise a key
  * could revoke the keys of its owner.
  */
 export const checkNarrowing = (caller: Grantor, target: ApiKeyRecord): void => {
@@ -59,9 +59,9 @@ export const checkNarrowing = (caller: Grantor, target: ApiKeyRecord): void => {
 };
 
 /**
- * Throws when `caller` may not rotate `target`. It may rotate itself and its descendants, except a descendant that can do
- * more than itself: a stolen key that could rotate a sibling would get a secret that outlives its own revocation. Compares
- * effective limits, because they decide what a key can do.
+ * Throws when `caller` may not rotate `target`. It may rotate itself and its descendants, except a descendant that can
+ * do more than itself. A stolen key that could rotate a sibling would get a secret that outlives its own revocation.
+ * Effective limits are compared, because they decide what a key can do.
  */
 export const checkRotation = (caller: Grantor, target: ApiKeyRecord): void => {
   const lineage = isSelf(caller, target) ? [] : foreignRefusals(caller, target);
@@ -83,7 +83,7 @@ export const checkWidening = (
 ): void => {
   const requested = { ...after, ...requestedLimits(request, effectiveLimits(target)) };
   const refusals = findExcesses(effectiveGrant(caller), requested);
-  // A key that widens itself exceeds itself: the refusals of the fields are enough.
+  // When a key widens itself, the refusals of the fields are enough.
   if (!isSelf(caller, target) || refusals.length === 0) refusals.push(...foreignRefusals(caller, target));
   refuseGrant("The key would be able to do more than the calling key.", refusals);
 };

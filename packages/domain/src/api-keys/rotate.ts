@@ -7,14 +7,14 @@ import { checkActive, checkRotation, isSelf, visibleApiKey } from "./reach.ts";
 import type { RotateApiKey } from "./schemas.ts";
 import { type ApiKeySecret, generateApiKey } from "./secret.ts";
 
-/** Minimum overlap when a key rotates itself: without it, a lost response would lock the caller out. */
+/** Minimum overlap when a key rotates itself. Without an overlap, a lost response would lock the caller out. */
 const MIN_OWN_OVERLAP_SECONDS = 60;
 
 /**
- * Gives the key `stored` a new credential. Returns the key before and after, the new secret, and how long the old one stays
- * valid. The request is a valid `RotateApiKey`. Throws the problems `not_found`, `validation_failed`, `grant_exceeds_caller`
- * and `invalid_transition`, checked in this order. The SQL statement that rotates checks under its locks whether an earlier
- * overlap has ended. `random`: a source for the database that has the key.
+ * Gives the key `stored` a new credential. Returns the key before and after, the new secret, and how long the old one
+ * stays valid. The request is a valid `RotateApiKey`. Throws the problems `not_found`, `validation_failed`,
+ * `grant_exceeds_caller` and `invalid_transition`, checked in this order. The SQL statement checks, under its locks,
+ * whether an earlier overlap has ended. `random`: a source for the database of the key.
  */
 export const rotatedApiKey = (
   stored: ApiKeyRecord | null,
@@ -23,7 +23,7 @@ export const rotatedApiKey = (
   random: RandomBytes,
 ): { target: ApiKeyRecord; record: ApiKeyRecord; secret: ApiKeySecret; overlapSeconds: number } => {
   const target = visibleApiKey(caller, stored);
-  // With the older secret of an overlap, that overlap keeps its end, and `overlapSeconds` is ignored.
+  // When the caller uses the older secret of an overlap, that overlap keeps its end, and `overlapSeconds` is ignored.
   const usesOlderSecret = caller.credentialKeyId !== undefined && caller.credentialKeyId !== target.keyId;
   if (isSelf(caller, target) && !usesOlderSecret && overlapSeconds < MIN_OWN_OVERLAP_SECONDS) {
     const error: FieldError = {

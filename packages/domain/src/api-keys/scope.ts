@@ -1,4 +1,4 @@
-/** The scopes of API keys. `*` includes every scope but `usage:write`; no other scope implies another. */
+/** The scopes of API keys. `*` includes every scope except `usage:write`. No other scope implies another. */
 
 export const SCOPES = [
   "*",
@@ -12,12 +12,12 @@ export const SCOPES = [
 ] as const;
 export type Scope = (typeof SCOPES)[number];
 
-/** The scopes of a key whose creator specifies none: enough to use avatars, nothing that changes the account. */
+/** The scopes of a key whose creator specifies none. They suffice to use avatars, and cannot change the account. */
 export const DEFAULT_SCOPES = ["realtime:write", "credits:read", "avatars:read"] as const satisfies readonly Scope[];
 
 /**
- * Whether `granted` includes `required`. Only `*` includes `*`. `usage:write` has to be named: it decides what a session
- * costs, and the tenant that pays has keys with `*`.
+ * Whether `granted` includes `required`. Only `*` includes `*`. `usage:write` must be named, because it decides the
+ * price of a session, and the paying tenant has keys with `*`.
  */
 export const permits = (granted: readonly Scope[], required: Scope): boolean =>
   granted.includes(required) || (granted.includes("*") && required !== "usage:write");

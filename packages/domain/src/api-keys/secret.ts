@@ -5,8 +5,9 @@
  *
  * - `keyId`, 16 base62 characters: public identifier for the look-up; safe to log.
  * - `secret`, 43 base62 characters: 256 random bits, known only to the holder.
- * - `checksum`, 6 base62 characters: CRC-32 of everything before it. It rejects malformed keys without a database query,
- *   and lets a secret scanner recognize keys without false positives. It is public, so it is no defence against a flood.
+ * - `checksum`, 6 base62 characters: CRC-32 of everything before it. It rejects malformed keys without a database
+ *   query, and lets a secret scanner recognize keys without false positives. It is public, so it does not defend
+ *   against a flood.
  *
  * Only the SHA-256 digest of the full key is stored. A slow hash protects guessable passwords; 256 random bits cannot be
  * guessed (OWASP ASVS 5.0 §6.5.2, §11), so a slow hash would only let an attacker waste our processor time.
@@ -107,7 +108,7 @@ export class ApiKeySecret {
 /** Parses a full secret; `null` when the format or the checksum is wrong. */
 export const parseApiKey = (text: string): ApiKeySecret | null => ApiKeySecret.parse(text);
 
-/** Generates a new secret from `random`, a source for the database that is to have the key. */
+/** Generates a new secret from `random`, a source for the database that will store the key. */
 export const generateApiKey = (environment: Environment, random: RandomBytes): ApiKeySecret => {
   const keyId = markedKeyId(randomBase62(KEY_ID_LENGTH, random), random);
   const body = `rta_${environment}_${keyId}_${randomBase62(SECRET_LENGTH, random)}`;
@@ -135,7 +136,7 @@ const LOOKS_LIKE_A_CALL_KEY = /rtc_ten_[\w-]*/gi;
 
 /** Replaces each text that looks like a key or a token of a person, or like the beginning of one, with its redacted form. */
 export const maskApiKeys = (text: string): string => {
-  // The cheap searches come first: this runs on every log line, and almost none contains a key or a token.
+  // The cheap searches come first, because this runs on every log line, and few lines contain a key or a token.
   const ofCalls = text.replace(LOOKS_LIKE_A_CALL_KEY, "rtc_****");
   const masked = /(?:live|test)_/i.test(ofCalls)
     ? ofCalls.replace(LOOKS_LIKE_A_KEY, (_, environment?: string, keyId?: string) =>

@@ -1,4 +1,4 @@
-/** For tests: keys, requests, and generators of them. */
+/** Test helpers: keys, requests, and generators of them. */
 
 import { seededBytes } from "@realtime-avatar/testing/random-bytes";
 import fc from "fast-check";
@@ -64,7 +64,7 @@ export const request: fc.Arbitrary<CreateApiKey> = fc.record(
 
 export const NO_LIMITS = { spendLimitCreditMicros: null, maxConcurrentSessions: null, expiresAt: null };
 
-/** The limits of `requested`, and those of `other` that it leaves out. */
+/** The limits of `requested`; omitted ones are those of `other`. */
 export const testLimits = ({ expiresAt, ...requested }: Partial<CreateApiKey>, other: Grant) => ({
   spendLimitCreditMicros: requested.spendLimitCreditMicros ?? null,
   maxConcurrentSessions: requested.maxConcurrentSessions ?? null,
@@ -77,7 +77,7 @@ export const testLimits = ({ expiresAt, ...requested }: Partial<CreateApiKey>, o
 export const time = (date: Date | null): number => date?.getTime() ?? Number.POSITIVE_INFINITY;
 export const limit = (micros: number | null): number => micros ?? Number.POSITIVE_INFINITY;
 
-/** Whether a key that may do `grant` is one that `from` could create. */
+/** Whether `from` could create a key with `grant`. */
 export const covers = (from: Grant, grant: Grant): boolean =>
   SCOPES.every((scope) => !permits(grant.scopes, scope) || permits(from.scopes, scope)) &&
   (from.environment === "live" || grant.environment === "test") &&

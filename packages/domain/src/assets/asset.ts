@@ -1,4 +1,4 @@
-/** An asset as stored: its creation, its API representation, and where its files are. */
+/** An asset as stored: its creation, its API representation, and the locations of its files. */
 import type { Environment } from "../environment.ts";
 import type { AssetId, RandomBytes, TenantId } from "../id.ts";
 import { jsonText } from "../json-text.ts";
@@ -16,11 +16,14 @@ export type AssetRecord = Omit<Asset, "id" | "tenantId" | "publicUrl" | "created
   publicToken: string;
   /** Media type of the public file; null until the file exists. */
   publicType: string | null;
-  /** Where the file is fetched from; null for an upload. */
+  /** The URL from which the file is fetched; null for an upload. */
   remoteUrl: string | null;
   /** The asset's share of the byte quota: its size, or its maximal size while the size is unknown. */
   reservedBytes: number;
-  /** How long the sound lasts, or a generated video; null while that is not known, for other files, and of earlier releases. */
+  /**
+   * The length of the sound or of a generated video. Null while it is unknown, for other files, and for files of
+   * earlier releases.
+   */
   durationMs: number | null;
   /** Incremented by every change; the value of the ETag. */
   version: number;
@@ -47,7 +50,10 @@ type NewAsset = {
 
 const TOKEN_BYTES = 32;
 
-/** A new token of a public URL. `random` is a cryptographically secure source for the database that is to have the token. */
+/**
+ * A new token of a public URL. `random` is a cryptographically secure source for the database that will store the
+ * token.
+ */
 export const newPublicToken = (random: RandomBytes): string =>
   markedToken(Buffer.from(random(TOKEN_BYTES)).toString("base64url"), random);
 
@@ -102,14 +108,17 @@ const TOKEN = /^[A-Za-z0-9_-]{43}$/;
 export const isPublicToken = (text: string): boolean => TOKEN.test(text);
 
 type Owned = Pick<AssetRecord, "tenantId" | "id">;
-/** Where the file of an asset is kept, as it was sent. */
+/** The location of the original file of an asset. */
 export const originalKey = ({ tenantId, id }: Owned): string => `originals/${tenantId}/${id}`;
-/** Where a signed PUT puts the file. It stays writable until its URL expires, so it is copied to `originalKey`. */
+/**
+ * The location to which a signed PUT writes the file. It stays writable until the URL expires, so the file is copied to
+ * `originalKey`.
+ */
 export const uploadKey = ({ tenantId, id }: Owned): string => `uploads/${tenantId}/${id}`;
-/** Where the re-encoded image is kept. */
+/** The location of the re-encoded image. */
 export const publicKey = ({ tenantId, id }: Owned): string => `public/${tenantId}/${id}`;
 
-/** The compact JSON of `asset`. `metadata` may be large, so its kept text is used. */
+/** The compact JSON of `asset`. `metadata` may be large, so its cached text is used. */
 export const assetText = ({ metadata, createdAt, updatedAt, ...others }: Asset): string => {
   const dates = `"createdAt":"${createdAt}","updatedAt":"${updatedAt}"`;
   return `${JSON.stringify(others).slice(0, -1)},"metadata":${jsonText(metadata)},${dates}}`;

@@ -1,4 +1,4 @@
-/** Why an asset has failed: the codes of its `error`. The documents list them from here. */
+/** The codes of the `error` of a failed asset. The documents are generated from this list. */
 export const ASSET_ERROR_CODES = {
   /** The file itself. */
   file: [
@@ -33,7 +33,7 @@ export const ASSET_ERROR_CODES = {
     "invalid_response",
     "encoding_not_allowed",
   ],
-  /** No file within a day, and an error of the service. Database functions write these two. */
+  /** No file arrived within a day; an error of the service. Database functions write these two codes. */
   service: ["not_uploaded", "internal"],
 } as const;
 export type AssetErrorCode = (typeof ASSET_ERROR_CODES)[keyof typeof ASSET_ERROR_CODES][number];

@@ -3,18 +3,18 @@
 export const ASSET_KINDS = ["image", "video", "audio"] as const;
 export type AssetKind = (typeof ASSET_KINDS)[number];
 
-/** Where a file is from. The service has rendered a generated one: the limits of sources do not apply to it. */
+/** The origin of a file. The service renders `generated` files, to which the limits of sources do not apply. */
 export const ASSET_ORIGINS = ["uploaded", "imported", "generated"] as const;
 export type AssetOrigin = (typeof ASSET_ORIGINS)[number];
 
 const MIB = 1024 * 1024;
 
-/** For each kind, what its files may be. Every bound is inclusive. */
+/** The limits of the files of each kind. Every bound is inclusive. */
 export const ASSET_LIMITS = {
   image: {
     contentTypes: ["image/jpeg", "image/png", "image/webp"],
     maxBytes: 16 * MIB,
-    /** Width times height. A decoder that knows it refuses a decompression bomb before it allocates. */
+    /** Width times height. With this limit, a decoder refuses a decompression bomb before it allocates memory. */
     maxPixels: 40_000_000,
     /** Animated WebP and APNG have more. */
     maxFrames: 1,
@@ -36,7 +36,7 @@ export const ASSET_LIMITS = {
   audio: {
     contentTypes: ["audio/mpeg", "audio/wav", "audio/mp4", "audio/aac", "audio/ogg", "audio/flac"],
     maxBytes: 32 * MIB,
-    /** Longer than zero: a header without samples is refused. */
+    /** Exclusive, so that a header without samples is refused. */
     minSecondsExclusive: 0,
   },
 } as const;

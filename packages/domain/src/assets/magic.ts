@@ -8,7 +8,7 @@
  */
 import { ASSET_LIMITS, type AssetKind, type ContentType } from "./limits.ts";
 
-/** How many bytes `detectContentType` looks at. */
+/** How many bytes `detectContentType` examines. */
 export const MAGIC_BYTES = 512;
 
 export type Magic = { [Kind in AssetKind]: { kind: Kind; contentType: ContentType<Kind> } }[AssetKind];
@@ -34,21 +34,24 @@ const imageType = (bytes: Uint8Array): ContentType<"image"> | null => {
   return isWebp ? "image/webp" : null;
 };
 
-/** Brands that say how an MP4 file is built. Cameras put a name that they made up before these. */
+/** Brands that say how an MP4 file is built. Cameras put their own names before these. */
 const MP4_BRANDS = /^(isom|iso[2-9]|mp41|mp42|avc1|M4V |M4VH|M4VP|dash|msdh|MSNV|mmp4)$/;
 const QUICKTIME_BRAND = "qt  ";
 const AUDIO_BRANDS = /^(M4A |M4B )$/;
-/** Brands of still images in the same container: HEIC, HEIF, AVIF and Canon's CR3. They decide wherever they are. */
+/** Brands of still images in the same container: HEIC, HEIF, AVIF and Canon's CR3. They decide at any position. */
 const IMAGE_BRANDS = /^(hei[cxms]|hev[cxms]|mif[12]|msf1|mi[ah][fb]|avi[fos]|crx |jpeg|jpgs|jxl )$/;
 
 /** The boxes of a QuickTime file, which need not begin with `ftyp` (QuickTime File Format Specification, 2001). */
 const QUICKTIME_BOXES = ["moov", "mdat", "wide", "free", "skip", "pnot"];
-/** Of these, the ones that can be before `ftyp`. */
+/** The boxes that can come before `ftyp`. */
 const FILLERS = ["wide", "free", "skip"];
-/** 1 announces a size of 64 bits. Text at this place is a number that is larger than a video may be. */
+/** The value 1 announces a size of 64 bits. Text at this place reads as a number above the maximum size of a video. */
 const isBoxSize = (size: number): boolean => size === 1 || (size >= 8 && size <= ASSET_LIMITS.video.maxBytes);
 
-/** The name of the first box that is no filler, and where it begins; null without one. A filler counts when nothing follows it. */
+/**
+ * The name and the offset of the first box that is not a filler; null without one. A filler counts when no box follows
+ * it.
+ */
 const firstBox = (bytes: Uint8Array): { name: string; at: number } | null => {
   let found: { name: string; at: number } | null = null;
   for (let at = 0; ; ) {
@@ -68,7 +71,7 @@ export const readBrands = (bytes: Uint8Array): string[] => {
   const size = uint32At(bytes, at);
   if (size < 16 || size > MAGIC_BYTES || size % 4 !== 0) return [];
   const brands = [textAt(bytes, at + 8, 4)];
-  // After the major brand is the minor version.
+  // The minor version follows the major brand.
   for (let offset = at + 16; offset < Math.min(at + size, bytes.length); offset += 4) {
     brands.push(textAt(bytes, offset, 4));
   }
@@ -78,7 +81,7 @@ export const readBrands = (bytes: Uint8Array): string[] => {
 const MP4: Magic = { kind: "video", contentType: "video/mp4" };
 const QUICKTIME: Magic = { kind: "video", contentType: "video/quicktime" };
 
-/** The major brand decides where it is known; otherwise one that the file is compatible with. */
+/** A known major brand decides; otherwise a compatible brand of the file does. */
 const isobmffType = (bytes: Uint8Array): Magic | null => {
   const brands = readBrands(bytes);
   const [major = ""] = brands;
@@ -94,7 +97,7 @@ const isobmffType = (bytes: Uint8Array): Magic | null => {
 const vintAt = (bytes: Uint8Array, offset: number): { value: number; length: number } | null => {
   const first = bytes[offset] ?? 0;
   const length = Math.clz32(first) - 23;
-  // A header of this size needs no more than four bytes.
+  // A header of this size needs at most four bytes.
   if (first === 0 || length > 4 || offset + length > bytes.length) return null;
   let value = first & (0xff >> length);
   for (let index = 1; index < length; index += 1) value = value * 256 + (bytes[offset + index] ?? 0);

@@ -1,8 +1,8 @@
-/** The text about a file whose type is not accepted: its type, by its first bytes, and how to make it usable. */
+/** The text about a file whose type is not accepted: the type, by the first bytes, and how to convert the file. */
 import { ASSET_LIMITS, type AssetKind, type ContentType } from "./limits.ts";
 import { detectContentType, hasBytes, MAGIC_BYTES, readBrands, readDocType, textAt } from "./magic.ts";
 
-/** The types as people call them. */
+/** The common names of the types. */
 export const TYPE_NAMES: Record<ContentType, string> = {
   "image/jpeg": "JPEG",
   "image/png": "PNG",
@@ -24,7 +24,7 @@ export const acceptedTypesText = (kind: AssetKind): string => {
   return `${names.slice(0, -1).join(", ")} or ${names.at(-1)}`;
 };
 
-/** `remedy`: how to make a file of an accepted type of `kind` from it. */
+/** `remedy`: how to convert it to an accepted type of `kind`. */
 type Refused = { name: string; kind: AssetKind | null; remedy: string };
 
 const image = (name: string, remedy = "Export it as JPEG."): Refused => ({ name, kind: "image", remedy });
@@ -74,12 +74,12 @@ const beginsAs = (start: string, signature: string): boolean =>
   start.length >= signature.length &&
   [...signature].every((character, at) => character === ANY || character === start[at]);
 
-/** The start of a text, without the marks of its encoding; null for anything else. */
+/** The start of a text, without the marks of its encoding; null for other files. */
 const asText = (bytes: Uint8Array): string | null => {
   const isUtf16 = hasBytes(bytes, 0, [0xff, 0xfe]) || hasBytes(bytes, 0, [0xfe, 0xff]);
   const decoder = new TextDecoder(!isUtf16 ? "utf-8" : bytes[0] === 0xff ? "utf-16le" : "utf-16be", { fatal: true });
   try {
-    // `stream`: the last character may be cut off.
+    // `stream`, because the last character may be cut off.
     const text = decoder.decode(bytes, { stream: true });
     // biome-ignore lint/suspicious/noControlCharactersInRegex: text contains none of these
     return /[\0-\x08\x0e-\x1a\x1c-\x1f]/.test(text) ? null : text;
@@ -123,7 +123,7 @@ const acceptedOf = (kinds: readonly AssetKind[]): string => {
 
 /**
  * The reason why a file cannot be one of these kinds, with advice for people: `This is a HEIC photo. Export it as JPEG.
- * Accepted: JPEG, PNG or WebP.` From its first `MAGIC_BYTES` bytes, or from the whole file when it is shorter.
+ * Accepted: JPEG, PNG or WebP.` `firstBytes`: the first `MAGIC_BYTES` bytes, or the whole file when it is shorter.
  */
 export const describeRefusedType = (firstBytes: Uint8Array, kinds: readonly AssetKind[]): string => {
   const bytes = firstBytes.subarray(0, MAGIC_BYTES);

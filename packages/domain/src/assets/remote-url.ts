@@ -1,22 +1,25 @@
 /**
- * The form of a URL that the worker may fetch. The worker resolves the name and checks its addresses; here is refused at
- * once what no resolution can make acceptable.
+ * The form of a URL that the worker may fetch. The worker resolves the name and checks its addresses. This module
+ * refuses URLs that no resolution can make acceptable.
  */
 import type { FieldError } from "../problem.ts";
 import { REMOTE_URL_PATTERN } from "./schemas.ts";
 
 const FORM = new RegExp(REMOTE_URL_PATTERN);
-/** The ports of https that are fetched from. The URL parser omits the default port. */
+/** The accepted ports of https. The URL parser omits the default port. */
 const PORTS = ["", "8443"];
-/** The URL parser turns every spelling of an IPv4 address (decimal, octal, hexadecimal, shortened) into this one. */
+/** The URL parser converts every spelling of an IPv4 address (decimal, octal, hexadecimal, shortened) to this form. */
 const IPV4 = /^\d+\.\d+\.\d+\.\d+$/;
 /**
- * Names that are not public by definition: those of the machine (RFC 6761 §6.3), of its network (RFC 6762, RFC 8375), and those that
- * are reserved for private use, as in clusters and clouds. They are not resolved: the outcome would say which of them there are.
+ * Names that are not public by definition: those of the machine (RFC 6761 §6.3), of its network (RFC 6762, RFC 8375),
+ * and those reserved for private use, as in clusters and clouds. They are not resolved, because the outcome would
+ * reveal which of them exist.
  */
 export const PRIVATE_NAME = /(^|\.)(localhost|local|internal|home\.arpa)$/;
 
-/** Why `text` cannot be the https URL of a public host, whatever its name resolves to; null when it can be. */
+/**
+ * The reason why `text` cannot be the https URL of a public host, whatever its name resolves to; null when it can be.
+ */
 export const publicUrlFault = (text: string): string | null => {
   if (!URL.canParse(text)) return "Must be a URL.";
   const { protocol, username, password, port, hostname } = new URL(text);
@@ -29,7 +32,7 @@ export const publicUrlFault = (text: string): string | null => {
   return FORM.test(text) ? null : "Must be written in ASCII, without spaces, and begin with https:// and a host name.";
 };
 
-/** The errors of `remoteUrl`, a valid text; none when the worker may try to fetch it. */
+/** The errors of `remoteUrl`, a valid text; an empty list when the worker may try to fetch it. */
 export const remoteUrlErrors = (remoteUrl: string): FieldError[] => {
   const detail = publicUrlFault(remoteUrl);
   return detail === null ? [] : [{ pointer: "#/remoteUrl", code: "unsupported_url", detail }];

@@ -12,8 +12,8 @@ import { ASSET_STATUSES } from "./status.ts";
 const MAX_METADATA_BYTES = 32 * 1024;
 
 /**
- * The form of a URL that is fetched. `remoteUrlErrors` tests this pattern, and rules beyond patterns. The last
- * label begins with a letter: a host whose last label is a number is an IPv4 address (WHATWG URL).
+ * The form of a URL that is fetched. `remoteUrlErrors` tests this pattern, and rules that a pattern cannot express. The
+ * last label begins with a letter, because a host whose last label is a number is an IPv4 address (WHATWG URL).
  */
 export const REMOTE_URL_PATTERN = "^https://([A-Za-z0-9_-]+\\.)+[A-Za-z][A-Za-z0-9_-]*\\.?(:443|:8443)?([/?#][!-~]*)?$";
 /** 16 bytes have exactly one form in base64: the unused bits of the last digit are zero. */

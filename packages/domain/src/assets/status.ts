@@ -12,7 +12,7 @@ export const ASSET_TRANSITIONS = {
 export type AssetStatus = keyof typeof ASSET_TRANSITIONS;
 export const ASSET_STATUSES = Object.keys(ASSET_TRANSITIONS) as AssetStatus[];
 
-/** The statuses in which an avatar can be built from an asset. It may still be on its way. */
+/** The statuses of an asset from which an avatar can be built. Its file need not have arrived. */
 export const USABLE_STATUSES: readonly AssetStatus[] = ASSET_STATUSES.filter(
   (status) => status !== "failed" && status !== "deleted",
 );

@@ -15,11 +15,11 @@ export type AvatarRecord = Omit<
 > & {
   id: AvatarId;
   tenantId: TenantId;
-  /** Which preparation is the latest, from 1; 0 before the first. */
+  /** The number of the latest preparation, from 1; 0 before the first. */
   generation: number;
   /** The part of `previewUrl` that cannot be guessed: 256 bits, in base64url; null before the first preparation. */
   previewToken: string | null;
-  /** Where the preview is kept: see `preparedFile`. */
+  /** The file of the preview: see `preparedFile`. */
   previewFile: string | null;
   /** Incremented by every change; the value of the ETag. */
   version: number;
@@ -27,7 +27,10 @@ export type AvatarRecord = Omit<
   updatedAt: Date;
 };
 
-/** A new avatar from `request`, a valid `CreateAvatar`. With a source its preparation has begun: its job has generation 1. */
+/**
+ * A new avatar from `request`, a valid `CreateAvatar`. With a source, its preparation has begun, and its job has
+ * generation 1.
+ */
 export const newAvatar = (
   request: CreateAvatar,
   context: { id: AvatarId; tenantId: TenantId; environment: Environment; defaultModelId: string; now: Date },
@@ -85,9 +88,9 @@ const refusedIn = (status: AvatarStatus, detail: string): Problem =>
   new Problem("invalid_transition", detail, { currentStatus: status, allowedStatuses: writableStatuses(status) });
 
 /**
- * The outcome of a change that was not executed, because the version or the status of `avatar` does not allow it. Returns
- * the avatar when it was to be deleted and is deleted already. Otherwise throws the problem `precondition_failed` or
- * `invalid_transition`, checked in this order.
+ * The outcome of a change that was not executed, because the version or the status of `avatar` does not allow it.
+ * Returns the avatar when the change is a deletion and the avatar is already deleted. Otherwise throws the problem
+ * `precondition_failed` or `invalid_transition`, checked in this order.
  */
 export const unchangedAvatar = (
   avatar: AvatarRecord,
@@ -133,7 +136,7 @@ export const preparedAgain = (avatar: AvatarRecord, now: Date): AvatarRecord => 
   }
 };
 
-/** The compact JSON of `avatar`. `settings` and `metadata` may be large, so their kept texts are used. */
+/** The compact JSON of `avatar`. `settings` and `metadata` may be large, so their cached texts are used. */
 export const avatarText = ({ settings, metadata, createdAt, updatedAt, ...others }: Avatar): string => {
   const dates = `"createdAt":"${createdAt}","updatedAt":"${updatedAt}"`;
   return `${JSON.stringify(others).slice(0, -1)},"settings":${jsonText(settings)},"metadata":${jsonText(metadata)},${dates}}`;

@@ -36,11 +36,11 @@ export type Requirement = {
   code: CheckCode;
   /** The measured value and the requirement, in one sentence for a person. */
   description: string;
-  /** The unit of `required`, `recommended` and `measured`; null where nothing is counted. */
+  /** The unit of `required`, `recommended` and `measured`; null for a check without a number. */
   unit: string | null;
-  /** A value outside of it fails; null: the check alone decides. */
+  /** A value outside of this range fails; null: the check decides without a number. */
   required: Range | null;
-  /** A value outside of it, but within `required`, is a warning. */
+  /** A value outside of this range but within `required` is a warning. */
   recommended: Range | null;
 };
 
@@ -54,8 +54,8 @@ const DECODABLE: Requirement = {
 
 /**
  * The requirements of a face, in an image or in the examined frame of a video. The animation needs those of size and
- * pose. The others were chosen with the photographs of the calibration (docs/preparation.md): between the values of
- * good pictures and those of degraded pictures.
+ * pose. The others were chosen with the photographs of the calibration (docs/preparation.md), between the values of
+ * good and of degraded pictures.
  */
 const FACE: readonly Requirement[] = [
   {
@@ -76,7 +76,7 @@ const FACE: readonly Requirement[] = [
     code: "face_confidence",
     description: "The face is recognized as one, with a confidence of at least 65 %, better 75 %.",
     unit: "%",
-    // Good: 79 and more. Mouth and nose covered: 65 to 78. Half a face: 34 to 69. Where there is no face: 35.
+    // Good: 79 and more. Mouth and nose covered: 65 to 78. Half a face: 34 to 69. Without a face: 35.
     required: [65, null],
     recommended: [75, null],
   },
@@ -92,7 +92,7 @@ const FACE: readonly Requirement[] = [
     description: "The face looks at the camera: it is turned at most 25° to a side, better 20°.",
     unit: "°",
     required: [-25, 25],
-    // Beyond it, the far eye closes only half when the avatar blinks.
+    // Beyond this angle, the far eye closes only half when the avatar blinks.
     recommended: [-20, 20],
   },
   {
@@ -181,13 +181,13 @@ export const REQUIREMENTS: Readonly<Record<SourceKind, readonly Requirement[]>> 
 const isWithin = (value: number, [min, max]: Range): boolean =>
   (min === null || value >= min) && (max === null || value <= max);
 
-/** The verdict of a measured value by the table. */
+/** The verdict of the table on a measured value. */
 export const toVerdict = ({ required, recommended }: Requirement, measured: number): Verdict => {
   if (required !== null && !isWithin(measured, required)) return "fail";
   return recommended === null || isWithin(measured, recommended) ? "pass" : "warn";
 };
 
-/** The bound that decided: the one that `measured` violates, or else the nearest that it keeps; null without bounds. */
+/** The bound that decided: the one that `measured` violates, or else the nearest one; null without bounds. */
 export const decidingBound = ({ required, recommended }: Requirement, measured: number): number | null => {
   const range = required !== null && !isWithin(measured, required) ? required : (recommended ?? required);
   if (range === null) return null;

@@ -1,7 +1,7 @@
 /**
- * The mesh of a face as the manifest of a preparation has it: `"face": { "version": 1, "mesh": "…" }`. The mesh is base64 of 468 × 3
- * numbers (x, y, z) with 16 bits and a sign, little-endian, in sixteenths of a pixel of the normalized image. A smaller z is nearer.
- * The points are those of MediaPipe's face mesh, in its order.
+ * The mesh of a face in the manifest of a preparation: `"face": { "version": 1, "mesh": "…" }`. The mesh is base64 of
+ * 468 × 3 numbers (x, y, z) with 16 bits and a sign, little-endian, in sixteenths of a pixel of the normalized image. A
+ * smaller z is nearer. The points are those of MediaPipe's face mesh, in its order.
  */
 
 export const MESH_POINTS = 468;
@@ -29,8 +29,9 @@ export const encodeMesh = (points: readonly (readonly number[])[], scale = 1): s
 export const manifestFace = (mesh: string) => ({ version: VERSION, mesh });
 
 /**
- * The mesh of a manifest, in pixels of a picture of `side` × `side`, to which the normalized image of `normalizedSide` is scaled: x,
- * y, z of each point. Null without a face, for another version, for bytes of another length, and for points outside of the picture.
+ * The mesh of a manifest: x, y, z of each point, in pixels of a picture of `side` × `side`, to which the normalized
+ * image of `normalizedSide` is scaled. Null without a face, for another version, for bytes of another length, and for
+ * points outside of the picture.
  */
 export const readMesh = (
   manifest: Readonly<Record<string, unknown>> | null,

@@ -4,7 +4,7 @@ import { Page } from "../page.ts";
 import { ClosedObject, Nullable, OneOf, Text } from "../schema.ts";
 import { CHECK_CODES, type Range, REQUIREMENTS, type Requirement } from "./checks.ts";
 
-/** The model of the service when none is configured. */
+/** The default model of the service, unless another one is configured. */
 export const LIVE_MODEL_ID = "realtime-avatar-live-v1";
 
 const Bounds = Nullable(
@@ -45,7 +45,10 @@ const present = ({ code, description, unit, required, recommended }: Requirement
   recommended: boundsOf(recommended),
 });
 
-/** The models of a service whose default is `defaultModelId`, the default first. A model that is not listed has its requirements. */
+/**
+ * The models of a service whose default is `defaultModelId`, the default first. A model that is not listed has the
+ * requirements of the default.
+ */
 export const listModels = (defaultModelId: string): Model[] =>
   [...new Set([defaultModelId, LIVE_MODEL_ID])].map((id) => ({
     id,

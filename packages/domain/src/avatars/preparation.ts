@@ -11,7 +11,7 @@ export type Effect =
   | "set"
   /** Sets the field; the status becomes or stays `preprocessing`. */
   | "prepare"
-  /** The avatar keeps its status and serves what was prepared until the new preparation is ready. */
+  /** The avatar keeps its status and its prepared files until the new preparation is ready. */
   | "prepare_in_background"
   /** 409 `invalid_transition`. */
   | "refuse";
@@ -19,8 +19,8 @@ export type Effect =
 type Effects = Readonly<Record<AvatarStatus, Effect>>;
 
 /**
- * The effect of a change. A preparation starts only where the value differs from the latest one and the avatar then has a
- * source. It replaces the preparation that is under way. To set null ends a preparation in the background.
+ * The effect of a change. A preparation starts only when the value differs from the latest one and the avatar then has
+ * a source. It replaces a running preparation. Setting null ends a preparation in the background.
  */
 export const CHANGE_EFFECTS = {
   sourceAssetId: {
@@ -48,7 +48,7 @@ export const CHANGE_EFFECTS = {
     disabled: "prepare_in_background",
     deleted: "refuse",
   },
-  /** `POST /avatars/{id}/prepare`. It starts a preparation although nothing differs. Without a source it is refused. */
+  /** `POST /avatars/{id}/prepare`. It starts a preparation even if no value differs. Without a source it is refused. */
   prepare: {
     draft: "prepare",
     preprocessing: "refuse",
@@ -72,7 +72,7 @@ const preparationChanges = ({ sourceAssetId, modelId }: UpdateAvatar): Preparati
   ...(modelId === undefined ? [] : ["modelId" as const]),
 ];
 
-/** The statuses in which an avatar accepts `update`: by the new status and the effect on its preparation. */
+/** The statuses in which an avatar accepts `update`, according to the new status and the effect on its preparation. */
 export const acceptedStatuses = (update: UpdateAvatar): AvatarStatus[] =>
   preparationChanges(update).reduce(
     (statuses, change) => statuses.filter((status) => CHANGE_EFFECTS[change][status] !== "refuse"),
@@ -89,15 +89,15 @@ export const PREPARED_TYPES = { webp: "image/webp", json: "application/json" } a
 export type PreparedType = keyof typeof PREPARED_TYPES;
 
 /**
- * Where a prepared file is kept. Named by generation and content, so that a preparation that runs twice writes equal files.
- * A key of the store has no dot.
+ * The name of a prepared file: its generation and a hash of its content, so that a preparation that runs twice writes
+ * equal files. A key of the store has no dot.
  */
 export const preparedFile = (generation: number, sha256: string, type: PreparedType): string =>
   `${generation}/${sha256}-${type}`;
 
 const PREPARED_FILE = /^\d+\/([0-9a-f]{64})-(webp|json)$/;
 
-/** The hash and the type of a prepared file, from its name; null when `file` is no such name. */
+/** The hash and the type of a prepared file, from its name; null when `file` is not such a name. */
 export const readPreparedFile = (file: string): { sha256: string; type: PreparedType } | null => {
   const [, sha256, type] = PREPARED_FILE.exec(file) ?? [];
   return sha256 === undefined ? null : { sha256, type: type as PreparedType };
@@ -112,7 +112,7 @@ export const manifestId = (generation: number, sha256: string): string => `man_$
 
 const MANIFEST_ID = /^man_(\d+)_([0-9a-f]{64})$/;
 
-/** The file of the manifest with this id; null when `id` is no such id. */
+/** The file of the manifest with this id; null when `id` is not such an id. */
 export const manifestFile = (id: string): string | null => {
   const [, generation, sha256] = MANIFEST_ID.exec(id) ?? [];
   return sha256 === undefined ? null : preparedFile(Number(generation), sha256, "json");
@@ -126,12 +126,14 @@ const pictureFile = (manifest: Manifest, name: "normalized" | "animated"): strin
   return typeof file === "string" ? file : null;
 };
 
-/** The file of the picture that a manifest names, which calls show; null when nothing was derived from the source. */
+/**
+ * The file of the picture that a manifest names, which calls show; null when no picture was derived from the source.
+ */
 export const wholePicture = (manifest: Manifest): string | null => pictureFile(manifest, "normalized");
 /** The file of the moving preview that a manifest names; null for a manifest without a preview. */
 export const animatedPicture = (manifest: Manifest): string | null => pictureFile(manifest, "animated");
 
-/** After the address of a preview: the picture that calls show, and the moving preview. */
+/** Appended to the address of a preview: the picture that calls show, and the moving preview. */
 export const WHOLE_PICTURE_PATH = "/picture";
 export const ANIMATED_PATH = "/animated";
 

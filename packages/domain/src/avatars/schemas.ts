@@ -111,8 +111,8 @@ const AVATAR_FILTERS = {
 };
 export const AVATAR_LIST = defineList("ava", AVATAR_FILTERS, PAGE_LIMITS, { hasTotal: true });
 /**
- * The most avatars in the response to `GET /api/v1/avatars` without parameters, which the published SDK sends: it reads no
- * `nextCursor`. 1 MiB is about 1,600 avatars with empty settings and metadata.
+ * The maximum number of avatars in the response to `GET /api/v1/avatars` without parameters. The published SDK sends
+ * this request and ignores `nextCursor`. 1 MiB is about 1,600 avatars with empty settings and metadata.
  */
 export const MAX_UNPAGED_AVATARS = 2000;
 export const AvatarPage = Page(Avatar, { maximum: MAX_UNPAGED_AVATARS, head: TOTAL_FIELD });

@@ -1,4 +1,4 @@
-/** The statuses of an avatar, the transitions between them, and which of these a caller can make. */
+/** The statuses of an avatar, the transitions between them, and the transitions that a caller can make. */
 import { allowedFrom, statesBefore } from "../transitions.ts";
 
 export const AVATAR_TRANSITIONS = {
@@ -25,8 +25,8 @@ export const listedStatuses = (filter: AvatarStatus | undefined): AvatarStatus[]
   filter === undefined ? AVATAR_STATUSES.filter((status) => status !== "deleted") : [filter];
 
 /**
- * The statuses in which an avatar accepts `update`. To set `status`, the avatar must have the other settable status; other
- * fields can be changed in every status that is not terminal.
+ * The statuses in which an avatar accepts `update`. Setting `status` requires the other settable status. Other fields
+ * can be changed in every status that is not terminal.
  */
 export const updatableStatuses = ({ status }: { status?: SettableStatus }): AvatarStatus[] =>
   status === undefined
@@ -34,8 +34,8 @@ export const updatableStatuses = ({ status }: { status?: SettableStatus }): Avat
     : statesBefore<AvatarStatus>(AVATAR_TRANSITIONS, status).filter((from) => isSettable(from));
 
 /**
- * The statuses to which a caller can change an avatar in status `from`: `deleted` and the settable ones. None for a status that
- * only a newer version knows.
+ * The statuses to which a caller can change an avatar in status `from`: `deleted` and the settable ones. An empty list
+ * for a status that only a newer version knows.
  */
 export const writableStatuses = (from: AvatarStatus): AvatarStatus[] =>
   allowedFrom<AvatarStatus>(AVATAR_TRANSITIONS, from).filter(

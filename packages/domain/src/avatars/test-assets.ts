@@ -1,6 +1,6 @@
 /**
- * Test assets: ids that force the outcome of a preparation, so that an integrator can test each branch without files. Only
- * keys of the test environment can name them. They are no assets: they cannot be read, listed or deleted.
+ * Test assets: ids that force the outcome of a preparation, so that an integrator can test each branch without files.
+ * Only keys of the test environment can name them. Test assets are not stored: they cannot be read, listed or deleted.
  */
 import type { Environment } from "../environment.ts";
 import type { CheckCode } from "./checks.ts";

@@ -1,7 +1,8 @@
 /**
- * The room that an agent brings: its LiveKit server, and a token with which the avatar joins. Both come from a caller, so both are
- * read with suspicion. The avatar worker connects to the server; so only the hosts of the operator's list and our own are reached,
- * whatever a name resolves to. The token is read and not verified: its secret is not ours. LiveKit verifies it.
+ * The room that an agent brings: its LiveKit server, and a token with which the avatar joins. Both come from a caller,
+ * so neither is trusted. The avatar worker connects to the server, so only the hosts of the operator's list and our own
+ * server are accepted, whatever a name resolves to. The token is read but not verified, because its secret is not ours.
+ * LiveKit verifies it.
  */
 import { createHash } from "node:crypto";
 import type { Static } from "@sinclair/typebox";
@@ -30,32 +31,35 @@ export type BringRoomByTransport = Static<typeof BringRoomByTransport>;
 export const BroughtCall = ClosedObject({ id: Text({ minLength: 1, maxLength: 64 }) });
 export type BroughtCall = Static<typeof BroughtCall>;
 
-/** How long a token must still be valid: for the worker, which joins a moment later. */
+/** How long a token must still be valid, because the worker joins a moment later. */
 const MIN_VALID_SECONDS = 60;
 
-/** An entry of BYO_LIVEKIT_HOSTS: a host, or `*.` and the end of its name; a port other than that of https. */
+/** An entry of BYO_LIVEKIT_HOSTS: a host, or `*.` and the end of its name; with a port, unless it is that of https. */
 const HOST_ENTRY = /^(\*\.)?[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*(:[1-9]\d{0,4})?$/;
 const LOOPBACK_ENTRY = /^((.*\.)?localhost|127(\.\d+){3}|0\.0\.0\.0)(:\d+)?$/;
 
-/** The entries of a list such as `*.livekit.cloud, livekit.example.com:7443`; null when one is no host. */
+/** The entries of a list such as `*.livekit.cloud, livekit.example.com:7443`; null when an entry is not a host. */
 export const readHosts = (text: string): string[] | null => {
   const entries = text.split(",").map((entry) => entry.trim().toLowerCase());
   return entries.every((entry) => HOST_ENTRY.test(entry)) ? entries : null;
 };
 
-/** Whether a list has a host of this machine: for development alone. */
+/** Whether a list has a host of this machine, which is only for development. */
 export const hasLoopback = (hosts: readonly string[]): boolean => hosts.some((host) => LOOPBACK_ENTRY.test(host));
 
-/** What may be reached: the hosts of the operator's list, and the LiveKit server of the service. */
+/** The servers that an avatar may join: the hosts of the operator's list, and the LiveKit server of the service. */
 export type AllowedServers = { hosts: readonly string[]; ownUrl: string };
 
-/** Nothing but a host and a port: no user, path, query or character that programs read differently. */
+/** Only a host and a port: no user, path, query or character that programs read differently. */
 const URL_FORM = /^wss?:\/\/([a-z0-9.-]{1,253}|\[[0-9a-f:.]+\])(:\d{1,5})?\/?$/i;
 /** A label of the name of a host (RFC 1123). */
 const LABEL = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
 const LOOPBACK = /^(localhost|127\.0\.0\.1|\[::1\])$/;
 
-/** Scheme, host and port. The spellings of this machine are one: an agent beside an embedded LiveKit may use another one. */
+/**
+ * Scheme, host and port. All spellings of this machine count as one, because an agent beside an embedded LiveKit may
+ * use another spelling.
+ */
 const originOf = ({ protocol, hostname, port }: URL): string =>
   `${protocol}//${LOOPBACK.test(hostname) ? "localhost" : hostname}:${port}`;
 
@@ -66,8 +70,8 @@ export const isOwnServer = (url: string, ownUrl: string): boolean =>
 const urlError = (detail: string): FieldError => ({ pointer: "#/livekit_url", code: "unsupported_url", detail });
 
 /**
- * The URL in its normal form, or why it is refused. The URL parser turns every spelling of an IPv4 address into one; an address is
- * refused unless the list has it.
+ * The URL in its normal form, or the reason why it is refused. The URL parser converts every spelling of an IPv4
+ * address to one form. An address is refused unless the list has it.
  */
 export const readRoomUrl = (text: string, { hosts, ownUrl }: AllowedServers): string | FieldError => {
   if (!URL_FORM.test(text) || !URL.canParse(text)) {
@@ -85,10 +89,10 @@ export const readRoomUrl = (text: string, { hosts, ownUrl }: AllowedServers): st
   return isListed ? normal : urlError("The operator of this service does not allow this host (BYO_LIVEKIT_HOSTS).");
 };
 
-/** What a token tells. */
+/** The needed contents of a token. */
 export type RoomToken = { room: string; agentIdentity: string };
 
-/** Grants with which the holder can do more than be in the room. */
+/** Grants that allow more than taking part in a room. */
 const POWERS = ["roomAdmin", "roomCreate", "roomList", "roomRecord", "ingressAdmin", "agent"] as const;
 /** Grants of a token beside those for rooms. */
 const OTHER_POWERS = ["sip", "inference", "observability"] as const;
@@ -96,7 +100,7 @@ const OTHER_POWERS = ["sip", "inference", "observability"] as const;
 const NAME = Text({ minLength: 1, maxLength: 512 });
 type Claims = Record<string, unknown>;
 
-/** The member of an object that was parsed from JSON; undefined for anything else. */
+/** The member of an object that was parsed from JSON; undefined for other values. */
 const memberOf = (value: unknown, name: string): unknown =>
   typeof value === "object" && value !== null && !Array.isArray(value) && Object.hasOwn(value, name)
     ? (value as Claims)[name]
@@ -104,7 +108,7 @@ const memberOf = (value: unknown, name: string): unknown =>
 
 const isGranted = (value: unknown): boolean => value !== undefined && value !== null && value !== false;
 
-/** The claims of a JSON Web Token; null when it is none. Its length is bounded, and with it the depth of its JSON. */
+/** The claims of a JSON Web Token; null for another text. Its length is bounded, and so is the depth of its JSON. */
 const claimsOf = (token: string): Claims | null => {
   const [, payload] = /^[\w-]+\.([\w-]+)\.[\w-]+$/.exec(token) ?? [];
   if (payload === undefined) return null;
@@ -128,11 +132,11 @@ const mayPublish = (video: unknown): boolean => {
 
 const identityOf = (claims: Claims): unknown => memberOf(claims, "sub");
 const agentOf = (claims: Claims): unknown => memberOf(memberOf(claims, "attributes"), "lk.publish_on_behalf");
-/** No participant would be the agent then, and nothing would be charged. */
+/** Then no participant would be the agent, and the call would not be charged. */
 const isOnBehalfOfItself = (claims: Claims): boolean =>
   identityOf(claims) !== undefined && identityOf(claims) === agentOf(claims);
 
-/** What is missing in the claims, or too much of it. */
+/** The missing or excessive claims of a token. */
 const faultsOf = (claims: Claims, now: Date): [code: FieldError["code"], detail: string][] => {
   const video = memberOf(claims, "video");
   const seconds = now.getTime() / 1000;
@@ -168,8 +172,9 @@ const faultsOf = (claims: Claims, now: Date): [code: FieldError["code"], detail:
 };
 
 /**
- * What a token for a room tells. Throws `validation_failed`, which names what is missing, and has the code `token_too_powerful` for one with which
- * more can be done than to be in the room: nobody has to entrust us with that.
+ * Reads a token for a room. Throws `validation_failed`, which names the missing claims. Its code is
+ * `token_too_powerful` for a token that allows more than taking part in the room, because callers need not entrust us
+ * with such rights.
  */
 export const readRoomToken = (token: string, now: Date): RoomToken => {
   const pointer = "#/livekit_token";
@@ -194,7 +199,10 @@ export const readRoomToken = (token: string, now: Date): RoomToken => {
   };
 };
 
-/** Equal for the same token of the same key: another key that sends it starts a call of its own, and learns nothing of this one. */
+/**
+ * A digest of the token and the key. Another key that sends the same token starts its own call, and learns nothing
+ * about this one.
+ */
 export const tokenDigest = (token: string, keyId: string): Uint8Array =>
   createHash("sha256").update(`${keyId}\n${token}`).digest();
 

@@ -1,7 +1,8 @@
 /**
- * The key that the agent of one call gets in the metadata of its dispatch: `rtc_<tenant>_<session>_<expiry>_<signature>`. It does
- * nothing but bring the avatar of that call: `POST /compat/bey/v1/session` or `/sessions`. Nothing is stored: it is signed with
- * HMAC-SHA-256 under a key that HKDF-SHA-256 (RFC 5869) derives from `SESSION_SECRET`.
+ * The key that the agent of one call gets in the metadata of its dispatch:
+ * `rtc_<tenant>_<session>_<expiry>_<signature>`. It can only bring the avatar of that call: `POST
+ * /compat/bey/v1/session` or `/sessions`. It is not stored, but signed with HMAC-SHA-256 under a key that HKDF-SHA-256
+ * (RFC 5869) derives from `SESSION_SECRET`.
  */
 import { createHmac, timingSafeEqual } from "node:crypto";
 import { isId, type SessionId, type TenantId } from "../id.ts";
@@ -12,7 +13,7 @@ export type CallOfKey = { tenantId: TenantId; sessionId: SessionId };
 
 const FORM = /^rtc_(ten_[0-9a-z]{26})_(ses_[0-9a-z]{26})_(\d{10})_([\w-]{43})$/;
 
-/** Whether a text is to be read as the key of a call, and not as an API key. */
+/** Whether a text must be read as the key of a call rather than as an API key. */
 export const looksLikeCallKey = (text: string): boolean => text.startsWith("rtc_");
 
 /** The key that signs, from `SESSION_SECRET`. Derived once, at the start of a process. */

@@ -1,4 +1,4 @@
-/** Why a call has ended. */
+/** The reasons for the end of a call. */
 export const END_REASONS = [
   "user_ended",
   "session_cap",

@@ -28,7 +28,7 @@ export const Transcript = ClosedObject({
 });
 export type Transcript = Static<typeof Transcript>;
 
-/** What is stored of a transcript. `segments`: null for each that cannot be opened. */
+/** A stored transcript. `segments`: null for each segment that cannot be opened. */
 export type StoredTranscript = {
   isKept: boolean;
   endedAt: Date | null;
@@ -37,7 +37,7 @@ export type StoredTranscript = {
   segments: readonly (TranscriptSegment | null)[];
 };
 
-/** When what is kept of a call is deleted. */
+/** When the kept transcript of a call is deleted. */
 const deletionTime = (endedAt: Date, retentionDays: number): Date =>
   new Date(endedAt.getTime() + retentionDays * DAY_MS);
 
@@ -47,7 +47,7 @@ export const transcriptNotKept = (): Problem =>
     "The tenant did not keep transcripts when the call began, or the transcript was deleted, or the session is no call.",
   );
 
-/** The transcript of a session. Throws the problem `transcript_not_kept`, also for one that is to be deleted already. */
+/** The transcript of a session. Throws the problem `transcript_not_kept`, also when the retention has ended. */
 export const presentTranscript = (
   sessionId: SessionId,
   stored: StoredTranscript,

@@ -1,9 +1,9 @@
-/** Reading a value whose sender can be of another release: see `withoutUnknownFields`. */
+/** Reading values from a sender of another release: see `withoutUnknownFields`. */
 import { Kind, type TNull, type TObject, type TSchema, type TUnion } from "@sinclair/typebox";
 
 /**
- * `value` without the fields that `schema` does not know, at any depth; what is not as the schema says is left as it is, for
- * `validate`. For a wire whose other side can be of another release.
+ * `value` without the fields that `schema` does not know, at any depth. Values that violate the schema are unchanged;
+ * `validate` reports them. For a wire whose other side can be of another release.
  */
 export const withoutUnknownFields = (schema: TSchema, value: unknown): unknown => {
   switch (schema[Kind]) {

@@ -1,18 +1,21 @@
-/** What the avatar and the pages of the published SDK tell each other: messages on a topic, and attributes of the avatar. */
+/**
+ * The protocol between the avatar and the pages of the published SDK: messages on a topic, and attributes of the
+ * avatar.
+ */
 import type { EndReason } from "./end-reasons.ts";
 import type { CallMode, ReleaseReason } from "./schemas.ts";
 
 export const LIFECYCLE_TOPIC = "rta.lifecycle";
 
-/** The longest message of a page that is read. */
+/** The maximum length of a message that is read. */
 const MAX_REQUEST_BYTES = 1024;
-/** Of an id in a message, in UTF-16 units. The SDK refuses longer ones. */
+/** The maximum length of an id in a message, in UTF-16 units. The SDK refuses longer ids. */
 const MAX_ID_LENGTH = 64;
 
-/** Why a call ends soon. */
+/** The reasons for which a call ends soon. */
 export type EndingReason = Extract<EndReason, "session_cap" | "idle">;
 
-/** Why the seconds of a call are over. The SDK knows `out_of_credits` only of the end. */
+/** The reasons for the end of a call's seconds. The SDK knows `out_of_credits` only for the end itself. */
 export type TimeLeftReason = Extract<EndReason, "session_cap" | "out_of_credits">;
 
 /** The SDK refuses a message with any other field. */
@@ -25,14 +28,15 @@ export type LifecycleMessage =
     }
   | { kind: "ending"; reason: EndingReason }
   /**
-   * For how long the call goes on, in its last minute, and why it ends then: for pages of our own, because the SDK ignores kinds that it does
-   * not know. Both are null when it goes on for longer after all, because its hold has grown.
+   * The remaining seconds, in the last minute of a call, and the reason for its end. Only our own pages use this
+   * message; the SDK ignores unknown kinds. Both fields are null when the call goes on for longer because its hold has
+   * grown.
    */
   | { kind: "time_left"; seconds: number; reason: TimeLeftReason }
   | { kind: "time_left"; seconds: null; reason: null }
-  /** The avatar has said the last line of the call, which ends now. */
+  /** The avatar has said the last line. The call ends now. */
   | { kind: "closing_turn_done"; turn_id: string }
-  /** Whether the avatar makes the gesture that the page has asked for, and why not. */
+  /** Whether the avatar makes the requested gesture, and the reason if it does not. */
   | { kind: "clip_ack"; request_id: string; accepted: boolean; reason: string }
   | { kind: "ended"; reason: EndReason };
 
@@ -51,7 +55,7 @@ const parse = (message: Uint8Array): Record<string, unknown> | null => {
 const isId = (value: unknown): value is string =>
   typeof value === "string" && value !== "" && value.length <= MAX_ID_LENGTH;
 
-/** A message of a page; null for others, which are ignored. */
+/** A message of a page; null for other messages, which are ignored. */
 export const readPageMessage = (message: Uint8Array): PageMessage | null => {
   const { kind, request_id: requestId, action_id: actionId } = parse(message) ?? {};
   if (kind === "request_graceful_close") return { kind: "end" };
@@ -66,13 +70,13 @@ export const encodeLifecycle = (message: LifecycleMessage): Uint8Array =>
 /** The activity of the avatar. While it thinks or speaks, the SDK does not count the call as idle. */
 export type AgentState = "listening" | "thinking" | "speaking";
 
-/** The attributes of the avatar as a participant. `rta.media_mode` tells whether it has a picture. */
+/** The attributes of the avatar as a participant. `rta.media_mode` says whether it has a picture. */
 export const avatarAttributes = (mode: CallMode, state: AgentState = "listening"): Record<string, string> => ({
   "rta.media_mode": mode === "avatar" ? "video" : "voice",
   "lk.agent.state": state,
 });
 
-/** Why a call has ended that a program released. */
+/** The end reason of a call that a program released. */
 export const toEndReason = (reason: ReleaseReason | undefined): EndReason => {
   if (reason === "idle_timeout") return "idle";
   return reason === "disconnected" ? "disconnected" : "user_ended";

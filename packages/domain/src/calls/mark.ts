@@ -1,7 +1,7 @@
 /** The text in each picture of an avatar that tells people that the person is artificial (EU AI Act, article 50). */
 
 export const DEFAULT_MARK = "AI";
-/** The value of the setting for an operator who tells people in another way. */
+/** The value of the setting for an operator who informs people in another way. */
 export const NO_MARK = "none";
 export const MAX_MARK_LENGTH = 16;
 /** The characters that can be drawn without a font. */

@@ -1,23 +1,23 @@
 /**
- * The queue of calls that wait for a slot. The published SDK never sends its ticket and has a new Idempotency-Key for each
- * request. So a request without a ticket takes over a ticket of an equal request that is not in use. The database decides which
- * request has which ticket, and who is next: see queue_of_calls.sql.
+ * The queue of calls that wait for a slot. The published SDK never sends its ticket and has a new Idempotency-Key for
+ * each request. So a request without a ticket takes over a ticket of an equal request that is not in use. The database
+ * decides which request has which ticket, and which one is next: see queue_of_calls.sql.
  */
 import { createHash } from "node:crypto";
 import type { ApiKeyId, AvatarId, TicketId } from "../id.ts";
 import { canonicalJson } from "../json-text.ts";
 import type { QueuedCall } from "./schemas.ts";
 
-/** When a queued request is sent again. A ticket ends when it was not polled for three times as long. */
+/** When a queued request is sent again. A ticket that was not polled for three times this long ends. */
 export const RETRY_MS = 2000;
-/** Equal for requests of one key with the same avatar and metadata, in hexadecimal. */
+/** A hash that is equal for requests of one key with the same avatar and metadata, in hexadecimal. */
 export const ticketFingerprint = (request: {
   apiKeyId: ApiKeyId;
   avatarId: AvatarId;
   metadata: Record<string, string>;
 }): string => createHash("sha256").update(canonicalJson(request)).digest("hex");
 
-/** The response to a queued request. It says nothing about slots or other tenants' calls. */
+/** The response to a queued request. It reveals nothing about slots or other tenants' calls. */
 export const presentQueued = ({
   ticketId,
   position,

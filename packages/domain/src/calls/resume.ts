@@ -1,4 +1,4 @@
-/** Coming back to a call: in a new room, because LiveKit revokes no token of the old one. */
+/** Resuming a call. It goes on in a new room, because LiveKit cannot revoke the tokens of the old one. */
 import type { SessionId } from "../id.ts";
 import { Problem } from "../problem.ts";
 import { IDLE_TIMEOUT_SECONDS, RETURN_SECONDS } from "./limits.ts";
@@ -7,25 +7,25 @@ import type { CallGrant, CallInput } from "./schemas.ts";
 import { ignoredFields } from "./start.ts";
 import { RESUME } from "./worker-sync.ts";
 
-/** A call, as it is when its person wants to come back. */
+/** A call whose person wants to come back. */
 export type CallToResume = {
   sessionId: SessionId;
-  /** It has not ended, and its lease has not either. */
+  /** Neither the call nor its lease has ended. */
   isOpen: boolean;
   isStarted: boolean;
-  /** It is in the room of an agent, or an agent brings its avatar. */
+  /** The call is in the room of an agent, or an agent brings its avatar. */
   hasAgent: boolean;
   roomNumber: number;
-  /** An earlier request has given the call this room, and it is not known to exist. */
+  /** An earlier request has given the call this room. The room is not known to exist. */
   isRoomPending: boolean;
   input: CallInput;
   /** For how long the call holds credits. */
   heldSeconds: number;
-  /** How long it lasts at most: more, when its hold grows. */
+  /** The maximum length of the call; above `heldSeconds` when its hold grows. */
   maxSeconds: number;
-  /** Of a second, in credit micros. */
+  /** The price of a second, in credit micros. */
   price: number;
-  /** Of its avatar worker. */
+  /** The features of its avatar worker. */
   features: readonly string[];
 };
 

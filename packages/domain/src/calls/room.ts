@@ -1,4 +1,4 @@
-/** The rooms of calls, and what the tokens for them allow. */
+/** The rooms of calls, and the grants of their tokens. */
 import type { SessionId } from "../id.ts";
 import { avatarAttributes } from "./lifecycle.ts";
 import { JOIN_TIMEOUT_SECONDS } from "./limits.ts";
@@ -8,10 +8,10 @@ import type { CallMode } from "./schemas.ts";
 export const PERSON_IDENTITY = "person";
 export const AVATAR_IDENTITY = "avatar";
 
-/** The start of the names of our rooms. `instance` keeps services apart that share a LiveKit server. */
+/** The start of the names of our rooms. `instance` distinguishes services that share a LiveKit server. */
 export const roomPrefix = (instance: string): string => `rta-${instance}-`;
 
-/** The name of a room of a call. `number`: counts the rooms of the call, because a call that is resumed gets another one. */
+/** The name of a room of a call. `number` counts the rooms of the call, because a resumed call gets another room. */
 export const roomName = (instance: string, session: SessionId, number = 1): string =>
   `${roomPrefix(instance)}${number === 1 ? "" : `${number}-`}${session}`;
 
@@ -19,8 +19,9 @@ export const roomName = (instance: string, session: SessionId, number = 1): stri
 export const sessionOfRoom = (name: string): string => name.slice(name.lastIndexOf("-") + 1);
 
 /**
- * What a token for a room allows. None has `roomCreate` or `roomConfig`: who keeps one can neither create a room again where
- * the server does not allow it to everybody, nor bring an agent into it. None may administer.
+ * The grants of a token for a room. No token has `roomCreate` or `roomConfig`. So the holder of an old token cannot
+ * bring an agent into a room, and cannot create a room again, unless the server allows it to everyone. No token has
+ * administrative grants.
  */
 export type CallToken = {
   identity: string;
@@ -32,7 +33,7 @@ export type CallToken = {
     room: string;
     canSubscribe: boolean;
     canPublish: boolean;
-    /** Everything, where it is left out. */
+    /** Omitted: all sources. */
     canPublishSources?: "microphone"[];
     canPublishData: boolean;
     canUpdateOwnMetadata: boolean;
@@ -40,8 +41,9 @@ export type CallToken = {
 };
 
 /**
- * The token of the person: a microphone, and nothing else. LiveKit accepts a token for one minute longer, and gives a
- * participant another one, which is valid for ten minutes. `ttlSeconds`: for how long the call waits for the person.
+ * The token of the person, who may publish only a microphone. LiveKit accepts a token for one minute longer, and gives
+ * a participant a further token that is valid for ten minutes. `ttlSeconds`: for how long the call waits for the
+ * person.
  */
 export const personToken = (room: string, ttlSeconds: number = JOIN_TIMEOUT_SECONDS): CallToken => ({
   identity: PERSON_IDENTITY,
@@ -60,8 +62,8 @@ export const personToken = (room: string, ttlSeconds: number = JOIN_TIMEOUT_SECO
 });
 
 /**
- * The token of the avatar, which tells by its attributes when it speaks. LiveKit does not count agents as participants. It lasts as
- * long as the call can, so that the avatar can join again when its process has ended. No caller gets it.
+ * The token of the avatar, whose attributes say when it speaks. LiveKit does not count agents as participants. It lasts
+ * as long as the call can, so that the avatar can join again when its process has ended. Callers never get it.
  */
 export const avatarToken = (room: string, mode: CallMode, maxSeconds: number): CallToken => ({
   identity: AVATAR_IDENTITY,

@@ -26,7 +26,7 @@ const LanguageModel = ClosedObject({
   ),
 });
 
-/** What the renderer gets of a request, whether it can use it or not. */
+/** The fields of a request for the renderer, which may not be able to use all of them. */
 const input = {
   instructions: Type.Optional(Text({ minLength: 1, maxLength: 8000, description: "How the avatar behaves." })),
   initial_context: Type.Optional(
@@ -53,9 +53,9 @@ export const CallInput = ClosedObject({
 });
 export type CallInput = Static<typeof CallInput>;
 
-/** Where a transcript is sent, and what signs it. */
+/** The receiver of a transcript, and the secret that signs it. */
 export const TranscriptWebhook = ClosedObject({
-  /** `transcriptUrlErrors` tests the pattern, and what a pattern cannot say. */
+  /** `transcriptUrlErrors` tests the pattern, and rules that a pattern cannot express. */
   url: Type.Unsafe<string>({
     ...Text({
       minLength: 1,
@@ -103,7 +103,7 @@ export const StartCall = ClosedObject({
 });
 export type StartCall = Static<typeof StartCall>;
 
-/** The grant: where and how the person joins. */
+/** The grant: the server, the room and the token with which the person joins. */
 export const CallGrant = ClosedObject({
   status: OneOf(["ready"]),
   session_id: Id(),
@@ -155,7 +155,7 @@ export const QueuedCall = ClosedObject({
 });
 export type QueuedCall = Static<typeof QueuedCall>;
 
-/** For how long a worker keeps an avatar that was prepared for a call. */
+/** How long a worker keeps an avatar that was prepared for a call. */
 export const PREPARED_SECONDS = 60;
 
 export const PrepareCall = ClosedObject({
@@ -172,7 +172,7 @@ export type PreparedCall = Static<typeof PreparedCall>;
 export const ResumeCall = ClosedObject({ session_id: Id("The call to which the person comes back.") });
 export type ResumeCall = Static<typeof ResumeCall>;
 
-/** Why a program ends a call. */
+/** The reasons for which a program ends a call. */
 export const RELEASE_REASONS = [
   "page_hide",
   "disconnected",
@@ -182,7 +182,7 @@ export const RELEASE_REASONS = [
   "idle_timeout",
 ] as const;
 export type ReleaseReason = (typeof RELEASE_REASONS)[number];
-/** Those after which the person can come back. */
+/** The reasons after which the person can come back. */
 export const AWAY_REASONS: readonly ReleaseReason[] = ["page_hide", "unmount", "disconnected"];
 
 export const ReleaseCall = ClosedObject({
@@ -193,6 +193,6 @@ export const ReleaseCall = ClosedObject({
 });
 export type ReleaseCall = Static<typeof ReleaseCall>;
 
-/** The same for ids that are unknown, foreign or ended. */
+/** The response is the same for unknown, foreign and ended ids. */
 export const ReleasedCall = ClosedObject({ ok: Type.Boolean() });
 export type ReleasedCall = Static<typeof ReleasedCall>;

@@ -17,7 +17,7 @@ import {
   type TranscriptWebhook,
 } from "./schemas.ts";
 
-/** What a test key can ask for by `client_metadata.test_outcome`. */
+/** The outcomes that a test key can request by `client_metadata.test_outcome`. */
 export const TEST_OUTCOMES = [
   "queued",
   "concurrency_limit_reached",
@@ -27,25 +27,25 @@ export const TEST_OUTCOMES = [
 ] as const;
 export type TestOutcome = (typeof TEST_OUTCOMES)[number];
 
-/** A call that a request asks for. The session holds the credits. */
+/** A requested call. The session holds the credits. */
 export type PlannedCall = {
-  /** Holds credits at first. */
+  /** The session that holds the credits of the start. */
   session: PlannedSession;
-  /** For how long the call was asked for, when that is more than it holds credits for at first; else null. */
+  /** The requested length, when it exceeds the seconds that the call holds credits for at first; else null. */
   longestSeconds: number | null;
   mode: CallMode;
   roomName: string;
   input: CallInput;
   ticketId: string | null;
-  /** Where its transcript is sent; null: nowhere. */
+  /** The receiver of its transcript; null without one. */
   transcript: TranscriptWebhook | null;
-  /** For tests; null for a live key, whose metadata is plain data. */
+  /** The requested test outcome; null for a live key, whose metadata is plain data. */
   testOutcome: TestOutcome | null;
 };
 
 /**
- * The call that `request`, a valid `StartCall`, asks for: as many seconds as fit, at least 60 or what it asks for. Throws the
- * problem `not_found` when `avatar_id` is not the id of an avatar.
+ * The call that `request`, a valid `StartCall`, asks for: as many seconds as fit, at least 60, or the requested length
+ * if that is less. Throws the problem `not_found` when `avatar_id` is not the id of an avatar.
  */
 export const plannedCall = (
   request: StartCall,
@@ -98,10 +98,10 @@ export const plannedCall = (
   };
 };
 
-/** What a start names that only some workers have; null: nothing. */
+/** The voice and the model that a start names; null for each that it does not name. */
 export type NamedByStart = { voiceId: string | null; model: string | null };
 
-/** The voice and the model that `input` names. A `voice_id` that is no text names a voice that does not exist. */
+/** The voice and the model that `input` names. A `voice_id` that is not text names a voice that does not exist. */
 export const namedByStart = ({ voice, llm }: Pick<CallInput, "voice" | "llm">): NamedByStart => {
   const voiceId = voice?.["voice_id"] ?? null;
   return {
@@ -125,10 +125,13 @@ export const unsupportedByWorkers = (fields: readonly (keyof typeof UNSUPPORTED 
   });
 };
 
-/** The fields that the agent of a call gets, and so can use. */
+/** The fields that the agent of a call gets and can use. */
 const AGENT_FIELDS = ["instructions", "initial_context", "voice", "capabilities"] as const;
 
-/** What the agent of a call gets with its dispatch, as JSON. `apiUrl` and `apiKey`: for the plugin `bey`, which brings the avatar. */
+/**
+ * The metadata that the agent of a call gets with its dispatch, as JSON. `apiUrl` and `apiKey` are for the plugin
+ * `bey`, which brings the avatar.
+ */
 export const agentMetadata = (
   call: { sessionId: string; avatarId: string; input: Pick<CallInput, (typeof AGENT_FIELDS)[number]> },
   { apiUrl, apiKey }: { apiUrl: string; apiKey: string },
@@ -151,13 +154,16 @@ export const agentMetadata = (
 export const ignoredFields = (input: Omit<CallInput, "stt_mode">, features: readonly string[]): CallGrant["ignored"] =>
   INPUT_FIELDS.filter((field) => (input[field] ?? null) !== null && !features.includes(field));
 
-/** What a worker with `features` gets of a request: the rest is in `ignored`, or is for the agent of the call. */
+/**
+ * The fields of a request that a worker with `features` gets. The other fields are in `ignored`, or are for the agent
+ * of the call.
+ */
 export const usableInput = ({ stt_mode, ...input }: CallInput, features: readonly string[]): CallInput => ({
   stt_mode,
   ...Object.fromEntries(Object.entries(input).filter(([field]) => features.includes(field))),
 });
 
-/** The grant of a call, without what only the write knows. */
+/** The grant of a call, without the fields that only the write knows. */
 export const presentPlannedGrant = (
   { session, roomName, input }: Pick<PlannedCall, "session" | "roomName" | "input">,
   { livekitUrl, token }: { livekitUrl: string; token: string },
@@ -176,15 +182,15 @@ export const presentPlannedGrant = (
 });
 
 /**
- * What a call was granted: the credits that it holds, the price of a second, when it ends if nobody joins, and the features of its
- * worker. The release before has not stored the price, which was that of every call.
+ * The granted terms of a call: the held credits, the price of a second, the end if the person does not join, and the
+ * features of its worker. Responses that the previous release stored lack the price, which was equal for all calls.
  */
 export type Granted = {
   reservedCreditMicros: number;
   priceCreditMicrosPerSecond?: number;
   expiresAt: string;
   features: readonly string[];
-  /** Of a call whose hold grows, how long it lasts at most. The release before has not stored it. */
+  /** The maximum length of a call whose hold grows. Missing in responses that the previous release stored. */
   longestSeconds?: number | null;
 };
 
@@ -198,7 +204,10 @@ export const callTooLong = (limit: number): Problem =>
     },
   ]);
 
-/** The fields of the grant that only the write knows. `price`: of a call, for each second. `hasAgent`: an agent gets what was asked for. */
+/**
+ * The fields of the grant that only the write knows. `price`: of each second of a call. `hasAgent`: whether an agent
+ * gets the fields of the request.
+ */
 export const presentGranted = (
   request: Omit<CallInput, "stt_mode">,
   { reservedCreditMicros, priceCreditMicrosPerSecond, expiresAt, features, longestSeconds = null }: Granted,
@@ -213,7 +222,10 @@ export const presentGranted = (
 
 export type ReleaseTarget = { kind: "session"; id: string } | { kind: "ticket"; id: string };
 
-/** What a valid `ReleaseCall` names. Throws the problem `validation_failed` unless it is exactly one thing. */
+/**
+ * The session or the ticket of a valid `ReleaseCall`. Throws the problem `validation_failed` unless it names exactly
+ * one.
+ */
 export const releaseTarget = ({ session_id, queue_ticket_id }: ReleaseCall): ReleaseTarget => {
   if (session_id !== undefined && queue_ticket_id === undefined) return { kind: "session", id: session_id };
   if (queue_ticket_id !== undefined && session_id === undefined) return { kind: "ticket", id: queue_ticket_id };

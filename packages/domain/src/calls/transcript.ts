@@ -1,8 +1,9 @@
 /**
- * Transcripts of calls: what both sides have said, sent to a URL of the tenant after the call. The body and the signature are those
- * that `verifyTranscript` of the published SDK reads. Until then a transcript is at rest in parts: the receiver, and each segment, sealed
- * (`secrets/sealed.ts`) under a key of the call, which HKDF-SHA-256 (RFC 5869) derives from that of `WEBHOOK_SECRET_KEY`. A key for
- * each call, because one key may seal 2^32 texts with random initialization vectors.
+ * Transcripts of calls: the words of both sides, sent to a URL of the tenant after the call. `verifyTranscript` of the
+ * published SDK reads the body and the signature. Until then a transcript is stored in parts, the receiver and each
+ * segment, sealed (`secrets/sealed.ts`) under a key of the call, which HKDF-SHA-256 (RFC 5869) derives from the key of
+ * `WEBHOOK_SECRET_KEY`. Each call has its own key, because one key may seal at most 2^32 texts with random
+ * initialization vectors.
  */
 import { createHmac, hkdfSync } from "node:crypto";
 import { type Static, Type } from "@sinclair/typebox";
@@ -18,12 +19,15 @@ import type { CallMode, TranscriptWebhook } from "./schemas.ts";
 export const transcriptUrlErrors = (webhook: TranscriptWebhook, allowHttpLocalhost: boolean): FieldError[] =>
   webhookUrlErrors(webhook.url, allowHttpLocalhost).map((error) => ({ ...error, pointer: "#/transcript_webhook/url" }));
 
-/** Bounds of a transcript. What exceeds them is left out, and the transcript says `truncated`. */
+/** Bounds of a transcript. Segments beyond them are dropped, and the transcript says `truncated`. */
 export const MAX_TRANSCRIPT_SEGMENTS = 2000;
 export const MAX_TRANSCRIPT_BYTES = 256 * 1024;
-/** In UTF-16 units, so that it has at most as many code points. */
+/** In UTF-16 units, so that a segment has at most as many code points. */
 export const MAX_SEGMENT_LENGTH = 8000;
-/** Maximum number of transcripts of a tenant that wait for another attempt. With more, calls with a transcript are refused. */
+/**
+ * Maximum number of transcripts of a tenant that wait for another attempt. At this number, calls with a transcript are
+ * refused.
+ */
 export const MAX_WAITING_TRANSCRIPTS = 1000;
 
 /** How a turn of the person came in, in the words of the published SDK. */
@@ -39,7 +43,7 @@ export type InputProvenance = Static<typeof InputProvenance>;
 
 const turnId = Text({ minLength: 1, maxLength: 160 });
 
-/** Something that was said: a turn of the person, or the words of the avatar that were heard. `ts`: milliseconds since 1970. */
+/** A segment: a turn of the person, or the words of the avatar that were heard. `ts`: milliseconds since 1970. */
 export const TranscriptSegment = ClosedObject({
   role: OneOf(["user", "assistant"]),
   text: Text({ minLength: 1, maxLength: MAX_SEGMENT_LENGTH }),
@@ -63,7 +67,10 @@ export const SHOWN_FIELDS = shown;
 /** Segments in one report of a worker. */
 export const MAX_REPORTED_SEGMENTS = 64;
 
-/** The newest segments of a call that its next process gets. The language model is told of fewer messages. */
+/**
+ * The maximum number of segments, the newest, that the next process of a call gets. The language model gets fewer
+ * messages.
+ */
 export const MAX_HISTORY_SEGMENTS = 64;
 
 /** The segments of a call from the place `first` on: the worker counts those of its generation, from 0. */
@@ -90,7 +97,10 @@ export type TranscriptReceipt = Static<typeof TranscriptReceipt>;
 export const transcriptPath = (workerId: string, session: string): string =>
   `/internal/avatar-workers/${workerId}/calls/${session}/transcript`;
 
-/** Seals and opens the parts of the transcript of a call. `sealingKey`: that of webhooks. `open…`: null when it cannot be opened. */
+/**
+ * Seals and opens the parts of the transcript of a call. `sealingKey`: that of webhooks. The `open…` functions return
+ * null when a part cannot be opened.
+ */
 export const transcriptSeals = (sealingKey: Uint8Array, sessionId: SessionId) => {
   const purpose = `realtime-avatar transcript 1 ${sessionId}`;
   const key = new Uint8Array(hkdfSync("sha256", sealingKey, "", purpose, 32));
@@ -104,7 +114,10 @@ export const transcriptSeals = (sealingKey: Uint8Array, sessionId: SessionId) =>
     openReceiver: (sealed: Uint8Array) => open<TranscriptWebhook>(sealed, "receiver"),
     sealSegment: (segment: TranscriptSegment, random: RandomBytes): Uint8Array =>
       seal(JSON.stringify(segment), "segment", key, random),
-    /** Another release may have sealed it: without fields that this one does not know, and null when it is not valid here. */
+    /**
+     * Another release may have sealed the segment. Unknown fields are removed; the result is null when the segment is
+     * not valid here.
+     */
     openSegment: (sealed: Uint8Array): TranscriptSegment | null => {
       const segment = withoutUnknownFields(TranscriptSegment, open(sealed, "segment"));
       return isValid(TranscriptSegment, segment) ? segment : null;
@@ -112,7 +125,7 @@ export const transcriptSeals = (sealingKey: Uint8Array, sessionId: SessionId) =>
   };
 };
 
-/** A call that has ended, and what its transcript says of it. */
+/** An ended call, as its transcript describes it. */
 export type TranscribedCall = {
   sessionId: SessionId;
   avatarId: string;
@@ -124,7 +137,10 @@ export type TranscribedCall = {
   segments: readonly TranscriptSegment[];
 };
 
-/** A segment as it is sent, with the source of the person's words: as the client declares it, else as it was observed. */
+/**
+ * A segment as it is sent, with the source of the person's words: the one that the client declares, else the observed
+ * one.
+ */
 export const presentSegment = ({ own: _, ...segment }: TranscriptSegment) => {
   const { input_provenance: provenance } = segment;
   if (provenance === undefined) return segment;
@@ -148,7 +164,7 @@ export const transcriptBody = (call: TranscribedCall): string => {
   });
 };
 
-/** The headers that prove where a body comes from: HMAC-SHA-256 over `<seconds>.<body>`, in hexadecimal after `v1=`. */
+/** The headers that prove the origin of a body: HMAC-SHA-256 over `<seconds>.<body>`, in hexadecimal after `v1=`. */
 export const transcriptHeaders = (body: string, secret: string, sentAt: Date) => {
   const timestamp = String(Math.floor(sentAt.getTime() / 1000));
   const signature = createHmac("sha256", secret).update(`${timestamp}.${body}`).digest("hex");

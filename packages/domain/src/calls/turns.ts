@@ -1,4 +1,4 @@
-/** What a program has the avatar of a running call say: the rules and the representation of turns. */
+/** Turns, by which a program makes the avatar of a running call speak: their rules and their representation. */
 import { type Static, Type } from "@sinclair/typebox";
 import type { SessionId, TurnId } from "../id.ts";
 import { type FieldError, Problem, validationFailed } from "../problem.ts";
@@ -8,7 +8,7 @@ import { ClosedObject, DateTime, Nullable, OneOf, Text } from "../schema.ts";
 export const TURN_KINDS = ["say", "answer"] as const;
 export type TurnKind = (typeof TURN_KINDS)[number];
 
-/** What a worker is told to do: a turn, or to be silent. */
+/** The commands to a worker: a turn, or an interruption. */
 export const COMMAND_KINDS = [...TURN_KINDS, "interrupt"] as const;
 export type CommandKind = (typeof COMMAND_KINDS)[number];
 
@@ -21,7 +21,7 @@ export const isTurnOver = (status: TurnStatus): boolean => status !== "queued" &
 
 /** How many turns of a call can be `queued`. */
 export const MAX_WAITING_TURNS = 8;
-/** The bounds of what was heard, in code points. */
+/** The bounds of the heard words, in code points. */
 export const HEARD = { minLength: 0, maxLength: 4000 } as const;
 
 const Id = (description?: string) => Text({ minLength: 1, maxLength: 160, ...(description && { description }) });
@@ -81,7 +81,7 @@ export type TurnRecord = {
   status: TurnStatus;
   heard: string | null;
   createdAt: Date;
-  /** Raised by each change of what is shown. The value of the ETag. */
+  /** Incremented by each change of the representation; the value of the ETag. */
   version: number;
 };
 
@@ -95,7 +95,7 @@ export const presentTurn = ({ id, sessionId, kind, status, heard, createdAt }: O
   created_at: createdAt.toISOString(),
 });
 
-/** The errors of a turn that its schema does not find. `spoken`: what is said of the text. */
+/** The errors of a turn that its schema does not find. `spoken`: the spoken part of the text. */
 export const turnErrors = (turn: CreateTurn, spoken: string): FieldError[] => {
   const errors: FieldError[] = [];
   if (spoken === "") {
@@ -109,7 +109,10 @@ export const turnErrors = (turn: CreateTurn, spoken: string): FieldError[] => {
   return errors;
 };
 
-/** Why a call takes no turn. `agent`: an agent speaks in it. `old_worker`, `no_model`: its avatar worker cannot. */
+/**
+ * The reasons why a call takes no turn. `agent`: an agent speaks in it. `old_worker`, `no_model`: its avatar worker
+ * cannot do the turn.
+ */
 export const TURN_REFUSALS = ["call_not_running", "agent", "old_worker", "no_model", "too_many"] as const;
 export type TurnRefusal = (typeof TURN_REFUSALS)[number];
 

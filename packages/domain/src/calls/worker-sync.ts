@@ -2,20 +2,21 @@
  * The wire between the service and avatar workers: `POST /internal/avatar-workers/{id}/sync`. One message registers the worker,
  * renews its lease, reports its calls, and brings work.
  *
- * Both sides tell their state, not their changes, so that a message which is lost, late or doubled does no harm. `start` has
- * each call that is assigned to the worker and that the request does not list; `end` has each call of the request that is not
- * assigned to the worker any more, by its session and generation.
+ * Both sides send their state, not their changes, so that a lost, late or repeated message does no harm. `start` has
+ * each call that is assigned to the worker and that the request does not list; `end` has each call of the request that
+ * is not assigned to the worker any more, by its session and generation.
  *
- * The worker lists a call that has ended until a sync that lists it was answered. A worker that stops sends a last sync with
- * no slots and no calls: its calls can go to another worker at once.
+ * The worker lists an ended call until a sync that lists it got a response. A worker that stops sends a last sync with
+ * no slots and no calls. Its calls can then go to another worker at once.
  *
- * **The wire grows.** The two sides can be of different releases. Each one ignores fields that it does not know, and
- * names what it can do in `features`. The release before (72fcdb50) refuses unknown fields, so a worker begins with its form, and
- * names `WIRE_2` in its features, which that release accepts as it does any name. The service sends `features` only to such a
- * worker. To add a field:
+ * **The wire grows.** The two sides can be of different releases. Each side ignores fields that it does not know, and
+ * names its capabilities in `features`. The first release (72fcdb50) refuses unknown fields. So a worker begins with
+ * the form of that release, and names `WIRE_2` in its features, because that release accepts any name there. The
+ * service sends `features` only to such a worker. To add a field:
  *
- * 1. Give the feature a name: of a field of a start, that of the field; of anything else, a constant here. Add it to
- *    `SERVICE_FEATURES`, or to the features of a renderer. A new value of an old field is as a new field.
+ * 1. Give the feature a name: for a field of a start, the name of the field; for other fields, a constant here. Add it
+ * to
+ *    `SERVICE_FEATURES`, or to the features of a renderer. Treat a new value of an old field like a new field.
  * 2. Add the field to the schema, as `Type.Optional`.
  * 3. The service sends it only to a worker whose features have the name. The worker sends it only while the features of the last
  *    response have it (`createForm` of `fleet/sync.ts`). What a worker cannot use of a start is left out of `input` (`usableInput`), and is in
@@ -35,7 +36,7 @@ import { COMMAND_KINDS, HEARD, TURN_STATUSES, TURN_TEXTS } from "./turns.ts";
 
 /** Maximum number of slots of a worker. */
 export const MAX_SLOTS = 1000;
-/** A call that has ended does not take a slot, and is listed once more. */
+/** An ended call takes no slot, and is listed once more. */
 const MAX_CALLS = 2 * MAX_SLOTS;
 const WORKER_ID = /^[A-Za-z0-9_-]{1,64}$/;
 
@@ -44,8 +45,8 @@ export const isWorkerId = (text: string): boolean => WORKER_ID.test(text);
 const SHARD_OF_WORKER = /-s(\d{1,4})$/;
 
 /**
- * The shard whose calls an avatar worker takes, in an installation with shards: its id ends with `-s` and the number. Without that it
- * takes those of shard 0. An installation without shards does not look at it.
+ * The shard whose calls an avatar worker takes, in an installation with shards. The id of the worker ends with `-s` and
+ * the number; without that, it takes the calls of shard 0. An installation without shards ignores the number.
  */
 export const shardOfWorkerId = (workerId: string): number => Number(SHARD_OF_WORKER.exec(workerId)?.[1] ?? 0);
 
@@ -67,8 +68,9 @@ export const preloadFilePath = (workerId: string, avatar: string, file: string):
   `/internal/avatar-workers/${workerId}/preloads/${avatar}/files/${file}`;
 
 /**
- * A worker with this feature reads `features` of a response, and always has a sync at the service: after each response or failure it
- * sends the next one within half a second. So it is lost when the connection of a sync ends and none follows.
+ * A worker with this feature reads `features` of a response, and always has a sync at the service: after each response
+ * or failure it sends the next one within half a second. So the worker is lost when the connection of a sync ends and
+ * no other sync follows.
  */
 export const WIRE_2 = "wire-2";
 /** A worker with this feature loads the avatars of `preload` before their calls. */
@@ -80,25 +82,31 @@ export const DEFAULT_VOICE = "default_voice_id";
  * away (`resume` of a start).
  */
 export const RESUME = "resume";
-/** A worker with this feature has the avatar say the turns of programs, and stops it. With `conversation`, it answers them as well. */
+/**
+ * A worker with this feature takes the turns and interruptions of programs. With the feature `conversation`, it also
+ * answers turns.
+ */
 export const TURNS = "turns";
 /** A worker with this feature sends the segments of calls with `transcript`: see transcript.ts. */
 export const TRANSCRIPT = "transcript";
 /**
- * A worker with this feature goes on with the conversation of a call that another process had: it sends the segments of each conversation
- * (transcript.ts), and gets the newest ones with the start (`history`).
+ * A worker with this feature continues the conversation of a call that another process had: it sends the segments of
+ * each conversation (transcript.ts), and gets the newest ones with the start (`history`).
  */
 export const RECOVERY = "recovery";
 /**
- * A worker with this feature is told when a call can go on for longer (`grow`). For a call at another worker, no hold grows. The functions
- * of the database have the same name.
+ * A worker with this feature learns when a call can go on for longer (`grow`). The hold of a call at a worker without
+ * this feature does not grow. The functions of the database have the same name.
  */
 export const GROWTH = "growth";
 /** A worker with this feature records the calls whose start has `recording`. */
 export const RECORDING = "recording";
 /** Maximum number of turns that a response brings. */
 export const MAX_TURNS = 32;
-/** Maximum number of turns that a worker lists of a call: those that wait, and those that are over and were not yet reported. */
+/**
+ * Maximum number of turns of a call that a worker lists: the waiting ones, and the ended ones that were not yet
+ * reported.
+ */
 export const MAX_LISTED_TURNS = 64;
 /**
  * A worker with this feature holds conversations: it reports their usage, and its voices and models when the service asks for them
@@ -107,11 +115,12 @@ export const MAX_LISTED_TURNS = 64;
  */
 export const CONVERSATION = "conversation";
 /**
- * A worker with this feature takes the calls of several shards with the same slots. In each shard, `slots` is how many it has there now,
- * with and without a call. It can be 0: the worker then waits for calls, and does not stop. A last sync does not name this feature.
+ * A worker with this feature takes the calls of several shards with the same slots. In each shard, `slots` is the
+ * number of its slots there now, with and without a call. It can be 0; then the worker waits for calls and does not
+ * stop. A last sync does not name this feature.
  */
 export const SHARED_SLOTS = "shared_slots";
-/** What the service can do beyond the form of the release before. */
+/** The capabilities of the service beyond the form of the first release. */
 export const SERVICE_FEATURES: readonly string[] = [
   ...[WIRE_2, PRELOAD, RESUME, TURNS, CONVERSATION, SHARED_SLOTS],
   ...[RECOVERY, GROWTH],
@@ -120,7 +129,7 @@ export const SERVICE_FEATURES: readonly string[] = [
 export const MAX_PRELOADS = 4;
 /** Maximum numbers of voices and models that a worker reports. */
 export const MAX_CATALOG = { voices: 256, models: 64 } as const;
-/** Maximum number of features in the first form of a request, which the release before accepts. */
+/** Maximum number of features in the first form of a request, which the first release accepts. */
 export const MAX_FIRST_FEATURES = 16;
 
 const Features = (description: string) =>
@@ -134,7 +143,7 @@ const callId = {
   generation: Count({ minimum: 1, maximum: MAX_INTEGER, description: "Counts the workers that have had the call." }),
 };
 
-/** Absences of the person after the call has started. Those of earlier workers are included. */
+/** Absences of the person after the start of the call, including those at earlier workers. */
 const Gaps = {
   gap_count: Count({ maximum: MAX_INTEGER, description: "How often the person has left." }),
   gap_seconds: Count({ maximum: MAX_INTEGER, description: "For how long that was not charged, together." }),
@@ -149,7 +158,7 @@ export const WORKER_CALL_STATES = ["joining", "joined", "started", "ended"] as c
 
 const turnId = { turn_id: Text({ minLength: 1, maxLength: 64 }) };
 
-/** A turn as its worker sees it. It lists a turn that is over until a sync that lists it was answered. */
+/** A turn as its worker sees it. The worker lists an ended turn until a sync that lists it got a response. */
 export const ReportedTurn = ClosedObject({
   ...turnId,
   status: OneOf(TURN_STATUSES),
@@ -157,7 +166,7 @@ export const ReportedTurn = ClosedObject({
 });
 export type ReportedTurn = Static<typeof ReportedTurn>;
 
-/** A turn that a worker gets. */
+/** A turn for a worker. */
 export const AssignedTurn = ClosedObject({
   ...callId,
   ...turnId,
@@ -168,7 +177,7 @@ export const AssignedTurn = ClosedObject({
 export type AssignedTurn = Static<typeof AssignedTurn>;
 
 const Used = (description: string) => Count({ maximum: MAX_INTEGER, description });
-/** What a conversation has used since the start of the call: each number only grows. */
+/** The usage of a conversation since the start of the call. Each number only grows. */
 export const ConversationUsage = ClosedObject({
   input_tokens: Used("Tokens that the language model has read."),
   output_tokens: Used("Tokens that it has written."),
@@ -432,7 +441,7 @@ export type SyncResponse = Static<typeof SyncResponse>;
 export type Grow = NonNullable<SyncResponse["grow"]>[number];
 export type Move = NonNullable<SyncResponse["move"]>[number];
 
-/** A response as the worker reads it: without fields that it does not know; null when what it knows is not valid. */
+/** A response as the worker reads it, without unknown fields; null when the known fields are not valid. */
 export const readSyncResponse = (content: unknown): SyncResponse | null => {
   const known = withoutUnknownFields(SyncResponse, content);
   return isValid(SyncResponse, known) ? known : null;

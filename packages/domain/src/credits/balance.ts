@@ -32,6 +32,6 @@ export const toBalance = (account: Account, { tenantId, environment }: Owner): C
   };
 };
 
-/** The balance of a tenant without an account: it was never granted anything. An older replica creates such tenants. */
+/** The balance of a tenant without an account, which has no grants. An older replica creates such tenants. */
 export const emptyBalance = (owner: Owner, updatedAt: Date): CreditBalance =>
   toBalance({ granted: 0, forfeited: 0, settled: 0, reserved: 0, lowThreshold: null, updatedAt }, owner);

@@ -21,8 +21,8 @@ export type PlannedSession = {
 };
 
 /**
- * The session that `request`, a valid `CreateUsageSession`, asks for. Throws the problem `validation_failed` when the least
- * time is longer than the longest, and `not_found` when `avatarId` is not the id of an avatar.
+ * The session that `request`, a valid `CreateUsageSession`, asks for. Throws the problem `validation_failed` when the
+ * minimum time is longer than the maximum, and `not_found` when `avatarId` is not the id of an avatar.
  */
 export const plannedSession = (
   request: CreateUsageSession,
@@ -54,7 +54,7 @@ export type Hold = Pick<PlannedSession, "minSeconds" | "price">;
 /** The minimal hold of a session. */
 export const requiredCreditMicros = ({ minSeconds, price }: Hold): number => minSeconds * price;
 
-/** The API representation of a session that is about to be opened, without what only the write knows. */
+/** The API representation of a session that is about to be opened, without the fields that only the write knows. */
 export const presentOpened = (
   { id, avatarId, environment, price, metadata, createdAt }: PlannedSession,
   { id: apiKeyId }: { id: ApiKeyId },
@@ -81,9 +81,9 @@ export const presentOpened = (
 });
 
 /**
- * The credits that the caller and its tenant can still hold. `own`: under the spend cap of the key; `ancestors`: under
- * the tightest of its ancestors'. A cap counts for keys of the same environment; null means no cap. `reachedLimits`: for
- * each place that limits open sessions, its limit if it is reached.
+ * The credits that the caller and its tenant can still hold. `own`: under the spend cap of the key. `ancestors`: under
+ * the tightest cap of its ancestors. A cap counts for keys of the same environment; null means no cap. `reachedLimits`:
+ * each limit of open sessions that is reached.
  */
 export type Headroom = {
   own: number | null;
@@ -92,13 +92,15 @@ export type Headroom = {
   reachedLimits: Record<SessionLimitedBy, number | null>;
 };
 
-/** Whose limit of open sessions refuses a session: the limit of the calling key, of one of its ancestors, or of the tenant. */
+/**
+ * The owner of the limit of open sessions that refuses a session: the calling key, one of its ancestors, or the tenant.
+ */
 export type SessionLimitedBy = (typeof SESSION_LIMITED_BY)[number];
 
-/** A limit of open sessions that refuses a session, and whose it is. */
+/** A limit of open sessions that refuses a session, and its owner. */
 export type ReachedLimit = { limitedBy: SessionLimitedBy; limit: number };
 
-/** The limit that is reached, ancestors first as in `refuseHold`; null when none is. */
+/** The reached limit, ancestors first as in `refuseHold`; null when no limit is reached. */
 export const findReachedLimit = ({ reachedLimits }: Headroom): ReachedLimit | null => {
   for (const limitedBy of ["ancestor", "self", "tenant"] as const) {
     const limit = reachedLimits[limitedBy];
@@ -108,12 +110,13 @@ export const findReachedLimit = ({ reachedLimits }: Headroom): ReachedLimit | nu
 };
 
 /**
- * The problem of a session that cannot fit by the look-up of its caller; null when it may. It keeps refusals cheap, and admits
- * nothing: `admit_sessions.sql` decides, under the locks. A spend cap is checked before the balance.
+ * The problem of a session that cannot fit according to the look-up of its caller; null when it may fit. This keeps
+ * refusals cheap, and admits nothing: `admit_sessions.sql` decides under the locks. A spend cap is checked before the
+ * balance.
  */
 export const refuseHold = (planned: Hold, { own, ancestors, account }: Headroom): Problem | null => {
   const required = requiredCreditMicros(planned);
-  // Ancestors first, as the write does: the keys of a lineage are checked in the order of their ids.
+  // Ancestors first, like the write, which checks the keys of a lineage in the order of their ids.
   if (ancestors !== null && ancestors < required) return spendLimitExceeded(planned, "ancestor");
   if (own !== null && own < required) return spendLimitExceeded(planned, "self");
   return account < required ? insufficientCredits(planned) : null;
@@ -132,7 +135,10 @@ export const insufficientCredits = (planned: Hold): Problem => {
   return new Problem("insufficient_credits", "The tenant has fewer credits available than the session needs.", extras);
 };
 
-/** Of a key and its descendants: sessions that were started, those that were not yet, and starts of calls that wait for a slot. */
+/**
+ * The counts of a key and its descendants: started sessions, sessions that are not yet started, and starts of calls
+ * that wait for a slot.
+ */
 export type OpenSessionCounts = { activeSessions: number; connectingSessions: number; pendingSessions: number };
 
 const OWNER_OF_LIMIT = {

@@ -18,7 +18,7 @@ export const SESSION_KINDS = ["call", "video"] as const;
 export type SessionKind = (typeof SESSION_KINDS)[number];
 
 const id = (description?: string) => Text({ minLength: 1, maxLength: 64, ...(description && { description }) });
-/** An indexed value: 500 characters of four bytes each fit into an entry of an index, which has 2,704 bytes at most. */
+/** An indexed value: 500 characters of four bytes each fit into an entry of an index, which has at most 2,704 bytes. */
 const MetadataValue = { minLength: 0, maxLength: 500 };
 const SessionMetadata = (maxLength: number, description: string) =>
   Metadata({ maxProperties: 16, names: { minLength: 1, maxLength }, values: MetadataValue }, { description });
@@ -138,8 +138,8 @@ export const USAGE_SESSION_LIST = defineList(
   { hasTotal: true },
 );
 /**
- * The filters of the operator: also by the environment, and by `open`, which is each status of a session that has not
- * ended.
+ * The filters of the operator. Additional ones: the environment, and the status `open`, which stands for each status of
+ * an open session.
  */
 export const OPERATOR_SESSION_LIST = defineList("ses", {
   ...USAGE_SESSION_LIST.filters.properties,
@@ -171,7 +171,7 @@ export const UsageSum = ClosedObject({
 });
 export type UsageSum = Static<typeof UsageSum>;
 
-/** Maximum number of sessions that one page of sums adds up. */
+/** Maximum number of sessions in the sums of one page. */
 export const MAX_SESSIONS_OF_SUMMARY = 5000;
 
 /** `GET /api/v1/usage/summary`: sums over sessions that were created in a time window. */

@@ -1,4 +1,4 @@
-/** How many sessions may be open at once: of a key with its descendants, and of a tenant in one environment. */
+/** How many sessions of a key with its descendants, and of a tenant in one environment, may be open at once. */
 import { Count } from "../schema.ts";
 
 export const SessionLimit = Count({ minimum: 1 });

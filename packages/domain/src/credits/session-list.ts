@@ -1,4 +1,6 @@
-/** Requests for pages of the list of usage sessions, and of their sums. Both are of a time window, which a cursor keeps. */
+/**
+ * Requests for pages of the list of usage sessions, and of their sums. Both select a time window, which a cursor keeps.
+ */
 import type { SessionId } from "../id.ts";
 import { invalidCursor, readPage } from "../page.ts";
 import { type SessionKind, type SummaryGroup, USAGE_SESSION_LIST, USAGE_SUMMARY } from "./schemas.ts";
@@ -33,7 +35,7 @@ export const readSessionPage = (parameters: object, now: Date): SessionPageReque
   return { filters: { ...filters, ...parseWindow(normalizeWindow(filters), now) }, before, limit };
 };
 
-/** Reads the query parameters of the sums, which are valid for `USAGE_SUMMARY.query`. Throws as `readSessionPage`. */
+/** Reads the query parameters of the sums, which are valid for `USAGE_SUMMARY.query`. Throws like `readSessionPage`. */
 export const readSummaryPage = (parameters: object, now: Date): SummaryPageRequest => {
   const { filters, before } = readPage(USAGE_SUMMARY, normalizeWindow({ ...parameters }));
   const { groupBy, from, to } = filters;

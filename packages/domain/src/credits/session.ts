@@ -12,7 +12,7 @@ export type SessionRecord = UsageSession & {
 
 const TIMES = ["startedAt", "endedAt", "createdAt", "expiresAt"] as const;
 
-/** A session as the API shows it, or a part of one. A response that an earlier release has stored stays as it is. */
+/** A session, or a part of one, as the API shows it. A response that an earlier release stored is unchanged. */
 export const presentSession = <Part extends Partial<SessionRecord>>({
   version: _,
   ...part

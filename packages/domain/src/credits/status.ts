@@ -1,4 +1,4 @@
-/** The statuses of a usage session, the transitions between them, and why a session ends. */
+/** The statuses of a usage session, the transitions between them, and the reasons for its end. */
 import { END_REASONS } from "../calls/end-reasons.ts";
 
 /** The wire names of the live product. A session is open while it is `reserved` or `started`. */
@@ -12,7 +12,7 @@ export type SessionStatus = keyof typeof SESSION_TRANSITIONS;
 export const SESSION_STATUSES = Object.keys(SESSION_TRANSITIONS) as SessionStatus[];
 
 /**
- * Why a session has ended: the reason that the avatar worker of a call has reported (`END_REASONS`), or one that only
+ * The reason for the end of a session: one that the avatar worker of a call reports (`END_REASONS`), or one that only
  * the service knows.
  */
 export const SESSION_END_REASONS = [

@@ -27,7 +27,7 @@ export const normalizeWindow = <Parameters extends { from?: string; to?: string 
   };
 };
 
-/** The end of the second of `now`: resources created just now are in the window; requests of one second share it. */
+/** The end of the second of `now`. So new resources are in the window, and requests of one second share it. */
 const endOfSecond = (now: Date): Date => new Date((Math.floor(now.getTime() / 1000) + 1) * 1000);
 
 const refuse = (code: FieldErrorCode, detail: string): never => {
@@ -35,7 +35,10 @@ const refuse = (code: FieldErrorCode, detail: string): never => {
   throw validationFailed([error]);
 };
 
-/** Throws the problem `validation_failed` when the window has two ends, and nothing between them. They are as `normalizeWindow` has them. */
+/**
+ * Throws the problem `validation_failed` when the window has both ends and is empty. The ends are in the form of
+ * `normalizeWindow`.
+ */
 export const refuseEmptyWindow = ({ from, to }: { from?: string; to?: string }): void => {
   if (from !== undefined && to !== undefined && from >= to) refuse("empty_window", "Must be before `to`.");
 };
@@ -46,7 +49,7 @@ export const refuseEmptyWindow = ({ from, to }: { from?: string; to?: string }):
  */
 export const parseWindow = (request: { from?: string; to?: string }, now: Date): Window => {
   const to = request.to === undefined ? endOfSecond(now) : new Date(request.to);
-  // No moment before the year 0 has a text in RFC 3339.
+  // RFC 3339 has no form for times before the year 0.
   const earliest = Math.max(to.getTime() - DEFAULT_WINDOW_DAYS * DAY_MS, EARLIEST);
   const from = new Date(request.from ?? earliest);
   const length = to.getTime() - from.getTime();

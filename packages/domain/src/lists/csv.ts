@@ -2,17 +2,17 @@
  * Lists as CSV (RFC 4180), in UTF-8 without a byte order mark. A column has the name of a field, a row is an item. Numbers stay
  * numbers, null is empty, and lists and objects are JSON.
  *
- * A spreadsheet takes a cell for a formula by its first character. Texts of callers are in these files, so such a text begins with
- * an apostrophe (https://owasp.org/www-community/attacks/CSV_Injection).
+ * A spreadsheet recognizes a formula by the first character of a cell. These files contain texts of callers, so a text
+ * with such a character gets an apostrophe before it (https://owasp.org/www-community/attacks/CSV_Injection).
  */
 import { type TObject, type TProperties, Type } from "@sinclair/typebox";
 import type { IdPrefix } from "../id.ts";
 import type { List } from "../page.ts";
 import { ClosedObject, Count } from "../schema.ts";
 
-/** The most rows of one file: 30 MB of entries. */
+/** The maximum number of rows in one file: 30 MB of entries. */
 export const MAX_FILE_ROWS = 100_000;
-/** Size of a file, in bytes, after which it ends: at most a page later. */
+/** A file ends at this size in bytes, or at most a page later. */
 export const MAX_FILE_BYTES = 64 * 1024 * 1024;
 
 /** The query parameters of a list as a file: those of its pages, with more rows and without a total. */
@@ -33,9 +33,10 @@ export const fileQuery = <Prefix extends IdPrefix, Filters extends TProperties>(
 };
 
 /**
- * Where a spreadsheet sees the start of a formula: at the start of a text, also after white space; and after a semicolon, a tab or
- * the end of a line, where one that separates cells otherwise begins a new cell, also in quotes. The signs from U+FF1D on are
- * full-width forms, and U+200B to U+200D cannot be seen. The sign comes first, so that a long text takes linear time.
+ * The places at which a spreadsheet sees the start of a formula: the start of a text, also after white space, and the
+ * place after a semicolon, a tab or the end of a line, because a spreadsheet with another separator begins a new cell
+ * there, even in quotes. The signs from U+FF1D on are full-width forms; U+200B to U+200D are invisible. The pattern
+ * begins with the sign, so that a long text takes linear time.
  */
 const FORMULA =
   /^(?=[\s\u200b-\u200d]*[=+\-@\uff1d\uff0b\uff0d\uff20]|[\t\r\n])|(?=[=+\-@\uff1d\uff0b\uff0d\uff20])(?<=[;\t\r\n][\s\u200b-\u200d"']*)/g;
@@ -54,8 +55,8 @@ const cell = (value: unknown): string => {
 export const csvRow = (values: readonly unknown[]): string => `${values.map(cell).join(",")}\r\n`;
 
 /**
- * The last row of a file that ends before the list. The first cell says so to people; it is no id, so that a program does not take
- * the file for the whole list either. `cursor`: where the next file begins.
+ * The last row of a file that ends before the list. The first cell says so to people. It is not an id, so that a
+ * program does not take the file for the whole list. `cursor`: the start of the next file.
  */
 export const unfinishedRow = (columns: readonly string[], cursor: string): string =>
   csvRow([`# NOT COMPLETE: more rows follow in the file with cursor=${cursor}`, ...columns.slice(1).fill("")]);

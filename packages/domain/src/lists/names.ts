@@ -1,6 +1,7 @@
 /**
- * The names of objects, beside their ids in lists and reads. A field of ids `keyId` or `createdBy` has its names in `keyName` or
- * `createdByName`. Responses to writes have none of them: those are known before the write, and stored for replays.
+ * The names of objects, beside their ids in lists and reads. A field of ids `keyId` or `createdBy` has its names in
+ * `keyName` or `createdByName`. Responses to writes have no names, because such a response is known before the write
+ * and stored for replays.
  */
 import { Nullable, Text } from "../schema.ts";
 

@@ -33,15 +33,15 @@ export const readSearch = <Prefix extends IdPrefix, Filters extends TProperties>
 type Created = { id?: string | undefined; from?: string | undefined; to?: string | undefined };
 
 /**
- * The ids of a page: from `first`, inclusive, to `before`, exclusive. An id has the time of its creation, so a range of times is
- * one of ids, and so is a single id.
+ * The ids of a page: from `first`, inclusive, to `before`, exclusive. An id contains the time of its creation, so a
+ * range of times is a range of ids. A single id is also a range.
  */
 export const idRange = (
   prefix: IdPrefix,
   { id, from, to }: Created,
   before: string | null,
 ): { first: string; before: string } => {
-  // `!` sorts below every character of an id: only `id` itself is between.
+  // `!` sorts below every character of an id, so only `id` itself is in the range.
   const ends = [before, to && firstIdAt(prefix, new Date(to)), id && `${id}!`, `${prefix}~`];
   const starts = [from && firstIdAt(prefix, new Date(from)), id, `${prefix}_`];
   const sorted = (texts: (string | null | undefined)[]): string[] => texts.filter((text) => text != null).sort();
@@ -50,16 +50,19 @@ export const idRange = (
 
 const isAscii = (text: string): boolean => /^[\0-\x7f]*$/.test(text);
 
-/** The lower case of a character; of one whose lower case is several characters or in ASCII alone, itself. */
+/** The lower case of a character. A character whose lower case is several characters, or only ASCII, is unchanged. */
 const lowerCase = (character: string): string => {
   const lower = character.toLowerCase();
   return [...lower].length === 1 && (isAscii(character) || !isAscii(lower)) ? lower : character;
 };
 
-/** At most this many parts of three characters say how frequent a text is. The index reads a list for each. */
+/**
+ * The maximum number of parts of three characters that estimate the frequency of a text. The index reads a list for
+ * each part.
+ */
 const MAX_PARTS = 8;
 
-/** The first parts of a text in lower case, and the words, as far as they are of these parts. */
+/** The first parts of a text in lower case, and the words, as far as these parts cover them. */
 const partsOf = (text: string): { words: string[]; parts: string[] } => {
   const parts = new Set<string>();
   // A shorter word has no part.
@@ -75,21 +78,21 @@ const partsOf = (text: string): { words: string[]; parts: string[] } => {
 export type NameSearch = {
   /** In lower case, composed (NFC). */
   text: string;
-  /** The same decomposed (NFD); null when that is no other text. */
+  /** The same decomposed (NFD); null when it is the same text. */
   decomposed: string | null;
-  /** The characters of both texts outside of ASCII in upper case, and in lower case; null when `text` is in ASCII. */
+  /** The non-ASCII characters of both texts in upper case, and in lower case; null when `text` is ASCII. */
   upper: string | null;
   lower: string | null;
   /** A pattern for LIKE, for the index: the words of `parts`, and anything between. */
   pattern: string;
-  /** Parts of three letters and digits, without which no name contains `text`; without any, no index can be used. */
+  /** Parts of three letters and digits that every name with `text` contains. Without any part, no index can be used. */
   parts: string[];
 };
 
 /**
- * Characters are compared by their own upper and lower case, independent of the locale of the database: `İ` and `i` differ, and
- * so do `ß` and `ss`. Names are composed or decomposed as a whole. To compose them in the database takes it up to 0.2 ms for each,
- * by marks that are out of order.
+ * Characters are compared by their own upper and lower case, independent of the locale of the database: `İ` and `i`
+ * differ, and so do `ß` and `ss`. Names are composed or decomposed as a whole. Composing them in the database would
+ * take up to 0.2 ms for each name, with marks that are out of order.
  */
 export const nameSearch = (name: string): NameSearch => {
   const lowered = (form: "NFC" | "NFD"): string => [...name.normalize(form)].map(lowerCase).join("");

@@ -1,7 +1,7 @@
 /**
- * The challenges of WebAuthn. A challenge is signed, not stored: a client without credentials writes no row. It names
- * its purpose and its subject, and lasts five minutes. Its nonce is written on use, so that each authenticator response
- * counts once.
+ * The challenges of WebAuthn. A challenge is signed instead of stored, so that a client without credentials writes no
+ * row. It names its purpose and its subject, and lasts five minutes. Its nonce is written on use, so that each
+ * authenticator response counts once.
  */
 import { createHmac, timingSafeEqual } from "node:crypto";
 import type { RandomBytes } from "../id.ts";
@@ -24,7 +24,7 @@ export const NONCE_BYTES = 16;
 const CLAIM_BYTES = EXPIRY_BYTES + NONCE_BYTES;
 const LENGTH = CLAIM_BYTES + 32;
 
-/** The prefix keeps the MAC apart from any other use of the same secret. */
+/** The prefix separates this MAC from other uses of the same secret. */
 const macOf = (secret: Secret, { purpose, subject }: ChallengeUse, claims: Uint8Array): Buffer =>
   createHmac("sha256", secret.reveal())
     .update(`realtime-avatar challenge\n${JSON.stringify([purpose, subject])}\n`)

@@ -1,10 +1,11 @@
 /**
- * Attempts to sign in by OpenID Connect. An attempt is sealed into a cookie, not stored: a client without credentials
- * writes no row. It is bound to the browser with the cookie, to one tenant and to one purpose, and lasts ten minutes.
- * Its id is written on use, so that it counts once.
+ * Attempts to sign in by OpenID Connect. An attempt is sealed into a cookie instead of stored, so that a client without
+ * credentials writes no row. It is bound to the browser with the cookie, to one tenant and to one purpose, and lasts
+ * ten minutes. Its id is written on use, so that it counts once.
  *
- * It is sealed with AES-256-GCM under a key that HKDF-SHA-256 (RFC 5869) derives from `SESSION_SECRET` for this purpose
- * alone. Sealed and not only signed: it has the verifier of PKCE, and may have the token of an invitation.
+ * It is sealed with AES-256-GCM under a key that HKDF-SHA-256 (RFC 5869) derives from `SESSION_SECRET` for this
+ * purpose. A signature would not suffice, because an attempt contains the verifier of PKCE and may contain the token of
+ * an invitation.
  */
 import { createCipheriv, createDecipheriv, hkdfSync, timingSafeEqual } from "node:crypto";
 import type { Environment } from "../environment.ts";
@@ -13,12 +14,12 @@ import { NONCE_BYTES } from "./challenge.ts";
 import type { ReturnPath } from "./oidc-pages.ts";
 
 /**
- * The session for which an attempt began. `digest`: of its token, in base64url, so that `SESSION_SECRET` alone makes no attempt
- * for a session.
+ * The session for which an attempt began. `digest`: that of its token, in base64url. So the knowledge of
+ * `SESSION_SECRET` does not suffice to make an attempt for a session.
  */
 export type OidcSession = { sessionId: UserSessionId; digest: string };
 
-/** The purpose of an attempt. `token`: of the invitation. `name`: of the new user. */
+/** The purpose of an attempt. `token`: that of the invitation. `name`: that of the new user. */
 export type OidcPurpose =
   | { kind: "sign_in" }
   | { kind: "acceptance"; token: string; name: string }
@@ -46,7 +47,7 @@ export const OIDC_ATTEMPT_MS = 10 * 60_000;
 const CIPHER = "aes-256-gcm";
 const IV_BYTES = 12;
 const TAG_BYTES = 16;
-/** The text is part of the format: with another one, no attempt can be opened. */
+/** The text is part of the format: with another text, no attempt can be opened. */
 const INFO = "realtime-avatar oidc attempt 1";
 
 const keyOf = (secret: Secret): Uint8Array => new Uint8Array(hkdfSync("sha256", secret.reveal(), "", INFO, 32));
@@ -95,7 +96,7 @@ export const openOidcAttempt = (text: string, secret: Secret, now: Date): OidcAt
 export const attemptExpiry = ({ startedAt }: Pick<OidcAttempt, "startedAt">): Date =>
   new Date(startedAt + OIDC_ATTEMPT_MS);
 
-/** The attempt as it is spent. See `Challenge`. */
+/** The attempt in the form in which it is spent. See `Challenge`. */
 export const spentAttempt = (attempt: OidcAttempt): { nonce: Uint8Array; expiresAt: Date } => ({
   nonce: Buffer.from(attempt.id, "base64url"),
   expiresAt: attemptExpiry(attempt),
@@ -105,7 +106,7 @@ export const spentAttempt = (attempt: OidcAttempt): { nonce: Uint8Array; expires
 const isSame = (expected: Uint8Array, actual: Uint8Array): boolean =>
   expected.length === actual.length && timingSafeEqual(expected, actual);
 
-/** Whether a response belongs to the attempt, by its state. */
+/** Whether the state of a response belongs to the attempt. */
 export const hasState = ({ state }: OidcAttempt, text: string): boolean =>
   isSame(Buffer.from(state), Buffer.from(text));
 

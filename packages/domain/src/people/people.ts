@@ -19,7 +19,10 @@ import { CurrentSession, Identity, INVITATION_SECONDS, Invitation, Passkey, User
 import { generateToken, type InvitationToken, type SessionToken } from "./tokens.ts";
 
 const MINUTE_MS = 60_000;
-/** How long a session lasts at most, how long without a request, and how long after the passkey was asked for. */
+/**
+ * The maximum length of a session, its maximum time without a request, and the time for which a use of the passkey
+ * counts.
+ */
 export const SESSION_MS = 12 * 60 * MINUTE_MS;
 export const SESSION_IDLE_MS = 30 * MINUTE_MS;
 const VERIFIED_MS = 5 * MINUTE_MS;
@@ -48,7 +51,7 @@ export type UserSessionRecord = {
   tenantId: TenantId;
   id: UserSessionId;
   userId: UserId;
-  /** The credential that opened it: a passkey or an identity; the other one is null. */
+  /** The credential that opened the session: a passkey or an identity; the other one is null. */
   passkeyId: PasskeyId | null;
   identityId: IdentityId | null;
   userAgent: string | null;
@@ -58,7 +61,7 @@ export type UserSessionRecord = {
   expiresAt: Date;
 };
 
-/** A session as it is listed. */
+/** A session in lists. */
 export const presentUserSession = (
   record: UserSessionRecord,
   seen: { lastSeenAt: Date; isCurrent: boolean },
@@ -67,7 +70,7 @@ export const presentUserSession = (
   return presentAs(UserSession, { ...record, signInMethod, ...seen });
 };
 
-/** The session of a request. A request is a use, so the time without one begins now. */
+/** The session of a request. A request is a use, so the idle time begins now. */
 export const presentCurrentSession = (
   session: Pick<UserSessionRecord, "id" | "expiresAt" | "verifiedUntil">,
   user: UserRecord,
@@ -122,7 +125,7 @@ export type InvitationRecord = {
   id: InvitationId;
   email: string;
   role: Role;
-  /** The person whose further passkey it registers; null: it creates a user. */
+  /** The person for whom it registers a further passkey; null: it creates a user. */
   userId: UserId | null;
   /** The person who created it; null: the operator. It is valid only while that person may create it. */
   createdBy: UserId | null;
@@ -175,7 +178,7 @@ export const newUserSession = (
   return { session, token: generateToken("session", session, random) };
 };
 
-/** Until when a session is verified whose passkey was asked for now. */
+/** Until when a session is verified whose passkey is used now. */
 export const verifiedUntil = (now: Date): Date => later(now, VERIFIED_MS);
 
 const HANDLE = /^([0-7][0-9a-z]{25})([0-7][0-9a-z]{25})$/;
@@ -191,7 +194,7 @@ export const parseUserHandle = (text: string): { tenantId: TenantId; userId: Use
   return isId("ten", tenantId) && isId("usr", userId) ? { tenantId, userId } : null;
 };
 
-/** Throws the problem `passkey_required` unless the passkey was asked for within the last five minutes. */
+/** Throws the problem `passkey_required` unless the passkey was used within the last five minutes. */
 export const checkVerified = ({ verifiedUntil, checkedAt }: { verifiedUntil: Date; checkedAt: Date }): void => {
   if (verifiedUntil.getTime() <= checkedAt.getTime()) {
     throw new Problem("passkey_required", "This operation needs the passkey again.");

@@ -1,13 +1,16 @@
-/** The permissions of people. A table of operation and role takes the place of scopes, attenuation and reach. */
+/**
+ * The permissions of people. People have a table of operations and roles, in place of scopes, attenuation and reach.
+ */
 import { Problem } from "../problem.ts";
 
-/** From the least role to the greatest. Each may do what the roles before it may. */
+/** From the least role to the greatest. Each role includes the roles before it. */
 export const ROLES = ["viewer", "developer", "owner"] as const;
 export type Role = (typeof ROLES)[number];
 
 /**
- * The least role for each operation of the API that takes credentials, by operation id; null: not for people. An operation
- * that is missing here is refused. Some operations ask for more, depending on their target: see `docs/people.md`.
+ * The least role for each operation of the API that takes credentials, by operation id; null: not for people. An
+ * operation that is missing here is refused. Some operations require a greater role, depending on their target: see
+ * `docs/people.md`.
  */
 export const MINIMUM_ROLES: Readonly<Record<string, Role | null>> = {
   listApiKeys: "viewer",
@@ -16,7 +19,7 @@ export const MINIMUM_ROLES: Readonly<Record<string, Role | null>> = {
   updateApiKey: "developer",
   revokeApiKey: "developer",
   rotateApiKey: "developer",
-  // There is no calling key.
+  // A person has no calling key.
   getCallingApiKey: null,
 
   listAssets: "viewer",
@@ -49,7 +52,7 @@ export const MINIMUM_ROLES: Readonly<Record<string, Role | null>> = {
   deleteTranscript: "owner",
   getSettings: "viewer",
   updateSettings: "owner",
-  // Calls are the business of keys: each is charged to one, under its cap.
+  // Only keys open calls, because each call is charged to a key, under its cap.
   openUsageSession: null,
   reportUsage: null,
   releaseSession: null,
@@ -63,7 +66,7 @@ export const MINIMUM_ROLES: Readonly<Record<string, Role | null>> = {
 
   listVideos: "viewer",
   getVideo: "viewer",
-  // As a call: it is charged to a key, under its cap.
+  // Like a call, a video is charged to a key, under its cap.
   createVideo: null,
   deleteVideo: "developer",
 
@@ -86,13 +89,13 @@ export const MINIMUM_ROLES: Readonly<Record<string, Role | null>> = {
   endCurrentUserSession: "viewer",
   beginVerification: "viewer",
   verifyUserSession: "viewer",
-  // Of others only an owner.
+  // Only an owner lists the sessions of others.
   listUserSessions: "viewer",
   endUserSession: "viewer",
 
   listUsers: "viewer",
   getUser: "viewer",
-  // The own name; the rest only an owner.
+  // A person may change the own name. Other changes need an owner.
   updateUser: "viewer",
   deleteUser: "owner",
 
@@ -100,7 +103,7 @@ export const MINIMUM_ROLES: Readonly<Record<string, Role | null>> = {
   createInvitation: "owner",
   deleteInvitation: "owner",
 
-  // Only the own ones.
+  // Only the person's own passkeys.
   listPasskeys: "viewer",
   beginPasskey: "viewer",
   createPasskey: "viewer",
@@ -108,7 +111,7 @@ export const MINIMUM_ROLES: Readonly<Record<string, Role | null>> = {
   deletePasskey: "viewer",
   createPasskeyInvitation: "viewer",
 
-  // Only the own ones.
+  // Only the person's own identities.
   listIdentities: "viewer",
   deleteIdentity: "viewer",
   beginOidcIdentity: "viewer",
@@ -118,7 +121,10 @@ export const MINIMUM_ROLES: Readonly<Record<string, Role | null>> = {
 /** Whether `role` includes `required`. */
 export const includesRole = (role: Role, required: Role): boolean => ROLES.indexOf(role) >= ROLES.indexOf(required);
 
-/** Throws the problem `insufficient_role`. `role` is null for a key, `requiredRole` null for an operation of keys alone. */
+/**
+ * Throws the problem `insufficient_role`. `role` is null for a key, `requiredRole` null for an operation that only keys
+ * may call.
+ */
 export const refuseRole = (requiredRole: Role | null, role: Role | null): never => {
   const detail =
     requiredRole === null

@@ -12,7 +12,7 @@ const email = Email({
   description:
     "The address is a name: the service sends no mail. Stored in lower case and in its compatibility form (NFKC), so that look-alikes such as fullwidth letters are one address. White space, and characters that are not seen, are refused.",
 });
-/** For responses: stored values may be older than a rule. */
+/** For responses, because stored values may be older than a rule. */
 const storedEmail = Text({ minLength: email.minLength, maxLength: email.maxLength });
 const role = OneOf(ROLES, {
   description: "`viewer` reads; `developer` also writes keys, assets and avatars; `owner` also manages people.",
@@ -23,7 +23,7 @@ const storedName = Text(NAME_BOUNDS);
 const Url = Text({ minLength: 1, maxLength: 2048 });
 const Token = Text({ minLength: 1, maxLength: 512, description: "The part of the link after `#`." });
 
-/** The response of an authenticator. Its members are read one by one: browsers add new ones. */
+/** The response of an authenticator. Its members are read one by one, because browsers add new ones. */
 const credential = JsonObject({
   "x-maxBytes": 32 * 1024,
   description:
@@ -52,7 +52,7 @@ export const UserPage = Page(User);
 
 const TenantName = ClosedObject({ id: Id, name: Text({ minLength: 1, maxLength: MAX_NAME_LENGTH }) });
 
-/** How people sign in. */
+/** The ways in which people sign in. */
 const SIGN_IN_METHODS = ["passkey", "oidc"] as const;
 
 export const UserSession = ClosedObject({
@@ -124,7 +124,7 @@ export type AcceptInvitation = Static<typeof AcceptInvitation>;
 export const SignIn = ClosedObject({ credential });
 export type SignIn = Static<typeof SignIn>;
 
-/** In seconds: how long the link of an invitation is valid, unless its creator says otherwise. */
+/** The default time, in seconds, for which the link of an invitation is valid. */
 export const INVITATION_SECONDS = 1800;
 export const CreateInvitation = ClosedObject({
   email,
@@ -202,12 +202,12 @@ export const OidcRedirect = ClosedObject({
 export type OidcRedirect = Static<typeof OidcRedirect>;
 
 /**
- * A parameter of the callback, in ASCII (RFC 6749, appendix A). All of them at their greatest lengths, percent-encoded, fit into
- * the head of one request.
+ * A parameter of the callback, in ASCII (RFC 6749, appendix A). All parameters at their maximum lengths,
+ * percent-encoded, fit into the head of one request.
  */
 const parameter = (maxLength: number, description: string) =>
   Type.Optional(Type.Unsafe<string>({ ...Text({ minLength: 0, maxLength, description }), pattern: "^[ -~]*$" }));
-/** The parameters that the callback reads. Others, which providers add, are ignored (RFC 6749 §4.1.2). */
+/** The parameters that the callback reads. Other parameters, which providers add, are ignored (RFC 6749 §4.1.2). */
 export const OidcCallback = ClosedObject({
   code: parameter(3072, "The authorization code."),
   state: parameter(64, "The state with which the attempt began."),

@@ -1,4 +1,4 @@
-/** What a tenant sets for itself, in each environment. */
+/** The settings of a tenant, in each environment. */
 import { type Static, Type } from "@sinclair/typebox";
 import { ENVIRONMENTS, type Environment } from "../environment.ts";
 import type { TenantId } from "../id.ts";
@@ -23,7 +23,7 @@ export type TenantSettings = Static<typeof TenantSettings>;
 /** Settings as stored. */
 export type SettingsRecord = { keepsTranscripts: boolean; updatedAt: Date };
 
-/** `record`: null while nothing was ever set. */
+/** `record`: null until a setting is set. */
 export const presentSettings = (
   { tenantId, environment }: { tenantId: TenantId; environment: Environment },
   record: SettingsRecord | null,

@@ -1,4 +1,4 @@
-/** Tenants: the owners of keys and avatars. Only the operator creates them; there is no API route for it. */
+/** Tenants: the owners of keys and avatars. Only the operator creates them. The API has no route for it. */
 
 import type { Static } from "@sinclair/typebox";
 import type { TenantId } from "../id.ts";

@@ -39,7 +39,7 @@ export class PersonToken<Kind extends TokenKind = TokenKind> {
     return found === kind ? new PersonToken(text, kind, tenant, id) : null;
   }
 
-  /** The whole token. Only for the cookie or the link, for its digest, and to derive keys from it. */
+  /** The whole token. Only for the cookie or the link, for the digest, and to derive keys. */
   reveal(): string {
     return this.#text;
   }

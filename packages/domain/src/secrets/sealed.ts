@@ -1,7 +1,7 @@
 /**
- * Secrets at rest: sealed with AES-256-GCM under a key that HKDF-SHA-256 (RFC 5869) derives from a secret of the service for one
- * purpose, with what they belong to as associated data. A dump of the database tells nothing, and a sealed secret that is copied to
- * another place cannot be opened.
+ * Secrets at rest: sealed with AES-256-GCM under a key that HKDF-SHA-256 (RFC 5869) derives from a secret of the
+ * service for one purpose, with their owner as associated data. A dump of the database reveals no secret. A sealed
+ * secret that is copied to another owner cannot be opened.
  */
 import { createCipheriv, createDecipheriv, hkdfSync } from "node:crypto";
 import type { RandomBytes } from "../id.ts";
@@ -10,7 +10,10 @@ const CIPHER = "aes-256-gcm";
 const IV_BYTES = 12;
 const TAG_BYTES = 16;
 
-/** The key for one purpose. The text of `purpose` is part of the format: with another one, nothing can be opened. */
+/**
+ * The key for one purpose. The text of `purpose` is part of the format: with another text, sealed secrets cannot be
+ * opened.
+ */
 export const deriveKey = (secret: { reveal(): string }, purpose: string): Uint8Array =>
   new Uint8Array(hkdfSync("sha256", secret.reveal(), "", purpose, 32));
 

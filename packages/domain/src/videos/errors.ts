@@ -1,6 +1,6 @@
-/** Why a video has failed. The documents list the codes from here. */
+/** The codes of the failures of videos. The documents are generated from this list. */
 
-/** The text of the response for each code. A renderer may say more. */
+/** The text of the response for each code. A renderer may give a more specific text. */
 export const VIDEO_ERRORS = {
   voice_refused: "The provider of the voice refused the request. The operator must check its settings.",
   voice_busy: "The provider of the voice had no capacity. Create the video again later.",

@@ -1,16 +1,19 @@
-/** For how many seconds the video of a text holds credits. It is charged at most what it holds, so the estimate must not be low. */
+/**
+ * The number of seconds for which the video of a text holds credits. The charge never exceeds the hold, so the estimate
+ * must not be low.
+ */
 import { codePointLength } from "../text.ts";
 import { MAX_AUDIO_SECONDS } from "./limits.ts";
 
 /** Speech has 12 to 17 characters a second. */
 const CHARACTERS_A_SECOND = 8;
 
-/** Characters that take longer to speak than a letter of a word, and as how many letters each counts. */
+/** Characters that take longer to speak than a letter of a word, with the number of letters that each counts as. */
 const LONGER: readonly (readonly [pattern: RegExp, counts: number])[] = [
   [/\p{Nd}/gu, 3],
-  // Signs that are said as words.
+  // Signs that are spoken as words.
   [/[&@%#+=/<>~^|\p{Sc}]/gu, 4],
-  // A letter for itself, and words without a vowel, are spelled.
+  // Single letters and words without a vowel are spelled.
   [/(?<!\p{L})(?:\p{L}|[b-df-hj-np-tv-xz]+)(?!\p{L})/giu, 4],
   [/\p{Lu}{2,}/gu, 2],
   // Characters that are a syllable or a word.
@@ -24,6 +27,6 @@ export const heldSeconds = (spoken: string): number => {
   for (const [pattern, counts] of LONGER) {
     for (const [match] of spoken.matchAll(pattern)) characters += codePointLength(match) * (counts - 1);
   }
-  // A second for the rest before and after a sound of full length.
+  // One more second for the silence before and after a sound of full length.
   return Math.min(MAX_AUDIO_SECONDS + 1, Math.max(1, Math.ceil(characters / CHARACTERS_A_SECOND)));
 };

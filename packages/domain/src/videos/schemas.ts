@@ -11,7 +11,7 @@ import { VIDEO_STATUSES } from "./status.ts";
 
 /** Maximum size of `metadata`, as compact JSON in UTF-8. */
 const MAX_METADATA_BYTES = 32 * 1024;
-/** How many warnings a video has at most. */
+/** The maximum number of warnings of a video. */
 export const MAX_WARNINGS = 16;
 export const MAX_WARNING_LENGTH = 500;
 
@@ -111,7 +111,7 @@ export type Video = Static<typeof Video>;
 export const NewVideo = ClosedObject(known);
 export type NewVideo = Static<typeof NewVideo>;
 
-/** The fields of `Video` that only the write of a new one knows. */
+/** The fields of `Video` that only the write of a new video knows. */
 export type DecidedFields = Omit<Video, keyof NewVideo>;
 
 /** `GET /api/v1/videos` */

@@ -1,7 +1,7 @@
 /** The statuses of a video, and the transitions between them. */
 import { allowedFrom } from "../transitions.ts";
 
-/** A video whose attempt did not succeed waits again: from `rendering` back to `queued`. */
+/** After a failed attempt, a video changes from `rendering` back to `queued`. */
 export const VIDEO_TRANSITIONS = {
   queued: ["rendering", "failed", "canceled"],
   rendering: ["queued", "ready", "failed", "canceled"],

@@ -128,7 +128,7 @@ export const plannedVideo = (
   };
 };
 
-/** The API representation of a video that is about to be created, without what only the write knows. */
+/** The API representation of a video that is about to be created, without the fields that only the write knows. */
 export const presentNewVideo = (
   planned: PlannedVideo,
   { tenantId, id: createdBy }: { tenantId: TenantId; id: ApiKeyId },
@@ -154,7 +154,9 @@ export const presentNewVideo = (
   updatedAt: planned.createdAt.toISOString(),
 });
 
-/** The API representation of a video without a file: reads and lists show that of any other (`VIDEO` of the database). */
+/**
+ * The API representation of a video without a file. `VIDEO` of the database has the representation for reads and lists.
+ */
 export const presentVideo = (record: VideoRecord): Video => ({
   id: record.id,
   tenantId: record.tenantId,
@@ -180,12 +182,12 @@ export const presentVideo = (record: VideoRecord): Video => ({
   warnings: record.warnings,
 });
 
-/** The compact JSON of a video, or of a new one. `metadata` may be large, so its kept text is used. */
+/** The compact JSON of a video, or of a new one. `metadata` may be large, so its cached text is used. */
 export const videoText = ({ metadata, ...others }: NewVideo): string =>
   `${JSON.stringify(others).slice(0, -1)},"metadata":${jsonText(metadata)}}`;
 
-/** The longest `user_id` that a usage session has. */
+/** The maximum length of a usage session's `user_id`. */
 const MAX_USER_ID = 500;
-/** The metadata of the usage session of a video: the end user whom it is for, so that the list of sessions finds it. */
+/** The metadata of the usage session of a video: its end user, by whom the list of sessions can be filtered. */
 export const sessionMetadata = ({ user_id: userId }: Record<string, unknown>): Record<string, string> =>
   typeof userId === "string" && codePointLength(userId) <= MAX_USER_ID ? { user_id: userId } : {};

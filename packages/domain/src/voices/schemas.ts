@@ -6,15 +6,15 @@ import { MAX_URL_LENGTH } from "../text.ts";
 
 const MIN_ID_LENGTH = 8;
 const MAX_ID_LENGTH = 160;
-/** Of an operator, beside those that come with the service. */
+/** The maximum number of an operator's voices, beside those that come with the service. */
 export const MAX_OPERATOR_VOICES = 200;
 const MAX_VOICES = MAX_OPERATOR_VOICES + 10;
 
-/** The id of a voice that a request names. Any text: the operator can take a voice away. */
+/** The id of a voice that a request names. It can be any text, because the operator can remove a voice. */
 export const VoiceId = (description: string) =>
   Text({ minLength: MIN_ID_LENGTH, maxLength: MAX_ID_LENGTH, description });
 
-/** The ids that a listed voice can have: those that need no escape in a URL. */
+/** The ids that a listed voice can have. They need no escape in a URL. */
 export const LISTED_VOICE_ID = new RegExp(`^[A-Za-z0-9][A-Za-z0-9._-]{${MIN_ID_LENGTH - 1},${MAX_ID_LENGTH - 1}}$`);
 export const isListedVoiceId = (text: string): boolean => LISTED_VOICE_ID.test(text);
 

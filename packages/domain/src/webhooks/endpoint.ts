@@ -27,11 +27,11 @@ export type WebhookEndpointRecord = Omit<
   updatedAt: Date;
 };
 
-/** Each type and group once, in the order of the request; null: all. */
+/** Each type and group once, in the order of the request; null means all. */
 export const normalizeSelection = (events: WebhookEventSelection | null | undefined): WebhookEventSelection | null =>
   events ? [...new Set(events)] : null;
 
-/** A new endpoint from `request`, a valid `CreateWebhookEndpoint`. `secret`: sealed. */
+/** A new endpoint from `request`, a valid `CreateWebhookEndpoint`. `secret` is sealed. */
 export const newWebhookEndpoint = (
   request: CreateWebhookEndpoint,
   context: { id: WebhookEndpointId; tenantId: TenantId; environment: Environment; secret: Uint8Array; now: Date },
@@ -55,8 +55,8 @@ export const newWebhookEndpoint = (
 });
 
 /**
- * The endpoint with a new secret, beside which the present one signs for 24 hours. Throws the problem `rotation_in_progress` while
- * an older one still signs: it would end before its time, and a receiver that has it could verify nothing.
+ * The endpoint with a new secret. The present secret also signs for 24 hours. Throws the problem `rotation_in_progress`
+ * while an older secret still signs: it would end early, and a receiver that uses it could not verify deliveries.
  */
 export const rotatedEndpoint = (
   endpoint: WebhookEndpointRecord,
@@ -97,7 +97,7 @@ export const presentWebhookEndpoint = (record: WebhookEndpointRecord): WebhookEn
   updatedAt: record.updatedAt.toISOString(),
 });
 
-/** The representation with the secret, as text: for the responses of a creation and of a rotation alone. */
+/** The representation with the secret, as text. Only for the responses of a creation and of a rotation. */
 export const presentWebhookEndpointWithSecret = (
   record: WebhookEndpointRecord,
   secret: string,

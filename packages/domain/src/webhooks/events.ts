@@ -1,4 +1,7 @@
-/** The events that webhooks send. This list makes the schemas, the OpenAPI document, the documents and the dashboard's choices. */
+/**
+ * The events that webhooks send. The schemas, the OpenAPI document, the documents and the choices in the dashboard are
+ * generated from this list.
+ */
 
 /** The events of each kind of resource, and when they are sent: `<object>.<event>` is the type of the event. */
 const EVENTS_OF = {
@@ -67,7 +70,7 @@ export const eventTypes = (kind: WebhookObject): WebhookEventType[] =>
 export const WEBHOOK_EVENT_TYPES = WEBHOOK_OBJECTS.flatMap(eventTypes);
 export const WEBHOOK_EVENT_GROUPS = WEBHOOK_OBJECTS.map((kind): WebhookEventGroup => `${kind}.*`);
 
-/** The kind of the resource that an event of `type` is about. */
+/** The kind of the resource of an event of `type`. */
 export const eventObject = (type: WebhookEventType): WebhookObject => type.split(".")[0] as WebhookObject;
 
 /** When an event of `type` is sent. */

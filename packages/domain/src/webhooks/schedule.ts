@@ -1,4 +1,4 @@
-/** When a delivery is tried again, and for how long it is kept. */
+/** The schedule of a delivery's attempts, and the time for which it is kept. */
 import { parseDateTime } from "../date-time.ts";
 import { validationFailed } from "../problem.ts";
 import { DELIVERY_DAYS } from "./schemas.ts";
@@ -7,12 +7,12 @@ const SECOND_MS = 1000;
 const MINUTE_MS = 60 * SECOND_MS;
 const HOUR_MS = 60 * MINUTE_MS;
 
-/** Deliveries that were created before are not kept. */
+/** Deliveries that were created before this time are not kept. */
 export const keptSince = (now: Date): Date => new Date(now.getTime() - DELIVERY_DAYS * 24 * HOUR_MS);
 
 /**
- * The time from which deliveries are recovered. `since`: the field of the request, a valid date-time. Throws the problem
- * `validation_failed` when `since` is before the oldest delivery that is kept: the recovery would be incomplete.
+ * The start of a recovery. `since`: the field of the request, a valid date-time. Throws the problem `validation_failed`
+ * when `since` is before the oldest delivery that is kept: the recovery would be incomplete.
  */
 export const recoveredSince = (since: string, now: Date): Date => {
   const time = parseDateTime(since) as Date;
@@ -38,15 +38,19 @@ export const ATTEMPT_PAUSES_MS: readonly number[] = [
   20 * HOUR_MS,
   24 * HOUR_MS,
 ];
-/** Attempts of a delivery. */
+/** The maximum number of attempts of a delivery. */
 export const MAX_ATTEMPTS = ATTEMPT_PAUSES_MS.length + 1;
 
-/** Pauses are up to this part longer, so that deliveries that failed together are not tried together again. */
+/**
+ * Pauses are longer by up to this fraction, so that deliveries that failed at the same time are not tried again at the
+ * same time.
+ */
 const JITTER = 0.2;
 
 /**
- * The pause before the next attempt in milliseconds, after `attempts` attempts, at least one, that failed; null when none is left.
- * `retryAfterMs` (null without one) makes it longer, but not longer than the pause after the next one. `random`: from 0 to 1.
+ * The pause before the next attempt in milliseconds, after `attempts` failed attempts (at least one); null when no
+ * attempt is left. `retryAfterMs` (null without one) makes it longer, but at most as long as the pause after the next
+ * attempt. `random`: from 0 to 1.
  */
 export const pauseMs = (attempts: number, retryAfterMs: number | null, random: number): number | null => {
   const pause = ATTEMPT_PAUSES_MS[attempts - 1];
@@ -55,12 +59,12 @@ export const pauseMs = (attempts: number, retryAfterMs: number | null, random: n
   return Math.round(Math.max(pause, Math.min(retryAfterMs ?? 0, longest)) * (1 + JITTER * random));
 };
 
-/** Statuses with which a receiver, or the proxy before it, says that it is given too much. */
+/** Statuses by which a receiver, or a proxy before it, reports too much load. */
 const SLOWING_STATUSES = [429, 502, 504];
 const SLOW_MS = 30 * SECOND_MS;
 const MAX_SLOW_MS = 5 * MINUTE_MS;
 
-/** For how long nothing is sent to an endpoint that has responded with `status`; null when it is not slowed down. */
+/** How long nothing is sent to an endpoint that has responded with `status`; null without a pause. */
 export const slowMs = (status: number, retryAfterMs: number | null): number | null =>
   SLOWING_STATUSES.includes(status) ? Math.min(Math.max(retryAfterMs ?? SLOW_MS, SECOND_MS), MAX_SLOW_MS) : null;
 

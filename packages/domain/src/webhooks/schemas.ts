@@ -13,13 +13,13 @@ import { MAX_DESCRIPTION_LENGTH, MAX_URL_LENGTH } from "../text.ts";
 import { Video } from "../videos/schemas.ts";
 import { eventTypes, WEBHOOK_EVENT_GROUPS, WEBHOOK_EVENT_TYPES, type WebhookObject } from "./events.ts";
 
-/** Endpoints of a tenant in one environment. */
+/** The maximum number of endpoints of a tenant in one environment. */
 export const MAX_ENDPOINTS = 16;
-/** For how long the secret before a rotation signs too. */
+/** How long the previous secret also signs after a rotation. */
 export const ROTATION_OVERLAP_SECONDS = 24 * 3600;
-/** For how long deliveries are kept. */
+/** How long deliveries are kept. */
 export const DELIVERY_DAYS = 30;
-/** Up to how many deliveries a recovery counts. */
+/** The maximum number of deliveries that a recovery counts. */
 export const MAX_RECOVERED = 50_000;
 
 const id = Text({ minLength: 1, maxLength: 64 });
@@ -28,8 +28,8 @@ export const ENDPOINT_STATUSES = ["enabled", "disabled"] as const;
 export type EndpointStatus = (typeof ENDPOINT_STATUSES)[number];
 
 /**
- * Why an endpoint is disabled. `requested`: by a change; `gone`: it responded with 410; `failing`: five days without one success;
- * `operator`: by the operator.
+ * The reasons for which an endpoint is disabled. `requested`: by a change. `gone`: it responded with 410. `failing`: it
+ * failed for five days without a success. `operator`: by the operator.
  */
 export const DISABLED_REASONS = ["requested", "gone", "failing", "operator"] as const;
 
@@ -37,7 +37,10 @@ const URL_TEXT =
   "The https URL that receives events, on port 443 or 8443, without credentials, in ASCII. Its host is a public name, not an address.";
 
 const fields = {
-  /** `webhookUrlErrors` tests the pattern, and rules beyond patterns. In development, http on localhost is allowed as well. */
+  /**
+   * `webhookUrlErrors` tests the pattern, and rules that a pattern cannot express. In development, http on localhost is
+   * also allowed.
+   */
   url: Type.Unsafe<string>({
     ...Text({ minLength: 1, maxLength: MAX_URL_LENGTH, description: URL_TEXT }),
     pattern: REMOTE_URL_PATTERN,
@@ -123,7 +126,7 @@ export const WebhookEndpointPage = Page(WebhookEndpoint);
 export const DELIVERY_STATUSES = ["pending", "delivered", "failed", "canceled"] as const;
 export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];
 
-/** Why an attempt has no status: classes of errors, never words of the network. */
+/** The reasons why an attempt has no status: classes of errors, never texts from the network. */
 export const ATTEMPT_ERRORS = [
   "host_not_found",
   "host_not_public",
@@ -135,9 +138,9 @@ export const ATTEMPT_ERRORS = [
 ] as const;
 export type AttemptError = (typeof ATTEMPT_ERRORS)[number];
 
-/** Bytes of a response that an attempt keeps. */
+/** How many bytes of a response an attempt stores. */
 export const MAX_RESPONSE_BYTES = 512;
-/** Attempts that a delivery shows: the newest. */
+/** How many attempts a delivery shows, the newest ones. */
 export const MAX_ATTEMPTS_SHOWN = 20;
 
 export const DeliveryAttempt = ClosedObject({

@@ -1,6 +1,6 @@
 /**
- * Secrets of webhook endpoints at rest: sealed (`secrets/sealed.ts`) under a key of `WEBHOOK_SECRET_KEY`, each for the id of its endpoint. A
- * dump of the database signs nothing.
+ * Secrets of webhook endpoints at rest: sealed (`secrets/sealed.ts`) under a key of `WEBHOOK_SECRET_KEY`, each for the
+ * id of its endpoint. A dump of the database does not suffice to sign.
  */
 import type { Id, RandomBytes } from "../id.ts";
 import { deriveKey, openSealed, seal } from "../secrets/sealed.ts";

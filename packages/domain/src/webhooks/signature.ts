@@ -20,7 +20,9 @@ const signatureOf = (secret: string, content: string): string => {
 /** The signed parts of a delivery: the id of the event, the time of the attempt, and the exact body. */
 export type SignedMessage = { id: string; sentAt: Date; body: string };
 
-/** The headers of a message. Each of `secrets` signs: after a rotation the older one signs too, until it ends. */
+/**
+ * The headers of a message. Each of `secrets` signs: after a rotation, the older secret also signs until its expiry.
+ */
 export const webhookHeaders = ({ id, sentAt, body }: SignedMessage, secrets: readonly string[]) => {
   const timestamp = String(Math.floor(sentAt.getTime() / 1000));
   return {

@@ -5,9 +5,12 @@
 import { publicUrlFault } from "../assets/remote-url.ts";
 import type { FieldError } from "../problem.ts";
 
-/** This machine, as the URL parser writes it: each spelling of 127.0.0.1 and of ::1 becomes this one. */
+/**
+ * The names of this machine in the form of the URL parser, which converts each spelling of 127.0.0.1 and ::1 to this
+ * form.
+ */
 const LOCAL_HOSTS = ["localhost", "127.0.0.1", "[::1]"];
-/** As in the URL of a public host: ASCII, without spaces. */
+/** ASCII without spaces, like the URL of a public host. */
 const LOCAL_FORM = /^http:\/\/[!-~]+$/;
 
 const LOCAL_URL = /^https?:\/\/(localhost|127\.0\.0\.1|\[::1\])([:/]|$)/i;
@@ -20,7 +23,10 @@ export const isHttpLocalhost = (text: string): boolean => {
   return url !== null && url.username === "" && url.password === "" && LOCAL_HOSTS.includes(url.hostname);
 };
 
-/** The errors of `url`, a valid text; none when the sender may try to send to it. `allowHttpLocalhost`: for development. */
+/**
+ * The errors of `url`, a valid text; an empty list when the sender may try to send to it. `allowHttpLocalhost`: for
+ * development.
+ */
 export const webhookUrlErrors = (url: string, allowHttpLocalhost: boolean): FieldError[] => {
   if (allowHttpLocalhost && isHttpLocalhost(url)) return [];
   const detail = LOCAL_URL.test(url) ? ON_THIS_MACHINE : publicUrlFault(url);

@@ -30,7 +30,7 @@ export type WorkerConfig = CommonConfig & {
   /** How many jobs of one tenant run at once, and as many videos beside them, in all workers together. */
   jobsPerTenant: number;
   storage: StorageConfig;
-  /** The quota of a tenant in each environment, for the files of videos: that of the API. */
+  /** The quota of a tenant in each environment, for the files of videos. It is that of the API. */
   quota: AssetQuota;
   /** After how many days the files of videos are deleted; null: never. */
   generatedMaxAgeDays: number | null;
@@ -40,7 +40,7 @@ export type WorkerConfig = CommonConfig & {
   speech: SpeechSettings;
   /** Scheme, host and port of the public URLs in the bodies of webhooks: those of the API. */
   assetOrigin: string;
-  /** Drawn into moving previews: see `createMarks`. */
+  /** The mark that is drawn into moving previews: see `createMarks`. */
   label: string;
   webhooks: WebhookConfig;
   /** How many deliveries this process sends at once. */
@@ -53,7 +53,7 @@ export type WorkerConfig = CommonConfig & {
   tracing: TracingConfig | null;
 };
 
-/** At most 64: each job may need a decoder of its own, with a gigabyte of memory. */
+/** At most 64, because each job may need its own decoder with a gigabyte of memory. */
 const readJobs = (variables: Variables, name: string, fallback: number): number =>
   readInteger(variables, name, fallback, [1, 64]);
 
@@ -66,14 +66,14 @@ const readSettings = (variables: Variables): WorkerConfig => {
     port,
     metricsPort: readMetricsPort(variables, "WORKER_METRICS_PORT", "WORKER_PORT", port),
     jobs,
-    // One tenant leaves a job to others, however long its files take. A worker of one job can leave none.
+    // A tenant leaves one job to others, however long its files take. With one job per worker, that is impossible.
     jobsPerTenant: readJobs(variables, "JOBS_PER_TENANT", Math.max(1, jobs - 1)),
     storage: readStorageConfig(variables, common.database.dataDirectory),
     quota: readAssetQuota(variables),
     generatedMaxAgeDays: readInteger(variables, "GENERATED_FILES_MAX_AGE_DAYS", null, [1, 36_500]),
     callRetentionDays: readCallRetentionDays(variables),
     speech: readSpeechSettings(variables),
-    // Without the variable, where an API on this machine listens.
+    // Without the variable, the address of an API on this machine.
     assetOrigin: readPublicAssetOrigin(variables) ?? `http://${common.host}:${readPort(variables, "PORT", 3000)}`,
     label: readAvatarMark(variables),
     webhooks: readWebhookConfig(variables),

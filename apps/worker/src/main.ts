@@ -1,9 +1,11 @@
-/** The program: the worker, or a child process in which the worker opens a file. A child loads nothing of the worker. */
+/**
+ * The program: the worker, or a child process in which the worker opens a file. A child loads no code of the worker.
+ */
 import { isToStart } from "@realtime-avatar/runtime/arguments";
 import { version } from "../package.json";
 import { CHILD_ARGUMENT, PROGRAM_ARGUMENT } from "./sandbox/command.ts";
 
-/** What `--help` prints. */
+/** The output of `--help`. */
 const HELP = `Starts a worker of the Realtime Avatar Service, which prepares avatars, inspects files and sends webhooks.
 It takes no arguments: environment variables configure it.
 

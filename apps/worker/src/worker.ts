@@ -53,7 +53,7 @@ import { createRenderVideo } from "./videos/render.ts";
 import { signVideo } from "./videos/sign.ts";
 import { SENDER_TIMING, startSender, TIMING_OF_SEVERAL } from "./webhooks/sender.ts";
 
-/** The maximum time for the numbers of the queue. */
+/** The maximum time for reading the numbers of the queue. */
 const QUEUE_STATS_MS = 2000;
 
 const respond = (health: Health): Response => Response.json(health, { status: healthStatus(health) });
@@ -96,7 +96,7 @@ const startJobs = async (config: WorkerConfig, shared: Shared, atExit: AtExit): 
   const storage = await openStorage(config.storage, { origin });
   atExit(storage.close);
   const temporary = createTemporaryFolders(tmpdir());
-  // What a worker has left that was killed. The sweep removes it too, but a disk that is full may need it now.
+  // Removes the folders of killed workers. The sweep also removes them, but a full disk may need the space now.
   await temporary.sweep(new Date());
   const parts = { ...shared, storage, temporary, random: secureRandom };
   const sweeps = [
@@ -161,7 +161,7 @@ const startWebhooks = async (
 };
 
 const start = async (atExit: AtExit): Promise<void> => {
-  // Before anything else: its environment contains the URL of the database.
+  // This comes first, because the environment contains the URL of the database.
   protectMemory();
   const config = readConfig(process.env);
   if (config.database.databaseUrl === null) requireEmbedded();
@@ -184,7 +184,7 @@ const start = async (atExit: AtExit): Promise<void> => {
   });
   const { databases } = database;
   metrics?.show(databases);
-  // Stops before the database is closed: the statement that runs is awaited.
+  // Stops before the database is closed, and awaits the running statement.
   const sweepers = startInEach(databases, (db) => startSweeper({ db, log, random: secureRandom }));
   metrics?.showSweeper(sweepers.stats);
   atExit(() => sweepers.stop());
@@ -196,7 +196,7 @@ const start = async (atExit: AtExit): Promise<void> => {
     metrics?.showFleet(() => readAll(databases, countFleet, QUEUE_STATS_MS));
     atExit(() => reconcilers.stop());
   }
-  // Throws where files cannot be opened safely.
+  // Throws when files cannot be opened safely.
   const { description: sandbox } = await confinementOfMachine();
   if (process.platform === "linux" && !sandbox.files)
     log.warn("the kernel has no Landlock: a child that opens a file is not confined to its own files");

@@ -1,4 +1,4 @@
-/** Where the LiveKit server is, and the key with which the service signs for it. */
+/** The address of the LiveKit server, and the key with which the service signs its tokens. */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { readVariable, refuse, type Variables } from "@realtime-avatar/runtime/config";
@@ -15,7 +15,7 @@ export type LivekitConfig = {
 const readUrl = (text: string): string | undefined =>
   /^wss?:\/\/[^\s/?#@]+\/?$/.test(text) && URL.canParse(text) ? text.replace(/\/$/, "") : undefined;
 
-/** Visible ASCII. LiveKit wants secrets of at least 32 characters. */
+/** Visible ASCII. LiveKit requires secrets of at least 32 characters. */
 const readText =
   (minimum: number) =>
   (text: string): string | undefined =>
@@ -35,7 +35,7 @@ export const readLivekitConfig = (variables: Variables): LivekitConfig | null =>
   const secret = readVariable<string | null>(variables, "LIVEKIT_API_SECRET", null, form.secret, readText(32));
   if (url === null && apiKey === null && secret === null) return null;
   const required = (name: string, value: string | null): string => {
-    // Within `readVariables`, an invalid one is null as well, and reported already.
+    // Within `readVariables`, an invalid variable is also null, and already reported.
     if (!variables[name])
       refuse(variables, name, "set when one of LIVEKIT_URL, LIVEKIT_API_KEY and LIVEKIT_API_SECRET is set");
     return value ?? "";
@@ -47,12 +47,14 @@ export const readLivekitConfig = (variables: Variables): LivekitConfig | null =>
   };
 };
 
-/** The configuration file of the LiveKit that a service with this data directory runs. It is JSON, which is YAML. */
+/**
+ * The configuration file of the LiveKit that a service with this data directory runs. It is JSON, which is valid YAML.
+ */
 export const embeddedConfigFile = (dataDirectory: string): string => join(dataDirectory, "livekit.yaml");
 
 /**
- * Reads that file; null when there is none, or when its LiveKit has ended: a service that was killed leaves it, and any program can
- * listen on that port by now.
+ * Reads that file; null when it does not exist, or when its LiveKit has ended. A killed service leaves the file, and by
+ * now any program can listen on that port.
  */
 export const readEmbeddedConfig = async (dataDirectory: string): Promise<LivekitConfig | null> => {
   try {

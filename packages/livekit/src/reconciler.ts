@@ -1,8 +1,8 @@
 /**
- * The reconciler: ends the calls that must end, and keeps the rooms of a LiveKit server and the open calls equal. It is the
- * backstop for what nobody else has noticed: a worker, a webhook or another process that was lost. Any number of processes may
- * run it. The database alone decides which calls are open, so a LiveKit that is down delays no end and loses nothing: its rooms
- * are compared again and again.
+ * The reconciler ends the calls that must end, and keeps the rooms of a LiveKit server consistent with the open calls.
+ * It is the backstop for the loss of a worker, a webhook or another process. Any number of processes may run it. Only
+ * the database decides which calls are open. So an unreachable LiveKit delays no end of a call, and its rooms are
+ * compared again later.
  */
 import type { Origin } from "@realtime-avatar/db/audit/audit-events";
 import {
@@ -27,19 +27,22 @@ import type { SpanAttributes, Tracing } from "@realtime-avatar/runtime/tracing";
 import { LivekitError, type Rooms } from "./rooms.ts";
 
 /**
- * The longest pauses: between two passes that end calls, for which a revocation waits; and between two lists of rooms, for which a
- * room without a call lasts.
+ * The longest pauses. `end`: between two passes that end calls; a revocation takes effect on calls after at most this
+ * time. `list`: between two lists of rooms; a room without a call lasts at most this long.
  */
 export const INTERVALS_MS = { end: 2000, list: 4500 };
-/** Calls that one statement ends at most. */
+/** The maximum number of calls that one statement ends. */
 const CALLS = 250;
-/** Holds that one statement grows at most. */
+/** The maximum number of holds that one statement grows. */
 const GROWTHS = 100;
-/** Rooms of ended calls that one pass looks at, and calls without a room that it ends. The others follow in the next pass. */
+/**
+ * The maximum number of rooms of ended calls that one pass examines, and of calls without a room that it ends. The
+ * others follow in the next pass.
+ */
 const ROOMS = 1000;
-/** Agents that one pass dispatches again. */
+/** The maximum number of agents that one pass dispatches again. */
 const AGENTS = 100;
-/** Rooms or calls at once. */
+/** How many rooms or calls are handled at once. */
 const AT_ONCE = 8;
 /** While passes fail, one is logged each minute. */
 const LOG_INTERVAL_MS = 60_000;
@@ -58,7 +61,9 @@ export type ReconcilerOptions = {
 
 export type Reconciler = {
   stats(): ReconcilerStats;
-  /** Waits for what is running, at most for the deadlines of the database and of LiveKit, and starts nothing more. */
+  /**
+   * Starts no further work, and waits for the running work, at most for the deadlines of the database and of LiveKit.
+   */
   stop(): Promise<void>;
 };
 
@@ -76,7 +81,7 @@ const originOf = ({ random }: ReconcilerOptions): Origin => {
   return { actor: null, requestId: newRequestId(now, random), now, random };
 };
 
-/** Does a step, and records its span, unless `changes` of the result is null: a step that changes nothing has no span. */
+/** Runs a step, and records its span unless `changes` of the result is null. A step without changes has no span. */
 const traced = async <Result>(
   { tracing }: State,
   name: string,
@@ -99,7 +104,10 @@ const traced = async <Result>(
 const deleteRoom = (state: State, name: string): Promise<void> =>
   traced(state, "livekit_delete_room", { session_id: sessionOfRoom(name) }, () => state.rooms.delete(name));
 
-/** Does `work` for each item, some at a time. Gives up after as many failures: then LiveKit or the database is down. */
+/**
+ * Calls `work` for each item, `AT_ONCE` at a time. Stops after as many failures, because then LiveKit or the database
+ * is down.
+ */
 const forEach = async <Item>(
   items: readonly Item[],
   { isStopping, failed }: State,
@@ -130,7 +138,7 @@ const growAll = async (state: State): Promise<void> => {
   }
 };
 
-/** Ends the calls that must end, and gives those of lost workers to others. Returns the rooms to delete. */
+/** Ends the calls that must end, and moves those of lost workers to other workers. Returns the rooms to delete. */
 const endCalls = async (state: State): Promise<string[]> => {
   const { db, stats, log, isStopping, failed } = state;
   const toDelete: string[] = [];
@@ -152,7 +160,7 @@ const endCalls = async (state: State): Promise<string[]> => {
     moved = expired.moved;
     count(expired);
   };
-  // One that fails stops neither the others nor the deletion of rooms.
+  // A failure must not prevent the other steps or the deletion of rooms.
   await growAll(state).catch(failed);
   await endDue().catch(failed);
   await expire().catch(failed);
@@ -162,7 +170,10 @@ const endCalls = async (state: State): Promise<string[]> => {
   return toDelete;
 };
 
-/** Deletes rooms without keeping its caller, one lot at a time: what is left out is deleted after the next list of rooms. */
+/**
+ * Deletes rooms in the background, one batch at a time. Rooms that are skipped are deleted after the next list of
+ * rooms.
+ */
 const createDeletion = (state: State) => {
   let running: Promise<void> | null = null;
   return {
@@ -175,7 +186,7 @@ const createDeletion = (state: State) => {
   };
 };
 
-/** Ends or repairs calls whose room two lists did not have. */
+/** Ends or repairs calls whose room was missing in two lists. */
 const settleLost = async (state: State, calls: readonly MissingRoom[]): Promise<void> => {
   const { db, rooms, stats, log } = state;
   let ended = 0;
@@ -189,7 +200,10 @@ const settleLost = async (state: State, calls: readonly MissingRoom[]): Promise<
   if (ended > 0) log.warn({ calls: ended }, "ended calls whose rooms were gone");
 };
 
-/** Dispatches agents again that have not brought the avatars of their calls. Until nobody can join such a call, once in each pass. */
+/**
+ * Dispatches agents again that have not brought the avatars of their calls: once in each pass, until the call can no
+ * longer be joined.
+ */
 const awaitAgents = async (state: State): Promise<void> => {
   const { db, rooms, log } = state;
   let again = 0;
@@ -210,19 +224,19 @@ const deleteOrphans = async (state: State, orphans: readonly string[]): Promise<
   await forEach(orphans, state, (name) => deleteRoom(state, name));
 };
 
-/** Returns a function that compares one list of the rooms with the calls, and returns how many differ. */
+/** Returns a function that compares one list of the rooms with the calls. It returns the number of differences. */
 const createComparison = (state: State) => {
   const { db, rooms } = state;
   let prefix: string | null = null;
-  /** The open calls whose room the last list did not have. */
+  /** The open calls whose room was missing in the last list. */
   let lastMissing = new Set<string>();
   return async (): Promise<SpanAttributes | null> => {
     prefix ??= roomPrefix(await readInstance(db));
-    // Read before the list: what it then lacks is deleted.
+    // Read before the list, so that a room that is missing in the list is deleted.
     const ended = await listRoomsToDelete(db, ROOMS);
     const names = await rooms.list(prefix);
     const { stray, missing } = await compareRooms(db, prefix, names);
-    // The room of a call that was opened after the list is missing too: the next list has it.
+    // The room of a call that was opened after the list is also missing; the next list has it.
     const lost = missing.filter(({ sessionId }) => lastMissing.has(sessionId));
     lastMissing = new Set(missing.map(({ sessionId }) => sessionId));
     await deleteOrphans(state, stray);
@@ -263,7 +277,7 @@ const createState = (options: ReconcilerOptions, isStopping: () => boolean): Sta
     stats: { ended: 0, moved: 0, orphans: 0, autoCreate: null },
     lists: 0,
     failed: (error) => {
-      // A LiveKit that starts together with this process is later than the first list.
+      // A LiveKit that starts at the same time as this process is not ready for the first list.
       if (state.lists < 2 && error instanceof LivekitError && error.kind === "unreachable") return;
       if (performance.now() - loggedAt < LOG_INTERVAL_MS) return;
       loggedAt = performance.now();

@@ -5,18 +5,18 @@ import type { LivekitRequest } from "@realtime-avatar/runtime/metrics/calls";
 import type { LivekitConfig } from "./config.ts";
 import { probeToken } from "./tokens.ts";
 
-/** The maximum time for a request. Below five seconds, the library does not try another region by itself. */
+/** The maximum time for a request. Below five seconds, so that the library does not try another region by itself. */
 const DEADLINE_MS = 2000;
 
 /**
- * The settings of each room. It outlives the time in which the person can join and the time for which the person may be away,
- * because the service ends calls. Agents, such as the avatar, are not counted as participants.
+ * The settings of each room. A room outlives the time in which the person can join and the time for which the person
+ * may be away, because the service ends calls. LiveKit does not count agents, such as the avatar, as participants.
  */
 const SETTINGS = { emptyTimeout: 150, departureTimeout: RETURN_SECONDS + 20, maxParticipants: 1 };
 
 /**
- * Why a request has failed. It never has the message or the cause of the library: they can contain a token.
- * `timed_out`: it may have been done. `refused`: LiveKit has responded with `status`.
+ * The failure of a request. It never contains the message or the cause of the library's error, because these can
+ * contain a token. `timed_out`: the request may have been executed. `refused`: LiveKit has responded with `status`.
  */
 export class LivekitError extends Error {
   readonly kind: "unreachable" | "timed_out" | "refused";
@@ -29,16 +29,16 @@ export class LivekitError extends Error {
   }
 }
 
-/** An agent that is to come into a room, and what it gets. */
+/** An agent to dispatch into a room, and its metadata. */
 export type AgentDispatch = { agentName: string; metadata: string };
 
-/** All methods reject with a `LivekitError` and nothing else. */
+/** All methods reject only with a `LivekitError`. */
 export type Rooms = {
-  /** A room that exists stays as it is. `agent`: is dispatched into a new room. */
+  /** Does not change an existing room. `agent` is dispatched into a new room. */
   create(name: string, agent?: AgentDispatch | null): Promise<void>;
   /**
-   * Dispatches the agent of a room once more, as it was, unless a worker has taken it: LiveKit gives a dispatch to those workers that
-   * are there at that moment. Returns whether it did.
+   * Repeats the dispatch of a room's agent, unless a worker has taken it, because LiveKit offers a dispatch only to the
+   * workers that are connected at that moment. Returns whether it dispatched the agent.
    */
   dispatchAgain(name: string): Promise<boolean>;
   /** A room that does not exist counts as deleted. */
@@ -56,7 +56,7 @@ const errorOf = (error: unknown): LivekitError => {
   return new LivekitError(name === "TimeoutError" || name === "AbortError" ? "timed_out" : "unreachable");
 };
 
-/** Asks the server whether somebody could join a room that does not exist. Nobody joins. */
+/** Asks the server whether a participant could join a room that does not exist. No participant joins. */
 const couldJoinMissingRoom = async (config: LivekitConfig): Promise<boolean> => {
   const token = await probeToken(config, `rta-probe-${randomUUID()}`);
   const response = await fetch(`${config.url.replace(/^ws/, "http")}/rtc/validate`, {
@@ -72,7 +72,7 @@ const couldJoinMissingRoom = async (config: LivekitConfig): Promise<boolean> => 
 /** `onRequest` is called after each request. */
 export const createRooms = (config: LivekitConfig, onRequest: (request: LivekitRequest) => void = () => {}): Rooms => {
   const { url, apiKey, apiSecret } = config;
-  // Loaded only where LiveKit is configured: it takes 80 ms and 18 MB.
+  // Loaded only when LiveKit is configured, because it takes 80 ms and 18 MB.
   const options = { requestTimeout: DEADLINE_MS / 1000 };
   const library = import("livekit-server-sdk");
   const loading = library.then(
@@ -81,12 +81,12 @@ export const createRooms = (config: LivekitConfig, onRequest: (request: LivekitR
   const dispatchAgain = async (name: string): Promise<boolean> => {
     const { AgentDispatchClient } = await library;
     const dispatches = new AgentDispatchClient(url, apiKey, apiSecret.reveal(), options);
-    // A room without an agent has a dispatch without a name: for every worker that has none either.
+    // A room without an agent has a dispatch without a name, for workers without a name.
     const all = (await dispatches.listDispatch(name)).filter(({ agentName }) => agentName !== "");
     const last = all.at(-1);
     if (!last || all.some(({ state }) => state && state.jobs.length > 0)) return false;
     await dispatches.createDispatch(name, last.agentName, { metadata: last.metadata });
-    // Later than the new one: so the room always has one.
+    // After the new dispatch exists, so that the room always has one.
     for (const { id } of all) await dispatches.deleteDispatch(id, name);
     return true;
   };
@@ -117,7 +117,7 @@ export const createRooms = (config: LivekitConfig, onRequest: (request: LivekitR
     delete: (name) =>
       request("delete", async () => {
         await (await loading).deleteRoom(name).catch((error: unknown) => {
-          // By the status: the library sets the code only for one media type.
+          // Compared by the status, because the library sets the code only for one media type.
           if (errorOf(error).status !== 404) throw error;
         });
       }),

@@ -15,7 +15,7 @@ export const mintToken = async (
   return token.toJwt();
 };
 
-/** A token that can do nothing in a room but be in it, to ask the server about the room. */
+/** A token without rights except joining a room, to ask the server about the room. */
 export const probeToken = (config: LivekitConfig, room: string): Promise<string> =>
   mintToken(config, {
     identity: "probe",

@@ -3,9 +3,9 @@ import { createHash } from "node:crypto";
 import type { LivekitConfig } from "./config.ts";
 
 /**
- * The room that an event is about, null for an event about something else; or null when the signature is missing or wrong.
- * An event is only a reason to look at the room: it can be late, doubled or out of order. `readBody` is called only for a
- * token that our secret has signed for an event.
+ * The room of an event. Null for an event without a room, and when the signature is missing or wrong. An event is only
+ * a reason to examine the room, because it can be late, repeated or out of order. `readBody` is called only for a token
+ * that our secret has signed for an event.
  */
 export const readEvent = async (
   { apiKey, apiSecret }: LivekitConfig,
@@ -15,14 +15,14 @@ export const readEvent = async (
   if (authorization === null) return null;
   const { TokenVerifier } = await import("livekit-server-sdk");
   const claims = await new TokenVerifier(apiKey, apiSecret.reveal()).verify(authorization).catch(() => null);
-  // A token of a participant has the same signature, and no digest.
+  // A token of a participant has the same signature but no digest.
   if (!claims?.sha256) return null;
   const body = await readBody();
   if (claims.sha256 !== createHash("sha256").update(body).digest("base64")) return null;
   return { roomName: roomNameOf(body) };
 };
 
-/** Not by the library: it refuses an event whose other fields it does not know, and LiveKit would send that again. */
+/** Not read by the library, which refuses an event with unknown fields. LiveKit would then repeat the event. */
 const roomNameOf = (body: string): string | null => {
   try {
     const { room } = JSON.parse(body) as { room?: { name?: unknown } };

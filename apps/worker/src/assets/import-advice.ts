@@ -1,4 +1,4 @@
-/** What a person can do about an import that has failed: the sentence after what has happened. */
+/** The advice about a failed import: the sentence after the description of the failure. */
 import { type AssetKind, MAKE_SMALLER } from "@realtime-avatar/domain/assets/limits";
 import type { Refused, Unavailable } from "../remote/outcome.ts";
 
@@ -22,7 +22,7 @@ const REFUSED: Record<Exclude<Refused["code"], "too_large">, string> = {
   empty: `Check in a browser that the URL leads to the file, ${UPLOAD}`,
 };
 
-/** By the code of an outcome that can be another one later. */
+/** By the code of an outcome that can change later. */
 const UNAVAILABLE: Record<Unavailable["code"], string> = {
   host_not_found: `Check the spelling of the host in the URL, ${UPLOAD}`,
   connection_failed: `Check that the URL opens in a browser, and import it again, ${UPLOAD}`,
@@ -32,7 +32,7 @@ const UNAVAILABLE: Record<Unavailable["code"], string> = {
   unexpected_status: LATER,
 };
 
-/** What to do about a file of this kind that could not be fetched. */
+/** The advice about a file of this kind that could not be fetched. */
 export const importAdvice = (outcome: Refused | Unavailable, kind: AssetKind): string => {
   if (outcome.kind === "unavailable") return UNAVAILABLE[outcome.code];
   return outcome.code === "too_large" ? MAKE_SMALLER[kind] : REFUSED[outcome.code];

@@ -1,4 +1,4 @@
-/** Inspects the file of an asset in the sandbox, and says what that means for its job. */
+/** Inspects the file of an asset in the sandbox, and returns the outcome for its job. */
 import { join } from "node:path";
 import type { AssetErrorCode } from "@realtime-avatar/domain/assets/errors";
 import type { Magic } from "@realtime-avatar/domain/assets/magic";
@@ -10,15 +10,18 @@ export type InspectedFile = {
   /** Kind and content type by the first bytes. */
   magic: Magic;
   path: string;
-  /** A folder of the job alone, in which the inspection may write. */
+  /** The job's folder, in which the inspection may write. */
   folder: string;
 };
 
 export type Inspection =
-  /** `publicFile`: the image that was encoded anew; null for video and audio. `durationMs`: of audio, rounded up. */
+  /**
+   * `publicFile`: the image that was encoded anew; null for video and audio. `durationMs`: the length of audio, rounded
+   * up.
+   */
   | { kind: "accepted"; publicFile: { path: string; contentType: string } | null; durationMs: number | null }
   | { kind: "failed"; code: AssetErrorCode; detail: string }
-  /** The inspection was cancelled, or this machine could not do it now. */
+  /** The inspection was cancelled, or this machine could not run it now. */
   | { kind: "retry"; error: string };
 
 export type Inspect = (file: InspectedFile, signal: AbortSignal) => Promise<Inspection>;

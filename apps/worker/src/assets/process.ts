@@ -1,7 +1,7 @@
 /**
- * The job `process_asset`: takes the file of an asset from the store, or fetches it from its URL, has it inspected in the
- * sandbox, and writes the public image. The order of the writes: the original, the public file, then the row. So an asset
- * that is `ready` has its files, and an attempt that ends early leaves files that the next one writes again.
+ * The job `process_asset`: takes the file of an asset from the store, or fetches it from its URL, inspects it in the
+ * sandbox, and writes the public image. The order of the writes is: the original, the public file, the row. So a
+ * `ready` asset has its files. An attempt that ends early leaves files that the next attempt writes again.
  */
 import { join } from "node:path";
 import { existingAssets } from "@realtime-avatar/db/assets/assets";
@@ -39,7 +39,7 @@ type Retry = Extract<JobOutcome, { kind: "retry" }>;
 
 const failed = (code: AssetErrorCode, detail: string): Failed => ({ kind: "failed", code, detail });
 
-/** Fetches the file of a remote asset to `path`. A host that is away fails the asset only after the last attempt. */
+/** Fetches the file of a remote asset to `path`. An unreachable host fails the asset only after the last attempt. */
 const fetchFile = async (
   options: ProcessOptions,
   asset: AssetRecord,
@@ -57,7 +57,7 @@ const fetchFile = async (
   return { kind: "retry", error: outcome.detail };
 };
 
-/** Why a file cannot be the file of the asset; null when nothing speaks against it before it is decoded. */
+/** The reason why a file cannot be the file of the asset; null when it may be, before it is decoded. */
 const refusalOf = (asset: AssetRecord, { sizeBytes }: LocalFile, magic: Magic): Failed | null => {
   const { maxBytes } = ASSET_LIMITS[asset.kind];
   if (magic.kind !== asset.kind) {
@@ -73,7 +73,7 @@ const refusalOf = (asset: AssetRecord, { sizeBytes }: LocalFile, magic: Magic): 
   return null;
 };
 
-/** Does the work on the files of an asset, in `folder`. Returns what is to be written to its row. */
+/** Processes the files of an asset, in `folder`. Returns the result for its row. */
 const processFiles = async (
   options: ProcessOptions,
   job: ClaimedJob,
@@ -97,7 +97,7 @@ const processFiles = async (
   const refusal = refusalOf(asset, file, magic);
   if (refusal !== null) return refusal;
   const { contentType } = magic;
-  // A worker that has lost its lease must not overwrite what the next one has fetched.
+  // A worker that has lost its lease must not overwrite the file that the next one has fetched.
   if (stored === null) {
     if (!(await holdLease())) return { kind: "gone" };
     await storage.put(originalKey(asset), { path }, contentType);
@@ -113,7 +113,7 @@ const processFiles = async (
   return { kind: "ready", contentType, sizeBytes, sha256, publicType: publicFile?.contentType ?? null, durationMs };
 };
 
-/** Deletes the files of an asset that failed or was deleted. What cannot be deleted now is swept later. */
+/** Deletes the files of an asset that failed or was deleted. The sweep deletes files that cannot be deleted now. */
 const removeFiles = async ({ storage, log }: ProcessOptions, asset: AssetRecord): Promise<void> => {
   for (const key of [originalKey(asset), publicKey(asset)]) {
     await storage
@@ -122,7 +122,10 @@ const removeFiles = async ({ storage, log }: ProcessOptions, asset: AssetRecord)
   }
 };
 
-/** Leaves an asset that was deleted, whose files may have been written after that; or one that another worker has, which needs them. */
+/**
+ * Ends the work on an asset that was deleted, whose files may have been written after that, or that another worker has,
+ * which needs the files.
+ */
 const leave = async (options: ProcessOptions, asset: AssetRecord): Promise<JobOutcome> => {
   const existing = await existingAssets(options.db, [asset]);
   if (existing.length === 0) await removeFiles(options, asset);

@@ -1,6 +1,6 @@
 /**
- * The job loop: claims jobs and runs some at a time. Any number of workers may run it. A job that fails, or whose handler
- * throws, is tried again later and never ends the worker.
+ * The job loop claims jobs and runs several at a time. Any number of workers may run it. A job that fails, or whose
+ * handler throws, is tried again later. It never ends the worker.
  */
 import type { Db } from "@realtime-avatar/db/connection/pool";
 import { isOneOfSeveral, logFields } from "@realtime-avatar/db/connection/which-database";
@@ -14,17 +14,17 @@ import { errorText, type JobRunner, runJob } from "./run-job.ts";
 import { createTurns } from "./turns.ts";
 
 /**
- * The mean pause after a claim that found nothing, spread by half of it: what a new job waits for. Such a claim reads one entry
- * of an index.
+ * The mean pause after a claim that found no job, varied by a quarter. A new job waits at most this long. Such a claim
+ * reads one entry of an index.
  */
 const IDLE_PAUSE_MS = 200;
-/** The same for each of several databases: there may be many. */
+/** The same for each of several databases, of which there may be many. */
 const IDLE_PAUSE_OF_SEVERAL_MS = 1000;
 /** The mean pause after a claim that failed. */
 const FAILED_PAUSE_MS = 1000;
 /**
- * How long a claim in one of several databases may take, and the pause after one that failed: meanwhile the others wait. A job that was
- * claimed all the same goes on when its lease ends.
+ * How long a claim in one of several databases may take, because the others wait meanwhile; then the pause after a
+ * failed claim. If a failed claim has claimed a job, the job goes on when its lease ends.
  */
 const CLAIM_OF_SEVERAL_MS = 1000;
 const FAILED_PAUSE_OF_SEVERAL_MS = 10_000;
@@ -34,8 +34,8 @@ const LEASE_BYTES = 16;
 const SHORT_KINDS = JOB_KINDS.filter((kind) => kind !== "render_video");
 
 /**
- * The kinds that a worker claims beside the jobs that it runs. Videos take minutes, other jobs seconds: a worker that runs several jobs
- * leaves one place to the others.
+ * The kinds that a worker claims beside the jobs that it runs. Videos take minutes, other jobs seconds. So a worker
+ * that runs several jobs leaves one place to the other kinds.
  */
 const kindsBeside = (running: Iterable<JobKind>, concurrency: number): readonly JobKind[] => {
   const videos = [...running].filter((kind) => kind === "render_video").length;
@@ -55,8 +55,8 @@ export type JobLoopOptions = Omit<JobRunner, "db" | "handlers"> & {
 
 export type JobLoop = {
   /**
-   * Claims nothing more, waits for the jobs that run, and hands back those that take too long. `hasCrashed`: their leases run
-   * out instead, as if the worker had died, because one of them may be the reason.
+   * Stops claiming, waits for the running jobs, and hands back those that take too long. `hasCrashed`: their leases run
+   * out instead, as if the worker had died, because one of the jobs may be the reason.
    */
   stop(hasCrashed?: boolean): Promise<void>;
 };
@@ -69,13 +69,13 @@ export const startJobLoop = (options: JobLoopOptions): JobLoop => {
   const stopping = Promise.withResolvers<void>();
   const handBack = new AbortController();
   let isStopping = false;
-  /** Whether the job that runs must run alone. */
+  /** Whether the running job must run alone. */
   let isAlone = false;
-  /** The database with a job that must run alone: the jobs of others must not keep it from that. */
+  /** The database with a job that must run alone. The jobs of other databases must not prevent that. */
   let aloneIn: Db | null = null;
   let loggedAt = Number.NEGATIVE_INFINITY;
 
-  /** Claims a job of a database and starts it. Returns the pause before the next claim there. */
+  /** Claims a job of a database and starts it. Returns the pause before the next claim in that database. */
   const claimOne = async (db: Db): Promise<number> => {
     const claimedAt = performance.now();
     const claimedTime = Date.now();
@@ -84,7 +84,7 @@ export const startJobLoop = (options: JobLoopOptions): JobLoop => {
     const claim = { lease, leaseSeconds: timing.leaseSeconds, slots: slotsPerTenant, kinds };
     const claiming = isOneOfSeveral(db) ? db.within(CLAIM_OF_SEVERAL_MS) : db;
     const job = await (running.size === 0 ? claimJob : claimJobBeside)(claiming, claim);
-    // For a job that must run alone, the others are left to end.
+    // A job that must run alone waits until the other jobs have ended.
     if (job === "alone" && isOneOfSeveral(db)) aloneIn = db;
     if (job === null || job === "alone") return isOneOfSeveral(db) ? IDLE_PAUSE_OF_SEVERAL_MS : IDLE_PAUSE_MS;
     isAlone = job.runsAlone;
@@ -99,7 +99,7 @@ export const startJobLoop = (options: JobLoopOptions): JobLoop => {
       tracing?.record("job", claimedTime, attributes, outcome === "failed");
       log.debug({ jobId: job.id, kind: job.kind, outcome, attempts: job.attempts }, "a job has ended");
       running.delete(ended);
-      // It frees a place of its tenant, whose next job may wait for that.
+      // The end frees a slot of the tenant, whose next job may wait for it.
       turns.pause(db, 0);
     });
     running.set(ended, job.kind);

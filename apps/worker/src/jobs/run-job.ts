@@ -1,4 +1,4 @@
-/** Runs one job: keeps its lease, calls its handler, and records an attempt that failed. */
+/** Runs one job: keeps its lease, calls its handler, and records a failed attempt. */
 import { DatabaseError } from "@realtime-avatar/db/connection/errors";
 import type { Db } from "@realtime-avatar/db/connection/pool";
 import { type ClaimedJob, renewJob, retryJob } from "@realtime-avatar/db/jobs/jobs";
@@ -14,11 +14,14 @@ export type JobTiming = {
   leaseSeconds: number;
   /** The pause before the second attempt. Each further pause is four times as long. */
   retrySeconds: number;
-  /** A job that takes longer is given back: a fetch may take a minute, and a decoder half a minute, twice. */
+  /** A job that takes longer is given back. A fetch may take a minute, and a decoder twice half a minute. */
   maxJobMs: number;
-  /** The same for a video, which is rendered faster than it plays: at most ten minutes of sound, on a machine that is busy. */
+  /**
+   * The same for a video of at most ten minutes of sound. It is rendered faster than it plays, but slower on a busy
+   * machine.
+   */
   maxVideoMs: number;
-  /** How long jobs that run may take to end when the worker stops. Then they are handed back. */
+  /** How long running jobs may take to end when the worker stops. Then they are handed back. */
   stopMs: number;
 };
 export const JOB_TIMING: JobTiming = {
@@ -29,16 +32,18 @@ export const JOB_TIMING: JobTiming = {
   stopMs: 5000,
 };
 
-/** How long a handler may take to end once it was told to. A worker that stops does not wait longer. */
+/** How long a handler may take to end after its abort. A worker that stops does not wait longer. */
 const ABORT_MS = 3000;
 const DELAY_FACTOR = 4;
 
 export type JobRunner = { db: Db; handlers: JobHandlers; log: Logger; random: RandomBytes; timing: JobTiming };
 
-/** Why a handler was told to end. */
+/** The reason for which a handler was aborted. */
 type Reason = "lost" | "timed_out" | "stopping" | "crashed";
 
-/** The text of an error for the operator. The message of a foreign error can contain anything, so only its code is kept. */
+/**
+ * The text of an error for the operator. The message of a foreign error can contain any text, so only its code is used.
+ */
 export const errorText = (error: unknown): string => {
   if (error instanceof StorageError) return error.message;
   if (error instanceof DatabaseError) return `The database failed (${error.code}).`;
@@ -46,7 +51,7 @@ export const errorText = (error: unknown): string => {
   return code === null ? `Error: ${name}.` : `Error: ${name} (${code}).`;
 };
 
-/** Seconds until the next attempt, half as long to one and a half times as long, so that jobs that failed together spread. */
+/** Seconds until the next attempt, varied by half, so that jobs that failed at the same time spread. */
 const delaySeconds = (attempts: number, { retrySeconds }: JobTiming): number =>
   retrySeconds * DELAY_FACTOR ** (Math.min(attempts, MAX_ATTEMPTS) - 1) * (0.5 + Math.random());
 
@@ -54,7 +59,7 @@ const delaySeconds = (attempts: number, { retrySeconds }: JobTiming): number =>
 const keepLease = ({ db, log, timing }: JobRunner, job: ClaimedJob, controller: AbortController, at: number) => {
   const leaseMs = 1000 * timing.leaseSeconds;
   const lose = (): void => controller.abort("lost" satisfies Reason);
-  // The lease began at the database no earlier than the statement was sent.
+  // The lease at the database began after the statement was sent, or at the same time.
   let expiry = setTimeout(lose, at + leaseMs - performance.now());
   const renew = async (): Promise<boolean> => {
     const sentAt = performance.now();
@@ -78,7 +83,7 @@ const keepLease = ({ db, log, timing }: JobRunner, job: ClaimedJob, controller: 
   };
 };
 
-/** Calls the handler of the job. Once `signal` is aborted, it is waited for only a little longer. */
+/** Calls the handler of the job. After `signal` is aborted, waits for the handler at most `ABORT_MS`. */
 const handle = (
   { handlers }: JobRunner,
   job: ClaimedJob,
@@ -100,7 +105,7 @@ const handle = (
 
 type Retry = Extract<JobOutcome, { kind: "retry" }>;
 
-/** Gives the job back after an attempt that did not succeed. `reason`: why it was told to end, if it was. */
+/** Gives the job back after a failed attempt. `reason`: the reason of the abort, if it was aborted. */
 const giveBack = async (
   runner: JobRunner,
   job: ClaimedJob,
@@ -138,10 +143,10 @@ const descriptionOf = ({ id, kind, tenantId, targetId }: ClaimedJob) => ({
 });
 
 /**
- * Runs a job that was claimed by a statement sent at `claimedAt` (of `performance.now()`), and returns how it ended. When
- * `stopping` is aborted with the reason `stopping`, the job is handed back, so that another worker can take it at once; with
- * `crashed`, its lease ends, which does the same but counts as the death of a worker. Never rejects: when not even
- * the failure can be recorded, the lease runs out, and another worker takes the job.
+ * Runs a job that was claimed by a statement sent at `claimedAt` (of `performance.now()`), and returns how it ended.
+ * When `stopping` is aborted with the reason `stopping`, the job is handed back, so that another worker can take it at
+ * once. With `crashed`, its lease ends at once, which counts as the death of a worker. Never rejects: if the failure
+ * cannot be recorded, the lease runs out, and another worker takes the job.
  */
 export const runJob = async (
   runner: JobRunner,
@@ -159,7 +164,7 @@ export const runJob = async (
   const limit = setTimeout(() => controller.abort("timed_out" satisfies Reason), maxMs);
   const lease = keepLease(runner, job, controller, claimedAt);
   try {
-    // Each earlier attempt has failed, has ended its worker, or was cut off from the database to its end.
+    // Each earlier attempt has failed, has ended its worker, or could not reach the database at its end.
     const outcome: JobOutcome =
       job.attempts > MAX_ATTEMPTS
         ? { kind: "retry", error: "No attempt has come to an end." }

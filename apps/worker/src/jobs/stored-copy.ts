@@ -8,10 +8,10 @@ import type { Storage } from "@realtime-avatar/storage/storage";
 /** A local file. `sha256` is in hexadecimal. */
 export type LocalFile = { kind: "file"; sizeBytes: number; sha256: string };
 
-/** Why a job cannot find the file of its asset: said to the operator. */
+/** The error for the operator when a job cannot find the file of its asset. */
 export const MISSING_FILE = "The store has no file of this asset. Do the API and the worker use one store?";
 
-/** Copies a stored file to `path`, and hashes it; null when the store has none. */
+/** Copies a stored file to `path`, and hashes it; null when the store does not have it. */
 export const copyStored = async (
   storage: Storage,
   key: string,
@@ -37,6 +37,6 @@ export const copyStored = async (
   return { kind: "file", sizeBytes, sha256: hash.digest("hex") };
 };
 
-/** The first bytes of a file, which say what it is. */
+/** The first bytes of a file, which show its type. */
 export const readFirstBytes = async (path: string): Promise<Uint8Array> =>
   Buffer.concat(await createReadStream(path, { end: MAGIC_BYTES - 1 }).toArray());

@@ -1,6 +1,6 @@
 /**
- * Temporary folders of jobs. Each has the name of the process that owns it, so that the next worker can remove what one that
- * was killed has left. Several workers may share the folder that they are in.
+ * Temporary folders of jobs. The name of each contains the id of its process, so that the next worker can remove the
+ * folders of a killed one. Several workers may share the parent folder.
  */
 import { readFileSync, readlinkSync } from "node:fs";
 import { lstat, mkdtemp, readdir, rm } from "node:fs/promises";
@@ -17,7 +17,7 @@ export type TemporaryFolders = {
   sweep(now: Date): Promise<number>;
 };
 
-/** The namespace of the process ids that this process sees: another container may use the same ids. */
+/** The namespace of the process ids that this process sees, because another container may use the same ids. */
 const pidNamespace = (): string => {
   try {
     return /\d+/.exec(readlinkSync("/proc/self/ns/pid"))?.[0] ?? "0";
@@ -26,7 +26,10 @@ const pidNamespace = (): string => {
   }
 };
 
-/** When a process started, in ticks since the start of the machine; "0" where the platform does not tell; null without one. */
+/**
+ * When a process started, in ticks since the start of the machine; "0" if the platform does not say it; null without
+ * such a process.
+ */
 const startOf = (pid: number): string | null => {
   if (process.platform === "linux") {
     try {
@@ -53,7 +56,7 @@ export const createTemporaryFolders = (parent: string): TemporaryFolders => {
   const isLeft = async (name: string, now: Date): Promise<boolean> => {
     const [, inNamespace, pid, start] = /^(\d+)-(\d+)-(\d+)-/.exec(name.slice(PREFIX.length)) ?? [];
     const found = await lstat(join(parent, name)).catch(() => null);
-    // Anybody can create a name in the system's folder.
+    // Every user can create a name in the system's folder.
     if (pid === undefined || !found?.isDirectory() || found.uid !== process.getuid?.()) return false;
     if (inNamespace === namespace) return startOf(Number(pid)) !== start;
     return now.getTime() - found.mtimeMs > STALE_MS;

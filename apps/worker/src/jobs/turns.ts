@@ -1,11 +1,11 @@
-/** The turns of the databases whose jobs a worker claims: each in turn, and one that was asked in vain after a pause. */
+/** The turns of the databases whose jobs a worker claims. A database without a job is skipped during a pause. */
 import type { Db } from "@realtime-avatar/db/connection/pool";
 import type { Databases } from "@realtime-avatar/db/databases/databases";
 
-/** The database whose turn it is; or none, and in how long the next one has its turn. */
+/** The database whose turn it is. Without one, the time until the next turn. */
 type Turn = { db: Db } | { db: null; pauseMs: number };
 
-/** The longest pause: a database that is new is asked this soon. */
+/** The longest pause. A new database gets its first turn after at most this time. */
 const LONGEST_PAUSE_MS = 1000;
 
 export const createTurns = (databases: Pick<Databases, "all">) => {

@@ -1,4 +1,4 @@
-/** Checks the source of an avatar in the sandbox, and says what that means for the avatar. */
+/** Checks the source of an avatar in the sandbox, and returns the outcome for the avatar. */
 import { join } from "node:path";
 import type { Check } from "@realtime-avatar/domain/avatars/checks";
 import { DEFAULT_MARK } from "@realtime-avatar/domain/calls/mark";
@@ -11,17 +11,17 @@ import { type DerivedFiles, derivedFiles } from "./derived-files.ts";
 import { containerChecks, frameChecks } from "./video.ts";
 
 export type CheckedSource =
-  /** `files`: null when a check failed, or when no frame of a video could be examined because there is no ffmpeg. */
+  /** `files`: null when a check failed, or when no frame of a video could be examined for lack of ffmpeg. */
   | { kind: "checked"; checks: Check[]; files: DerivedFiles | null }
-  /** The check was canceled, or this machine could not do it now. */
+  /** The check was canceled, or this machine could not run it now. */
   | { kind: "retry"; error: string };
 
 export type CheckSource = (source: SourceFile, signal: AbortSignal) => Promise<CheckedSource>;
 
 export type CheckSourceOptions = ChildRunnerOptions & {
-  /** The path of ffmpeg; null for none. By default, the one of this machine. */
+  /** The path of ffmpeg; null without ffmpeg. By default, that of this machine. */
   ffmpeg?: string | null;
-  /** Drawn into the moving preview, because people must know that the person is artificial: see `createMarks`. */
+  /** The mark in the moving preview, because people must know that the person is artificial: see `createMarks`. */
   label?: string;
 };
 
@@ -76,7 +76,7 @@ const checkVideo = async (
 
 const NO_SOURCE = "The file is an audio file. Use an image or a video.";
 
-/** Creates the check of sources. A source must be a file that was accepted as an asset once. */
+/** Creates the check of sources. A source must be a file that was accepted as an asset. */
 export const createCheckSource =
   ({ ffmpeg = findFfmpeg(), label = DEFAULT_MARK, ...options }: CheckSourceOptions): CheckSource =>
   async (source, signal) => {

@@ -1,4 +1,4 @@
-/** From what was measured in a source to the checks of its avatar. The bounds come from the table of requirements. */
+/** Converts the measures of a source to the checks of its avatar. The bounds come from the table of requirements. */
 import {
   type Check,
   type CheckCode,
@@ -14,13 +14,13 @@ import type { SourceKind } from "@realtime-avatar/domain/avatars/source-kind";
 import type { Refused, Report } from "../sandbox/report.ts";
 
 type Wording = {
-  /** What was measured, as a sentence without its end. `amount`: the value with its unit. */
+  /** The measurement, as the beginning of a sentence. `amount`: the value with its unit. */
   measured: (amount: string, value: number) => string;
-  /** What to do when the check does not pass. `source`: the name of what the avatar is built from. */
+  /** The advice when the check does not pass. `source`: the name of the source. */
   advice: (source: string) => string;
 };
 
-/** What avatars are built from, as people call it. */
+/** The common names of the sources of avatars. */
 const SOURCE_NAMES: Record<SourceKind, string> = { image: "photo", video: "video" };
 
 const direction = (positive: string, negative: string) => (_: string, value: number) =>
@@ -96,7 +96,7 @@ const rangeText = ([min, max]: Range, unit: string | null): string => {
   return min === null ? `at most ${amountOf(max ?? 0, unit)}` : `at least ${amountOf(min, unit)}`;
 };
 
-/** The range that `decidingBound` takes its bound from, as a clause. */
+/** The range of the bound of `decidingBound`, as a clause. */
 const rangeSentence = ({ required, recommended, unit }: Requirement, verdict: Verdict): string => {
   if (verdict !== "fail" && recommended) return `${rangeText(recommended, unit)} is recommended`;
   return required ? `${rangeText(required, unit)} is required` : "";
@@ -118,7 +118,7 @@ export const measuredCheck = (kind: SourceKind, code: CheckCode, measured: numbe
   };
 };
 
-/** A check that counts nothing. */
+/** A check without a number. */
 export const plainCheck = (code: CheckCode, verdict: Verdict, detail: string): Check => ({
   code,
   verdict,
@@ -127,12 +127,12 @@ export const plainCheck = (code: CheckCode, verdict: Verdict, detail: string): C
   detail,
 });
 
-/** Heads of the calibration that are upright, or leaned on purpose, are tilted by 36° at most. */
+/** In the calibration, heads that are upright, or leaned on purpose, are tilted by at most 36°. */
 const MAX_TILT_DEGREES = 35;
 
 /**
- * What to know of the tilt of a face; empty for an upright one. `turned`: by how many degrees its picture was turned for it. It is no
- * check of its code, because releases up to 0017_one_invitation respond with 500 to a code that they do not know.
+ * The text about the tilt of a face; empty for an upright one. `turned`: the degrees by which its picture was turned.
+ * It is not a separate check, because releases up to 0017_one_invitation respond with 500 to an unknown code.
  */
 const tiltText = (kind: SourceKind, roll: number, turned: number): string => {
   const direction = turned === 270 ? "90° counterclockwise" : `${turned}°${turned === 90 ? " clockwise" : ""}`;
@@ -143,14 +143,15 @@ const tiltText = (kind: SourceKind, roll: number, turned: number): string => {
 };
 
 /**
- * The contrasts below which an eye or the mouth cannot be seen, in percent. In the photographs of the calibration, good eyes have 18 and
- * more, those covered by skin 4 to 21, mostly below 13, and sunglasses 0; good mouths have 44 and more, and 30 at most behind a hand.
+ * The contrasts, in percent, below which an eye or the mouth counts as covered. In the photographs of the calibration,
+ * good eyes have 18 and more, eyes covered by skin 4 to 21 (mostly below 13), and sunglasses 0. Good mouths have 44 and
+ * more, mouths behind a hand at most 30.
  */
 const MIN_CONTRAST = { eyes: 15, mouth: 35 };
 
 /**
- * The check of the confidence, with a warning where an eye or the mouth cannot be seen. They are no checks of their own, because releases
- * up to 0017_one_invitation respond with 500 to codes that they do not know.
+ * The check of the confidence, with a warning when an eye or the mouth is covered. These are not separate checks,
+ * because releases up to 0017_one_invitation respond with 500 to unknown codes.
  */
 const withFeatures = (kind: SourceKind, check: Check, { eyes, mouth }: { eyes: number; mouth: number }): Check => {
   const warning = (name: string, contrast: number, least: number, what: string): string[] =>
@@ -173,7 +174,10 @@ const withFeatures = (kind: SourceKind, check: Check, { eyes, mouth }: { eyes: n
   return { ...check, verdict, detail: [check.detail, ...warnings].join(" ") };
 };
 
-/** The checks of the face in an image, or in a frame of a video. What needs a face is left out where there is not exactly one. */
+/**
+ * The checks of the face in an image, or in a frame of a video. Without exactly one face, the checks that need a face
+ * are omitted.
+ */
 export const faceChecks = (
   kind: SourceKind,
   { turned, faces, face }: Extract<Report<"portrait">, { kind: "accepted" }>,
@@ -192,7 +196,7 @@ export const faceChecks = (
   ];
 };
 
-/** The checks of an image that could be measured. */
+/** The checks of a measured image. */
 export const imageChecks = (report: Extract<Report<"portrait">, { kind: "accepted" }>): Check[] => [
   plainCheck("decodable", "pass", "The image could be decoded whole."),
   measuredCheck("image", "single_frame", 1),
@@ -200,7 +204,7 @@ export const imageChecks = (report: Extract<Report<"portrait">, { kind: "accepte
   ...faceChecks("image", report),
 ];
 
-/** The code of the check that a refusal of a file fails. Every other refusal is one of `decodable`. */
+/** The check that fails for each refusal of a file. Every other refusal fails `decodable`. */
 const REFUSED_CHECKS: Partial<Record<Refused["code"], CheckCode>> = {
   too_many_frames: "single_frame",
   codec_not_allowed: "codec",
@@ -219,7 +223,7 @@ export const refusedChecks = (kind: SourceKind, { code, detail, measured }: Refu
   return [plainCheck(failed, "fail", detail)];
 };
 
-/** The text for `error` of an avatar: the details of the first checks that failed, as many as fit. */
+/** The text for `error` of an avatar: the details of the first failed checks, as many as fit. */
 export const describeFailures = (checks: readonly Check[]): string => {
   let error = "";
   for (const { verdict, detail } of checks) {

@@ -13,14 +13,14 @@ import { runInSandbox, type SandboxFiles, sandboxLimits } from "../sandbox/run.t
 
 /** The processor time of all children of one source. A video whose three frames are all far from a key frame takes 9 s. */
 const SOURCE_CPU_SECONDS = 20;
-/** The least time of a child, also when the time of its source is over. */
+/** The minimum time of a child, even when the time of its source is over. */
 const MIN_MS = 1000;
 
 export type SourceFile = {
   /** Kind and content type by the first bytes. */
   magic: Magic;
   path: string;
-  /** A folder of the job alone, in which the check may write. */
+  /** The job's folder, in which the check may write. */
   folder: string;
 };
 
@@ -37,17 +37,17 @@ export type ChildRunnerOptions = {
 };
 
 export type ChildRunner = {
-  /** Does a task in the sandbox. */
+  /** Runs a task in the sandbox. */
   task: <Kind extends TaskKind>(task: Task<Kind>, files: SandboxFiles) => Promise<Report<Kind> | Failed>;
-  /** The limits of the next child, of those that it has by itself. */
+  /** The limits of the next child, derived from its default limits. */
   limits: (own: SandboxLimits) => SandboxLimits;
-  /** Logs why a child has failed. */
+  /** Logs the failure of a child. */
   log: (failed: Failed) => void;
-  /** What every child gets. */
+  /** The options of every child. */
   options: { signal: AbortSignal; folder: string; onEnd: ConfinedOptions["onEnd"] };
 };
 
-/** Creates what runs the children of one source. `folder`: where a child's own folder is created. */
+/** Creates the runner of the children of one source. `folder`: the parent of each child's own folder. */
 export const createChildRunner = (options: ChildRunnerOptions, folder: string, signal: AbortSignal): ChildRunner => {
   const { log, command, onEnd, sourceMs = SANDBOX_LIMITS.wallMs, sourceCpuSeconds = SOURCE_CPU_SECONDS } = options;
   const start = performance.now();

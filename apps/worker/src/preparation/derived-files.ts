@@ -1,4 +1,4 @@
-/** What the sandbox derives of the source of an avatar. */
+/** The files that the sandbox derives from the source of an avatar. */
 
 /** Paths of pictures, in the order in which the child writes them. */
 type Pictures = { normalized: string; thumb: string; animated: string };
@@ -6,7 +6,7 @@ type Pictures = { normalized: string; thumb: string; animated: string };
 /** The pictures, and the mesh of the face: see `encodeMesh`. */
 export type DerivedFiles = Pictures & { mesh: string };
 
-/** The paths of the pictures that are derived of a source at `path`. */
+/** The paths of the pictures that are derived from a source at `path`. */
 export const derivedFiles = (path: string): Pictures => ({
   normalized: `${path}-normalized`,
   thumb: `${path}-thumb`,

@@ -22,7 +22,7 @@ const noise = (width: number, height: number): Promise<Buffer> =>
     .jpeg({ quality: 95 })
     .toBuffer();
 
-/** The files, none of which has exactly one face that is in order. */
+/** The files. None of them has exactly one usable face. */
 export const hostilePortraits = (): HostileFile[] =>
   Object.entries({
     "1x65500.png": () => rawPng({ width: 1, height: 65_500 }),

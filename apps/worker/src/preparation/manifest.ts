@@ -1,4 +1,4 @@
-/** The manifest of a preparation: what it was made from, what it has shown, and which files it has written. */
+/** The manifest of a preparation: its source, its results, and its files. */
 import type { AvatarRecord } from "@realtime-avatar/domain/avatars/avatar";
 import type { Check } from "@realtime-avatar/domain/avatars/checks";
 import { manifestFace } from "@realtime-avatar/domain/avatars/face-mesh";
@@ -11,17 +11,17 @@ export type ManifestContent = {
   /** `sha256`: null for a test asset, which has no file. */
   source: { assetId: string; sha256: string | null };
   checks: readonly Check[];
-  /** null when nothing was derived from the source. */
+  /** null when no picture was derived from the source. */
   pictures: Record<"normalized" | "thumb" | "animated", PreparedPicture> | null;
-  /** The mesh of the face in the normalized image: see `encodeMesh`. null where no face was measured. */
+  /** The mesh of the face in the normalized image: see `encodeMesh`. null when no face was measured. */
   mesh: string | null;
 };
 
 const FORMAT = 1;
 
 /**
- * The manifest as JSON. The order of its members is fixed, so that a preparation that runs twice writes equal bytes: the
- * name of the file is their digest.
+ * The manifest as JSON. The order of its members is fixed, so that a preparation that runs twice writes equal bytes.
+ * The name of the file is their digest.
  */
 export const manifestText = ({ avatar, source, checks, pictures, mesh }: ManifestContent): string =>
   JSON.stringify({

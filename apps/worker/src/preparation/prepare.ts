@@ -1,9 +1,10 @@
 /**
- * The job `prepare_avatar`: has the source of an avatar checked in the sandbox, and writes the prepared files. The order of
- * the writes: the pictures, the manifest, then the row. So an avatar that is `ready` has its files, and an attempt that ends
- * early leaves files that the next one writes again, with the same names and bytes.
+ * The job `prepare_avatar`: checks the source of an avatar in the sandbox, and writes the prepared files. The order of
+ * the writes is: the pictures, the manifest, the row. So a `ready` avatar has its files. An attempt that ends early
+ * leaves files that the next attempt writes again, with the same names and bytes.
  *
- * What the last generations have written stays: a call may have read a manifest a moment ago. The sweep removes it later.
+ * The files of the last generations remain, because a call may have read their manifest a moment ago. The sweep removes
+ * them later.
  */
 import { join } from "node:path";
 import {
@@ -49,7 +50,7 @@ export type PrepareOptions = {
 type Started = Extract<PreparationStart, { kind: "started" }>;
 type Failed = Extract<PreparationResult, { kind: "failed" }>;
 type Retry = Extract<JobOutcome, { kind: "retry" }>;
-/** What the work on a source has led to: what was written, or why nothing was. */
+/** The result of the work on a source: the written files, or the reason why none was written. */
 type Work = { kind: "written"; checks: Check[]; written: Written } | Failed | Retry | { kind: "gone" };
 
 const failed = (error: string, checks: Check[] = []): Failed => ({
@@ -72,7 +73,7 @@ const write = async (
   return { kind: "written", checks: [...content.checks], written: await writePrepared(storage, content, contents) };
 };
 
-/** Does what the test asset says, without a file. */
+/** Produces the outcome of the test asset, without a file. */
 const prepareTest = (
   options: PrepareOptions,
   { avatar, sourceAssetId }: Started,
@@ -92,7 +93,7 @@ const prepareTest = (
   );
 };
 
-/** Checks the file of the source, in `folder`, and writes what is derived from it. */
+/** Checks the file of the source, in `folder`, and writes the derived files. */
 const prepareFile = async (
   options: PrepareOptions,
   avatar: AvatarRecord,
@@ -104,7 +105,7 @@ const prepareFile = async (
   const file = await copyStored(options.storage, originalKey(asset), path, context.signal);
   if (file === null) return { kind: "retry", error: MISSING_FILE };
   const magic = detectContentType(await readFirstBytes(path));
-  // The asset is ready, so its file was once inspected: another file is a fault of the store.
+  // The asset is ready, so its file was inspected once. Another file is a fault of the store.
   if (magic === null || file.sha256 !== asset.sha256) {
     return { kind: "retry", error: "The stored file is not the file of this asset." };
   }
@@ -126,7 +127,7 @@ const prepare = (options: PrepareOptions, start: Started, context: JobContext): 
   if (asset !== null) {
     return options.temporary.use((folder) => prepareFile(options, avatar, asset, folder, context));
   }
-  // A test asset is a literal that has a meaning in the test environment only.
+  // The id of a test asset has a meaning only in the test environment.
   const outcome = avatar.environment === "test" ? testOutcome(sourceAssetId) : null;
   if (outcome !== null) return prepareTest(options, start, outcome, context);
   return failed("The source asset does not exist. Set `sourceAssetId` to another one.");
@@ -145,18 +146,18 @@ const remove = async (
   }
 };
 
-/** Deletes files that no row names, unless another worker has the same preparation, which needs them. */
+/** Deletes files that no row names, unless another worker runs the same preparation and needs them. */
 const removeUnneeded = async (options: PrepareOptions, avatar: AvatarRecord, { keys }: Written): Promise<void> => {
   if ((await knownPreparations(options.db, [avatar])).some(({ isNeeded }) => isNeeded)) return;
   await remove(options, avatar, keys);
 };
 
-/** How many files of an avatar are looked at. Those that are kept are fewer. */
+/** The maximum number of files of an avatar that are examined. An avatar keeps fewer files. */
 const OLDER_FILES = 200;
 
 /**
- * Deletes the files of generations that no call reads any more. The sweep leaves every file for a day: until then, an avatar that is
- * prepared again all the time would fill the store, which no quota counts.
+ * Deletes the files of generations that no call reads any more. The sweep keeps every file for a day. Until then, an
+ * avatar that is prepared again all the time would fill the store, because no quota counts these files.
  */
 const removeOlder = async (options: PrepareOptions, avatar: AvatarRecord): Promise<void> => {
   const { db, storage, log } = options;
@@ -195,10 +196,10 @@ const finish = async (
   }
   const { checks, written } = work;
   const { cacheManifestId, previewFile } = written;
-  // The URL stays the same, whatever is prepared anew.
+  // The URL does not change when the avatar is prepared anew.
   const previewToken = previewFile === null ? null : (avatar.previewToken ?? newPublicToken(random));
   const result = { kind: "ready", checks, cacheManifestId, previewToken, previewFile } as const;
-  // It finds out whether the job still belongs to this worker: nothing has to ask before.
+  // This call checks whether the job still belongs to this worker, so no check is needed before.
   if ((await finishPreparation(db, job, result, origin)) === "finished") {
     await removeOlder(options, avatar);
     return { kind: "ready" };

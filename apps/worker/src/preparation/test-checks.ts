@@ -1,6 +1,6 @@
 /**
- * What a preparation shows whose source is a test asset: the checks that a photo with this outcome would have. Each number
- * is derived from the table of requirements, so that it fits the verdict whatever the table requires.
+ * The checks of a preparation whose source is a test asset: those that a photo with this outcome would have. Each
+ * number is derived from the table of requirements, so that it always fits the verdict.
  */
 import {
   type Check,
@@ -14,15 +14,15 @@ import type { SourceKind } from "@realtime-avatar/domain/avatars/source-kind";
 import type { TestOutcome } from "@realtime-avatar/domain/avatars/test-assets";
 import { measuredCheck, plainCheck } from "./checks.ts";
 
-/** Of the checks that count nothing, a test asset fails only this one. */
+/** Of the checks without a number, a test asset fails only this one. */
 const NOT_DECODABLE = "The file cannot be decoded. Use another file.";
-/** Without a decoded image, or without a face, what follows cannot be measured. */
+/** Without a decoded image, or without a face, the checks after these cannot be measured. */
 const LAST_CHECKS: readonly CheckCode[] = ["decodable", "face_count"];
 
-/** A share has a maximum, although the table does not say so. */
+/** A share has a maximum that the table does not contain. */
 const closed = ([min, max]: Range, unit: string | null): Range => [min, unit === "%" ? (max ?? 100) : max];
 
-/** A number within a range, not at its edge. */
+/** A number inside a range, away from its edges. */
 const within = ([min, max]: Range): number => {
   if (min !== null && max !== null) return Math.round((min + max) / 2);
   if (min !== null) return Math.ceil(min + Math.max(1, Math.abs(min) / 2));
@@ -34,7 +34,7 @@ const outside = ([min, max]: Range): number => {
   return max === null ? 0 : Math.ceil(max + Math.max(1, Math.abs(max)) / 2);
 };
 
-/** What is measured in a source with this verdict; null where nothing is counted. */
+/** The measured value of a source with this verdict; null for a check without a number. */
 const measuredFor = ({ required, recommended, unit }: Requirement, verdict: Verdict): number | null => {
   const range = recommended ?? required;
   if (range === null) return null;

@@ -1,4 +1,4 @@
-/** Checks the video of an avatar: its container, and a frame of it where there is an ffmpeg. */
+/** Checks the video of an avatar: its container and, if ffmpeg is available, one of its frames. */
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { ContentType } from "@realtime-avatar/domain/assets/limits";
@@ -11,7 +11,10 @@ import { faceChecks, measuredCheck, plainCheck } from "./checks.ts";
 import type { ChildRunner, SourceFile } from "./child-runner.ts";
 import { type DerivedFiles, derivedFiles } from "./derived-files.ts";
 
-/** Where frames are taken, in shares of the time in which there are pictures. The middle first: a frame that passes every check ends the search. */
+/**
+ * The positions of the examined frames, as shares of the time with pictures. The middle comes first, because a frame
+ * that passes every check ends the search.
+ */
 const POSITIONS = [0.5, 0.1, 0.9];
 
 const CODEC_NAMES: Record<string, string> = { avc: "H.264", vp9: "VP9" };
@@ -20,7 +23,7 @@ type VideoProperties = Extract<Report<"video">, { kind: "accepted" }>;
 type Portrait = Extract<Report<"portrait">, { kind: "accepted" }>;
 type Frame = { seconds: number; shorterSide: number; checks: Check[]; files: DerivedFiles | null };
 
-/** When frames are taken, in seconds: within the time in which there are pictures. */
+/** The times of the examined frames, in seconds, within the time with pictures. */
 export const frameTimes = ({ shownFrom, shownTo }: Pick<VideoProperties, "shownFrom" | "shownTo">): number[] =>
   POSITIONS.map((share) => shownFrom + share * (shownTo - shownFrom));
 
@@ -37,7 +40,7 @@ const NO_FFMPEG =
   "No frame of the video was examined, because this server has no ffmpeg. The face was not checked. Use a photo, or have the operator install ffmpeg and prepare the avatar again.";
 const NO_FRAME = "No frame of the video could be decoded. Use another video, or convert this one to H.264.";
 
-/** Fewer is better: no single face, failed checks, warnings. */
+/** The order of frames, where lower is better: no single face, failed checks, warnings. */
 const faultsOf = ({ checks }: Frame): number => {
   const count = (verdict: string): number => checks.filter((check) => check.verdict === verdict).length;
   return (checks.length === 1 ? 10_000 : 0) + 100 * count("fail") + count("warn");
@@ -70,7 +73,7 @@ const frameAt = async (
   return written.kind === "written" && (await stat(output)).size > 0 ? output : null;
 };
 
-/** The checks and the derived files of the frame at `seconds` of the video; null where it cannot be decoded. */
+/** The checks and the derived files of the frame at `seconds` of the video; null when it cannot be decoded. */
 const checkFrame = async (parts: VideoParts, seconds: number): Promise<Frame | Failed | null> => {
   const { runner, properties, ffmpeg, label } = parts;
   if (ffmpeg === null) return null;
@@ -90,7 +93,7 @@ const checkFrame = async (parts: VideoParts, seconds: number): Promise<Frame | F
   return { seconds, shorterSide, checks: faceChecks("video", portrait), files: derived };
 };
 
-/** The checks after those of the container, and the files that are derived of the best frame. */
+/** The checks after those of the container, and the files that are derived from the best frame. */
 export const frameChecks = async (
   parts: VideoParts,
 ): Promise<{ kind: "checked"; checks: Check[]; files: DerivedFiles | null } | Failed> => {
@@ -112,7 +115,8 @@ export const frameChecks = async (
     kind: "checked",
     checks: [
       plainCheck("frame", "pass", detail),
-      // That of the frame: ffmpeg takes the first video track, and the container's properties are those of the main one.
+      // The resolution of the frame, because ffmpeg takes the first video track, while the properties of the container
+      // are those of the main one.
       measuredCheck("video", "resolution", best.shorterSide),
       ...best.checks,
     ],

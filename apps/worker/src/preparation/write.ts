@@ -1,4 +1,4 @@
-/** Writes what was prepared to the store. */
+/** Writes the prepared files to the store. */
 import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
@@ -37,8 +37,8 @@ export type Written = {
 };
 
 /**
- * Writes the pictures, and last the manifest that names them. Returns when all are durable. The names are digests of the
- * content, so nothing that another attempt has written is replaced by anything else.
+ * Writes the pictures, and then the manifest that names them. Returns when all are durable. The names are digests of
+ * the content, so a file of another attempt can be replaced only by an equal one.
  */
 export const writePrepared = async (
   storage: Storage,

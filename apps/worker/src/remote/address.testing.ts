@@ -8,7 +8,7 @@ export const NOT_PUBLIC = [
   "192.31.196.1 192.52.193.1 192.88.99.1 192.175.48.1",
   // Multicast, reserved, broadcast.
   "224.0.0.1 239.255.255.255 240.0.0.1 255.255.255.255",
-  // Unspecified, loopback, IPv4-compatible, IPv4-mapped (of a public address as well), IPv4-translated.
+  // Unspecified, loopback, IPv4-compatible, IPv4-mapped (also of a public address), IPv4-translated.
   ":: ::1 ::127.0.0.1 ::8.8.8.8 ::ffff:127.0.0.1 ::ffff:8.8.8.8 ::ffff:7f00:1 ::ffff:0:127.0.0.1",
   // NAT64 of private addresses, and with the local prefix, discard, SRv6, 6to4, Teredo, ORCHID, benchmarking, documentation.
   "64:ff9b::7f00:1 64:ff9b::a00:1 64:ff9b::a9fe:a9fe 64:ff9b:1::1 64:ff9b:1::808:808 100::1 5f00::1 2002:7f00:1::1 2002:808:808::1 2001::1",
@@ -33,7 +33,7 @@ export const NOT_PUBLIC_HOSTS = [
   "[::ffff:169.254.169.254] [::ffff:a9fe:a9fe] [64:ff9b::127.0.0.1] [64:ff9b::7f00:1] [64:ff9b:1::1]",
   "[2002:7f00:1::] [2002:a9fe:a9fe::] [2001:0:4136:e378:8000:63bf:3fff:fdd2] [fe80::1] [fe80::1%25lo]",
   "[fd00:ec2::254] [fc00::1] [fec0::1] [ff02::1] [::ffff:0:127.0.0.1]",
-  // A public address is refused as well: only names have certificates.
+  // A public address is also refused, because only names have certificates.
   "8.8.8.8 134744072 [2001:4860:4860::8888] localhost localhost. LOCALHOST LocalHost. a.localhost ip6-localhost",
   "ⓛocalhost metadata loopback",
 ].flatMap((line) => line.split(" "));

@@ -1,9 +1,9 @@
-/** Which addresses the worker may connect to for a tenant: those of the public internet. */
+/** The addresses to which the worker may connect for a tenant: those of the public internet. */
 import ipaddr from "ipaddr.js";
 
 /**
- * Ranges that ipaddr.js calls unicast, but that are not hosts of the public internet: the IANA special-purpose address
- * registries, and an address that a cloud provider answers on from inside.
+ * Ranges that ipaddr.js calls unicast but that are not hosts of the public internet: the IANA special-purpose address
+ * registries, and an internal address of a cloud provider.
  */
 const SPECIAL_RANGES = [
   // Azure's WireServer: credentials and configuration of the virtual machine.
@@ -22,18 +22,25 @@ const SPECIAL_RANGES = [
   "3fff::/20",
 ].map((range) => ipaddr.parseCIDR(range));
 
-/** Global unicast: all addresses outside it but those of NAT64 are special, unassigned, or of IPv4 hosts (::ffff:0:0/96). */
+/**
+ * Global unicast. Outside of it, all addresses except those of NAT64 are special, unassigned, or of IPv4 hosts
+ * (::ffff:0:0/96).
+ */
 const GLOBAL_IPV6 = ipaddr.IPv6.parseCIDR("2000::/3");
 
 /**
- * NAT64 (RFC 6052): the last 32 bits are the IPv4 address that is reached. On a network with DNS64, a name without an IPv6 address
- * has such addresses. With the prefix of local use (64:ff9b:1::/48, RFC 8215) it is the operator who says what is reached.
+ * NAT64 (RFC 6052): the last 32 bits are the IPv4 address that is reached. On a network with DNS64, a name without an
+ * IPv6 address has such addresses. For the prefix of local use (64:ff9b:1::/48, RFC 8215), the operator decides which
+ * hosts are reached.
  */
 const NAT64 = ipaddr.IPv6.parseCIDR("64:ff9b::/96");
 
-/** Whether `address`, an IPv4 address in dotted form or an IPv6 address, is a public unicast address. Anything else is not. */
+/**
+ * Whether `address`, an IPv4 address in dotted form or an IPv6 address, is a public unicast address. All other texts
+ * are not.
+ */
 export const isPublicAddress = (address: string): boolean => {
-  // No octal, hexadecimal or short forms, and no zone: a resolver returns none.
+  // Octal, hexadecimal and short forms and zones are refused: a resolver never returns them.
   if (!ipaddr.IPv4.isValidFourPartDecimal(address) && !(ipaddr.IPv6.isValid(address) && !address.includes("%"))) {
     return false;
   }

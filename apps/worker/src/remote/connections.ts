@@ -1,6 +1,6 @@
 /**
- * The connections that are kept to receivers. Each receiver has its own agent, whose connections go to the addresses that were
- * checked when its name was resolved last, and to no other. When these are no longer the addresses of the name, they are closed.
+ * The kept connections to receivers. Each receiver has its own agent. The agent connects only to the addresses that
+ * were checked when the name was last resolved. When the name gets other addresses, its connections are closed.
  */
 import { type Agent, Agent as HttpAgent } from "node:http";
 import { Agent as HttpsAgent } from "node:https";
@@ -8,20 +8,25 @@ import type { Refused, Unavailable } from "./outcome.ts";
 import { type Network, resolveTarget } from "./request.ts";
 import type { Target } from "./target.ts";
 
-/** For how long addresses are used without a new look-up. */
+/** How long addresses are used without a new look-up. */
 const RESOLVED_MS = 30_000;
-/** Connections without a request are closed after this time at most twice. */
+/** Connections without a request are closed after at most twice this time. */
 const IDLE_MS = 10_000;
-/** Receivers with kept connections. The one that was used longest ago loses its own. */
+/**
+ * The maximum number of receivers with kept connections. Above it, the least recently used one loses its connections.
+ */
 const MAX_RECEIVERS = 256;
-/** Connections without a request that a receiver has. */
+/** The maximum number of idle connections of a receiver. */
 const MAX_FREE = 8;
 
 export type KeptConnections = { addresses: readonly string[]; agent: Agent };
 type Receiver = KeptConnections & { resolvedAt: number; usedAt: number };
 
 export type Connections = {
-  /** The addresses of `target`, and the agent for them. `key`: which receiver it is, besides its scheme, host and port. */
+  /**
+   * The addresses of `target`, and the agent for them. `key`: identifies the receiver, besides its scheme, host and
+   * port.
+   */
   to(
     key: string,
     target: Target,
@@ -37,7 +42,7 @@ export type Connections = {
 const isSame = (first: readonly string[], second: readonly string[]): boolean =>
   first.length === second.length && first.every((address) => second.includes(address));
 
-/** `clock`: milliseconds of a clock that is never set back. `sweepMs`: from one look for idle connections to the next. */
+/** `clock`: milliseconds of a monotonic clock. `sweepMs`: the interval between two sweeps of idle connections. */
 export const createConnections = (
   clock: () => number = () => performance.now(),
   sweepMs: number = IDLE_MS,
@@ -61,7 +66,7 @@ export const createConnections = (
     receivers.set(name, receiver);
     const [oldest] = receivers.keys();
     if (receivers.size > MAX_RECEIVERS && oldest !== undefined) {
-      // Its requests go on; only the connections that are free are closed.
+      // Its requests go on; only its idle connections are closed.
       const { agent } = receivers.get(oldest) as Receiver;
       receivers.delete(oldest);
       agent.maxFreeSockets = 0;

@@ -1,6 +1,7 @@
 /**
- * Fetches a file from a URL that a tenant names, without letting the tenant reach what only the worker can reach (server-side
- * request forgery): only https to public addresses, each redirect checked like the first URL, and bounds on size and time.
+ * Fetches a file from a URL of a tenant, without giving the tenant access to hosts that only the worker can reach
+ * (server-side request forgery). It allows only https to public addresses, checks each redirect like the first URL, and
+ * bounds size and time.
  */
 import { createHash } from "node:crypto";
 import { type FileHandle, open, rm } from "node:fs/promises";
@@ -11,14 +12,14 @@ import { type Network, openTarget, PUBLIC_INTERNET } from "./request.ts";
 import { parseTarget } from "./target.ts";
 
 export type FetchOptions = {
-  /** Where the file is written. It must not exist. After any other outcome than `fetched` there is no file. */
+  /** The path of the file to write. It must not exist. The file exists afterwards only if the outcome is `fetched`. */
   path: string;
   /** The largest file, in bytes. */
   maxBytes: number;
   signal?: AbortSignal;
   /** The longest time for the look-up and the connection with its TLS handshake, for each URL. */
   connectMs?: number;
-  /** The longest time for everything. */
+  /** The maximum total time. */
   totalMs?: number;
   network?: Network;
 };
@@ -28,7 +29,7 @@ export type Fetched = { kind: "fetched"; sizeBytes: number; sha256: string };
 
 const MAX_REDIRECTS = 3;
 const REDIRECTS = [301, 302, 303, 307, 308];
-/** Statuses that a later request can change. */
+/** Statuses that can change at a later request. */
 const TEMPORARY = [408, 425, 429];
 
 /** Reads status and headers: the redirect target, the outcome of a response without a usable body, or a body to read. */
@@ -72,7 +73,7 @@ const readBody = async (
   let sizeBytes = 0;
   const chunks: AsyncIterator<Buffer> = response[Symbol.asyncIterator]();
   for (;;) {
-    // Only reading fails because of the origin; a full disk is an error of the worker.
+    // Only a failed read is the origin's fault; a full disk is an error of the worker.
     const next = await Promise.race([chunks.next().catch(() => null), aborted]);
     if (next === null) return lost;
     if (next.done) break;
@@ -81,7 +82,8 @@ const readBody = async (
     hash.update(next.value);
     await write(next.value);
   }
-  // A body without a length ends with its connection. Bun says `complete` also when the connection failed or was aborted.
+  // A body without a length ends with its connection. Bun reports `complete` even when the connection failed or was
+  // aborted.
   if (!response.complete || isCut()) return lost;
   if (sizeBytes === 0) return refused("empty", "The host sent an empty file.");
   return { kind: "fetched", sizeBytes, sha256: hash.digest("hex") };
@@ -129,7 +131,7 @@ const follow = async (
       if (found.kind !== "redirect") return found;
       [location, base] = [found.location, target.url];
     } finally {
-      // The rest of the body is not wanted.
+      // The rest of the body is not needed.
       response.destroy();
     }
   }

@@ -18,7 +18,7 @@ const questionOf = (query: Buffer): { name: string; type: number; bytes: Buffer 
   return { name: labels.join("."), type: query.readUInt16BE(at + 1), bytes: query.subarray(12, at + 5) };
 };
 
-/** A record of the name in the question, which no cache keeps. */
+/** A record of the name in the question, with a time to live of 0. */
 const recordOf = (type: number, address: string): Buffer => {
   const bytes = ipaddr.parse(address).toByteArray();
   return Buffer.from([0xc0, 12, 0, type, 0, 1, 0, 0, 0, 0, 0, bytes.length, ...bytes]);

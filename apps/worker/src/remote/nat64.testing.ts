@@ -1,6 +1,6 @@
 /**
- * A host with only an IPv4 address, reached as on a network with NAT64. Runs in a separate network, in which 64:ff9b::/96 leads to
- * this process. Prints the outcome of each request, and how many connections there were.
+ * A host with only an IPv4 address, reached as on a network with NAT64. Runs in a separate network, in which
+ * 64:ff9b::/96 leads to this process. Prints the outcome of each request, and the number of connections.
  */
 
 import { setServers } from "node:dns";
@@ -15,7 +15,9 @@ import { createPoster } from "./post.ts";
 import { PUBLIC_INTERNET } from "./request.ts";
 import { http } from "./server.testing.ts";
 
-/** What the name server says. DNS64 makes an IPv6 address of each IPv4 address of a name that has no other. */
+/**
+ * The records of the name server. DNS64 makes an IPv6 address from each IPv4 address of a name without IPv6 addresses.
+ */
 const NAMES = {
   "public.example.com": { ipv4: ["8.8.8.8"], ipv6: ["64:ff9b::808:808"] },
   "private.example.com": { ipv4: ["10.0.0.1"], ipv6: ["64:ff9b::a00:1"] },

@@ -1,4 +1,7 @@
-/** The outcomes of a fetch. Details never contain words of the origin: a tenant could read a foreign response with them. */
+/**
+ * The outcomes of a fetch. Details never contain text of the origin, because a tenant could read a foreign response by
+ * it.
+ */
 
 export type RefusalCode =
   | "invalid_url"

@@ -1,6 +1,6 @@
 /**
- * Posts a text to a URL that a tenant names, under the rules of `fetch.ts`: https to public addresses, which are resolved and
- * checked before a connection goes to one of them. Redirects are not followed.
+ * Posts a text to a URL of a tenant, under the rules of `fetch.ts`: https to public addresses, which are checked before
+ * a connection is opened. Redirects are not followed.
  */
 import type { IncomingMessage } from "node:http";
 import { isHttpLocalhost } from "@realtime-avatar/domain/webhooks/url";
@@ -10,10 +10,10 @@ import { type Refused, refused, type Unavailable, unavailable } from "./outcome.
 import { type Network, type NotOpened, type Opened, PUBLIC_INTERNET, sendTo } from "./request.ts";
 import { parseTarget, type Target } from "./target.ts";
 
-/** Bytes of a response that are read, and those of them that are returned. */
+/** How many bytes of a response are read, and how many of these are returned. */
 export const MAX_READ_BYTES = 64 * 1024;
 const MAX_KEPT_BYTES = 512;
-/** The bounds without options: see PostOptions. */
+/** The default bounds: see PostOptions. */
 export const TIMES = { connectMs: 5000, totalMs: 15_000, bodyMs: 2000 };
 
 export type PostOptions = {
@@ -22,21 +22,21 @@ export type PostOptions = {
   allowHttpLocalhost?: boolean;
   /** The longest time for the look-up and the connection with its TLS handshake. */
   connectMs?: number;
-  /** The longest time for everything. */
+  /** The maximum total time. */
   totalMs?: number;
   /** The longest time for the body of a response whose status is known. */
   bodyMs?: number;
 };
 
 export type Message = {
-  /** Which receiver it is. Two of them share no connection. */
+  /** Identifies the receiver. Two receivers never share a connection. */
   receiver: string;
   url: string;
   headers: Record<string, string>;
   body: string;
 };
 
-/** A response. `body`: its first bytes; null when they are encoded. */
+/** A response. `body`: its first bytes; null when the body is encoded. */
 export type Posted = { kind: "posted"; status: number; retryAfter: string | undefined; body: Buffer | null };
 
 export type Poster = {
@@ -44,7 +44,10 @@ export type Poster = {
   close(): void;
 };
 
-/** Reads what is kept of a body. Ends at the end of the response, after enough bytes, or when `signal` is aborted or the time is over. */
+/**
+ * Reads the first bytes of a body. Ends at the end of the response, at the limit, or when `signal` is aborted or the
+ * time is over.
+ */
 const readBody = ({ response }: Opened, bodyMs: number, signal: AbortSignal): Promise<Buffer> =>
   new Promise((resolve) => {
     const chunks: Buffer[] = [];
@@ -54,7 +57,7 @@ const readBody = ({ response }: Opened, bodyMs: number, signal: AbortSignal): Pr
       signal.removeEventListener("abort", cut);
       resolve(Buffer.concat(chunks));
     };
-    /** The connection is closed: it still has a part of the body. */
+    /** The connection must be closed, because a part of the body is unread. */
     const cut = (): void => {
       response.destroy();
       end();
@@ -75,7 +78,7 @@ const readBody = ({ response }: Opened, bodyMs: number, signal: AbortSignal): Pr
 const isIdentity = ({ headers }: IncomingMessage): boolean =>
   (headers["content-encoding"] ?? "identity").trim().toLowerCase() === "identity";
 
-/** This machine alone. */
+/** Reaches only this machine. */
 const LOCALHOST: Pick<Network, "resolve" | "isAllowed"> = {
   resolve: async (host) => (host === "localhost" ? ["127.0.0.1", "::1"] : [host]),
   isAllowed: (address) => ipaddr.isValid(address) && ipaddr.parse(address).range() === "loopback",
@@ -87,7 +90,7 @@ const localTarget = (text: string): Target => {
   return { kind: "target", url, host: url.hostname.replace(/^\[|\]$/g, ""), port: Number(url.port || 80) };
 };
 
-/** Creates what posts, and keeps connections. */
+/** Creates a poster, which keeps connections. */
 export const createPoster = (options: PostOptions = {}, connections: Connections = createConnections()): Poster => {
   const { network = PUBLIC_INTERNET, allowHttpLocalhost = false } = options;
   const { connectMs, totalMs, bodyMs } = { ...TIMES, ...options };
@@ -107,7 +110,7 @@ export const createPoster = (options: PostOptions = {}, connections: Connections
       return sendTo(target, addresses, network.ca, { method: "POST", headers, body, agent: by }, leftMs, signal);
     };
     const opened = await send(agent);
-    // The host had closed the connection. It may have got the message: a receiver may get one twice.
+    // The host had closed the connection. It may have received the message, so a receiver may get a message twice.
     return opened.kind !== "response" && opened.isStale && !signal.aborted ? send(false) : opened;
   };
 

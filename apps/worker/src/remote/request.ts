@@ -1,4 +1,4 @@
-/** One request, over HTTPS, to an address that was checked. */
+/** One request, over HTTPS, to a checked address. */
 import { type Agent, type ClientRequest, type IncomingMessage, request as requestHttp } from "node:http";
 import { request as requestHttps } from "node:https";
 import { isIPv6, type Socket } from "node:net";
@@ -18,8 +18,9 @@ export type Network = {
 };
 
 export const PUBLIC_INTERNET: Network = {
-  // The dot makes the name absolute: the resolver must not append the search domains of the cluster. `lookup` of node:dns waits in
-  // a thread, of which there are as many as cores: a few names whose name server does not answer would hold up all other names.
+  // The dot makes the name absolute, so that the resolver does not append the search domains of the cluster. `lookup`
+  // of node:dns is not used: it waits in a thread, and one thread exists per core. A few names whose name server does
+  // not respond would delay all other names.
   resolve: async (host) => (await dns.lookup(`${host}.`, { backend: "c-ares" })).map(({ address }) => address),
   isAllowed: isPublicAddress,
   ports: HTTPS_PORTS,
@@ -28,12 +29,12 @@ export const PUBLIC_INTERNET: Network = {
 /** More addresses than this are not tried. */
 const MAX_ADDRESSES = 8;
 
-/** What is sent. */
+/** A request to send. */
 export type Outgoing = {
   method: "GET" | "POST";
   headers: Record<string, string | number>;
   body: Buffer | null;
-  /** Keeps connections to the addresses of this target alone. False: the connection is used once. */
+  /** Keeps connections to the addresses of this target. False: the connection is used once. */
   agent: Agent | false;
 };
 
@@ -41,11 +42,13 @@ const GET: Outgoing = {
   method: "GET",
   headers: { Accept: "*/*", "Accept-Encoding": "identity", "User-Agent": "realtime-avatar" },
   body: null,
-  // A connection that is used again is not looked up again.
+  // A reused connection needs no look-up.
   agent: false,
 };
 
-/** The addresses of the host. `refused` when one of them is not allowed: such a name must not be usable in any way. */
+/**
+ * The addresses of the host. `refused` when one of them is not allowed, because such a name must not be usable at all.
+ */
 const checkedAddresses = async (
   { host }: Target,
   { resolve, isAllowed }: Pick<Network, "resolve" | "isAllowed">,
@@ -69,15 +72,21 @@ const failureOf = ({ code = "" }: NodeJS.ErrnoException): Refused | Unavailable 
   return unavailable("connection_failed", "No connection to the host could be established, or it was closed.");
 };
 
-/** `isCut`: whether the connection failed or was aborted since, which `response.complete` does not say for each body. */
+/**
+ * `isCut`: whether the connection failed or was aborted since then. `response.complete` does not show this for every
+ * body.
+ */
 export type Opened = { kind: "response"; response: IncomingMessage; isCut: () => boolean };
-/** `isStale`: a kept connection failed before any response. The host may have closed it before it got the request. */
+/**
+ * `isStale`: whether a kept connection failed before a response. The host may have closed it before it received the
+ * request.
+ */
 export type NotOpened = (Refused | Unavailable) & { isStale?: true };
 
 /** Interim responses (1xx) before the response. A host could send them without end. */
 const MAX_INTERIM = 10;
 
-/** Calls `then` when the request has a connection on which it can be sent: a new one, or one that was kept. */
+/** Calls `then` when the request has a connection on which it can be sent: a new one or a kept one. */
 const onConnected = (outgoing: ClientRequest, then: (socket: Socket) => void): void => {
   outgoing.on("socket", (socket) => {
     if (outgoing.reusedSocket) return then(socket);
@@ -85,7 +94,7 @@ const onConnected = (outgoing: ClientRequest, then: (socket: Socket) => void): v
   });
 };
 
-/** The events of a request. `settle` is called in every way in which it can end; the first call counts. */
+/** The events of a request. `settle` is called at every possible end; the first call counts. */
 const settleOnEvents = (
   outgoing: ClientRequest,
   addresses: readonly string[],
@@ -124,7 +133,7 @@ const settleOnEvents = (
   outgoing.on("close", () => settle(failureOf({ name: "", message: "" })));
 };
 
-/** Sends a request to one of `addresses`, those of the target that were checked. `connectMs` bounds the connection. */
+/** Sends a request to one of `addresses`, the checked addresses of the target. `connectMs` bounds the connection. */
 export const sendTo = (
   { url, host, port }: Target,
   addresses: readonly string[],
@@ -134,7 +143,7 @@ export const sendTo = (
   signal: AbortSignal,
 ): Promise<Opened | NotOpened> =>
   new Promise((resolve) => {
-    // A request that is canceled from the start would leave its new connection among those that are kept.
+    // A request that is canceled from the start would leave its new connection among the kept ones.
     if (signal.aborted) return resolve(unavailable("canceled", "The request was canceled."));
     const request = url.protocol === "https:" ? requestHttps : requestHttp;
     const outgoing = request({
@@ -147,7 +156,7 @@ export const sendTo = (
       signal,
       ...(ca === undefined ? {} : { ca }),
       headers,
-      // The connection goes to an address that was checked. A second look-up could return another one (DNS rebinding).
+      // The connection goes to a checked address. A second look-up could return another address (DNS rebinding).
       lookup: (_host, _options, callback) =>
         callback(
           null,

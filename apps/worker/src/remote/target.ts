@@ -1,4 +1,4 @@
-/** Which URLs the worker may fetch for a tenant, before any name is resolved. */
+/** The URLs that the worker may fetch for a tenant. This is checked before any name is resolved. */
 import { isIP } from "node:net";
 import { PRIVATE_NAME } from "@realtime-avatar/domain/assets/remote-url";
 import { type Refused, refused } from "./outcome.ts";
@@ -12,8 +12,8 @@ export type Target = { kind: "target"; url: URL; host: string; port: number };
  * The host and the port of `text`, a URL; `base` is the URL of the redirect that names it. `refused` for a URL that is not
  * https, has credentials, another port than `ports`, an IP address, or a name without a dot.
  *
- * The parser (WHATWG URL) turns each spelling of an IPv4 address into the dotted form: decimal, octal, hexadecimal, short
- * forms, full-width digits, a dot at the end. So one comparison refuses them all.
+ * The parser (WHATWG URL) converts each spelling of an IPv4 address to the dotted form: decimal, octal, hexadecimal,
+ * short forms, full-width digits, a dot at the end. So one comparison refuses all spellings.
  */
 export const parseTarget = (text: string, base: URL | null, ports: readonly number[]): Target | Refused => {
   const name = base === null ? "The URL" : "The URL to which the host redirects";
@@ -32,7 +32,7 @@ export const parseTarget = (text: string, base: URL | null, ports: readonly numb
   if (host.startsWith("[") || isIP(host) !== 0) {
     return refused("ip_address_not_allowed", `${name} contains an IP address instead of a host name.`);
   }
-  // A name without a dot is that of a machine of the own network.
+  // A name without a dot belongs to a machine of the local network.
   if (!/^[^.]+(\.[^.]+)+$/.test(host) || PRIVATE_NAME.test(host)) {
     return refused("host_not_public", `${name} has a host that is not on the internet.`);
   }

@@ -1,6 +1,7 @@
 /**
- * The child process that opens one file. It gets the file as standard input, further inputs and open files for what it writes as
- * descriptors 3 and up, and the task as an argument. It writes its report to standard output. It has no secret and no path.
+ * The child process that opens one file. It gets the file as standard input, further inputs and open output files as
+ * descriptors 3 and up, and the task as an argument. It writes its report to standard output. It has no secrets and no
+ * paths.
  */
 import { fstatSync, readSync, writeSync } from "node:fs";
 import { ASSET_LIMITS } from "@realtime-avatar/domain/assets/limits";
@@ -31,7 +32,7 @@ const readFrom =
   };
 const readInput = readFrom(INPUT);
 
-/** Writes bytes at a position of the file; by default, after those that were written before. */
+/** Writes bytes at a position of the file; by default, after the previous ones. */
 const writeAll = (descriptor: number, bytes: Uint8Array, position?: number): void => {
   for (let offset = 0; offset < bytes.length; ) {
     const at = position === undefined ? null : position + offset;
@@ -51,7 +52,8 @@ const inputSize = ({ kind }: Task): number => {
   return size;
 };
 
-// What a task needs of the disk is loaded before the user changes, who may be unable to enter the folder.
+// The files that a task needs are loaded before the user changes, because the new user may be unable to enter the
+// folder.
 
 const inspectAnImage = async (task: Task<"image">): Promise<Report> => {
   const sharp = loadSharp();
@@ -122,10 +124,11 @@ const perform = async (task: Task | VideoTask): Promise<Report | VideoReport<Vid
   }
 };
 
-/** Does a task with the file of standard input and writes the report. `argument` is the task as JSON, from the parent. */
+/** Runs a task on the file of standard input and writes the report. `argument` is the task as JSON, from the parent. */
 export const runChild = async (argument: string): Promise<void> => {
   filterSystemCalls({ mayExecute: false });
-  // Other children have the same user, and could write into this one by a file of /proc: the filter does not know paths.
+  // Other children have the same user. They could write into this one by a file of /proc, because the filter does not
+  // know paths.
   protectMemory();
   const report = await perform(JSON.parse(argument) as Task | VideoTask);
   writeAll(REPORT, Buffer.from(JSON.stringify(report)));

@@ -1,24 +1,27 @@
-/** The commands of child processes: the program that runs now, with an argument that is not for users. */
+/** The commands of child processes: the running program, with an argument that is not for users. */
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import type { Launch, Program } from "./program.ts";
 import { foldersAbove, isCompiled, libraryFolder } from "./sharp.ts";
 
-/** The first argument of a program that is to inspect one file. The next one is the task. */
+/** The first argument of a program that must inspect one file. The next one is the task. */
 export const CHILD_ARGUMENT = "inspect-one-file";
-/** The first argument of a program that is to confine itself and become another one. The next ones are that and its command. */
+/**
+ * The first argument of a program that must confine itself and become another one. The next arguments are that program
+ * and its command.
+ */
 export const PROGRAM_ARGUMENT = "become-a-program";
 
 /** The variables of a child. */
 export const CHILD_VARIABLES = {
-  // libvips writes large images to a file otherwise.
+  // Otherwise libvips writes large images to a file.
   VIPS_DISC_THRESHOLD: "1g",
   BUN_RUNTIME_TRANSPILER_CACHE_PATH: "0",
   // JavaScriptCore reserves 1 GiB for compiled code otherwise, which the limit of memory refuses. It then interprets
   // WebAssembly, and the search for faces takes 3 s of processor time instead of 0.8 s.
   BUN_JSC_jitMemoryReservationSize: String(64 * 2 ** 20),
-  // The child ends before WebAssembly that is compiled a second time, with optimizations, pays off: the check of a
-  // portrait takes 730 ms of processor time instead of 900 ms.
+  // The child ends before an optimized second compilation of WebAssembly pays off. Without it, the check of a portrait
+  // takes 730 ms of processor time instead of 900 ms.
   BUN_JSC_useOMGJIT: "0",
 };
 
@@ -34,7 +37,7 @@ const ownCommand = (): string[] => {
 /** The command that inspects one file. The task is its last argument. */
 export const childCommand = (task: string): string[] => [...ownCommand(), CHILD_ARGUMENT, task];
 
-/** The command that confines itself to the files of a program, and then becomes it by another command. */
+/** A command that confines itself to the files of a program, and then becomes that program. */
 export const programCommand = (launch: Launch, command: readonly string[]): string[] => [
   ...ownCommand(),
   PROGRAM_ARGUMENT,
@@ -42,7 +45,10 @@ export const programCommand = (launch: Launch, command: readonly string[]): stri
   ...command,
 ];
 
-/** The sources of the workspace: of each package its code and what says where that is, not the data that may be beside it. */
+/**
+ * The sources of the workspace: the code of each package and the files that locate it, without data that may be beside
+ * them.
+ */
 const sourcesOf = (repository: string): string[] => {
   const packages = ["apps/worker", ...readdirSync(join(repository, "packages")).map((name) => join("packages", name))];
   const manifests = ["package.json", "tsconfig.json"];
@@ -50,13 +56,13 @@ const sourcesOf = (repository: string): string[] => {
   return [...manifests, ...names].map((name) => join(repository, name));
 };
 
-/** The files of a bundle, not the folders beside them: data may be there. */
+/** The files of a bundle, without the folders beside them, which may contain data. */
 const filesOf = (folder: string): string[] =>
   readdirSync(folder, { withFileTypes: true }).flatMap((entry) => (entry.isFile() ? [join(folder, entry.name)] : []));
 
 /**
- * This program. Bun finds a package only if it can list the folder of `node_modules` and the folders below. It then sees the names
- * of other files there, not what is in them.
+ * This program. Bun finds a package only if it can list the folder of `node_modules` and the folders below. So the
+ * program can see the names of other files there, but not their content.
  */
 export const ownProgram = (): Program => {
   const { execPath } = process;

@@ -1,6 +1,6 @@
 /**
- * Decodes one frame of a video with ffmpeg, in a child process that is confined as every other. ffmpeg gets an open file, and
- * only the demuxer and the decoder that the container was inspected for. It writes a PNG.
+ * Decodes one frame of a video with ffmpeg, in a child process that is confined like every other. ffmpeg gets an open
+ * file, and only the demuxer and the decoder of the inspected container. It writes a PNG.
  */
 import { chmod } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -23,22 +23,25 @@ export const FRAME_LIMITS: SandboxLimits = { ...SANDBOX_LIMITS, wallMs: 20_000, 
 /** Codecs divide frames into blocks, so the coded size is a little larger than the limit. */
 const MAX_PIXELS = Math.round(1.1 * ASSET_LIMITS.video.maxLongSide * ASSET_LIMITS.video.maxShortSide);
 
-/** Where a process finds its standard input as a file, in which ffmpeg can seek. */
+/** The path of a process's standard input as a file, in which ffmpeg can seek. */
 const INPUT = "/proc/self/fd/0";
 
 export type FrameSource = {
   path: string;
   contentType: ContentType<"video">;
-  /** As the inspection names it. */
+  /** The codec, as the inspection names it. */
   codec: string;
   /** The position of the frame, in seconds from the start of the file's first track. */
   seconds: number;
   /**
-   * Takes the frame at this position or after it (`exact`), or the last key frame before it: a frame that is shown for long may
-   * begin before the position, and have none after it.
+   * Which frame to take: the first one at or after the position (`exact`), or the last key frame before it. A frame
+   * that is shown for long may begin before the position, with no frame after it.
    */
   position?: "exact" | "key_frame";
-  /** The bits of each channel of the PNG. By default 8. Those of another colour space than sRGB need 16 until they are converted. */
+  /**
+   * The bits of each channel of the PNG, by default 8. Pixels of other colour spaces than sRGB need 16 until they are
+   * converted.
+   */
   bits?: 8 | 16;
 };
 
@@ -46,8 +49,8 @@ export type FrameSource = {
 export const findFfmpeg = (): string | null => Bun.which("ffmpeg");
 
 /**
- * Makes the pixels square, as a player does: the longer side of a pixel counts, so that none is lost. ffmpeg has turned the frame
- * before. A file that claims a larger frame than a video may have gets a smaller one.
+ * Makes the pixels square, as a player does: the longer side of a pixel counts, so that no pixel is lost. ffmpeg has
+ * already turned the frame. If a file claims a larger frame than a video may have, the frame is scaled down.
  */
 const squarePixels = (): string => {
   const [width, height] = ["iw*max(sar,1)", "ih/min(sar,1)"];
@@ -57,7 +60,7 @@ const squarePixels = (): string => {
 
 /** Without these flags, a video of 10 bits is darker by 2 of 255. */
 const EXACT = "flags=bicubic+accurate_rnd+full_chroma_int";
-/** With 16 bits, the white of ffmpeg is 65280, which is 255 in the upper 8 bits. That of a PNG is 65535. */
+/** With 16 bits, the white of ffmpeg is 65280, which is 255 in the upper 8 bits. The white of a PNG is 65535. */
 const FULL_WHITE = ["r", "g", "b"].map((channel) => `${channel}=val*257/256`).join(":");
 
 /** The filters of a frame with this many bits in each channel. */
@@ -68,13 +71,13 @@ const argumentsOf = (source: FrameSource): string[] => {
   const { contentType, codec, seconds, position = "exact", bits = 8 } = source;
   const decoder = DECODERS[codec] ?? "none";
   return [
-    // One line for each damaged packet would be more than the sandbox lets a child write.
+    // A line for each damaged packet would exceed the output that the sandbox allows.
     ...["-nostdin", "-hide_banner", "-loglevel", "fatal"],
-    // A file cannot name another one on the network.
+    // So a file cannot refer to a file on the network.
     ...["-protocol_whitelist", "file,pipe", "-format_whitelist", DEMUXERS[contentType], "-codec_whitelist", decoder],
     ...["-f", DEMUXERS[contentType], "-threads", "1", "-max_pixels", String(MAX_PIXELS)],
     ...[position === "exact" ? "-accurate_seek" : "-noaccurate_seek", "-ss", seconds.toFixed(3)],
-    // The first video track that is no cover picture.
+    // The first video track that is not a cover picture.
     ...["-i", INPUT, "-map", "0:V:0", "-frames:v", "1", "-vf", filtersOf(bits)],
     ...["-c:v", "png", "-pix_fmt", bits === 8 ? "rgb24" : "rgb48be", "-threads", "1", "-f", "image2pipe", "pipe:1"],
   ];
@@ -82,7 +85,7 @@ const argumentsOf = (source: FrameSource): string[] => {
 
 export type FrameOutcome = { kind: "written" } | { kind: "not_decodable" } | Failed;
 
-/** What ffmpeg says where it gets no thread or no memory, and the programs before it where they fail. */
+/** The messages of ffmpeg when it gets no thread or no memory, and of the programs before it when they fail. */
 const SHORTAGE = /Resource temporarily unavailable|Cannot allocate memory|^(?:prlimit|unshare): /m;
 
 /** Whether ffmpeg has ended by itself because of its input. */
@@ -90,8 +93,8 @@ export const isRefusalOfFfmpeg = ({ code, exitCode, stderr }: Failed): boolean =
   code === "crashed" && exitCode !== null && exitCode !== NOT_STARTED && !SHORTAGE.test(stderr);
 
 /**
- * Writes a frame to `output`, which must not exist. It exists after `written` only, and is empty where the video has no
- * frame there. `not_decodable`: ffmpeg says so.
+ * Writes a frame to `output`, which must not exist. The file exists only after `written`, and is empty when the video
+ * has no frame there. `not_decodable`: ffmpeg cannot decode the frame.
  */
 export const writeFrame = async (
   ffmpeg: string,
@@ -99,7 +102,8 @@ export const writeFrame = async (
   output: string,
   options: ConfinedOptions & { folder?: string } = {},
 ): Promise<FrameOutcome> => {
-  // ffmpeg opens the descriptor as a path, as another user where the worker is root. No other can enter the file's folder.
+  // ffmpeg opens the descriptor as a path, and as another user when the worker is root. Other users cannot enter the
+  // file's folder.
   await chmod(source.path, 0o444);
   const files = { input: source.path, outputs: [output] };
   return withOpenFiles<FrameOutcome>(files, options.folder ?? tmpdir(), async ({ input, others, folder }) => {

@@ -1,15 +1,16 @@
 /**
- * Confines a process to the files that it needs, by Landlock. Without it, a child that a hostile file has taken over could open
- * every file of its user by its path: the embedded database, `session-secret`, the files of other tenants. It also keeps the
- * child from the memory of each process that is not confined with it. https://docs.kernel.org/userspace-api/landlock.html
+ * Confines a process to the files that it needs, by Landlock. Without it, a child that a hostile file has taken over
+ * could open every file of its user by its path: the embedded database, `session-secret`, the files of other tenants.
+ * Landlock also denies the child the memory of each process that is not confined with it.
+ * https://docs.kernel.org/userspace-api/landlock.html
  *
- * It confines the calling thread and what that thread starts, not the threads that exist. So a process confines itself and then
- * becomes the program, by `execve`, which ends the other threads (`program.ts`).
+ * Landlock confines the calling thread and the processes that it starts, but not other existing threads. So a process
+ * confines itself and then becomes the program by `execve`, which ends the other threads (`program.ts`).
  */
 import { dlopen, type Pointer, ptr, read } from "bun:ffi";
 import { closeSync, fstatSync, openSync } from "node:fs";
 
-/** What a program may open. What does not exist is left out. Everything else is refused. */
+/** The files that a program may open. Missing files are ignored. All other files are refused. */
 export type FileAccess = {
   /** Files and folders to read and to execute. */
   programs: readonly string[];
@@ -21,7 +22,7 @@ export type FileAccess = {
   devices: readonly string[];
   /** A folder in which files and folders may be created, changed and removed. */
   folder: string;
-  /** Files that are open already, and may be opened again by their path. */
+  /** Open files that may be opened again by their path. */
   descriptors: readonly number[];
 };
 
@@ -46,17 +47,20 @@ const CHANGE = READ | WRITE_FILE | TRUNCATE | MAKE_REG | MAKE_DIR | REMOVE_FILE 
 const FILE_RIGHTS: readonly (readonly [version: number, bits: bigint])[] = [
   [5, 16n], // IOCTL_DEV
   [3, 15n], // TRUNCATE
-  [2, 14n], // REFER: to move files between folders. The first version always refuses that.
+  [2, 14n], // REFER: move files between folders. The first version always refuses that.
   [1, 13n],
 ];
 const NETWORK_VERSION = 4;
-/** To listen and to connect, by TCP. */
+/** Listen and connect, by TCP. */
 const NETWORK_RIGHTS = 0b11n;
 const SCOPE_VERSION = 6;
 /** Abstract sockets and signals of processes that are not confined with this one. */
 const SCOPES = 0b11n;
 
-/** `struct landlock_ruleset_attr`: what is refused unless a rule allows it. Older kernels know fewer fields. */
+/**
+ * `struct landlock_ruleset_attr`: the rights that are refused unless a rule allows them. Older kernels know fewer
+ * fields.
+ */
 const refusedBy = (version: number): BigUint64Array => {
   const [, bits = 13n] = FILE_RIGHTS.find(([since]) => version >= since) ?? [];
   const files = (1n << bits) - 1n;
@@ -72,7 +76,7 @@ const PR_SET_NO_NEW_PRIVS = 38;
 const O_PATH = 0x200000;
 const O_CLOEXEC = 0x80000;
 
-/** What a kernel says that has no Landlock, or in which it is disabled. */
+/** The errors of a kernel without Landlock, or with Landlock disabled. */
 const UNKNOWN: readonly number[] = [38 /* ENOSYS */, 95 /* EOPNOTSUPP */];
 
 const loadLibc = () =>
@@ -83,7 +87,7 @@ const loadLibc = () =>
   }).symbols;
 type Libc = ReturnType<typeof loadLibc>;
 
-/** The result of a system call. Throws where it fails. */
+/** The result of a system call. Throws when it fails. */
 const call = (
   libc: Libc,
   name: keyof typeof LANDLOCK,
@@ -97,7 +101,7 @@ const call = (
   });
 };
 
-/** The version of Landlock in this kernel; 0 without. Throws where it is there and may not be used. */
+/** The version of Landlock in this kernel; 0 without Landlock. Throws when it exists but may not be used. */
 const versionOf = (libc: Libc): number => {
   try {
     return call(libc, "landlock_create_ruleset", 0, 0, CREATE_RULESET_VERSION);
@@ -107,7 +111,10 @@ const versionOf = (libc: Libc): number => {
   }
 };
 
-/** The version of Landlock on this machine; 0 without. Only Linux can have it. Throws where it is there and may not be used. */
+/**
+ * The version of Landlock on this machine; 0 without Landlock. Only Linux can have it. Throws when it exists but may
+ * not be used.
+ */
 export const landlockVersion = (): number => (process.platform === "linux" ? versionOf(loadLibc()) : 0);
 
 /** Allows `rights` of an open file, or of an open folder and all in it. */
@@ -119,7 +126,7 @@ const allow = (libc: Libc, ruleset: number, descriptor: number, rights: bigint):
   call(libc, "landlock_add_rule", ruleset, RULE_PATH_BENEATH, ptr(rule), 0);
 };
 
-/** Opens a path for a rule alone, which takes no right to read it; `null` where there is nothing. */
+/** Opens a path only for a rule, which needs no right to read it; `null` if the path does not exist. */
 const openPath = (path: string): number | null => {
   try {
     return openSync(path, O_PATH | O_CLOEXEC);
@@ -131,8 +138,8 @@ const openPath = (path: string): number | null => {
 };
 
 /**
- * Confines this thread, and the program that it becomes, to `access`. It cannot be undone. Does nothing where the kernel has no
- * Landlock. Throws where it has it and fails.
+ * Confines this thread, and the program that it becomes, to `access`. This cannot be undone. Does nothing when the
+ * kernel has no Landlock. Throws when the kernel has Landlock but the call fails.
  */
 export const confineFiles = ({ programs, listed, inputs, devices, folder, descriptors }: FileAccess): void => {
   const libc = loadLibc();

@@ -1,4 +1,4 @@
-/** Runs a command with limits of time, memory and output, and with what the operating system confines it with. */
+/** Runs a command with limits of time, memory and output, in the confinement of the operating system. */
 import { CHILD_VARIABLES } from "./command.ts";
 import { type Confinement, findConfinement } from "./confinement.ts";
 import type { Program } from "./program.ts";
@@ -7,9 +7,12 @@ import { MAX_THREADS, watchUsage } from "./watch.ts";
 const MIB = 1024 * 1024;
 
 export type SandboxLimits = {
-  /** From the start of the child to its end. A busy machine can be why it passes. */
+  /** The time from the start of the child to its end. A busy machine can cause this limit. */
   wallMs: number;
-  /** Of all its threads. What it uses, it uses for its file: far less than `wallMs`, so that it passes first. */
+  /**
+   * The processor time of all threads of the child, which it uses for its file. This limit is far below `wallMs`, so
+   * that it is reached first.
+   */
   cpuSeconds: number;
   /** Resident memory. */
   memoryBytes: number;
@@ -34,12 +37,12 @@ const MAX_REPORT_BYTES = 16 * 1024;
 const MAX_ERROR_BYTES = 4 * 1024;
 /** How much of a crashed child's standard error is logged. */
 export const MAX_STDERR_CHARACTERS = 500;
-/** How long the output of a child that has ended may take. */
+/** How long reading the output of an ended child may take. */
 const PIPE_MS = 2000;
 
 export type Failed = {
   kind: "failed";
-  /** `timed_out`: by processor time. `stalled`: by the clock. */
+  /** `timed_out`: the limit of processor time. `stalled`: the limit of the clock. */
   code:
     | "crashed"
     | "timed_out"
@@ -49,17 +52,17 @@ export type Failed = {
     | "file_too_large"
     | "invalid_report"
     | "canceled";
-  /** Which limit was passed, or how the child ended. */
+  /** The exceeded limit, or how the child ended. */
   detail: string;
   /** `null` after a signal. */
   exitCode: number | null;
-  /** The end of its standard error, for the log. It can contain bytes of the file, so it is never shown to a caller. */
+  /** The end of its standard error, for the log. It can contain bytes of the file, so callers never see it. */
   stderr: string;
 };
 
 /**
- * Whether the machine can be why a child has failed: it had no thread or no memory left for it, ended it, or was too busy. Then
- * the job is tried again, and its file is not said to be bad.
+ * Whether the machine may have caused the failure of a child: it had no thread or memory left, ended the child, or was
+ * too busy. Then the job is tried again, and the file is not reported as bad.
  */
 export const isTransient = ({ code }: Failed): boolean =>
   code === "crashed" || code === "stalled" || code === "canceled";
@@ -68,26 +71,26 @@ export type ConfinedOptions = {
   limits?: SandboxLimits;
   /** Ends the child. */
   signal?: AbortSignal;
-  /** By default, what is possible on this machine, found out once. */
+  /** By default, the possible confinement on this machine, which is determined once. */
   confinement?: Confinement;
   /** The program of the command. By default, the worker's own. */
   program?: Program;
-  /** Variables of the child, beside those of each. */
+  /** Variables of the child, in addition to those of every child. */
   variables?: Readonly<Record<string, string>>;
-  /** Gets the output of the child as it comes, where it is a pipe. */
+  /** Gets the output of the child as it arrives, if it is a pipe. */
   onOutput?: (text: string) => void;
-  /** Gets what the child has used: resident memory as sampled every 10 ms (0 without /proc), and processor time. */
+  /** Gets the usage of the child: resident memory, sampled every 10 ms (0 without /proc), and processor time. */
   onEnd?: ((usage: { peakBytes: number; cpuMs: number }) => void) | undefined;
 };
 
 let confinementHere: Promise<Confinement> | undefined;
-/** What is possible on this machine. */
+/** The possible confinement on this machine. */
 export const confinementOfMachine = (): Promise<Confinement> => {
   confinementHere ??= findConfinement();
   return confinementHere;
 };
 
-/** The text of a pipe, up to `maxBytes`. `onExceeded` is called when there is more. */
+/** The text of a pipe, up to `maxBytes`. `onExceeded` is called when the output is longer. */
 const readPipe = async (
   pipe: ReadableStream<Uint8Array>,
   maxBytes: number,
@@ -135,7 +138,7 @@ export type Descriptors = {
   folder: string;
 };
 
-/** Runs a command to its end or to the end of its limits. */
+/** Runs a command to its end, or until it exceeds a limit. */
 const runLimited = async (
   command: readonly string[],
   { input, output, others, folder }: Descriptors,
@@ -144,7 +147,7 @@ const runLimited = async (
   const child = Bun.spawn([...command], {
     env: { TMPDIR: folder, ...CHILD_VARIABLES, ...variables },
     cwd: folder,
-    // A process group of its own, which is killed as a whole.
+    // A separate process group, which is killed as a whole.
     detached: true,
     stdio: [input, output, "pipe", ...others],
   });
@@ -205,7 +208,7 @@ const detailOf = (code: Failed["code"], limits: SandboxLimits, { exitCode, signa
   }
 };
 
-/** Why a child that was not killed here has failed; `null` if it has not. */
+/** The failure of a child that was not killed here; `null` if it succeeded. */
 const failureOf = (
   { exitCode, signalCode, stderr, cpuMs }: ProcessExit,
   { cpuSeconds }: SandboxLimits,
@@ -215,13 +218,13 @@ const failureOf = (
   if (signalCode === "SIGXCPU" || cpuMs >= 1000 * cpuSeconds) return "timed_out";
   // Bun ignores the signal, and its write fails.
   if (signalCode === "SIGXFSZ" || /\bEFBIG\b/.test(stderr)) return "file_too_large";
-  // Of Bun, of Rust, and of GLib, on which libvips is built: it aborts.
+  // The messages of Bun, of Rust, and of GLib, on which libvips is built. GLib aborts.
   return /out of memory|memory allocation of \d+ bytes failed|failed to allocate \d+ bytes/i.test(stderr)
     ? "out_of_memory"
     : "crashed";
 };
 
-/** Why an ended command has failed. `code` is what was found out about it; by default, what its ending shows. */
+/** The failure of an ended command. `code` is the known reason; by default, the one that its end shows. */
 const failed = (code: Failed["code"], limits: SandboxLimits, ending: ProcessExit): Failed => ({
   kind: "failed",
   code,
@@ -230,7 +233,7 @@ const failed = (code: Failed["code"], limits: SandboxLimits, ending: ProcessExit
   stderr: ending.stderr,
 });
 
-/** A command that ended by itself and without an error. `fail` is for an output that is not what it should be. */
+/** A command that ended by itself and without an error. `fail` is for an invalid output. */
 export type Succeeded = { kind: "succeeded"; output: string; fail: (code: Failed["code"]) => Failed };
 
 /** Runs a command with the limits of the sandbox. */

@@ -16,13 +16,13 @@ const errorCode = (action: () => unknown): string => {
     return (error as NodeJS.ErrnoException).code ?? String(error);
   }
 };
-/** The surroundings, on standard error: standard output is for the report. */
+/** Reports the environment on standard error, because standard output is for the report. */
 const tell = (value: unknown): never => {
   writeFileSync(2, JSON.stringify(value));
   process.exit(3);
 };
 
-/** What each system call that is refused to children says, without arguments: the number of an error, or 0. */
+/** The result of each system call that is refused to children, without arguments: the number of an error, or 0. */
 const systemCallErrors = (): Record<string, number> => {
   const { symbols } = dlopen("libc.so.6", {
     syscall: { args: ["i64", "u64", "u64", "u64", "u64"], returns: "i64" },
@@ -48,7 +48,7 @@ const BEHAVIORS: Record<string, () => unknown> = {
       input: readFileSync(0, "utf8"),
       limits: readFileSync("/proc/self/limits", "utf8"),
     }),
-  // What a child that was taken over would try.
+  // The attempts of a child that was taken over.
   escape: () => {
     filterSystemCalls({ mayExecute: false });
     tell({
@@ -58,7 +58,7 @@ const BEHAVIORS: Record<string, () => unknown> = {
       errors: systemCallErrors(),
     });
   },
-  // A core file, or any other.
+  // A core file, or another large file.
   large: () => tell(errorCode(() => writeFileSync("large", Buffer.alloc(64 * 1024 * 1024)))),
   connect: () => {
     const socket = connect(Number(argument), "127.0.0.1");
@@ -85,7 +85,7 @@ const BEHAVIORS: Record<string, () => unknown> = {
   spin: () => {
     for (;;);
   },
-  // As ffmpeg does.
+  // Like ffmpeg.
   spinAndCatch: () => {
     const { symbols } = dlopen("libc.so.6", { signal: { args: ["int", "ptr"], returns: "ptr" } });
     symbols.signal(24 /* SIGXCPU */, 1 as Pointer /* SIG_IGN */);
@@ -125,7 +125,7 @@ const BEHAVIORS: Record<string, () => unknown> = {
   unknown: () => say({ kind: "refused", code: "x", detail: "x" }),
   // Leaves a process behind that keeps the pipes open.
   linger: () => {
-    // Not Bun, which has to read the folder of its process: only the child itself may do that.
+    // Not a process of Bun, which must read the folder of its process: only the child itself may do that.
     const child = Bun.spawn(["sleep", "1000000"], {
       stdio: ["ignore", "inherit", "inherit"],
       env: { PATH: "/usr/bin:/bin" },

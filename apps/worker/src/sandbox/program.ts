@@ -1,6 +1,6 @@
 /**
- * Confines this process, and runs another program in its place. A confinement of files holds for a thread and for what it becomes,
- * so a child that opens a file is started like that, and ffmpeg too.
+ * Confines this process, and runs another program in its place. A confinement of files holds for a thread and for the
+ * program that it becomes. So children that open a file are started by this program, and ffmpeg too.
  */
 import { dlopen, ptr } from "bun:ffi";
 import { fstatSync } from "node:fs";
@@ -9,11 +9,11 @@ import { filterSystemCalls } from "./system-calls.ts";
 import { endWith, leaveRoot } from "./user.ts";
 
 export type Program = {
-  /** The files and folders that it is read from. */
+  /** The files and folders from which the program is read. */
   paths: readonly string[];
-  /** Folders in which it looks for parts of itself: it sees the names of all that is in them. */
+  /** Folders in which the program searches for its parts. It sees the names of all files in them. */
   listed: readonly string[];
-  /** Whether it is not this program: it does not filter its system calls, and does not give up root, by itself. */
+  /** Whether it is another program than this one, which does not itself filter its system calls and give up root. */
   isForeign: boolean;
 };
 
@@ -22,14 +22,16 @@ export type Launch = { program: Program; descriptors: number; parent: number };
 
 /** Programs and libraries of the system. */
 const SYSTEM = ["/usr", "/bin", "/lib", "/lib64"];
-/** Where programs find their libraries, and devices that only give. */
+/** Files by which programs find their libraries, and devices that can only be read. */
 const SYSTEM_FILES = ["/etc/ld.so.cache", "/dev/zero", "/dev/random", "/dev/urandom"];
-/** What a process is told about itself. Bun needs the first: libc finds the stack in it, and Bun aborts without. */
+/**
+ * The files about the process itself. Bun needs the first one: libc finds the stack in it, and without it Bun aborts.
+ */
 const OWN_FILES = ["maps", "cgroup", "limits", "stat", "statm", "status"].map((name) => `/proc/self/${name}`);
 const DEVICES = ["/dev/null"];
 const INPUT = 0;
 
-/** The exit code of a child that could not become its program. No program that it becomes has this one. */
+/** The exit code of a child that could not become its program. No such program uses this code. */
 export const NOT_STARTED = 125;
 
 /** `char *const []`: pointers to texts that end with a zero byte, and a null pointer. */
@@ -45,7 +47,7 @@ const execute = (command: readonly string[], descriptors: number): never => {
     execve: { args: ["ptr", "ptr", "ptr"], returns: "int" },
     fcntl: { args: ["int", "int", "int"], returns: "int" },
   });
-  // Bun marks those that it inherits, from 4 on, to be closed by `execve`.
+  // Bun marks inherited descriptors, from 4 on, to be closed by `execve`.
   for (let descriptor = 0; descriptor < descriptors; descriptor++) libc.fcntl(descriptor, F_SETFD, 0);
   const program = textsOf(command);
   const environment = textsOf(Object.entries(process.env).map(([name, value]) => `${name}=${value}`));
@@ -74,8 +76,8 @@ const become = ({ program, descriptors, parent }: Launch, command: readonly stri
 
 /**
  * Confines this process to the files of a program, and becomes it by `command`, a path and its arguments. `launch` is
- * JSON. Its folder and variables stay. Without a command it returns: then all of that is possible on this machine. Ends
- * with `NOT_STARTED` if it is not, and if no such program exists.
+ * JSON. The folder and the variables are unchanged. Without a command it returns, which shows that all of this is
+ * possible on this machine. Otherwise, or when no such program exists, it ends with `NOT_STARTED`.
  */
 export const becomeProgram = (launch: string, command: readonly string[]): void => {
   try {

@@ -1,6 +1,6 @@
 /**
- * A machine that refuses system calls, for tests: `REFUSED=<number>:<error>,…` in front of a program of Bun that preloads this.
- * The filter holds for the processes that the program starts, too.
+ * A machine that refuses system calls, for tests: `REFUSED=<number>:<error>,…` in front of a program of Bun that
+ * preloads this. The filter also holds for the processes that the program starts.
  */
 import { dlopen, ptr } from "bun:ffi";
 

@@ -1,28 +1,31 @@
-/** What a child process says about a file, and the schema by which its parent validates that. */
+/** The report of a child process about a file, and the schema by which its parent validates it. */
 import { ASSET_ERROR_CODES } from "@realtime-avatar/domain/assets/errors";
 import type { AssetKind, ContentType } from "@realtime-avatar/domain/assets/limits";
 import { MESH_PATTERN } from "@realtime-avatar/domain/avatars/face-mesh";
 import { type Static, type TProperties, Type } from "@sinclair/typebox";
 import { type Colors, PRIMARIES, TRANSFERS } from "./measure/light.ts";
 
-/** What a child can do: inspect a file of each kind, or measure the faces of an image (`portrait`). */
+/** The tasks of a child: inspect a file of each kind, or measure the faces of an image (`portrait`). */
 export type TaskKind = AssetKind | "portrait";
 
-/** What is to be done, and the content type that the first bytes of the file have (`detectContentType`). */
+/** A task, and the content type by the first bytes of the file (`detectContentType`). */
 export type Task<Kind extends TaskKind = TaskKind> = {
   kind: Kind;
   contentType: ContentType<Kind extends AssetKind ? Kind : "image">;
-  /** Of a portrait: the colour space of its pixels, where the file itself does not say it; and what is drawn into its preview. */
+  /**
+   * For a portrait: the colour space of its pixels, if the file does not name it, and the mark that is drawn into its
+   * preview.
+   */
   colors?: Colors;
 } & (Kind extends "portrait" ? { label: string } : unknown);
 
-/** The processor time for the header of a file. That of a film of two minutes takes 0.2 s. */
+/** The processor time for the header of a file. The header of a film of two minutes takes 0.2 s. */
 export const HEADER_CPU_SECONDS = 5;
 
 /** How many files a child of each kind writes, with an `accepted` report. */
 export const OUTPUTS = { image: 1, video: 0, audio: 0, portrait: 3 } as const satisfies Record<TaskKind, number>;
 
-/** By how many degrees a picture can be turned, clockwise. */
+/** The degrees by which a picture can be turned, clockwise. */
 export const TURNS = [0, 90, 180, 270] as const;
 export type Turn = (typeof TURNS)[number];
 
@@ -42,9 +45,12 @@ const Refused = Type.Object(
     kind: Type.Literal("refused"),
     /** The limit or the rule that the file breaks. */
     code: Type.Union(CODES.map((code) => Type.Literal(code))),
-    /** For the caller: the limit and what was measured. Contains no text of the file. Short enough for the advice after it. */
+    /**
+     * For the caller: the limit and the measured value. It contains no text of the file, and leaves room for the advice
+     * after it.
+     */
     detail: Type.String({ pattern: "^[ -~]{1,400}$" }),
-    /** The value that breaks the limit, where one was measured. */
+    /** The value that breaks the limit, if one was measured. */
     measured: Type.Optional(Type.Number({ minimum: 0, maximum: 1e18 })),
   },
   { additionalProperties: false },
@@ -54,7 +60,7 @@ export type RefusalCode = Refused["code"];
 
 const Accepted = {
   image: facts({
-    /** In pixels, as it is displayed: after the orientation of the EXIF data. */
+    /** In pixels, as displayed, after the orientation of the EXIF data. */
     width: Count,
     height: Count,
     /** The public image: WebP without metadata. */
@@ -63,11 +69,11 @@ const Accepted = {
     publicBytes: Count,
   }),
   video: facts({
-    /** In square pixels, as it is displayed. */
+    /** In square pixels, as displayed. */
     width: Count,
     height: Count,
     seconds: Seconds,
-    /** When its pictures begin and end, in seconds from the start of the file's first track. */
+    /** The start and end of its pictures, in seconds from the start of the file's first track. */
     shownFrom: Seconds,
     shownTo: Seconds,
     framesPerSecond: Seconds,
@@ -84,11 +90,17 @@ const Accepted = {
   portrait: facts({
     width: Count,
     height: Count,
-    /** By how many degrees the picture was turned clockwise, so that its face is upright. Size and measures are those after it. */
+    /**
+     * The degrees by which the picture was turned clockwise, so that its face is upright. Size and measures are those
+     * of the turned picture.
+     */
     turned: Type.Union(TURNS.map((turn) => Type.Literal(turn))),
-    /** How many faces there are. */
+    /** The number of faces. */
     faces: Type.Integer({ minimum: 0, maximum: 1000 }),
-    /** Of the only face: shares in percent, angles in degrees. The two files are written where there is one; else they are empty. */
+    /**
+     * The measures of the only face: shares in percent, angles in degrees. The two files are written if the picture has
+     * exactly one face; else they are empty.
+     */
     face: Type.Union([
       Type.Null(),
       Type.Object(
@@ -101,7 +113,7 @@ const Accepted = {
           edgeDistance: Measure,
           sharpness: Measure,
           brightness: Measure,
-          /** The contrast of the eye that shows less, and of the mouth, in percent. */
+          /** The contrast of the eye with less contrast, and of the mouth, in percent. */
           eyes: Measure,
           mouth: Measure,
           /** In pixels of the normalized image: see `encodeMesh`. */
@@ -123,7 +135,7 @@ export const REPORTS = {
 
 export type Report<Kind extends TaskKind = TaskKind> = Static<(typeof REPORTS)[Kind]>;
 
-/** `facts`: what was found, and the limit. `advice`: what a person can do. Each is one or more sentences. */
+/** `facts`: the finding and the limit. `advice`: what a person can do. Each has one or more sentences. */
 export const refused = (code: RefusalCode, facts: string, advice: string, measured?: number): Refused => {
   const detail = `${facts} ${advice}`;
   return measured === undefined ? { kind: "refused", code, detail } : { kind: "refused", code, detail, measured };

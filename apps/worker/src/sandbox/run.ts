@@ -1,7 +1,7 @@
 /**
- * Opens a file of a tenant in a fresh child process: a decoder with a fault must not reach the worker's memory, its database
- * or its credentials. The child gets open files instead of paths, an empty environment and an empty folder. It is limited in
- * time, memory and output.
+ * Opens a file of a tenant in a fresh child process, so that a faulty decoder cannot reach the worker's memory, its
+ * database or its credentials. The child gets open files instead of paths, an empty environment and an empty folder. It
+ * is limited in time, memory and output.
  */
 import { constants } from "node:fs";
 import { type FileHandle, mkdtemp, open, rm } from "node:fs/promises";
@@ -14,12 +14,12 @@ import { type ConfinedOptions, type Failed, runConfined, SANDBOX_LIMITS, type Sa
 import { HEADER_CPU_SECONDS, OUTPUTS, REPORTS, type Report, type Task, type TaskKind } from "./report.ts";
 
 /**
- * The search for faces takes data in steps of 128 MiB, of which it uses a fifth: 830 to 960 MiB for four turns of a picture, with
- * 200 MiB resident.
+ * The search for faces allocates memory in steps of 128 MiB, of which it uses a fifth: 830 to 960 MiB for four turns of
+ * a picture, with 200 MiB resident.
  */
 const PORTRAIT_DATA_BYTES = 1536 * 2 ** 20;
 
-/** The limits of a child with such a task. Only the headers of videos and of audio files are read. */
+/** The limits of a child with such a task. Of videos and audio files, only the headers are read. */
 export const sandboxLimits = (kind: TaskKind): SandboxLimits => {
   if (kind === "portrait") return { ...SANDBOX_LIMITS, dataBytes: PORTRAIT_DATA_BYTES };
   return kind === "video" || kind === "audio" ? { ...SANDBOX_LIMITS, cpuSeconds: HEADER_CPU_SECONDS } : SANDBOX_LIMITS;
@@ -30,20 +30,23 @@ export type SandboxFiles = {
   input: string;
   /** Further files to open. The child has them before the outputs. */
   inputs?: readonly string[];
-  /** Where the child's files are written, as many as `OUTPUTS` says. They must not exist. They exist after `accepted` only. */
+  /**
+   * The paths of the child's output files, as many as `OUTPUTS` says. They must not exist. They exist afterwards only
+   * if the outcome is `accepted`.
+   */
   outputs: readonly string[];
 };
 
 export type SandboxOutcome<Kind extends TaskKind = TaskKind> = Report<Kind> | Failed;
 
 export type SandboxOptions = ConfinedOptions & {
-  /** Where the child's own folder is created; by default, the system's folder for temporary files. */
+  /** The parent of the child's own folder; by default, the system's folder for temporary files. */
   folder?: string;
   /** By default, this program. */
   command?: (task: string) => string[];
 };
 
-/** Whether exactly one face was measured where one was counted. A schema cannot say that. */
+/** Whether a face was measured exactly when one was counted. A schema cannot express that. */
 const isConsistent = (report: Report): boolean =>
   !("face" in report) || (report.face !== null) === (report.faces === 1);
 
@@ -57,7 +60,7 @@ const parseReport = <Kind extends TaskKind>(kind: Kind, output: string): Report<
   }
 };
 
-/** Whether a file begins as a WebP, which is what every child writes. */
+/** Whether a file begins like a WebP, which every child writes. */
 const isWebp = async (path: string): Promise<boolean> => {
   const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW);
   try {
@@ -68,15 +71,18 @@ const isWebp = async (path: string): Promise<boolean> => {
   }
 };
 
-/** Whether the child has written the files that its report promises: a child that was taken over can say so without. */
+/**
+ * Whether the child has written the files that its report promises. A child that was taken over can send the report
+ * without the files.
+ */
 const hasWritten = async (report: Report, outputs: readonly string[]): Promise<boolean> => {
   if ("face" in report && report.face === null) return true;
   return (await Promise.all(outputs.map(isWebp))).every(Boolean);
 };
 
 /**
- * Calls `use` with the open input, with the further inputs and the outputs, which are created, and with a new folder, which is
- * removed. The outputs are kept where `use` returns `isKept`. Throws for errors of the local disk.
+ * Calls `use` with the open input, with the further inputs and the outputs, which are created, and with a new folder,
+ * which is removed. The outputs are kept if `use` returns `isKept`. Throws for errors of the local disk.
  */
 export const withOpenFiles = async <Result>(
   files: SandboxFiles,
@@ -97,16 +103,16 @@ export const withOpenFiles = async <Result>(
   } finally {
     await Promise.all(opened.map((file) => file.close()));
     await rm(folder, { recursive: true, force: true });
-    // Of the outputs, those that were created here: nothing of them stays behind.
+    // The outputs that were created here, which are removed on an error.
     const created = files.outputs.slice(0, Math.max(0, opened.length - inputs.length));
     if (!isKept) await Promise.all(created.map((output) => rm(output, { force: true })));
   }
 };
 
 /**
- * Opens `files.input` in a child process, which does its task: `accepted` with its facts, `refused` with the limit that it breaks and what was
- * measured, or `failed` when the child crashed or passed a limit of the sandbox. Throws only for errors of the local disk.
- * The file must be at most as large as its kind allows.
+ * Opens `files.input` in a child process, which runs its task. Returns `accepted` with the facts, `refused` with the
+ * broken limit and the measured value, or `failed` when the child crashed or exceeded a limit of the sandbox. Throws
+ * only for errors of the local disk. The file must be at most as large as its kind allows.
  */
 export const runInSandbox = async <Kind extends TaskKind>(
   task: Task<Kind>,

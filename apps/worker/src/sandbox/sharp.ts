@@ -1,6 +1,6 @@
 /**
- * sharp and its shared libraries (libvips). They cannot be part of a bundle or of a compiled program: the native module
- * finds libvips by its own path. A bundle finds them in a `node_modules` above it, a compiled program in
+ * sharp and its shared libraries (libvips). They cannot be part of a bundle or of a compiled program, because the
+ * native module finds libvips by its own path. A bundle finds them in a `node_modules` above it, a compiled program in
  * `../lib/realtime-avatar` beside its folder.
  */
 import { existsSync } from "node:fs";
@@ -8,7 +8,7 @@ import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import type Sharp from "sharp";
 
-/** Whether this code runs in a compiled program: its modules are then in a virtual file system. */
+/** Whether this code runs in a compiled program, whose modules are in a virtual file system. */
 export const isCompiled = (): boolean => import.meta.dir.startsWith("/$bunfs/");
 
 /** The folder of the libraries of a compiled program. */
@@ -24,8 +24,8 @@ export const foldersAbove = (folder: string): string[] => {
 const candidates = (): string[] => (isCompiled() ? [libraryFolder()] : foldersAbove(import.meta.dir));
 
 /**
- * Loads sharp. It is searched for, not imported: where nothing is installed, Bun would download the package at run time.
- * Throws when it is not there.
+ * Loads sharp. sharp is searched for, not imported, because without an installation Bun would download the package at
+ * run time. Throws when sharp is not installed.
  */
 export const loadSharp = (): typeof Sharp => {
   const packages = candidates().map((folder) => join(folder, "node_modules/sharp"));

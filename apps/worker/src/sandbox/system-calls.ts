@@ -1,10 +1,10 @@
 /**
- * A filter of system calls for a child process, by seccomp. A child that a hostile file has taken over can start no process,
- * signal or read no other one, open no socket, and reach none of the parts of the kernel in which faults are found most often.
- * Unlike namespaces, a container may use it without privileges.
+ * A filter of system calls for a child process, by seccomp. With it, a child that a hostile file has taken over cannot
+ * start processes, signal or read other processes, open sockets, or reach the parts of the kernel in which faults are
+ * found most often. Unlike namespaces, a filter works in a container without privileges.
  *
- * It lists what is refused, not what is allowed: what Bun and libc need changes with their versions, and no user other than root
- * may do what is not listed here.
+ * It lists the refused calls instead of the allowed ones, because the needs of Bun and libc change with their versions.
+ * Only root may do harm by calls that are not listed here.
  */
 import { dlopen, type Pointer, ptr, read } from "bun:ffi";
 
@@ -17,12 +17,12 @@ const AUDIT_ARCHITECTURE = { x64: 0xc000003e, arm64: 0xc00000b7 } as const;
  * Refused to every child, with the numbers of asm/unistd_64.h and asm-generic/unistd.h. `null`: no such call exists.
  */
 export const REFUSED: Record<string, readonly [x64: number, arm64: number | null]> = {
-  // Processes. A session of its own would keep a process from being killed with its group.
+  // Processes. A process in a new session would not be killed with its group.
   fork: [57, null],
   vfork: [58, null],
   setsid: [112, 157],
   setpgid: [109, 154],
-  // Other processes: those of the same user are the worker and other children.
+  // Other processes: the worker and other children have the same user.
   tkill: [200, 130],
   rt_sigqueueinfo: [129, 138],
   rt_tgsigqueueinfo: [297, 240],
@@ -44,16 +44,17 @@ export const REFUSED: Record<string, readonly [x64: number, arm64: number | null
   move_pages: [279, 239],
   // The network, and memory and messages that processes share.
   socket: [41, 198],
-  // Each of a pair can be connected to another socket.
+  // Each socket of a pair can be connected to another socket.
   socketpair: [53, 199],
   shmget: [29, 194],
   shmat: [30, 196],
   msgget: [68, 186],
   semget: [64, 190],
   mq_open: [240, 180],
-  // Memory that no limit counts.
+  // Memory that is not counted by any limit.
   memfd_create: [319, 279],
-  // Properties of files, which Landlock does not refuse to change by a path: its documentation lists them as limitations.
+  // Changes of properties of files by a path, which Landlock does not refuse: its documentation lists them as
+  // limitations.
   chmod: [90, null],
   fchmod: [91, 52],
   fchmodat: [268, 53],
@@ -90,7 +91,7 @@ export const REFUSED: Record<string, readonly [x64: number, arm64: number | null
   vmsplice: [278, 75],
   name_to_handle_at: [303, 264],
   open_by_handle_at: [304, 265],
-  // Namespaces give an ordinary user the calls of root, mounts among them.
+  // Namespaces give an ordinary user the calls of root, including mounts.
   unshare: [272, 97],
   setns: [308, 268],
   mount: [165, 40],
@@ -101,10 +102,10 @@ export const REFUSED: Record<string, readonly [x64: number, arm64: number | null
 };
 /** Refused unless the child is the program that starts another one. */
 export const EXECUTE = { execve: [59, 221], execveat: [322, 281] } as const;
-/** Allowed for the process itself alone: their first argument is a process. */
+/** Allowed only for the process itself, which is their first argument. */
 export const OWN_PROCESS = { kill: [62, 129], tgkill: [234, 131], prlimit64: [302, 261] } as const;
 /**
- * Refused with these second arguments: the process that they name gets a signal when a descriptor is ready. linux/fcntl.h and
+ * Refused with these second arguments, which send a signal to a process when a descriptor is ready. linux/fcntl.h and
  * asm-generic/sockios.h.
  */
 export const OWNER = { fcntl: [72, 25], ioctl: [16, 29] } as const;
@@ -112,7 +113,7 @@ const OWNER_ARGUMENTS = {
   fcntl: [8, 10, 15], // F_SETOWN, F_SETSIG, F_SETOWN_EX
   ioctl: [0x8901, 0x8902], // FIOSETOWN, SIOCSPGRP
 } as const;
-/** Allowed for threads alone. */
+/** Allowed only for threads. */
 export const CLONE = { clone: [56, 220], clone3: [435, 435] } as const;
 const CLONE_THREAD = 0x10000;
 /** x64 has all calls a second time, from here on. */
@@ -131,7 +132,7 @@ const ALLOW = 0x7fff0000;
 const KILL_PROCESS = 0x80000000;
 const refuse = (errno: number): Instruction => [RETURN, 0, 0, 0x00050000 | errno];
 
-/** `struct seccomp_data`: where the number, the architecture and the lower halves of two arguments are. */
+/** `struct seccomp_data`: the offsets of the number, of the architecture and of the lower halves of two arguments. */
 const NUMBER = 0;
 const ARCHITECTURE = 4;
 const FIRST_ARGUMENT = 16;
@@ -153,7 +154,7 @@ const filterOf = (architecture: Architecture, pid: number, mayExecute: boolean):
     [LOAD, 0, 0, NUMBER],
     ...(architecture === "x64" ? ([[IF_AT_LEAST, 0, 1, X32], refuse(EPERM)] as const) : []),
     ...refused.flatMap((number): Instruction[] => [[IF_EQUAL, 0, 1, number], refuse(EPERM)]),
-    // 0 means the process itself, or for `kill` its group, which is of the child alone.
+    // 0 means the process itself, or for `kill` its group, which contains only the child.
     ...numbers(OWN_PROCESS).flatMap((number): Instruction[] => [
       [IF_EQUAL, 0, 5, number],
       [LOAD, 0, 0, FIRST_ARGUMENT],
@@ -177,7 +178,7 @@ const filterOf = (architecture: Architecture, pid: number, mayExecute: boolean):
     [IF_BITS, 1, 0, CLONE_THREAD],
     refuse(EPERM),
     [RETURN, 0, 0, ALLOW],
-    // Its flags are in memory, where a filter cannot read. libc uses `clone` where it does not exist.
+    // Its flags are in memory, which a filter cannot read. When this call does not exist, libc uses `clone`.
     [IF_EQUAL, 0, 1, CLONE.clone3[column]],
     refuse(ENOSYS),
     [RETURN, 0, 0, ALLOW],
@@ -209,12 +210,12 @@ const loadLibc = () =>
     __errno_location: { args: [], returns: "ptr" },
   }).symbols;
 
-/** What a kernel says that has no such call, or no such action: only then there is no filter. */
+/** The errors of a kernel without this call or this action. Only with these errors, no filter is installed. */
 const UNKNOWN: readonly number[] = [ENOSYS, 22 /* EINVAL */, 95 /* EOPNOTSUPP */];
 
 /**
- * The architecture of this machine, if its kernel can filter system calls. Only Linux can. The kernel is asked itself: a service
- * of systemd may see nothing of /proc but processes (`ProcSubset=pid`).
+ * The architecture of this machine, if its kernel can filter system calls. Only Linux can. The kernel itself is asked,
+ * because a service of systemd may see only the processes in /proc (`ProcSubset=pid`).
  */
 const findArchitecture = (): Architecture | null => {
   const { platform, arch } = process;
@@ -230,15 +231,16 @@ const findArchitecture = (): Architecture | null => {
 export const canFilterSystemCalls = (): boolean => findArchitecture() !== null;
 
 /**
- * Filters the system calls of all threads of this process from now on. It cannot be undone. `mayExecute`: whether the process may become
- * another program, which has the same filter. Throws if the kernel can filter and does not. Does nothing where it cannot.
+ * Filters the system calls of all threads of this process from now on. This cannot be undone. `mayExecute`: whether the
+ * process may become another program, which has the same filter. Throws if the kernel supports filters but the call
+ * fails. Does nothing when the kernel does not support them.
  */
 export const filterSystemCalls = ({ mayExecute }: { mayExecute: boolean }): void => {
   const architecture = findArchitecture();
   if (architecture === null) return;
   const symbols = loadLibc();
   const filter = encode(filterOf(architecture, process.pid, mayExecute));
-  // `struct sock_fprog`: the number of instructions, and where they are.
+  // `struct sock_fprog`: the number of instructions, and their address.
   const program = Buffer.alloc(16);
   program.writeUInt16LE(filter.length / 8, 0);
   program.writeBigUInt64LE(BigInt(ptr(filter)), 8);

@@ -1,4 +1,4 @@
-/** The user of a child process, and the process that it ends with. */
+/** The user of a child process, and the parent with which it ends. */
 import { dlopen } from "bun:ffi";
 
 /**
@@ -10,7 +10,7 @@ export const SANDBOX_ID = 65_531;
 const PR_SET_PDEATHSIG = 1;
 const SIGKILL = 9;
 
-/** Linux alone: other systems have a child that outlives a killed worker. */
+/** Only on Linux. On other systems, a child outlives a killed worker. */
 const loadLibc = () =>
   process.platform === "linux"
     ? dlopen("libc.so.6", {
@@ -20,8 +20,9 @@ const loadLibc = () =>
     : null;
 
 /**
- * Has the kernel kill this process when its parent ends, however that ends. It holds for the program that this process becomes, but
- * not for another user. The signal comes when the thread that has started this process ends: the worker does that in its main one.
+ * Makes the kernel kill this process when its parent ends for any reason. This also holds for the program that this
+ * process becomes, but not after a change of the user. The signal comes when the thread that has started this process
+ * ends; the worker starts children in its main thread.
  */
 export const endWith = (parent: number): void => {
   const libc = loadLibc();
@@ -31,7 +32,7 @@ export const endWith = (parent: number): void => {
   if (libc.getppid() !== parent) process.kill(process.pid, "SIGKILL");
 };
 
-/** Gives up root for good, in all threads. Throws where that is not possible. */
+/** Gives up root permanently, in all threads. Throws when that is not possible. */
 export const leaveRoot = (): void => {
   if (process.getuid?.() !== 0) return;
   // This process still ends with its parent, so this is the parent.
@@ -40,6 +41,6 @@ export const leaveRoot = (): void => {
   process.setgid?.(SANDBOX_ID);
   process.setuid?.(SANDBOX_ID);
   if (process.getuid() !== SANDBOX_ID || process.getgid?.() !== SANDBOX_ID) throw new Error("Cannot leave root.");
-  // The kernel forgets it when a process changes its user.
+  // The kernel drops this setting when a process changes its user.
   endWith(parent);
 };

@@ -2,15 +2,17 @@
 import { readFileSync } from "node:fs";
 import { cpus } from "node:os";
 
-/** Memory is filled at 2 to 5 GB/s, so a child passes the limit by 50 MB at most before it is seen. */
+/** Memory is filled at 2 to 5 GB/s, so a child exceeds the limit by at most 50 MB before it is noticed. */
 const INTERVAL_MS = 10;
 
-/** The most threads of a child. Bun and libvips start 7 to 12 on two cores, and some for each further core. */
+/**
+ * The maximum number of threads of a child. Bun and libvips start 7 to 12 on two cores, and some for each further core.
+ */
 export const MAX_THREADS = 64 + 4 * cpus().length;
 
 /**
- * The most resident memory of a process so far, in bytes, and its threads; 0 when it has ended, or on a system without /proc.
- * `ru_maxrss` is not that memory: it begins with the memory of the process that has forked the child.
+ * The peak resident memory of a process so far, in bytes, and its threads; 0 when it has ended, or on a system without
+ * /proc. `ru_maxrss` is not used, because it begins with the memory of the process that has forked the child.
  */
 const usageOf = (pid: number): { bytes: number; threads: number } => {
   try {
@@ -25,7 +27,7 @@ const usageOf = (pid: number): { bytes: number; threads: number } => {
 
 export type Watch = {
   stop: () => void;
-  /** The most memory seen, in bytes. */
+  /** The peak memory so far, in bytes. */
   peakBytes: () => number;
 };
 

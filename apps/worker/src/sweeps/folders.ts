@@ -18,11 +18,11 @@ import {
 } from "@realtime-avatar/domain/id";
 import { RECORDINGS_FOLDER } from "@realtime-avatar/domain/recordings/files";
 
-/** What the database says of files. */
+/** The classification of files by the database. */
 export type Sorted = {
-  /** Keys of files that nothing needs. */
+  /** The keys of unneeded files. */
   unused: string[];
-  /** How many of them belong to nothing that this database knows: it may be another store's. */
+  /** How many of them belong to no row of this database. The store may belong to another database. */
   unknown: number;
 };
 
@@ -31,9 +31,9 @@ export const keyTenant = (key: string): TenantId => key.split("/")[1] as TenantI
 
 export type Folder = {
   name: string;
-  /** The age from which a file that nothing needs is removed. */
+  /** The age from which an unneeded file is removed. */
   minAgeMs: number;
-  /** Whether a file can have this key: another program may use the same bucket. */
+  /** Whether a file of the service can have this key, because another program may use the same bucket. */
   hasKey(key: string): boolean;
   /** Sorts keys for which `hasKey` is true. One statement. */
   sort(db: Runner, keys: readonly string[]): Promise<Sorted>;
@@ -49,10 +49,12 @@ const RECORDING_KEY = new RegExp(
 );
 
 const HOUR_MS = 3_600_000;
-/** For files that are written before their row, which follows within the deadline of its request. */
+/** For files that are written before their row. The row follows within the deadline of its request. */
 const DAY_MS = 24 * HOUR_MS;
 
-/** A folder with a file for each asset. `isNeeded`: whether an asset that is neither failed nor deleted needs its file. */
+/**
+ * A folder with a file for each asset. `isNeeded`: whether an asset that is neither failed nor deleted needs its file.
+ */
 const assetFolder = (name: string, isNeeded: (asset: StoredAsset) => boolean): Folder => ({
   name,
   minAgeMs: DAY_MS,
@@ -107,8 +109,9 @@ const recordingsFolder: Folder = {
 
 const pendingUploads = assetFolder("uploads", ({ status }) => status === "pending_upload");
 /**
- * The files of signed uploads. Each is copied when its upload is completed, so most of them are no longer needed. Their rows
- * come first. An S3 takes a file until its URL expires, also for an asset that was deleted, and no quota counts it: so it goes soon.
+ * The files of signed uploads. Each is copied when its upload is completed, so most of them are no longer needed. Their
+ * rows are written first. An S3 accepts a file until its URL expires, even for a deleted asset, and no quota counts the
+ * file. So such files are removed soon.
  */
 const uploads: Folder = {
   ...pendingUploads,

@@ -9,12 +9,15 @@ import type { Logger } from "@realtime-avatar/runtime/log";
 import type { Storage, StoredFile } from "@realtime-avatar/storage/storage";
 import { FOLDERS, type Folder, keyTenant } from "./folders.ts";
 
-/** How many files one step looks at: one list of the store and one statement. */
+/** How many files one step examines, with one list of the store and one statement. */
 const STEP_FILES = 500;
 /** The pause after a step and after a deletion, so that a pass makes a few requests a second at most. */
 const STEP_PAUSE_MS = 500;
 const DELETE_PAUSE_MS = 100;
-/** A step with at least so many old files, most of them without a row, is left alone: the store may be another database's. */
+/**
+ * A step with at least this many old files, most of them without a row, removes nothing, because the store may belong
+ * to another database.
+ */
 const SUSPICIOUS_FILES = 100;
 
 /** The keys of the files that are old enough and belong to this service. */
@@ -27,28 +30,28 @@ export type ObjectSweepOptions = {
   databases: Databases;
   storage: Storage;
   log: Logger;
-  /** Pauses are multiplied by it: 0 in tests. */
+  /** The factor of all pauses; 0 in tests. */
   pauseScale?: number;
   stepFiles?: number;
   now?: () => Date;
 };
 
 /**
- * Creates a function that does one pass, in steps, and returns how many files it has removed. A pass that fails or is aborted
- * is resumed by the next call at the step that it did not complete.
+ * Creates a function that runs one pass, in steps, and returns the number of removed files. After a failed or aborted
+ * pass, the next call resumes at the step that was not completed.
  */
 export const createObjectSweep = (options: ObjectSweepOptions): ((signal: AbortSignal) => Promise<number>) => {
   const { databases, storage, log, pauseScale = 1, stepFiles = STEP_FILES, now = () => new Date() } = options;
-  /** Where the next step begins: a folder, and the last key that was looked at. */
+  /** The start of the next step: a folder, and the last examined key. */
   let next: { folder: number; after: string | undefined } = { folder: 0, after: undefined };
 
-  /** Removes those of the candidates that nothing needs. */
+  /** Removes the unneeded candidates. */
   const remove = async (folder: Folder, candidates: readonly string[], signal: AbortSignal): Promise<number> => {
     if (candidates.length === 0) return 0;
-    // One that does not respond fails the step: what it needs is not known.
+    // A database that does not respond fails the step, because the files that it needs are unknown.
     const byDatabase = Map.groupBy(candidates, (key) => databases.ofTenant(keyTenant(key)));
     const known = databases.all();
-    // Files of a tenant whose database this process does not know are kept: the database may be new.
+    // Files of a tenant whose database this process does not know are kept, because the database may be new.
     const sorted = await Promise.all(
       [...byDatabase].map(([db, keys]) =>
         known.includes(db) ? folder.sort(db, keys) : { unused: [], unknown: keys.length },

@@ -1,22 +1,29 @@
-/** Runs the sweeps: each for itself, again and again, spread by chance so that those of several workers do not coincide. */
+/**
+ * Runs the sweeps independently of each other, at random intervals, so that those of several workers do not coincide.
+ */
 import type { Logger } from "@realtime-avatar/runtime/log";
 import { errorText } from "../jobs/run-job.ts";
 
 export type Sweep = {
-  /** What is removed, for the log. */
+  /** The removed things, for the log. */
   name: string;
-  /** Mean pause between two passes. Each is half to one and a half times as long. */
+  /** Mean pause between two passes. Each pause varies by half. */
   intervalMs: number;
-  /** Does one pass, and returns how many things it has removed, ended or announced. Ends early when `signal` is aborted. */
+  /**
+   * Runs one pass, and returns how many things it has removed, ended or announced. Ends early when `signal` is aborted.
+   */
   run(signal: AbortSignal): Promise<number>;
 };
 
-/** The first pass of each sweep comes within this part of its interval: a worker that is restarted often sweeps, too. */
+/**
+ * The first pass of each sweep comes within this fraction of its interval, so that a worker that is often restarted
+ * also sweeps.
+ */
 const FIRST_PART = 0.02;
 /** While the passes of a sweep fail, one is logged each minute. */
 const LOG_INTERVAL_MS = 60_000;
 
-/** Starts the sweeps. Nothing is wrong while none runs: what they remove is only unused. */
+/** Starts the sweeps. Correctness does not depend on them: they remove only unneeded data. */
 export const startSweeps = (sweeps: readonly Sweep[], log: Logger): { stop(): Promise<void> } => {
   const stopping = new AbortController();
   const { signal } = stopping;

@@ -20,18 +20,18 @@ import type { Sweep } from "./schedule.ts";
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
-/** Uploads that one statement fails at most. */
+/** The maximum number of uploads that one statement fails. */
 const UPLOADS = 250;
-/** A write to the store that has not moved for so long was interrupted. */
+/** A write to the store without progress for this long was interrupted. */
 const TEMPORARY_AGE_MS = 24 * HOUR_MS;
 
-/** Webhook deliveries that one statement deletes at most; and keys that one announces. */
+/** The maximum number of webhook deliveries that one statement deletes, and of keys that one announces. */
 const WEBHOOKS = 500;
 
 const DAY_MS = 24 * HOUR_MS;
-/** Videos that one statement ends at most, and generated files that one deletes. */
+/** The maximum number of videos that one statement ends, and of generated files that one deletes. */
 const VIDEOS = 100;
-/** Kept transcripts that one statement deletes at most: each has up to 2,000 rows. */
+/** The maximum number of kept transcripts that one statement deletes. Each has up to 2,000 rows. */
 const TRANSCRIPTS = 100;
 
 /** Recordings that one statement expires at most, and files of recordings that are deleted until the next ones are looked up. */
@@ -43,7 +43,7 @@ const originNow = (random: RandomBytes) => {
   return { actor: null, requestId: newRequestId(now, random), now, random };
 };
 
-/** Calls `pass` until it has found less than `limit`, and returns how much it has found. */
+/** Calls `pass` until it returns less than `limit`. Returns the sum. */
 const untilFewer = async (limit: number, signal: AbortSignal, pass: () => Promise<number>): Promise<number> => {
   for (let all = 0; ; ) {
     const found = await pass();
@@ -72,7 +72,9 @@ const videoSweeps = (db: Runner, random: RandomBytes, maxAgeDays: number | null)
       ]),
 ];
 
-/** For how many days what calls and videos leave is kept. `generatedMaxAgeDays`: null until it is deleted by a request. */
+/**
+ * For how many days the data of calls and videos are kept. `generatedMaxAgeDays` null: until a request deletes them.
+ */
 export type Retention = Pick<WorkerConfig, "callRetentionDays" | "generatedMaxAgeDays">;
 
 const recordingSweeps = (db: Runner, storage: Storage): Sweep[] => [
@@ -107,7 +109,7 @@ export const rowSweeps = (db: Runner, random: RandomBytes, retention: Retention,
     run: (signal) => untilFewer(UPLOADS, signal, () => failAbandonedUploads(db, UPLOADS, originNow(random))),
   },
   {
-    // Those that are older than 30 days, and the events that no delivery needs.
+    // Deliveries older than 30 days, and events that no delivery needs.
     name: "webhook deliveries",
     intervalMs: HOUR_MS,
     run: (signal) => untilFewer(WEBHOOKS, signal, () => sweepDeliveries(db, WEBHOOKS, new Date())),
@@ -127,7 +129,7 @@ export type SweepOptions = {
   temporary: TemporaryFolders;
 };
 
-/** What is done in the store and on the disk, which all databases share. */
+/** The sweeps of the store and the disk, which all databases share. */
 export const fileSweeps = ({ databases, storage, log, metrics, temporary }: SweepOptions): Sweep[] => {
   const sweepObjects = createObjectSweep({ databases, storage, log });
   const counted = async (removing: Promise<number>): Promise<number> => {

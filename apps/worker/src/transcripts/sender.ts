@@ -1,7 +1,7 @@
 /**
- * Sends the transcripts of calls that have ended, by the poster and the schedule of webhooks. Any number of workers may run it. A
- * transcript is sent once at least: one whose outcome cannot be recorded is claimed again when its lease ends. After a delivery, or the
- * last attempt, nothing of it is left in the database.
+ * Sends the transcripts of ended calls, by the poster and the schedule of webhooks. Any number of workers may run it. A
+ * transcript is sent at least once: if its outcome cannot be recorded, it is claimed again when its lease ends. After a
+ * delivery, or the last attempt, the database no longer contains it, unless it is kept.
  */
 import { type ClaimedTranscript, claimTranscripts, finishTranscript } from "@realtime-avatar/db/calls/transcripts";
 import type { Db } from "@realtime-avatar/db/connection/pool";
@@ -23,10 +23,13 @@ import type { SenderTiming } from "../webhooks/sender.ts";
 
 /** How many transcripts a process sends at once: each has up to 512 KiB in memory. */
 export const TRANSCRIPT_SENDS = 64;
-/** Transcripts of one claim, and those of one tenant. A tenant with one that is being sent waits, so a slow receiver holds few places. */
+/**
+ * The maximum number of transcripts of one claim, and of one tenant in it. A tenant waits while one of its transcripts
+ * is being sent, so a slow receiver takes few places.
+ */
 const MAX_BATCH = 16;
 const PER_TENANT = 4;
-/** How often the record of an outcome is tried. */
+/** The maximum number of attempts to record an outcome. */
 const RECORD_ATTEMPTS = 3;
 
 const NOT_READABLE =
@@ -39,20 +42,23 @@ export type TranscriptSenderOptions = {
   metrics: Pick<Metrics, "transcriptAttempted" | "transcriptEnded"> | null;
   tracing: Pick<Tracing, "record"> | null;
   poster: Poster;
-  /** The key that opens transcripts: that of webhooks. */
+  /** The key that opens transcripts, which is that of webhooks. */
   sealingKey: Uint8Array;
   userAgent: string;
-  /** How many are sent at once. */
+  /** How many transcripts are sent at once. */
   sends: number;
   timing: SenderTiming;
 };
 
 export type TranscriptSender = {
-  /** Claims nothing more, waits for those that are being sent, and hands back those that take too long. `hasCrashed`: their leases run out. */
+  /**
+   * Stops claiming, waits for the transcripts that are being sent, and hands back those that take too long.
+   * `hasCrashed`: their leases run out.
+   */
   stop(hasCrashed?: boolean): Promise<void>;
 };
 
-/** The body of a transcript. A segment that cannot be opened is left out. */
+/** The body of a transcript. A segment that cannot be opened is omitted. */
 const bodyOf = (transcript: ClaimedTranscript, open: (sealed: Uint8Array) => TranscriptSegment | null): string => {
   const segments = transcript.segments.map(open).filter((segment) => segment !== null);
   const isTruncated = transcript.isTruncated || segments.length < transcript.segments.length;
@@ -64,7 +70,7 @@ const bodyOf = (transcript: ClaimedTranscript, open: (sealed: Uint8Array) => Tra
   });
 };
 
-/** Sends a transcript, signed anew. Never rejects because of the receiver. */
+/** Signs and sends a transcript. Never rejects because of the receiver. */
 const attempt = async (
   { poster, sealingKey, userAgent, log }: TranscriptSenderOptions,
   transcript: ClaimedTranscript,
@@ -75,7 +81,7 @@ const attempt = async (
   const receiver = openReceiver(transcript.receiver);
   if (receiver === null) {
     log.warn({ tenantId, session: sessionId }, NOT_READABLE);
-    // It counts, so that it is not kept for ever.
+    // The attempt counts, so that the transcript is not kept for ever.
     return { class: "secret_not_readable", durationMs: 0, ...failedAfter(attemptCount + 1, null) };
   }
   const body = bodyOf(transcript, openSegment);
@@ -101,7 +107,7 @@ const record = async (
   }
 };
 
-/** Starts to send. */
+/** Starts the sender. */
 export const startTranscriptSender = (options: TranscriptSenderOptions): TranscriptSender => {
   const { db, log, random, metrics, tracing, sends, timing } = options;
   const handBack = new AbortController();
@@ -130,7 +136,7 @@ export const startTranscriptSender = (options: TranscriptSenderOptions): Transcr
         limit: Math.min(MAX_BATCH, limit),
       }),
     run: (transcript, lease) =>
-      // Its lease runs out. No transcript may end the worker.
+      // The lease then runs out. No transcript may end the worker.
       send(transcript, lease).catch((error: unknown) =>
         log.warn({ session: transcript.sessionId, error: errorText(error) }, "failed to send a transcript"),
       ),

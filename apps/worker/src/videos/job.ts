@@ -1,6 +1,7 @@
 /**
- * The job `render_video`: has a prepared avatar say a text or a recording, and writes the file. The order of the writes: the file, then the
- * row. So a video that is `ready` has its file, and one that an attempt has left is removed here, or by the sweep of files without a row.
+ * The job `render_video`: renders a prepared avatar that says a text or a recording, and writes the file. The order of
+ * the writes is: the file, the row. So a `ready` video has its file. The file of an unfinished attempt is removed here,
+ * or by the sweep of files without a row.
  */
 import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
@@ -47,7 +48,7 @@ export type RenderJobOptions = {
   speech: SpeechSettings;
   /** The quota of each tenant in each environment. */
   quota: AssetQuota;
-  /** How often the progress is written, and a cancellation is looked for. By default every two seconds. */
+  /** How often the progress is written and a cancellation is checked. By default every two seconds. */
   reportMs?: number;
 };
 
@@ -56,20 +57,20 @@ const REPORT_MS = 2000;
 
 type Failed = { kind: "failed"; code: VideoErrorCode; detail: string };
 type Retry = { kind: "retry"; code: VideoErrorCode; error: string };
-/** The result of the work on a video. `path`: of the file. */
+/** The result of the work on a video. `path`: that of the file. */
 type Work = { kind: "rendered"; path: string; durationMs: number; warnings: string[] } | Failed | Retry;
 
 const failed = (code: VideoErrorCode): Failed => ({ kind: "failed", code, detail: VIDEO_ERRORS[code] });
 const retry = (error: string): Retry => ({ kind: "retry", code: "internal", error });
 
-/** The sound of a video, and what differs from what was asked for. */
+/** The sound of a video, and its deviations from the request. */
 type Sound = { kind: "sound"; sound: VideoInput["sound"]; warnings: string[] };
 
 const soundOfText = (speech: SpeechSettings, text: string, voiceId: string | null): Sound => {
   const named = voiceId === null ? null : findVoice(speech, voiceId);
   const voice = named ?? defaultVoice(speech);
   const warnings: string[] = [];
-  // The operator has taken the voice away since the video was created.
+  // The operator has removed the voice since the video was created.
   if (named === null) warnings.push(`The voice ${voiceId} does not exist any more. The voice is ${voice.id}.`);
   if (leavesOutWords(text, voice)) {
     warnings.push(`The voice ${voice.id} speaks English: words in letters of another script are left out.`);
@@ -90,7 +91,7 @@ const soundOfAudio = async (
   if (file === null) return retry(MISSING_FILE);
   const magic = detectContentType(await readFirstBytes(path));
   if (magic === null || file.sha256 !== asset.sha256) return retry("The stored file is not the file of this asset.");
-  // As the creation of the video has held.
+  // The seconds for which the creation of the video has held credits.
   const maxSeconds = asset.durationMs === null ? MAX_AUDIO_SECONDS : Math.ceil(asset.durationMs / 1000);
   return { kind: "sound", sound: { kind: "file", path, magic, maxSeconds }, warnings: [] };
 };
@@ -125,7 +126,7 @@ const render = async (
   return outcome.kind === "rendered" ? { ...outcome, warnings: [...sound.warnings, ...outcome.warnings] } : outcome;
 };
 
-/** Writes the progress of a job, and learns whether it is to end: `end` is set then, and `onEnd` called. */
+/** Writes the progress of a job, and learns whether the video must end. Then it sets `end` and calls `onEnd`. */
 const startReports = ({ db, log, reportMs = REPORT_MS }: RenderJobOptions, job: ClaimedJob, onEnd: () => void) => {
   const reports = { progress: 0, end: null as VideoEnd | "gone" | null };
   let isReporting = false;
@@ -165,7 +166,7 @@ const finish = async (options: RenderJobOptions, job: ClaimedJob, result: VideoR
   return finished === "ready" || finished === "failed" ? { kind: finished } : { kind: "gone" };
 };
 
-/** Stores the file, and ends the job with it. A file that no row names is removed again. */
+/** Stores the file, and ends the job with it. Removes the file again if no row names it. */
 const store = async (
   options: RenderJobOptions,
   job: ClaimedJob,
@@ -184,7 +185,7 @@ const store = async (
   );
   if (!(await holdLease())) return { kind: "gone" };
   await storage.put(originalKey(asset), { path }, CONTENT_TYPE);
-  // When this throws, the row may be there: the file stays, and the sweep removes it if it is not.
+  // When this throws, the row may exist. So the file remains, and the sweep removes it if no row exists.
   const outcome = await finish(options, job, { kind: "ready", asset, durationMs, warnings, quota });
   if (outcome.kind !== "ready") {
     await storage

@@ -4,7 +4,7 @@ import type { Storage } from "@realtime-avatar/storage/storage";
 /** A manifest with a mesh has 5 KB. */
 const MAX_MANIFEST_BYTES = 64 * 1024;
 
-/** The manifest at `key`; null when the store has none, or one that is too large or not a JSON object. */
+/** The manifest at `key`; null when the file does not exist, is too large or is not a JSON object. */
 export const readManifestFile = async (
   storage: Pick<Storage, "open">,
   key: string,

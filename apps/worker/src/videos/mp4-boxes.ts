@@ -1,9 +1,9 @@
-/** The boxes of an MP4 (ISO/IEC 14496-12) of our encoders, and the offsets in them. */
+/** The boxes of an MP4 (ISO/IEC 14496-12) from our encoders, and the offsets in them. */
 import type { FileHandle } from "node:fs/promises";
 
 export type Mp4Box = { type: string; start: number; size: number; headBytes: number };
 
-/** A file that is not an MP4 as our encoders write it. */
+/** A file that is not an MP4 from our encoders. */
 export class Mp4Error extends Error {
   override readonly name = "Mp4Error";
 }
@@ -11,9 +11,9 @@ export class Mp4Error extends Error {
 const MAX_BOXES = 1000;
 /** The tables of ten minutes with 100 pictures per second are 1 MB. */
 const MAX_MOVIE_BYTES = 64 * 1024 * 1024;
-/** The boxes of a file without fragments, which have offsets too, and without a signature, which is a `uuid`. */
+/** The boxes of a file without fragments, which also have offsets, and without a signature, which is a `uuid`. */
 const TOP_TYPES = ["ftyp", "moov", "mdat", "free", "skip"];
-/** Where the tables of chunks are. */
+/** The parents of the tables of chunks. */
 const PARENTS: Record<string, readonly string[]> = {
   moov: ["trak"],
   trak: ["mdia"],
@@ -36,7 +36,7 @@ const parseHead = (bytes: Buffer, offset: number, start: number, end: number): M
   return { type: bytes.toString("latin1", offset + 4, offset + 8), start, size, headBytes };
 };
 
-/** Reads all of `bytes` from a position. Throws where the file ends before. */
+/** Reads all of `bytes` from a position. Throws when the file ends before. */
 export const readAll = async (file: FileHandle, bytes: Uint8Array, position: number): Promise<void> => {
   for (let done = 0; done < bytes.byteLength; ) {
     const { bytesRead } = await file.read(bytes, done, bytes.byteLength - done, position + done);
@@ -45,7 +45,7 @@ export const readAll = async (file: FileHandle, bytes: Uint8Array, position: num
   }
 };
 
-/** The boxes of the file, which begins with `ftyp` and has one `moov`. Throws an `Mp4Error` for any other. */
+/** The boxes of the file, which begins with `ftyp` and has one `moov`. Throws an `Mp4Error` for any other file. */
 export const readTopBoxes = async (file: FileHandle, fileBytes: number): Promise<Mp4Box[]> => {
   const boxes: Mp4Box[] = [];
   for (let start = 0; start < fileBytes; ) {
@@ -81,7 +81,8 @@ const moveTable = (table: Buffer, isLong: boolean, move: Move): void => {
 };
 
 /**
- * Changes the offsets of chunks in `moov`, which are from the start of the file. Throws an `Mp4Error` for what it cannot correct.
+ * Changes the offsets of chunks in `moov`, which are from the start of the file. Throws an `Mp4Error` for offsets that
+ * it cannot correct.
  */
 export const moveChunks = (parent: Buffer, type: string, move: Move): void => {
   for (let at = parseHead(parent, 0, 0, parent.length).headBytes; at < parent.length; ) {

@@ -1,6 +1,7 @@
 /**
- * Renders a video: the picture of a prepared avatar says a text or the sound of a file. All that opens bytes of people runs in the
- * sandbox: a child makes the sound 16-bit PCM, and a second one draws the pictures and writes the MP4.
+ * Renders a video: the picture of a prepared avatar says a text or the sound of a file. All code that opens bytes from
+ * outside runs in the sandbox: a child converts the sound to 16-bit PCM, and a second child draws the pictures and
+ * writes the MP4.
  */
 import { open, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -26,7 +27,7 @@ import {
 import { findFfmpeg } from "../sandbox/frame.ts";
 import { type Failed, isTransient, MAX_STDERR_CHARACTERS } from "../sandbox/limited.ts";
 
-/** The errors of a video that the rendering can find. */
+/** The errors of a video that the rendering can return. */
 export type RenderErrorCode =
   | "audio_silent"
   | "audio_too_long"
@@ -41,7 +42,10 @@ export type RenderErrorCode =
 
 export type VideoSound =
   | { kind: "text"; text: string; voice: Voice }
-  /** `magic`: by the first bytes of the file. `maxSeconds`: for which credits are held, by the length that the file says it has. */
+  /**
+   * `magic`: the type by the first bytes of the file. `maxSeconds`: the seconds for which credits are held, according
+   * to the length that the file claims.
+   */
   | { kind: "file"; path: string; magic: Magic; maxSeconds: number };
 
 export type VideoInput = {
@@ -54,27 +58,27 @@ export type VideoInput = {
   isTest: boolean;
   /** The id of the video. Equal ids, pictures and sounds give equal bytes. */
   seed: string;
-  /** A folder of the job alone. */
+  /** The job's folder. */
   folder: string;
 };
 
 export type VideoOutcome =
-  /** `path`: of an MP4 file in the folder. */
+  /** `path`: that of an MP4 file in the folder. */
   | { kind: "rendered"; path: string; durationMs: number; warnings: string[] }
-  /** It would fail again. `detail`: for the caller. */
+  /** Another attempt would also fail. `detail`: the text for the caller. */
   | { kind: "failed"; code: RenderErrorCode; detail: string }
-  /** Another attempt can succeed. `error`: for the operator. */
+  /** Another attempt can succeed. `error`: the text for the operator. */
   | { kind: "retry"; code: RenderErrorCode; error: string };
 
 export type RenderOptions = {
   log: Logger;
   /** The server of the voices that Flite does not have. */
   speech: Pick<SpeechSettings, "provider">;
-  /** How long that server may take. */
+  /** The time limits of that server. */
   timeouts?: SpeechTimeouts;
-  /** Drawn into each picture, because people must know that the person is artificial: see `createMarks`. */
+  /** The mark in each picture, because people must know that the person is artificial: see `createMarks`. */
   label?: string;
-  /** The path of ffmpeg; null for none. By default, the one of this machine. */
+  /** The path of ffmpeg; null without ffmpeg. By default, that of this machine. */
   ffmpeg?: string | null;
   /** The command of a child, for a task. By default, this program. */
   command?: (task: string) => string[];
@@ -85,7 +89,7 @@ export type RenderOptions = {
 export type RenderControl = {
   /** Ends the children. */
   signal: AbortSignal;
-  /** Gets the share that is done, at most every second. */
+  /** Gets the finished share, at most every second. */
   onProgress: (share: number) => void;
 };
 
@@ -117,12 +121,12 @@ const endFailed = (
     : { kind: "failed", code: "internal", detail: "The video could not be rendered within the limits of the service." };
 };
 
-/** A file that the sound task can read, and what it is. */
+/** A file that the sound task can read, with its type. */
 type Prepared = { path: string; source: SoundSource };
 
 type SoundOf<Kind extends VideoSound["kind"]> = Extract<VideoSound, { kind: Kind }>;
 
-/** Writes what a server says of a text: PCM, of at most a little more than a sound may have. */
+/** Writes the speech of a server for a text: PCM, at most a little longer than a sound may be. */
 const writeSpeech = async (path: string, speech: AsyncIterable<Int16Array>): Promise<void> => {
   const file = await open(path, "wx", 0o600);
   try {
@@ -137,7 +141,10 @@ const writeSpeech = async (path: string, speech: AsyncIterable<Int16Array>): Pro
   }
 };
 
-/** Has a server say a text. The network is not in the sandbox, so this process asks it. What it sends is read in the sandbox. */
+/**
+ * Requests the speech for a text from a server. The sandbox has no network, so this process sends the request. The
+ * response is read in the sandbox.
+ */
 const askProvider = async (
   { options, child, input }: Rendering,
   { text, voice }: SoundOf<"text">,
@@ -157,18 +164,21 @@ const askProvider = async (
   }
 };
 
-/** A text for Flite, which runs in the sandbox. It is a file, because other users can read the arguments of a process. */
+/**
+ * A text for Flite, which runs in the sandbox. The text is passed as a file, because other users can read the arguments
+ * of a process.
+ */
 const writeText = async ({ input }: Rendering, { text, voice }: SoundOf<"text">): Promise<Step<Prepared>> => {
   const path = join(input.folder, "text");
   await writeFile(path, text, { flag: "wx", mode: 0o600 });
   return { kind: "done", value: { path, source: { kind: "text", voice: voice.providerVoice } } };
 };
 
-/** Decodes a file with ffmpeg, but a WAV file. */
+/** Decodes a file with ffmpeg, unless it is a WAV file. */
 const prepareFile = async (rendering: Rendering, { path, magic }: SoundOf<"file">): Promise<Step<Prepared>> => {
   const { ffmpeg = findFfmpeg() } = rendering.options;
   if (magic.contentType === "audio/wav") return { kind: "done", value: { path, source: { kind: "wav" } } };
-  // Some files with sound alone begin as a video does.
+  // Some files with only sound begin like a video.
   const contentType = magic.kind === "audio" ? (magic.contentType as ContentType<"audio">) : null;
   if (contentType === null) return { kind: "failed", code: "audio_unsupported", detail: NOT_DECODABLE };
   if (ffmpeg === null) return { kind: "failed", code: "audio_unsupported", detail: NO_FFMPEG };
@@ -190,7 +200,7 @@ type Sound = { path: string; samples: number };
 /** Decoders add silence at both ends, less than this. */
 const PADDING_SECONDS = 1;
 
-/** Whether a sound needs more credits than its video holds: its file says that it is shorter. */
+/** Whether a sound needs more credits than its video holds, because its file claims to be shorter. */
 const exceedsHold = (sound: VideoSound, samples: number): boolean =>
   sound.kind === "file" && samples > (sound.maxSeconds + PADDING_SECONDS) * SAMPLE_RATE;
 
@@ -242,7 +252,10 @@ const writeFilm = async (
   return { kind: "rendered", path, durationMs: report.pictures * PICTURE_MS, warnings };
 };
 
-/** Creates the rendering of videos. Throws for errors of the local disk only. It leaves nothing outside of the folder of a job. */
+/**
+ * Creates the rendering of videos. The rendering throws only for errors of the local disk. It leaves no files outside
+ * of the folder of a job.
+ */
 export const createRenderVideo =
   (options: RenderOptions): RenderVideo =>
   async (input, { signal, onProgress }) => {

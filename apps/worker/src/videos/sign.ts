@@ -17,9 +17,9 @@ export class CertificateExpired extends Error {
 
 export type SignVideo = {
   path: string;
-  /** Path of the signed file, which must not exist; the file itself when it is left out. */
+  /** Path of the signed file, which must not exist; the file itself when omitted. */
   to?: string;
-  /** Shown by readers of the manifest. It must not be personal. */
+  /** The title that readers of the manifest show. It must not be personal. */
   title?: string;
   /** By default, that of a generated video. */
   source?: MediaSource;
@@ -30,7 +30,7 @@ export type SignVideo = {
 
 const isMovie = ({ type }: Mp4Box): boolean => type === "moov";
 
-/** Adds what C2PA hashes of a box: its offset in the signed file, and then its bytes. */
+/** Adds the offset of a box in the signed file to the hash. C2PA hashes this before the bytes of the box. */
 const hashOffset = (hash: Hash, offset: number): void => {
   const bytes = Buffer.alloc(8);
   bytes.writeBigUInt64BE(BigInt(offset));
@@ -40,14 +40,14 @@ const hashOffset = (hash: Hash, offset: number): void => {
 type Copy = {
   source: FileHandle;
   target: FileHandle;
-  /** Where the first box goes. */
+  /** The offset of the first box in the signed file. */
   to: number;
   /** The offset in the signed file of an offset in the original one. */
   move: (offset: number) => number;
   signal: AbortSignal | undefined;
 };
 
-/** Copies boxes one behind the other, with the offsets of chunks where the chunks go. Returns the hash of the signed file. */
+/** Copies boxes one after the other, and corrects the offsets of chunks. Returns the hash of the signed file. */
 const copyBoxes = async (boxes: readonly Mp4Box[], { source, target, to, move, signal }: Copy): Promise<Buffer> => {
   const hash = createHash("sha256");
   const buffer = Buffer.alloc(CHUNK_BYTES);
@@ -90,11 +90,11 @@ const writeSigned = async (source: FileHandle, target: FileHandle, options: Sign
 };
 
 /**
- * Signs an MP4 of our encoders. The manifest is behind `ftyp`, and `moov` behind the manifest, so that the file plays while it loads.
- * Reads and writes 1 MiB at once. Same input, same bytes, but for the signature.
+ * Signs an MP4 of our encoders. The manifest comes after `ftyp`, and `moov` after the manifest, so that the file plays
+ * while it loads. Reads and writes 1 MiB at a time. Equal inputs give equal bytes, except the signature.
  *
- * On an error there is no new file, and `path` is as it was. Throws `CertificateExpired`; an `Mp4Error` for a file that has
- * fragments or a manifest, or is damaged; the reason of `signal`; and errors of the disk.
+ * On an error no new file exists, and `path` is unchanged. Throws `CertificateExpired`; an `Mp4Error` for a file that
+ * has fragments or a manifest, or is damaged; the reason of `signal`; and errors of the disk.
  */
 export const signVideo = async (options: SignVideo): Promise<void> => {
   const { path, to, signer, createdAt } = options;

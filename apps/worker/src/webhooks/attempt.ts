@@ -1,4 +1,4 @@
-/** One attempt of a delivery: signs and sends it, and decides what follows from the response. */
+/** One attempt of a delivery: signs and sends it, and decides the outcome from the response. */
 import type { ClaimedDelivery, FinishedDelivery } from "@realtime-avatar/db/webhooks/sending";
 import { maskApiKeys } from "@realtime-avatar/domain/api-keys/secret";
 import { pauseMs, retryAfterMs, slowMs } from "@realtime-avatar/domain/webhooks/schedule";
@@ -9,7 +9,7 @@ import type { RefusalCode, UnavailableCode } from "../remote/outcome.ts";
 import type { Message, Posted, Poster } from "../remote/post.ts";
 import type { ReadyDelivery } from "./body.ts";
 
-/** What is recorded of an attempt. */
+/** The recorded part of an attempt. */
 export type AttemptResult = Pick<FinishedDelivery, "attempt" | "outcome" | "delayMs" | "slowMs">;
 
 /** The class of a failure, or `delivered`: for metrics. */
@@ -22,7 +22,7 @@ export type AttemptClass =
   | "handed_back"
   | AttemptError;
 
-/** The classes that receivers and tenants are shown. They do not tell which rule an address or a URL breaks. */
+/** The classes that tenants see. They do not reveal which rule an address or a URL breaks. */
 const ERRORS: Record<Exclude<RefusalCode | UnavailableCode, "canceled">, AttemptError> = {
   invalid_url: "invalid_url",
   https_required: "invalid_url",
@@ -35,7 +35,7 @@ const ERRORS: Record<Exclude<RefusalCode | UnavailableCode, "canceled">, Attempt
   connection_failed: "connection_failed",
   timed_out: "timed_out",
   invalid_response: "invalid_response",
-  // 101: neither a success nor a failure of HTTP. The others are outcomes of files.
+  // The status 101 is neither a success nor a failure of HTTP. The others are outcomes of files.
   unexpected_status: "invalid_response",
   too_many_redirects: "invalid_response",
   encoding_not_allowed: "invalid_response",
@@ -48,10 +48,10 @@ const WEBHOOK_SECRET = /whsec_[A-Za-z0-9+/=]*/g;
 
 /** The first bytes of a response as text that PostgreSQL stores, at most as long as the bytes may be, without secrets. */
 export const responseText = (bytes: Buffer): string => {
-  // With `stream`, a character that was cut at the end is left out.
+  // With `stream`, a character that was cut at the end is omitted.
   const text = new TextDecoder().decode(bytes, { stream: true }).replaceAll("\0", "\u{FFFD}");
   const masked = maskApiKeys(text).replace(WEBHOOK_SECRET, "whsec_****");
-  // What cannot be decoded becomes longer.
+  // Bytes that cannot be decoded become longer.
   const cut = Buffer.from(masked).subarray(0, MAX_RESPONSE_BYTES);
   return new TextDecoder().decode(cut, { stream: true });
 };
@@ -62,14 +62,17 @@ const classOf = (status: number): AttemptClass => {
   return status < 500 ? "refused" : "failed";
 };
 
-/** The secrets that sign: that of the endpoint, and the one before a rotation until it ends. Null when the first cannot be opened. */
+/**
+ * The secrets that sign: the secret of the endpoint, and the previous one until its expiry. Null when the first cannot
+ * be opened.
+ */
 const secretsOf = ({ secret, previousSecret, endpointId }: ClaimedDelivery, key: Uint8Array): string[] | null => {
   const newest = openWebhookSecret(secret, endpointId, key);
   const previous = previousSecret && openWebhookSecret(previousSecret, endpointId, key);
   return newest === null ? null : [newest, ...(previous === null ? [] : [previous])];
 };
 
-/** What follows from an attempt that was not a success. */
+/** The outcome after a failed attempt. */
 export const failedAfter = (
   attempts: number,
   retryAfter: number | null,
@@ -78,7 +81,7 @@ export const failedAfter = (
   return delayMs === null ? { outcome: "failed", delayMs } : { outcome: "retry", delayMs };
 };
 
-/** What follows from a response. */
+/** The outcome of a response. */
 const outcomeOf = ({ status, retryAfter }: Posted, attempts: number, now: Date): Omit<AttemptResult, "attempt"> => {
   if (status >= 200 && status < 300) return { outcome: "delivered", delayMs: null, slowMs: null };
   if (status === 410) return { outcome: "gone", delayMs: null, slowMs: null };
@@ -86,7 +89,7 @@ const outcomeOf = ({ status, retryAfter }: Posted, attempts: number, now: Date):
   return { ...failedAfter(attempts, waitMs), slowMs: slowMs(status, waitMs) };
 };
 
-/** A delivery that is given back, to be sent after `delayMs`. This counts as no attempt. */
+/** A delivery that is handed back and sent after `delayMs`. This does not count as an attempt. */
 export const handedBack = (delayMs: number): AttemptResult => ({
   attempt: null,
   outcome: "retry",
@@ -94,10 +97,12 @@ export const handedBack = (delayMs: number): AttemptResult => ({
   slowMs: null,
 });
 
-/** The pause before a delivery is tried again whose secret this worker cannot open: it has another key than the API. */
+/**
+ * The pause before the next attempt when this worker cannot open the secret, because it has another key than the API.
+ */
 const UNREADABLE_PAUSE_MS = 60_000;
 
-/** The headers of a message beside its signature. */
+/** The headers of a message, without its signature. */
 export const bodyHeaders = (userAgent: string) => ({
   "Content-Type": "application/json",
   "User-Agent": userAgent,
@@ -120,7 +125,9 @@ export type PostResult = Pick<AttemptResult, "outcome" | "delayMs" | "slowMs"> &
   durationMs: number;
 };
 
-/** Posts a message after `attempts` others of it, and decides what follows. Never rejects because of the receiver. */
+/**
+ * Posts a message after `attempts` earlier attempts, and decides the outcome. Never rejects because of the receiver.
+ */
 export const postMessage = async (
   poster: Poster,
   message: Message,

@@ -1,4 +1,4 @@
-/** The bodies of events: the resource as the API presents it, as it is when the body is made. */
+/** The bodies of events. A body contains the resource as the API presents it at that time. */
 import { findApiKey } from "@realtime-avatar/db/api-keys/api-keys";
 import { findAsset } from "@realtime-avatar/db/assets/assets";
 import { findAvatar } from "@realtime-avatar/db/avatars/avatars";
@@ -31,13 +31,16 @@ import { eventObject, type WebhookObject } from "@realtime-avatar/domain/webhook
 /** A delivery with the body of its event. */
 export type ReadyDelivery = ClaimedDelivery & { body: string };
 
-/** An event whose body is to be made. */
+/** An event without a body. */
 export type EventToShow = Pick<
   ClaimedDelivery,
   "tenantId" | "environment" | "eventId" | "eventType" | "targetId" | "sequence" | "eventCreatedAt"
 >;
 
-/** Reads the resource of an event: its compact JSON, without secrets. Null when it is gone. Concurrent reads of a kind share statements. */
+/**
+ * Reads the resource of an event: its compact JSON, without secrets. Null when it no longer exists. Concurrent reads of
+ * a kind share statements.
+ */
 type Read = (db: Db, event: EventToShow, assetOrigin: string) => Promise<string | null>;
 
 const shown = <Resource>(resource: Resource | null, text: (resource: Resource) => string): string | null =>
@@ -72,7 +75,7 @@ const READS: Record<WebhookObject, Read> = {
     ),
 };
 
-/** The body of an event: `WebhookEvent` of the domain, as it is signed and sent. */
+/** The body of an event, as it is signed and sent: `WebhookEvent` of the domain. */
 const bodyOf = (event: EventToShow, resource: string | null): string => {
   const { eventId, eventType, targetId, sequence, eventCreatedAt } = event;
   const head = JSON.stringify({ id: eventId, type: eventType, timestamp: eventCreatedAt.toISOString() });
@@ -86,7 +89,7 @@ export const renderBodies = (db: Db, events: readonly EventToShow[], assetOrigin
   const read = (event: EventToShow): Promise<string | null> => {
     const { tenantId, environment, eventType, targetId } = event;
     const object = eventObject(eventType);
-    // Credits have a target for each movement, and one balance.
+    // Each movement of credits is a separate target, but a tenant has one balance.
     const name = [tenantId, environment, object, object === "credits" ? "" : targetId].join();
     const known = reads.get(name) ?? READS[object](db, event, assetOrigin);
     reads.set(name, known);
@@ -96,8 +99,8 @@ export const renderBodies = (db: Db, events: readonly EventToShow[], assetOrigin
 };
 
 /**
- * The deliveries with the bodies of their events. Those that have none get one, which is stored: all attempts to all endpoints send
- * the same bytes, those of the worker that stores its body first.
+ * The deliveries with the bodies of their events. Events without a body get one, which is stored. All attempts to all
+ * endpoints send the same bytes, those of the worker that stored its body first.
  */
 export const withBodies = async (
   db: Db,

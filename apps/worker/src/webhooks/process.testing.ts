@@ -1,4 +1,4 @@
-/** A sender in a process of its own, which a test can kill. Its names resolve to loopback. */
+/** A sender in a separate process, which a test can kill. Its names resolve to loopback. */
 import { connectTo } from "@realtime-avatar/testing/postgres/client";
 import { loopback, startTestSender } from "./world.testing.ts";
 

@@ -1,13 +1,13 @@
-/** Records what became of deliveries: one statement for all outcomes that wait. */
+/** Records the outcomes of deliveries, with one statement for all waiting outcomes. */
 import type { Db } from "@realtime-avatar/db/connection/pool";
 import { type FinishedDelivery, finishDeliveries } from "@realtime-avatar/db/webhooks/sending";
 import { newRequestId, type RandomBytes } from "@realtime-avatar/domain/id";
 import type { Logger } from "@realtime-avatar/runtime/log";
 import { errorText } from "../jobs/run-job.ts";
 
-/** Outcomes of one statement. */
+/** The maximum number of outcomes in one statement. */
 const MAX_BATCH = 100;
-/** The pause after a record that failed. */
+/** The pause after a failed record. */
 const FAILED_PAUSE_MS = 1000;
 /** While records fail, one is logged each minute. */
 const LOG_INTERVAL_MS = 60_000;
@@ -17,7 +17,10 @@ export type Finished = FinishedDelivery & { leaseEndsAt: number };
 
 export type Recorder = {
   add(finished: Finished): void;
-  /** Records what waits. What cannot be recorded then is left: its delivery is claimed again when its lease ends. */
+  /**
+   * Records the waiting outcomes. The delivery of an outcome that cannot be recorded then is claimed again when its
+   * lease ends.
+   */
   stop(): Promise<void>;
 };
 
@@ -31,7 +34,10 @@ export const createRecorder = (
   let isStopping = false;
   let recording: Promise<void> | null = null;
   let loggedAt = Number.NEGATIVE_INFINITY;
-  /** After a failure outcomes are recorded one by one, until one succeeds: one that the database refuses must not hold up others. */
+  /**
+   * After a failure, outcomes are recorded one by one until one succeeds, so that an outcome that the database refuses
+   * does not block others.
+   */
   let maxBatch = MAX_BATCH;
 
   const recordSome = async (): Promise<void> => {

@@ -1,6 +1,6 @@
 /**
- * The sender: claims deliveries that are due, sends many at once, and records what became of them. Any number of workers may run
- * it. A delivery is sent once at least: one whose outcome cannot be recorded is claimed again when its lease ends.
+ * The sender claims due deliveries, sends many at once, and records their outcomes. Any number of workers may run it. A
+ * delivery is sent at least once: if its outcome cannot be recorded, it is claimed again when its lease ends.
  */
 import type { Db } from "@realtime-avatar/db/connection/pool";
 import { type ClaimedDelivery, claimDeliveries } from "@realtime-avatar/db/webhooks/sending";
@@ -16,13 +16,16 @@ import { createRecorder, type Finished } from "./record.ts";
 
 /** The durations of the sender. */
 export type SenderTiming = {
-  /** The longest pause between two claims while nothing is due. Such a claim reads one entry of an index. */
+  /** The longest pause between two claims while no delivery is due. Such a claim reads one entry of an index. */
   idleMs: number;
   /** The pause after a claim that failed. */
   failedMs: number;
   /** How long a claim holds a delivery. */
   leaseSeconds: number;
-  /** A delivery is sent only while its lease lasts this much longer: the attempt, and the record of its outcome. */
+  /**
+   * A delivery is sent only if its lease lasts at least this much longer, for the attempt and the record of its
+   * outcome.
+   */
   attemptMs: number;
   /** How long deliveries that are being sent may take when the worker stops. Then they are handed back. */
   stopMs: number;
@@ -35,12 +38,15 @@ export const SENDER_TIMING: SenderTiming = {
   stopMs: 5000,
 };
 
-/** In each of several databases. There may be many, and each is asked for itself. */
+/** The durations for each of several databases. There may be many, and each is claimed from separately. */
 export const TIMING_OF_SEVERAL: SenderTiming = { ...SENDER_TIMING, idleMs: 1000 };
 
-/** Deliveries of one claim. What becomes due meanwhile waits for the handshakes of all of them. */
+/**
+ * The maximum number of deliveries of one claim. Deliveries that become due meanwhile wait for the handshakes of all of
+ * them.
+ */
 const MAX_BATCH = 50;
-/** Deliveries that are open at once, in all workers together. */
+/** The maximum number of deliveries that all workers together may hold at once. */
 const PER_ENDPOINT = 8;
 const PER_TENANT = 64;
 const LEASE_BYTES = 16;
@@ -66,8 +72,8 @@ export type SenderOptions = {
 
 export type Sender = {
   /**
-   * Claims nothing more, waits for the deliveries that are being sent, and hands back those that take too long. `hasCrashed`:
-   * their leases run out instead.
+   * Stops claiming, waits for the deliveries that are being sent, and hands back those that take too long.
+   * `hasCrashed`: their leases run out instead.
    */
   stop(hasCrashed?: boolean): Promise<void>;
 };
@@ -87,7 +93,7 @@ export const limitedWarnings = (log: Logger) => {
   };
 };
 
-/** A way to be woken from a pause. */
+/** A pause that can be ended early. */
 const createWaking = () => {
   let woken = Promise.withResolvers<void>();
   return {
@@ -101,8 +107,8 @@ const createWaking = () => {
 };
 
 /**
- * The bounds of a claim, while `held` of `sends` places are taken. While receivers that do not respond hold a quarter of them, each
- * endpoint has one; while they hold half, each tenant.
+ * The bounds of a claim while `held` of `sends` places are taken. While receivers that do not respond take a quarter of
+ * the places, each endpoint has one place; while they take half, each tenant has one.
  */
 export const claimBounds = (held: number, sends: number, leaseSeconds: number) => ({
   leaseSeconds,
@@ -130,7 +136,8 @@ export const startSender = (options: SenderOptions): Sender => {
   const running = new Set<Promise<void>>();
   const warn = limitedWarnings(log);
   const { wake, pause } = createWaking();
-  // An outcome that is recorded, not one that is known, frees a place of its endpoint, whose next delivery may wait for that.
+  // Recording an outcome, not only knowing it, frees a place of its endpoint. The endpoint's next delivery may wait for
+  // that.
   const recorder = createRecorder(options, wake);
   let isStopping = false;
   let hasCrashed = false;
@@ -145,7 +152,7 @@ export const startSender = (options: SenderOptions): Sender => {
   };
   const start = (delivery: ReadyDelivery, lease: Lease): void => {
     const ended = send(delivery, lease)
-      // Its lease runs out. No delivery may end the worker.
+      // The lease then runs out. No delivery may end the worker.
       .catch((error: unknown) =>
         warn("failed to send a delivery", { deliveryId: delivery.id, error: errorText(error) }),
       )
@@ -155,7 +162,7 @@ export const startSender = (options: SenderOptions): Sender => {
     running.add(ended);
   };
 
-  /** Starts to send deliveries. One whose body cannot be made is handed back, and holds up no other. */
+  /** Starts to send deliveries. A delivery whose body cannot be made is handed back, and does not delay others. */
   const startAll = async (claimed: readonly ClaimedDelivery[], lease: Lease): Promise<void> => {
     try {
       for (const delivery of await withBodies(db, claimed, assetOrigin)) start(delivery, lease);

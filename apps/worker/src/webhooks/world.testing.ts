@@ -1,4 +1,7 @@
-/** What the tests of the sender share: a receiver with TLS, endpoints with secrets, and a sender whose names resolve to loopback. */
+/**
+ * Helpers for the tests of the sender: a receiver with TLS, endpoints with secrets, and a sender whose names resolve to
+ * loopback.
+ */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer } from "node:https";
 import type { Caller } from "@realtime-avatar/db/callers/callers";
@@ -38,7 +41,7 @@ export type Receiver = {
 
 const CERTIFICATE = selfSigned(["hooks.example.com", "other.example.com"]);
 
-/** Starts a receiver on loopback. It responds with 204, or as `respond` does. */
+/** Starts a receiver on loopback. It responds with 204, or with `respond`. */
 export const startReceiver = async (
   respond: (request: Received, response: ServerResponse) => void = (_, response) => response.writeHead(204).end(),
 ): Promise<Receiver> => {

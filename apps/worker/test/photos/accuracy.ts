@@ -1,16 +1,16 @@
-/** Counts how often the checks were right: from what was measured, and from the verdicts that are expected. */
+/** Counts how often the checks were right, from the measures and the expected verdicts. */
 import { isAccepted, type Measured } from "./measured.ts";
 import { FACE_CODES, type FaceCode } from "./variations.ts";
 
 export type Hits = {
-  /** Pictures that the check should let pass, and those of them that it, and that it alone, had refused. */
+  /** Pictures that the check should accept; how many of them it refused; how many of them only this check refused. */
   good: number;
   warned: number;
   wronglyRefused: number;
   /** Pictures that the check should refuse. */
   bad: number;
   refused: number;
-  /** Refused by another check only: mostly because no face was found any more. */
+  /** Refused only by another check, mostly because no face was found. */
   refusedByAnother: number;
   wronglyAccepted: number;
 };
@@ -88,7 +88,7 @@ export const accuracyTable = (all: readonly Measured[]): string => {
 const quantile = (sorted: readonly number[], share: number): number =>
   sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? Number.NaN;
 
-/** What was measured by each check in pictures that it should let pass, and in those that it should refuse. */
+/** The values that each check measured in pictures that it should accept, and in pictures that it should refuse. */
 export const distributionTable = (all: readonly Measured[]): string =>
   FACE_CODES.flatMap((code) =>
     (["pass", "warn", "fail", undefined] as const).map((verdict) => {

@@ -1,6 +1,7 @@
 /**
- * How much less and how much more light each face may have before the check of the brightness refuses it, in stops (one stop is
- * twice the light): `bun apps/worker/test/photos/light.ts`. Darker skin leaves less room below: it shows how much.
+ * How much less and how much more light each face may have before the check of the brightness refuses it, in stops (one
+ * stop is twice the light): `bun apps/worker/test/photos/light.ts`. Darker skin leaves less room below; the output
+ * shows how much.
  */
 import { PHOTOS, type Photo, photoName } from "@realtime-avatar/testing/photos";
 import { measureAll } from "./measured.ts";

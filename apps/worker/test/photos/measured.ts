@@ -1,4 +1,4 @@
-/** Measures variations of photographs as the child process of the worker does. In a process of its own: see `loadFaces`. */
+/** Measures variations of photographs like the child process of the worker, in a separate process: see `loadFaces`. */
 import type { Check } from "@realtime-avatar/domain/avatars/checks";
 import sharp from "sharp";
 import { faceChecks } from "../../src/preparation/checks.ts";
@@ -6,7 +6,7 @@ import { loadFaces } from "../../src/sandbox/measure/faces.ts";
 import { decodePicture, measurePicture } from "../../src/sandbox/measure/picture.ts";
 import type { FaceCode, Variation } from "./variations.ts";
 
-/** `checks`: those that could be made. Where there is not exactly one face, it is the count alone. */
+/** `checks`: those that could be made. Without exactly one face, this is only the count. */
 export type Measured = Omit<Variation, "make"> & { checks: Partial<Record<FaceCode, Check>> };
 
 const MAX_PIXELS = 40_000_000;
@@ -26,6 +26,6 @@ export const measureAll = async (variations: readonly Variation[]): Promise<Meas
   return results;
 };
 
-/** Whether an avatar would be made of it: no check failed. */
+/** Whether the picture would make an avatar: no check failed. */
 export const isAccepted = ({ checks }: Measured): boolean =>
   Object.values(checks).every(({ verdict }) => verdict !== "fail");

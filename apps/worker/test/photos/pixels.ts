@@ -1,4 +1,4 @@
-/** Operations on the pixels of photographs, for variations of them. All are deterministic. */
+/** Operations on the pixels of photographs, for variations. All are deterministic. */
 import sharp from "sharp";
 
 /** Three channels of 8 bits: red, green and blue. */
@@ -35,7 +35,7 @@ export const cut = (pixels: Pixels, { left, top, right, bottom }: Part): Promise
   return readPixels(open(pixels).extract({ left: x, top: y, width, height }));
 };
 
-/** Turns a picture in its plane, in degrees. The corners get the colour. */
+/** Turns a picture in its plane, in degrees. The corners get the given colour. */
 export const rotate = (pixels: Pixels, angle: number, background: Color = "#808080"): Promise<Pixels> =>
   readPixels(open(pixels).rotate(angle, { background }));
 
@@ -75,7 +75,7 @@ export const pair = async (a: Pixels, b: Pixels, heights: readonly [number, numb
 /** Blurs with a Gaussian of `sigma` pixels. */
 export const blur = (pixels: Pixels, sigma: number): Promise<Pixels> => readPixels(open(pixels).blur(sigma));
 
-/** Blurs as a camera does that moves sideways: the mean of `length` pixels of a line. */
+/** Blurs like a camera that moves sideways: the mean of `length` pixels of a line. */
 export const smear = (pixels: Pixels, length: number): Promise<Pixels> => {
   const [width, empty] = [Math.max(3, length), Array(Math.max(3, length)).fill(0)];
   const kernel = [...empty, ...Array(width).fill(1), ...empty];

@@ -1,6 +1,6 @@
 /**
- * Measures one set of photographs, and prints what was measured and how often the checks were right:
- * `bun apps/worker/test/photos/run.ts calibration|report`
+ * Measures one set of photographs, and prints the measures and how often the checks were right: `bun
+ * apps/worker/test/photos/run.ts calibration|report`
  */
 import { PHOTOS } from "@realtime-avatar/testing/photos";
 import { accuracyTable, distributionTable, listMisses } from "./accuracy.ts";
@@ -20,5 +20,5 @@ for (const { photo, group, name, isGood, checks } of listMisses(measured)) {
   print(`${isGood ? "refused" : "accepted"}: ${photo}, ${group}, ${name}: ${reasons}`);
 }
 print(`\n${accuracyTable(measured)}`);
-// For a closer look: what was measured, as JSON.
+// For a closer look: the measures as JSON.
 if (path) await Bun.write(path, JSON.stringify(measured));

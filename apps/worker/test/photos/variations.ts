@@ -1,7 +1,7 @@
 /**
- * Variations of photographs, each with the verdict that every check should have. The verdicts follow from what the photograph
- * shows and from what the variation does to it. They were written down before anything had been measured. A check whose verdict
- * one cannot say is left out: whatever it measures counts neither as a hit nor as a miss.
+ * Variations of photographs, each with the verdict that every check should have. The verdicts follow from the content
+ * of the photograph and the effect of the variation. They were written down before the first measurement. A check
+ * without a clear verdict is omitted: its result counts neither as a hit nor as a miss.
  */
 import { readFile } from "node:fs/promises";
 import type { CheckCode, Verdict } from "@realtime-avatar/domain/avatars/checks";
@@ -26,7 +26,7 @@ import {
   smear,
 } from "./pixels.ts";
 
-/** The checks whose bounds these photographs calibrate or try. The others count exactly. */
+/** The checks whose bounds these photographs calibrate or test. The other checks count exactly. */
 export const FACE_CODES = [
   "face_count",
   "face_confidence",
@@ -43,17 +43,17 @@ export type Expected = Partial<Record<FaceCode, Verdict>>;
 
 export type Variation = {
   photo: string;
-  /** What the variation is for. */
+  /** The purpose of the variation. */
   group: string;
   name: string;
   expected: Expected;
-  /** Whether an avatar should be made of it; null where one cannot say. */
+  /** Whether the picture should make an avatar; null without a clear verdict. */
   isGood: boolean | null;
   /** An encoded image. */
   make: () => Promise<Buffer>;
 };
 
-/** Where one sees the face, from the line of the hair to the chin, in percent of the sides. */
+/** The visible face, from the hairline to the chin, in percent of the sides. */
 const FACES: Readonly<Record<string, readonly [left: number, top: number, right: number, bottom: number]>> = {
   "material-kit/faces/marc.jpg": [29, 25, 71, 74],
   "material-kit/faces/christian.jpg": [39, 24, 70, 66],
@@ -78,7 +78,7 @@ export const faceArea = (photo: Photo): Part => {
 
 const BASE_SIDE = 1024;
 const based = new Map<Photo, Promise<Pixels>>();
-/** The pixels that all variations of a photograph are made of. */
+/** The pixels from which all variations of a photograph are made. */
 export const basePixels = (photo: Photo): Promise<Pixels> => {
   const make = async () => scale(await readPixels(sharp(await readFile(photoPath(photo)))), BASE_SIDE);
   const pixels = based.get(photo) ?? make();
@@ -102,7 +102,7 @@ const ALL_PASS: Expected = {
   brightness: "pass",
 };
 
-/** `share`: the height of the face in percent of the picture. What is within a tenth of a bound is left open. */
+/** `share`: the height of the face in percent of the picture. Within a tenth of a bound, the verdict is open. */
 const sizeVerdict = (share: number): Expected => {
   if (share < 13.5) return { face_size: "fail" };
   if (share > 33) return { face_size: "pass" };
@@ -123,7 +123,7 @@ const draft = (
   pixels: Draft["pixels"],
 ): Draft => ({ group, name, expected, isGood, pixels });
 
-/** What changes nothing that an avatar needs. */
+/** Variations that do not affect an avatar. */
 const harmless = ({ pixels, good }: Front): Draft[] => [
   draft("harmless", "as it is", good, true, () => pixels),
   draft("harmless", "mirrored", good, true, () => readPixels(open(pixels).flop())),
@@ -136,7 +136,7 @@ const harmless = ({ pixels, good }: Front): Draft[] => [
   draft("harmless", "blurred 0.3 %", good, true, () => blur(pixels, Math.max(0.3, 0.003 * 1024 * 0.45))),
 ];
 
-/** Lengths in fractions of the height of the face, so that they mean the same in each photograph. */
+/** Lengths are fractions of the height of the face, so that they mean the same in each photograph. */
 const blurred = ({ pixels, height, good }: Front): Draft[] => {
   const unit = height * pixels.height;
   const bad: Expected = { ...without(good, "face_confidence"), sharpness: "fail" };
@@ -247,7 +247,7 @@ const ofFront = async (photo: Photo): Promise<Draft[]> => {
   return [harmless, blurred, lit, sized, cropped, covered].flatMap((group) => group(front));
 };
 
-/** Pictures of photographs as they are, and mirrored, all with one verdict. */
+/** Unchanged and mirrored photographs, all with one verdict. */
 const ofOther = async (photo: Photo): Promise<Draft[]> => {
   const pixels = await basePixels(photo);
   const expected: Partial<Record<Photo["content"], [string, Expected, boolean | null]>> = {

@@ -51,14 +51,14 @@ export const avatarTools = (database: TestDatabase, storage: Storage, caller: Ca
         values (${tenantId}, ${id}, ${environment}, ${kind}, ${targetId}, ${generation}, now(), now())`;
     },
     currentOf: async ({ tenantId, environment, id }: AvatarRecord): Promise<AvatarState> => {
-      // The job first: without it, the avatar has its outcome.
+      // Reads the job first. Without a job, the avatar has its outcome.
       const [job] = await client`
         select attempts, last_error as "lastError" from jobs where tenant_id = ${tenantId} and target_id = ${id}`;
       const found = await findAvatar(db, { tenantId, environment }, id);
       if (found === null) throw new Error("there is no such avatar");
       return { ...found, attempts: job?.["attempts"] ?? null, lastError: job?.["lastError"] ?? null };
     },
-    /** The prepared files of an avatar that are in the store. */
+    /** The prepared files of an avatar in the store. */
     preparedOf: async ({ tenantId, id }: AvatarRecord): Promise<string[]> => {
       const prefix = `${PREPARED_FOLDER}/${tenantId}/${id}/`;
       return (await Array.fromAsync(storage.list(prefix))).map(({ key }) => key.slice(prefix.length)).sort();

@@ -1,15 +1,15 @@
-/** A caller of the API that repeats each request until it has a response that says what has become of it. */
+/** A caller of the API that repeats each request until a response says whether it was executed. */
 
 export type Answer = { status: number; body: Record<string, unknown> };
 
-/** What says nothing about the request: it was not executed, or perhaps. */
+/** Statuses that leave the outcome of the request open: it was not executed, or may have been. */
 const isUnclear = (status: number): boolean => status === 429 || status >= 500;
-/** For a request on a connection that a killed process has left open. */
+/** The limit for a request on a connection that a killed process has left open. */
 const ATTEMPT_MS = 10_000;
 
 /**
- * Sends a request again and again, with the same `Idempotency-Key`, until its response is clear. `url` is asked anew, because
- * the service may be started again elsewhere.
+ * Repeats a request with the same `Idempotency-Key` until its response is clear. `url` is called for each attempt,
+ * because the service may be started again elsewhere.
  */
 export const callUntilClear = async (
   url: () => string,

@@ -1,6 +1,6 @@
 /**
- * A worker of the tests: the job loop with the parts that ship, but with a short lease, a network that leads to the test's own
- * server, and a check of avatars' sources that accepts noise.
+ * A worker of the tests: the job loop with the shipped parts, but with a short lease, a network that leads to the
+ * test's server, and a check of sources that accepts noise.
  */
 import { existsSync } from "node:fs";
 import { oneDatabase } from "@realtime-avatar/db/databases/databases";
@@ -24,16 +24,16 @@ export type TestWorker = {
   directory: string;
   /** The command of a child that inspects a file, without the task. */
   inspector: readonly string[];
-  /** Port and certificate authority of the server that remote files are fetched from. */
+  /** The port and the certificate authority of the server from which remote files are fetched. */
   port: number;
   ca: string;
-  /** How many jobs run at once, in all and of one tenant; 2 by default. */
+  /** How many jobs run at once, in total and of one tenant; 2 by default. */
   concurrency?: number;
   /** The pause before the second attempt. */
   retrySeconds?: number;
   /** How long a claim holds a job without a renewal; 2 by default. */
   leaseSeconds?: number;
-  /** A file that the check of a source waits for. Without it, a check takes 100 ms. */
+  /** A file for which the check of a source waits. Without it, a check takes 100 ms. */
   gate?: string;
 };
 
@@ -50,7 +50,7 @@ export const startTestWorker = async (options: TestWorker, temporary: string, lo
   const parts = { db, storage, log, random: secureRandom, temporary: createTemporaryFolders(temporary) };
   await parts.temporary.sweep(new Date());
   const checkSource: CheckSource = async (...source) => {
-    // As long as a real one, so that a kill at a random moment can hit it.
+    // As long as a real check, so that a kill at a random moment can hit it.
     if (gate === undefined) await Bun.sleep(100);
     else while (!existsSync(gate)) await Bun.sleep(5);
     return accept(...source);

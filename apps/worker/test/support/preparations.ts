@@ -1,4 +1,4 @@
-/** What the tests of preparations share: a world for each test, and job loops in it. */
+/** Helpers for the tests of preparations: a world for each test, and job loops in it. */
 import { type AvatarChanges, updateAvatar } from "@realtime-avatar/db/avatars/avatars";
 import type { AvatarRecord } from "@realtime-avatar/domain/avatars/avatar";
 import { newId } from "@realtime-avatar/domain/id";
@@ -44,7 +44,7 @@ export const preparationTests = () => {
         },
         { state: () => world.currentOf(avatar) },
       ),
-    /** Changes an avatar as PATCH and DELETE do. */
+    /** Changes an avatar like PATCH and DELETE. */
     change: async (avatar: AvatarRecord, changes: AvatarChanges): Promise<void> => {
       const statuses = ["preprocessing", "ready"] as const;
       const provided = { versions: null, statuses, jobId: newId("job", new Date(), random) };

@@ -1,4 +1,4 @@
-/** Renders videos as the worker does, in children that are confined as they ship. */
+/** Renders videos like the worker, in children that are confined as in production. */
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { ContentType } from "@realtime-avatar/domain/assets/limits";

@@ -1,4 +1,4 @@
-/** What callers do with avatars while everything is killed, and what must then be true of each. */
+/** The actions of callers on avatars while processes are killed, and the expected result of each. */
 import { until } from "@realtime-avatar/testing/until";
 import type { Answer } from "./calls.ts";
 import { noise } from "./world.ts";
@@ -8,7 +8,7 @@ export type Call = (
   idempotencyKey?: string,
 ) => Promise<Answer>;
 
-/** An avatar, as it must be at the end. `failures` and `prepared`: how often each has been the end of a preparation. */
+/** The expected avatar at the end. `failures` and `prepared`: how often each was the result of a preparation. */
 export type Expected = {
   id: string;
   status: "ready" | "failed" | "deleted";
@@ -40,7 +40,7 @@ const settled = async (call: Call, id: string): Promise<void> => {
 const READY = { status: "ready", prepared: [1], failures: [0], generations: [1] } as const;
 const FAILED = { status: "failed", prepared: [0], failures: [1], generations: [1] } as const;
 
-/** Each creates one avatar; `name` is different each time. `jobs`: how many jobs it has, at least. */
+/** Each scenario creates one avatar with a different `name`. `jobs`: the minimum number of its jobs. */
 type Scenario = { share: number; jobs: number; run(call: Call, name: string): Promise<Expected> };
 export const SCENARIOS: readonly Scenario[] = [
   {
@@ -73,7 +73,7 @@ export const SCENARIOS: readonly Scenario[] = [
       return { id, status: "ready", prepared: [2], failures: [0], generations: [2] };
     },
   },
-  // Another source, before or after the first one has failed.
+  // Sets another source, before or after the first one has failed.
   {
     share: 10,
     jobs: 2,
@@ -95,7 +95,7 @@ export const SCENARIOS: readonly Scenario[] = [
       return { id, status: "deleted", prepared: [0, 1], failures: [0], generations: [1] };
     },
   },
-  // A file, whose processing the avatar waits for.
+  // An avatar that waits for the processing of its file.
   {
     share: 1,
     jobs: 2,
@@ -109,9 +109,9 @@ export const SCENARIOS: readonly Scenario[] = [
   },
 ];
 
-/** The scenario of the avatar `index`: each has its share of any hundred. */
+/** The scenario of the avatar `index`. Each scenario has its share of any hundred. */
 export const createScenario = (index: number): Scenario => {
-  // 37 and 100 have no common factor: any hundred has each number once, and no scenario comes in a row.
+  // 37 and 100 have no common factor, so any hundred has each number once, and no scenario comes twice in a row.
   let rest = (index * 37) % 100;
   for (const scenario of SCENARIOS) {
     if (rest < scenario.share) return scenario;

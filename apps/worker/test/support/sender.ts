@@ -1,4 +1,7 @@
-/** A process that only sends webhooks, as the worker does, also to http on this machine, and with a short lease. Tests kill it. */
+/**
+ * A process that only sends webhooks, like the worker, but also to http on this machine, and with a short lease. Tests
+ * kill it.
+ */
 import { connect } from "@realtime-avatar/db/connection/pool";
 import { createLog } from "@realtime-avatar/runtime/log";
 import { secureRandom } from "@realtime-avatar/runtime/random";

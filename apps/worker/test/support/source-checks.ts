@@ -1,4 +1,4 @@
-/** Checks of a source without a sandbox, for tests of what is done with its outcome. */
+/** Checks of a source without a sandbox, for tests of the handling of its outcome. */
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Check } from "@realtime-avatar/domain/avatars/checks";
@@ -18,7 +18,7 @@ export const FAILED: Check = {
 /** A mesh whose points are all at one place. */
 export const MESH = encodeMesh(Array.from({ length: MESH_POINTS }, () => [256, 256, 0]));
 
-/** Finds nothing wrong. The pictures are the file itself, its first half and its first quarter. */
+/** Accepts every file. The pictures are the file itself, its first half and its first quarter. */
 export const accept: CheckSource = async ({ path, folder }) => {
   const bytes = await readFile(path);
   const files = derivedFiles(join(folder, "x"));

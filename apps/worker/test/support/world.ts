@@ -1,4 +1,4 @@
-/** What the tests of jobs share: a database, a store on a disk, assets with their jobs, and their states. */
+/** Helpers for the tests of jobs: a database, a store on a disk, assets with their jobs, and their states. */
 import { afterAll, afterEach, beforeAll, beforeEach, setDefaultTimeout } from "bun:test";
 import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
@@ -45,7 +45,7 @@ const loopTools = (db: TestDatabase["db"], storage: Storage, temporary: string) 
   const lines: Record<string, unknown>[] = [];
   const log = createLog("debug", { write: (line) => void lines.push(JSON.parse(line)) });
   const loops: JobLoop[] = [];
-  /** What the handlers of jobs need. */
+  /** The dependencies of the handlers of jobs. */
   const parts = () => ({ db, storage, log, random, temporary: createTemporaryFolders(temporary) });
   return {
     temporary,
@@ -76,20 +76,20 @@ const loopTools = (db: TestDatabase["db"], storage: Storage, temporary: string) 
     stopLoops: async (): Promise<void> => {
       await Promise.all(loops.splice(0).map((loop) => loop.stop()));
     },
-    /** Waits until there is no job. */
+    /** Waits until no job exists. */
     untilDone: async (limitMs?: number): Promise<void> => {
       const jobs = () => client`select * from jobs limit 10`;
       await until(async () => (await jobs()).length === 0, { limitMs, state: jobs });
     },
-    /** Waits until the job loops have ended so many jobs, in all. */
+    /** Waits until the job loops have ended this many jobs in total. */
     ended: async (count = 1): Promise<void> => {
       await until(() => lines.filter(({ msg }) => msg === "a job has ended").length >= count, { state: () => lines });
     },
-    /** Waits until no job has a temporary folder: it is removed a moment after the row says how the job ended. */
+    /** Waits until no job has a temporary folder, which is removed a moment after the end of the job is written. */
     removed: async (): Promise<void> => {
       await until(async () => (await readdir(temporary)).length === 0);
     },
-    /** Lets all leases and pauses pass, as if a minute had. */
+    /** Lets all leases and pauses pass, as if a minute had passed. */
     expire: async (): Promise<void> => {
       await client`update job_slots set leased_until = now()`;
       await client`update jobs set run_at = now(), leased_until = case when lease is not null then now() end`;
@@ -165,7 +165,7 @@ const assetTools = (database: TestDatabase, storage: Storage, caller: Caller) =>
   };
 };
 
-/** Opens a world on `database`: by default one of its own, which it closes. */
+/** Opens a world on `database`; by default on a new one, which it closes. */
 export const openWorld = async (shared?: TestDatabase) => {
   const [database, folder] = await Promise.all([shared ?? testDatabase({ isServed: true }), temporaryFolder()]);
   const [data, temporary] = [join(folder, "data"), join(folder, "temporary")];
@@ -195,7 +195,10 @@ export const openWorld = async (shared?: TestDatabase) => {
 };
 export type World = Awaited<ReturnType<typeof openWorld>>;
 
-/** A world for each test of the file, on one database, whose work is removed after each test: a job loop serves all tenants. */
+/**
+ * A world for each test of the file, on one database. Its jobs are removed after each test, because a job loop serves
+ * all tenants.
+ */
 export const eachWorld = (): World => {
   // No test asserts a time: a slow disk must not fail one.
   setDefaultTimeout(120_000);

@@ -35,8 +35,7 @@ const selectCount = statement<{ tenants: number }>(
 export const countTenants = async (db: Db): Promise<number> => (await selectCount(db, {}))[0]?.tenants ?? 0;
 
 /**
- * Chooses two databases at random, and returns the one with fewer tenants. This keeps many databases about equally
- * full.
+ * Returns the one with fewer tenants of two randomly chosen databases. This keeps many databases about equally full.
  */
 export const emptierOfTwo = async (databases: readonly Db[]): Promise<Db> => {
   const two = databases.toSorted(() => Math.random() - 0.5).slice(0, 2);

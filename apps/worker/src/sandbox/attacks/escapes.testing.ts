@@ -1,4 +1,4 @@
-/** A child that was taken over and looks for a way around its filter: `bun escapes.testing.ts <way> <argument>`. */
+/** A child that was taken over and searches for a way around its filter: `bun escapes.testing.ts <way> <argument>`. */
 import { dlopen, ptr } from "bun:ffi";
 import { writeFileSync, writeSync } from "node:fs";
 import { filterSystemCalls } from "../system-calls.ts";
@@ -21,7 +21,7 @@ const SIGKILL = 9;
 const [AF_UNIX, SOCK_DGRAM] = [1, 2];
 const MIB = 1024 * 1024;
 
-/** A pipe; the end that is read comes first. */
+/** A pipe; the read end comes first. */
 const pipe = (): [number, number] => {
   const ends = new Int32Array(2);
   libc.pipe(ptr(ends));
@@ -29,7 +29,7 @@ const pipe = (): [number, number] => {
 };
 
 const WAYS: Record<string, () => unknown> = {
-  // The kernel sends a signal to the owner of a pipe when there is something to read.
+  // The kernel sends a signal to the owner of a pipe when data can be read.
   owner: () => {
     const [from, to] = pipe();
     libc.fcntl(from, F_SETOWN, Number(argument));
@@ -37,9 +37,9 @@ const WAYS: Record<string, () => unknown> = {
     libc.fcntl(from, F_SETFL, O_ASYNC | O_NONBLOCK);
     writeSync(to, "x");
   },
-  // Of a socket, the owner is set by ioctl as well. The report and the errors are sockets.
+  // The owner of a socket can also be set by ioctl. The report and the errors are sockets.
   "owner of a socket": () => libc.ioctl(2, FIOSETOWN, ptr(Int32Array.of(Number(argument)))),
-  // A pair of sockets is two new sockets, and each may send to any other.
+  // A pair of sockets is two new sockets. Each may send to any other socket.
   pair: () => {
     const ends = new Int32Array(2);
     if (libc.socketpair(AF_UNIX, SOCK_DGRAM, 0, ptr(ends)) !== 0) return "refused";
@@ -47,7 +47,7 @@ const WAYS: Record<string, () => unknown> = {
     const address = Buffer.concat([Uint8Array.of(AF_UNIX, 0), path, Uint8Array.of(0)]);
     return Number(libc.sendto(ends[0] ?? -1, ptr(Buffer.from("x")), 1, 0, ptr(address), address.length));
   },
-  // The kernel counts the memory of such a file for no process.
+  // The kernel does not count the memory of such a file for any process.
   memory: () => {
     const piece = Buffer.alloc(MIB, 1);
     let written = 0;

@@ -1,6 +1,6 @@
 /**
- * What a child that was taken over may do with files: `bun files.testing.ts <places> filtered`. It tells what came of each
- * attempt: "done", or the code of its error.
+ * The file accesses of a child that was taken over: `bun files.testing.ts <places> filtered`. It reports the outcome of
+ * each attempt: "done", or the code of its error.
  */
 import {
   chmodSync,
@@ -24,7 +24,7 @@ import { join } from "node:path";
 import { filterSystemCalls } from "../system-calls.ts";
 
 export type Places = {
-  /** A folder with files of the user: `session-secret`, and others that each attempt has for itself. */
+  /** A folder with files of the user: `session-secret`, and one file for each attempt. */
   outside: string;
   /** The folder of another child. */
   sibling: string;
@@ -38,7 +38,7 @@ const [, , argument = "{}", filtered] = process.argv;
 const { outside, sibling, pid, program } = JSON.parse(argument) as Places;
 const at = (name: string) => join(outside, name);
 
-/** What is refused to a child, and done by any other process of its user. */
+/** Attempts that are refused to a child but succeed for other processes of its user. */
 const REFUSED: Record<string, () => unknown> = {
   read: () => readFileSync(at("session-secret")),
   "open to write": () => openSync(at("session-secret"), "r+"),
@@ -72,7 +72,7 @@ const REFUSED: Record<string, () => unknown> = {
   "change the times": () => utimesSync(at("to-open"), 0, 0),
 };
 
-/** What a child needs. */
+/** Accesses that a child needs. */
 const ALLOWED: Record<string, () => unknown> = {
   "read its program": () => readFileSync(program),
   "read a library": () => readdirSync("/usr/lib"),

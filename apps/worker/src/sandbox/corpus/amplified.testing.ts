@@ -1,4 +1,6 @@
-/** Small files of which a few bytes cost a decoder or a reader minutes, unless they are bounded before they are read. */
+/**
+ * Small files. A few of their bytes cost a decoder or a reader minutes, unless they are bounded before they are read.
+ */
 import { jpeg } from "./images.testing.ts";
 import { video } from "./media.testing.ts";
 
@@ -46,7 +48,10 @@ export const manyScans = (): Buffer => {
   return Buffer.from([...bytes, 0xff, 0xd9]);
 };
 
-/** A video of 100 s. `offset`: of the value, from the name of the table. Each entry of it has `words` 32-bit words. */
+/**
+ * A video of 100 s. `offset`: that of the value, from the name of the table. Each entry of the table has `words` 32-bit
+ * words.
+ */
 const videoWithTable = async (name: string, offset: number, words: number, value: number): Promise<Buffer> => {
   const file = await video({ seconds: 100 });
   const at = file.indexOf(name);

@@ -1,17 +1,17 @@
-/** Files that a decoder or a reader of containers must survive, with what is expected of each. */
+/** Files that a decoder or a reader of containers must survive, with the expected outcome of each. */
 import { seededBytes } from "@realtime-avatar/testing/random-bytes";
 import * as images from "./images.testing.ts";
 import * as media from "./media.testing.ts";
 
 export type HostileFile = {
   name: string;
-  /** Made when it is needed: some take a second. */
+  /** Made on demand, because some take a second. */
   bytes: () => Buffer | Promise<Buffer>;
-  /** `any`: a damaged file can still be readable. Never `failed` but for a limit. */
+  /** `any`: a damaged file can still be readable. The outcome is `failed` only for a limit. */
   expected: "accepted" | "refused" | "any";
 };
 
-/** Files at a time: as a worker of two cores does it. */
+/** How many files are opened at a time, as by a worker with two cores. */
 const CONCURRENCY = 2;
 
 /** The outcomes of `open` for all files. */
@@ -45,7 +45,7 @@ const words = (...values: number[]): Buffer => {
   for (const [index, value] of values.entries()) bytes.writeUInt32BE(value, 4 * index);
   return bytes;
 };
-/** A box whose size is a lie. */
+/** A box with a wrong size. */
 const claiming = (type: string, size: number, ...contents: Uint8Array[]): Buffer => {
   const made = box(type, ...contents);
   made.writeUInt32BE(size);
@@ -116,7 +116,7 @@ const bombs = (): HostileFile[] => [
   { name: "text.png", bytes: () => images.textBomb(200 * MIB), expected: "any" },
   { name: "many-chunks.png", bytes: () => images.manyChunks(200_000), expected: "any" },
   { name: "many-scans.jpg", bytes: () => images.manyScans(1000), expected: "any" },
-  // The most memory that a permitted image can need.
+  // A permitted image that needs the maximum memory.
   {
     name: "largest.png",
     bytes: () => images.rawPng({ width: 6300, height: 6300, bits: 16, color: 6 }),
@@ -124,7 +124,7 @@ const bombs = (): HostileFile[] => [
   },
 ];
 
-/** Boxes of MP4 files that lie about their size or about their number of entries. */
+/** Boxes of MP4 files with a wrong size or a wrong number of entries. */
 const hostileBoxes = (): HostileFile[] => {
   let nested: Buffer = Buffer.alloc(0);
   for (let depth = 0; depth < 3000; depth += 1) nested = box("moov", nested);
@@ -197,7 +197,7 @@ const mutated = (files: Record<string, Buffer>, perFile: number): HostileFile[] 
     const below = (limit: number): number => Buffer.from(random(4)).readUInt32LE() % limit;
     return Array.from({ length: perFile }, (_, number): HostileFile => {
       const bytes = Buffer.from(original);
-      // Most of what a decoder decides by is at the start.
+      // A decoder decides mostly by the bytes at the start.
       const range = number % 2 === 0 ? Math.min(600, bytes.length) : bytes.length;
       for (let count = 1 + below(8); count > 0; count -= 1) bytes[below(range)] = below(256);
       return { name: `mutation-${number}-${name}`, bytes: () => bytes, expected: "any" };

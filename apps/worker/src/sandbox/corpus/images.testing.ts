@@ -1,4 +1,6 @@
-/** Images for tests: valid ones, and ones that a decoder must survive. Everything is generated; nothing is stored. */
+/**
+ * Images for tests: valid ones, and hostile ones that a decoder must survive. All are generated, so no file is stored.
+ */
 import { crc32, deflateSync } from "node:zlib";
 import sharp, { type Sharp } from "sharp";
 
@@ -13,7 +15,7 @@ export const jpeg = (width?: number, height?: number): Promise<Buffer> => pictur
 export const png = (width?: number, height?: number): Promise<Buffer> => picture(width, height).png().toBuffer();
 export const webp = (width?: number, height?: number): Promise<Buffer> => picture(width, height).webp().toBuffer();
 
-/** What the EXIF data of `tagged` contain. */
+/** The content of the EXIF data of `tagged`. */
 export const CAMERA = "Secret Camera 9000";
 
 /** A JPEG that is stored lying on its side, with a camera and a place in its EXIF data. */
@@ -96,7 +98,7 @@ export const textBomb = (bytes: number): Buffer =>
     height: 8,
     extra: [chunk("zTXt", compressed("k\0\0", bytes)), chunk("iTXt", compressed("k\0\x01\0\0\0", bytes))],
   });
-/** A PNG with texts, each of which is small and expands to `bytes`. The decoder keeps them all. */
+/** A PNG with small texts, each of which expands to `bytes`. The decoder keeps all of them. */
 export const manyTexts = (count: number, bytes: number): Buffer =>
   rawPng({ width: 8, height: 8, extra: new Array<Buffer>(count).fill(chunk("zTXt", compressed("k\0\0", bytes))) });
 export const manyChunks = (count: number): Buffer =>
@@ -112,7 +114,9 @@ export const resizedJpeg = async (width: number, height: number): Promise<Buffer
   return file;
 };
 
-/** A JPEG whose scan says that it has the first coefficient alone (spectral selection from 0 to 0). Some phones write it. */
+/**
+ * A JPEG whose scan claims to have only the first coefficient (spectral selection from 0 to 0). Some phones write this.
+ */
 export const oddScans = (jpeg: Buffer): Buffer => {
   const file = Buffer.from(jpeg);
   const scan = file.indexOf(Buffer.from([0xff, 0xda]));
@@ -129,7 +133,7 @@ export const withEnd = (jpeg: Buffer, bytes = Buffer.alloc(0)): Buffer =>
 export const withChunk = (png: Buffer, type: string, content: Buffer): Buffer =>
   Buffer.concat([png.subarray(0, 33), chunk(type, content), png.subarray(33)]);
 
-/** A progressive JPEG whose last scan is repeated: little data that takes long to decode. */
+/** A progressive JPEG whose last scan is repeated: few bytes that take long to decode. */
 export const manyScans = async (scans: number): Promise<Buffer> => {
   const file = await picture(2000, 2000).jpeg({ progressive: true, quality: 20 }).toBuffer();
   const last = file.lastIndexOf(Buffer.from([0xff, 0xda]));

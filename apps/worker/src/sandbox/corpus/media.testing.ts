@@ -18,7 +18,7 @@ const AVC_CONFIGURATION = Uint8Array.from([
   ...[0, 9, 0x67, 0x42, 0xc0, 0x1f, 0xd9, 0x00, 0x50, 0x05, 0xbb],
   ...[1, 0, 4, 0x68, 0xcb, 0x83, 0xcb],
 ]);
-/** A key frame of VP9 (profile 0) as far as its frame header: marker, key frame, sync code. */
+/** The frame header of a key frame of VP9 (profile 0): marker, key frame, sync code. */
 const VP9_KEY_FRAME = [0x82, 0x49, 0x83, 0x42, 0x00];
 /** An access unit with one IDR slice, prefixed with its length. */
 const AVC_KEY_FRAME = [0, 0, 0, 5, 0x65, 0x88, 0x84, 0x00, 0x10];
@@ -102,7 +102,10 @@ const insertList = (content: Buffer, list: Buffer): Buffer => {
   return Buffer.concat(boxes);
 };
 
-/** An MP4 of one track whose edit list is another one: the seconds that each edit lasts, and the second of the track where it begins. */
+/**
+ * An MP4 of one track with a replaced edit list: the length of each edit in seconds, and the second of the track where
+ * it begins.
+ */
 export const withEdits = (
   file: Buffer,
   edits: readonly (readonly [duration: number, mediaStart: number])[],

@@ -1,6 +1,6 @@
 /**
- * Decodes audio with ffmpeg, in a child process that is confined as every other. ffmpeg gets an open file, and only the demuxers
- * and decoders of its content type. It writes 16-bit PCM, mono, 48 kHz.
+ * Decodes audio with ffmpeg, in a child process that is confined like every other. ffmpeg gets an open file, and only
+ * the demuxers and decoders of its content type. It writes 16-bit PCM, mono, 48 kHz.
  */
 import { chmod, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -10,7 +10,7 @@ import { type ConfinedOptions, type Failed, runConfined, SANDBOX_LIMITS, type Sa
 import { withOpenFiles } from "../run.ts";
 import { MAX_SOUND_SAMPLES, MAX_SOUND_SECONDS, SAMPLE_RATE } from "./tasks.ts";
 
-/** The content types that ffmpeg decodes: all but WAV. */
+/** The content types that ffmpeg decodes: all except WAV. */
 export type FfmpegType = Exclude<ContentType<"audio">, "audio/wav">;
 
 /** The demuxer and the decoders of each content type. */
@@ -22,7 +22,7 @@ const FORMATS: Record<FfmpegType, { demuxer: string; decoders: string }> = {
   "audio/flac": { demuxer: "flac", decoders: "flac" },
 };
 
-/** A second more than a sound may have, so that one that is too long is known. */
+/** One second more than a sound may have, so that a sound that is too long is recognized. */
 const DECODED_SECONDS = MAX_SOUND_SECONDS + 1;
 
 /** Ten minutes of AAC take 2 s. */
@@ -33,14 +33,14 @@ export const DECODE_LIMITS: SandboxLimits = {
   fileBytes: 2 * MAX_SOUND_SAMPLES + 2 * SAMPLE_RATE * 2,
 };
 
-/** Where a process finds its standard input as a file, in which ffmpeg can seek. */
+/** The path of a process's standard input as a file, in which ffmpeg can seek. */
 const INPUT = "/proc/self/fd/0";
 
 const argumentsFor = (contentType: FfmpegType): string[] => {
   const { demuxer, decoders } = FORMATS[contentType];
   return [
     ...["-nostdin", "-hide_banner", "-loglevel", "fatal"],
-    // A file cannot name another one on the network.
+    // So a file cannot refer to a file on the network.
     ...["-protocol_whitelist", "file,pipe", "-format_whitelist", demuxer, "-codec_whitelist", decoders],
     ...["-f", demuxer, "-threads", "1", "-i", INPUT, "-map", "0:a:0", "-vn", "-sn", "-dn"],
     ...["-t", String(DECODED_SECONDS), "-ac", "1", "-ar", String(SAMPLE_RATE)],
@@ -50,14 +50,18 @@ const argumentsFor = (contentType: FfmpegType): string[] => {
 
 export type DecodedAudio = { kind: "decoded" } | { kind: "malformed" } | Failed;
 
-/** Decodes the audio file at `path` to `output`, which must not exist. It exists after `decoded` only, and is not empty. */
+/**
+ * Decodes the audio file at `path` to `output`, which must not exist. The file exists only after `decoded`, and is not
+ * empty.
+ */
 export const decodeAudio = async (
   ffmpeg: string,
   { path, contentType }: { path: string; contentType: FfmpegType },
   output: string,
   options: Pick<ConfinedOptions, "signal" | "limits" | "confinement" | "onEnd"> & { folder?: string } = {},
 ): Promise<DecodedAudio> => {
-  // ffmpeg opens the descriptor as a path, as another user where the worker is root. No other can enter the file's folder.
+  // ffmpeg opens the descriptor as a path, and as another user when the worker is root. Other users cannot enter the
+  // file's folder.
   await chmod(path, 0o444);
   const { folder: parent = tmpdir(), ...confined } = options;
   return withOpenFiles<DecodedAudio>({ input: path, outputs: [output] }, parent, async ({ input, others, folder }) => {

@@ -16,7 +16,7 @@ import type { Read } from "./wav.ts";
 const PICTURE_MS = 40;
 /** Samples of a piece of 20 ms. */
 const PIECE = SAMPLE_RATE / 50;
-/** From this lead on, lips are exact and smooth: see `Speaker`. */
+/** With at least this lead, lips are exact and smooth: see `Speaker`. */
 const LEAD_MS = 240;
 /** Pictures of rest before the sound and after it: 320 and 400 ms. The mouth opens ahead of its sound, and closes after it. */
 const PICTURES_BEFORE = 8;
@@ -24,32 +24,32 @@ const PICTURES_AFTER = 10;
 const SAMPLES_BEFORE = PICTURES_BEFORE * PICTURE_SAMPLES;
 const PROGRESS_MS = 1000;
 
-/** Loads what a film needs of the disk. */
+/** Loads the files that a film needs. */
 export const loadRenderer = async (): Promise<void> => {
   readNetwork();
   await loadVideoEncoder();
 };
 
-/** How many pictures the video of a sound has. */
+/** The number of pictures in the video of a sound. */
 export const countPictures = (samples: number): number =>
   PICTURES_BEFORE + Math.ceil(samples / PICTURE_SAMPLES) + PICTURES_AFTER;
 
 /** The moving picture of a voice: a face, or a portrait. */
 type Actor = {
   hear: (pcm: Int16Array, delayMs: number, nowMs: number) => void;
-  /** The picture for a time, until the next one is asked for. */
+  /** The picture for a time. It is valid until the next call. */
   picture: (nowMs: number) => Uint8Array;
 };
 
 type DrawMarks = (picture: Uint8Array) => void;
 
-/** The face of a photo; null where the mesh is not one of it. */
+/** The face of a photo; null when the mesh does not fit the photo. */
 const openSpeakingFace = (photo: Photo, { mesh, seed }: FilmTask, drawMarks: DrawMarks): Actor | null => {
   const points = mesh === null ? null : readMesh({ face: mesh }, photo.originalSize, PICTURE_SIZE);
   if (points === null) return null;
   try {
     const speaker = createSpeaker(openFace(toI420(photo.pixels), points), { seed });
-    // One for all: new ones would be 10 MB of garbage for a second of the film.
+    // One buffer for all pictures: new ones would make 10 MB of garbage for each second of the film.
     const picture = new Uint8Array(PICTURE_LENGTH);
     return {
       hear: speaker.hear,
@@ -74,7 +74,7 @@ const openPortrait = async (sharp: typeof Sharp, photo: Photo, drawMarks: DrawMa
   return createPortrait(pictures);
 };
 
-/** The sound from `first` to `last` of the time of the film, in samples: with silence before and after it. */
+/** The sound from `first` to `last` in the time of the film, in samples, with silence before and after the sound. */
 const createSoundReader =
   (read: Read, samples: number) =>
   (first: number, last: number): Int16Array => {
@@ -92,7 +92,7 @@ export type FilmFiles = {
   /** Reads the sound. */
   sound: Read;
   write: (bytes: Uint8Array, position: number) => void;
-  /** Gets the share that is done, at most every second. */
+  /** Gets the finished share, at most every second. */
   onProgress: (share: number) => void;
 };
 

@@ -1,11 +1,14 @@
-/** Sound of any rate as 48 kHz. Calls use that of `packages/speech`, which takes a third of the time: it makes filters for each of a few rates. */
+/**
+ * Resamples sound of any rate to 48 kHz. Calls use the resampler of `packages/speech`, which takes a third of the time
+ * because it has prepared filters for a few rates.
+ */
 import { SAMPLE_RATE } from "./tasks.ts";
 
 /** Zero crossings of the sinc to each side of a sample. */
 const CROSSINGS = 16;
 /** The sinc is stored at this many points between two crossings. Between points, it is interpolated. */
 const POINTS = 512;
-/** The -6 dB point, as a share of half of the lower rate: so that no mirror image is heard. */
+/** The -6 dB point, as a share of half of the lower rate, so that no mirror image is audible. */
 const CUTOFF = 0.94;
 
 /** A half of a sinc with a Blackman window. */
@@ -18,20 +21,20 @@ const KERNEL = Float64Array.from({ length: CROSSINGS * POINTS + 2 }, (_, index) 
 });
 
 export type Resampler = {
-  /** The samples that are known with this piece. */
+  /** Returns the samples that this piece completes. */
   push: (samples: Float64Array) => Float64Array;
-  /** The last samples. The output is as long as the input, and in step with it. */
+  /** Returns the last samples. The output has the length of the input and is aligned with it. */
   flush: () => Float64Array;
 };
 
-/** From `rate` to 48 kHz, piece by piece. Where a piece ends changes nothing. */
+/** From `rate` to 48 kHz, piece by piece. The division into pieces does not change the output. */
 export const createResampler = (rate: number): Resampler => {
   if (rate === SAMPLE_RATE) return { push: (samples) => samples, flush: () => new Float64Array(0) };
   const step = rate / SAMPLE_RATE;
   /** Crossings of the sinc in a sample of the input. */
   const scale = CUTOFF * Math.min(1, 1 / step);
   const reach = Math.ceil(CROSSINGS / scale);
-  /** The input from `offset` on. Before it, there is silence. */
+  /** The input from `offset` on, with silence before it. */
   let input = new Float64Array(reach);
   let offset = -reach;
   let received = 0;

@@ -9,7 +9,7 @@ import { MAX_SOUND_SAMPLES, SAMPLE_RATE, VIDEO_REPORTS, type VideoReport, type V
 
 const MIB = 2 ** 20;
 
-/** Ten minutes of speech take Flite 15 s of processor time. */
+/** Flite needs 15 s of processor time for ten minutes of speech. */
 const SOUND_LIMITS: SandboxLimits = {
   ...SANDBOX_LIMITS,
   wallMs: 540_000,
@@ -18,7 +18,7 @@ const SOUND_LIMITS: SandboxLimits = {
   fileBytes: 2 * MAX_SOUND_SAMPLES + MIB,
 };
 
-/** Of a second of a video, which takes 0.3 s of processor time: see docs/performance.md. */
+/** The limit for each second of a video, which takes 0.3 s of processor time: see docs/performance.md. */
 const CPU_SECONDS_A_SECOND = 1.5;
 const WALL_MS_A_SECOND = 4000;
 /** Pictures have at most 1.5 Mbit/s, but the first group of a film can have more. */
@@ -38,21 +38,22 @@ export const videoLimits = (task: VideoTask): SandboxLimits => {
 };
 
 /**
- * A child that runs for long pays off the second compilation of WebAssembly. Code that is compiled by threads beside it runs slowly until
- * they have ended: without them, a video takes 8 % less processor time, and no longer by the clock.
+ * In a child that runs for long, the second compilation of WebAssembly pays off. Code that is compiled in background
+ * threads runs slowly until they have ended. Without these threads, a video takes 8 % less processor time and the same
+ * time by the clock.
  */
 const VARIABLES = { BUN_JSC_useOMGJIT: "1", BUN_JSC_useConcurrentJIT: "0" };
 
 export type VideoTaskOptions = Pick<ConfinedOptions, "signal" | "limits" | "confinement" | "program" | "onEnd"> & {
-  /** Where the child's own folder is created; by default, the system's folder for temporary files. */
+  /** The parent of the child's own folder; by default, the system's folder for temporary files. */
   folder?: string;
   /** By default, this program. */
   command?: (task: string) => string[];
-  /** Gets the share of a film that is done. */
+  /** Gets the finished share of a film. */
   onProgress?: ((share: number) => void) | undefined;
 };
 
-/** Passes on the shares in the output of a child, each in a line. */
+/** Passes on the shares in the output of a child, one per line. */
 const createProgressReader = (onProgress: (share: number) => void): ((text: string) => void) => {
   let rest = "";
   return (text) => {
@@ -73,7 +74,10 @@ const parseReport = <Kind extends VideoTask["kind"]>(kind: Kind, output: string)
   }
 };
 
-/** Whether a file is what an `accepted` report promises: a child that was taken over can say so without. */
+/**
+ * Whether a file is what an `accepted` report promises. A child that was taken over can send the report without the
+ * file.
+ */
 const isWritten = async (report: VideoReport<VideoTask["kind"]>, path: string): Promise<boolean> => {
   const file = await open(path);
   try {
@@ -87,8 +91,8 @@ const isWritten = async (report: VideoReport<VideoTask["kind"]>, path: string): 
 };
 
 /**
- * Does a task of a video in a child process. `files`: a sound has one input and one output, a film has a second input. The output
- * exists after `accepted` only. Throws only for errors of the local disk.
+ * Runs a task of a video in a child process. `files`: a sound has one input and one output; a film has a second input.
+ * The output exists only after `accepted`. Throws only for errors of the local disk.
  */
 export const runVideoTask = async <Task extends VideoTask>(
   task: Task,

@@ -13,9 +13,9 @@ import {
 } from "./tasks.ts";
 import { createMixer, MalformedSound, type Read, readWav } from "./wav.ts";
 
-/** Bytes of the input that are read at once. */
+/** How many bytes of the input are read at once. */
 const READ_BYTES = 2 ** 18;
-/** Sound of which no 20 ms are louder, about -60 dB, is silent: noise of a microphone. */
+/** A sound is silent if no 20 ms of it are louder than this, about -60 dB: the noise of a microphone. */
 const SILENT = 0.001;
 const LEVEL_SAMPLES = SAMPLE_RATE / 50;
 
@@ -60,7 +60,7 @@ function* readPcm(input: SoundInput): Generator<Int16Array> {
   }
 }
 
-/** Loads what a task needs of the disk. */
+/** Loads the files that a task needs. */
 export const loadSpeaker = async ({ source }: SoundTask): Promise<void> => {
   if (source.kind !== "text") return;
   const [{ loadFlite }] = await Promise.all([
@@ -87,7 +87,7 @@ const openSound = (input: SoundInput, { source }: SoundTask): Iterable<Int16Arra
   }
 };
 
-/** Whether a part of a sound that comes in pieces is loud. */
+/** Checks a sound, piece by piece, for a part that is not silent. */
 const createSilenceCheck = () => {
   let waiting = new Int16Array(0);
   let isLoud = false;
@@ -107,7 +107,7 @@ const createSilenceCheck = () => {
   };
 };
 
-/** Writes the sound of `input`. `write`: gets its bytes one after another. */
+/** Writes the sound of `input`. `write` gets its bytes in order. */
 export const makeSound = async (
   input: SoundInput,
   task: SoundTask,

@@ -1,7 +1,7 @@
 /** The tasks of children for a video, and the schemas by which the parent validates their reports. */
 import { type Static, Type } from "@sinclair/typebox";
 
-/** Where a sound comes from: the input of the child. `voice`: the name that Flite has for it. */
+/** The source of a sound: the input of the child. `voice`: its name in Flite. */
 export type SoundSource =
   | { kind: "wav" }
   /** 16-bit PCM, little-endian, mono, 48 kHz. */
@@ -25,7 +25,7 @@ export type FilmTask = {
   samples: number;
   /** null: the picture grows with the loudness of the voice. */
   mesh: FaceMesh | null;
-  /** The marks: see `createMarks`. */
+  /** The text of the mark: see `createMarks`. */
   label: string;
   isTest: boolean;
   /** An integer of 32 bits. Equal seeds, pictures and sounds give equal bytes. */
@@ -39,7 +39,7 @@ export const SAMPLE_RATE = 48_000;
 export const MAX_SOUND_SECONDS = 600;
 export const MAX_SOUND_SAMPLES = MAX_SOUND_SECONDS * SAMPLE_RATE;
 
-/** Why a sound is refused. `voice_refused`: Flite cannot say the text. */
+/** The reasons to refuse a sound. `voice_refused`: Flite cannot say the text. */
 export const SOUND_REFUSALS = ["audio_silent", "audio_too_long", "audio_malformed", "voice_refused"] as const;
 
 const SoundReport = Type.Union([
@@ -62,7 +62,7 @@ const FilmReport = Type.Union([
     {
       kind: Type.Literal("accepted"),
       pictures: Type.Integer({ minimum: 1, maximum: 2 ** 20 }),
-      /** Whether the mesh is not one of the picture, so that a portrait was shown. */
+      /** Whether a portrait was shown, because the mesh does not fit the picture. */
       isPortrait: Type.Boolean(),
     },
     { additionalProperties: false },

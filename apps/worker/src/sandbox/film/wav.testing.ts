@@ -5,12 +5,12 @@ export type WavParts = {
   channels?: number;
   rate?: number;
   bits?: number;
-  /** Bytes of a sample of all channels. By default, what fits. */
+  /** Bytes of a sample of all channels. By default, the size that the format needs. */
   frameBytes?: number;
-  /** The format of an extensible one. */
+  /** The format of an extensible file. */
   extension?: number;
   data?: Uint8Array;
-  /** The sizes in the header. By default, the true ones. */
+  /** The sizes in the header. By default, the true sizes. */
   dataBytes?: number;
   dataName?: string;
   formatName?: string;

@@ -1,9 +1,9 @@
 /**
- * Reads WAV files: RIFF (Multimedia Programming Interface, 1991), WAVE_FORMAT_EXTENSIBLE (mmreg.h), and sizes that say that the
- * length is not known, as streams have them. The file is as hostile as any: what it claims is compared with what is there.
+ * Reads WAV files: RIFF (Multimedia Programming Interface, 1991), WAVE_FORMAT_EXTENSIBLE (mmreg.h), and the sizes of
+ * streams of unknown length. The file may be hostile, so its claims are compared with its content.
  */
 
-/** A refusal of a file, with the reason. Its text has nothing of the file. */
+/** A refusal of a file, with the reason. Its text contains no bytes of the file. */
 export class MalformedSound extends Error {}
 
 /** Reads the bytes from `start` to `end`; fewer at the end of the file. */
@@ -22,7 +22,7 @@ export type WavFormat = {
 };
 
 export type Wav = WavFormat & {
-  /** Where the sound is in the file. */
+  /** The position of the sound in the file. */
   start: number;
   end: number;
 };
@@ -48,7 +48,7 @@ const readFormat = (bytes: Uint8Array): WavFormat => {
   if (bytes.length < 16) throw new MalformedSound("The description of its format is too short.");
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const tag = view.getUint16(0, true);
-  // The format of an extensible one is the beginning of its GUID.
+  // The format of an extensible file is the beginning of its GUID.
   const format = tag === EXTENSIBLE && bytes.length >= 26 ? view.getUint16(24, true) : tag;
   const encoding = FORMATS[format];
   const [channels, sampleRate] = [view.getUint16(2, true), view.getUint32(4, true)];
@@ -82,7 +82,7 @@ export const readWav = (read: Read, size: number): Wav => {
     if (name === "fmt ") format = readFormat(read(start, Math.min(size, start + Math.min(length, 40))));
     if (name === "data") {
       if (format === null) throw new MalformedSound("Its sound comes before its format.");
-      // A stream that was written to a file can also have 0.
+      // A stream that was written to a file can also have the size 0.
       const isUnknown = UNKNOWN_SIZES.includes(length) || (length === 0 && start < size);
       if (!isUnknown && start + length > size) throw new MalformedSound(ENDS_EARLY);
       const bytes = isUnknown ? size - start : length;
@@ -125,7 +125,10 @@ const sampleReader = ({ encoding, bits }: WavFormat): ReadSample => {
   }
 };
 
-/** Returns a function from bytes of whole samples to the mean of their channels: from -1 to 1. What is no number is 0. */
+/**
+ * Returns a function from bytes of whole samples to the mean of their channels: from -1 to 1. A value that is not a
+ * number becomes 0.
+ */
 export const createMixer = (format: WavFormat): ((bytes: Uint8Array) => Float64Array) => {
   const readSample = sampleReader(format);
   const { channels, bits, frameBytes } = format;

@@ -1,20 +1,23 @@
-/** Decodes images: which warnings of a decoder are errors, and which colours the pixels have. Runs in a child process. */
+/**
+ * Decodes images. Decides which warnings of a decoder are errors, and converts the colours of the pixels. Runs in a
+ * child process.
+ */
 import type { Sharp as Picture, default as Sharp, SharpOptions } from "sharp";
 import { type Colors, isSrgb, toSrgb } from "../measure/light.ts";
 
-/** What the decoder must know of an image before it decodes it. */
+/** The properties of an image that the decoder must know before it decodes. */
 export type ImageFormat = {
-  /** As `metadata` of sharp says. */
+  /** The depth according to `metadata` of sharp. */
   depth: string;
   channels: number;
-  /** The colour space that the file names by code points; null: by a profile, or not at all. */
+  /** The colour space that the file names by code points; null when it names one by a profile or names none. */
   colors: Colors | null;
 };
 
 /** The format of most images. */
 export const EIGHT_BITS: ImageFormat = { depth: "uchar", channels: 3, colors: null };
 
-/** `side`: of the largest picture that is wanted. */
+/** `side`: that of the largest picture that is needed. */
 export type DecodeLimits = { side: number; maxPixels: number };
 
 /** Warnings of libjpeg after which a part of the picture is missing. */
@@ -23,8 +26,9 @@ const DAMAGE = /premature end|bad Huffman code|instead of RST/;
 type FailOn = "warning" | "error";
 
 /**
- * Decodes an image. Throws for each error, and for a warning that a part of the picture is missing. Other warnings are about what
- * cameras write and no decoder needs: bytes between segments, an unknown transformation in the marker of Adobe.
+ * Decodes an image. Throws for each error, and for a warning that a part of the picture is missing. Other warnings
+ * concern data that cameras write and no decoder needs: bytes between segments, an unknown transformation in the marker
+ * of Adobe.
  */
 const decodeWhole = async <Result>(decode: (failOn: FailOn) => Promise<Result>): Promise<Result> => {
   try {
@@ -35,7 +39,7 @@ const decodeWhole = async <Result>(decode: (failOn: FailOn) => Promise<Result>):
   }
 };
 
-/** The upright picture, not enlarged. */
+/** The upright picture, never enlarged. */
 const upright = (sharp: typeof Sharp, bytes: Buffer, limits: DecodeLimits, options: SharpOptions): Picture =>
   sharp(bytes, { ...options, limitInputPixels: limits.maxPixels })
     .autoOrient()
@@ -44,8 +48,9 @@ const upright = (sharp: typeof Sharp, bytes: Buffer, limits: DecodeLimits, optio
 type Decode<Result> = (picture: Picture) => Promise<Result>;
 
 /**
- * Decodes an image as sRGB by its profile. sharp converts an image of 16 bits with a profile to Display P3, and then takes that for
- * sRGB. It ignores the profile of a grey one. So these have 8 bits before it looks at the profile.
+ * Decodes an image as sRGB by its profile. sharp converts an image of 16 bits with a profile to Display P3, but treats
+ * the result as sRGB. It ignores the profile of a grey image. So such images are converted to 8 bits before the profile
+ * is applied.
  */
 const byProfile = <Result>(picture: Picture, { depth, channels }: ImageFormat, decode: Decode<Result>) =>
   decode(depth === "ushort" ? picture.pipelineColourspace(channels < 3 ? "b-w" : "srgb") : picture);
@@ -71,8 +76,8 @@ const byCodePoints = async <Result>(
 };
 
 /**
- * Decodes an image upright, in sRGB with 8 bits, scaled down to `side`; `decode` makes of the picture what is needed. Throws for
- * each error of the decoder.
+ * Decodes an image upright, in sRGB with 8 bits, scaled down to `side`; `decode` produces the needed form of the
+ * picture. Throws for each error of the decoder.
  */
 export const decodeUpright = <Result>(
   sharp: typeof Sharp,

@@ -1,13 +1,13 @@
 /**
- * The edit lists of an MP4 or QuickTime file: which part of each track is shown, and when (ISO/IEC 14496-12, 8.6.6). A program
- * that cuts a video without encoding it anew changes these alone. The reader of containers knows the first edit of a track, and
- * not how long it lasts.
+ * The edit lists of an MP4 or QuickTime file: which part of each track is shown, and when (ISO/IEC 14496-12, 8.6.6). A
+ * program that cuts a video without encoding it anew changes only these. The reader of containers knows only the first
+ * edit of a track, without its length.
  */
 import { type Box, boxesIn, type MediaFile } from "./sample-tables.ts";
 
-/** A part of a track, in seconds. `mediaStart`: null shows nothing for `duration`. */
+/** A part of a track, in seconds. `mediaStart` null: the track shows nothing for `duration`. */
 export type Edit = { mediaStart: number | null; duration: number };
-/** What is shown of a track: from `start` to `end`, in seconds. */
+/** The shown part of a track: from `start` to `end`, in seconds. */
 export type Span = { start: number; end: number };
 
 type Header = { timescale: number; id: number };
@@ -56,7 +56,10 @@ const readTrack = (file: MediaFile, track: Box): { header: Header; edits: RawEdi
   return found;
 };
 
-/** The edits of each track that has some, by the id of the track; null for a file without `moov`. Call `hasBoundedTables` before. */
+/**
+ * The edits of each track with edits, by the id of the track; null for a file without `moov`. Call `hasBoundedTables`
+ * before this function.
+ */
 export const readEditLists = (file: MediaFile): Map<number, Edit[]> | null => {
   const movie = [...boxesIn(file, 0, file.size)].find(({ name }) => name === "moov");
   if (!movie) return null;
@@ -78,8 +81,8 @@ export const readEditLists = (file: MediaFile): Map<number, Edit[]> | null => {
 };
 
 /**
- * What edits show of a track. `media`: the span of its samples, as the reader of containers says: moved by the first edit that
- * shows something, and by the empty ones before it. Null when nothing is shown.
+ * The part of a track that its edits show. `media`: the span of its samples according to the reader of containers,
+ * which is moved by the first edit that shows media and by the empty edits before it. Null when no part is shown.
  */
 export const shownSpan = (edits: readonly Edit[], media: Span): Span | null => {
   const first = edits.findIndex(({ mediaStart }) => mediaStart !== null);

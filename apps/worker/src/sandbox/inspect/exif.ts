@@ -1,7 +1,7 @@
 /**
- * The EXIF data of an image. libvips parses all of them although only the orientation is needed, and an entry may point to the
- * directory that it is in: 500 such entries cost it more than 30 s. So the data are replaced by the orientation alone, before libvips
- * sees them. They keep their place and their length, so nothing else of the file changes.
+ * The EXIF data of an image. libvips parses all of them, although only the orientation is needed. An entry may point to
+ * its own directory: 500 such entries cost libvips more than 30 s. So only the orientation remains in the data before
+ * libvips reads them. The data keep their place and length, so the rest of the file is unchanged.
  */
 import { crc32 } from "node:zlib";
 import type { ContentType } from "@realtime-avatar/domain/assets/limits";
@@ -11,7 +11,7 @@ const ORIENTATION = 0x0112;
 const SHORT = 3;
 const PREFIX = Buffer.from("Exif\0\0", "latin1");
 
-/** The orientation in the first directory of TIFF data (TIFF 6.0); 1, which is upright, without one. */
+/** The orientation in the first directory of TIFF data (TIFF 6.0); without one, 1 (upright). */
 const orientationOf = (tiff: Buffer): number => {
   const isLittle = tiff.toString("latin1", 0, 2) === "II";
   const short = (at: number): number => (isLittle ? tiff.readUInt16LE(at) : tiff.readUInt16BE(at));
@@ -25,7 +25,7 @@ const orientationOf = (tiff: Buffer): number => {
   return 1;
 };
 
-/** TIFF data with an orientation alone. */
+/** TIFF data with only an orientation. */
 const tiffOf = (orientation: number): Buffer => {
   const tiff = Buffer.alloc(26);
   tiff.write("II*\0", 0, "latin1");
@@ -38,7 +38,10 @@ const tiffOf = (orientation: number): Buffer => {
   return tiff;
 };
 
-/** Replaces EXIF data, with or without their prefix. Data that are too short for an orientation have no room for a loop either. */
+/**
+ * Replaces EXIF data, with or without their prefix. Data that are too short for an orientation are also too short for a
+ * loop.
+ */
 const reduce = (exif: Buffer): void => {
   const hasPrefix = exif.subarray(0, 4).equals(PREFIX.subarray(0, 4));
   const tiff = tiffOf(orientationOf(hasPrefix ? exif.subarray(PREFIX.length) : exif));
@@ -82,5 +85,5 @@ const REDUCE: Record<ContentType<"image">, (bytes: Buffer) => void> = {
   "image/webp": reduceWebp,
 };
 
-/** Replaces the EXIF data of an image, in place, by its orientation alone. */
+/** Reduces the EXIF data of an image, in place, to its orientation. */
 export const reduceExif = (bytes: Buffer, contentType: ContentType<"image">): void => REDUCE[contentType](bytes);

@@ -12,15 +12,15 @@ const { maxPixels, maxFrames, maxPublicSide } = ASSET_LIMITS.image;
 /** The quality of the public image, of 100. Artifacts around faces are not visible from 85. */
 const PUBLIC_QUALITY = 90;
 
-/** libvips has loaders for PDF, SVG, TIFF and more. Only these can be reached by a file. */
+/** libvips has loaders for PDF, SVG, TIFF and more. A file can reach only these. */
 const LOADERS = ["VipsForeignLoadJpegBuffer", "VipsForeignLoadPngBuffer", "VipsForeignLoadWebpBuffer"];
 
-/** Restricts sharp to what inspection needs. Call it once, before a file is read. */
+/** Restricts sharp to the loaders that inspection needs. Call this once, before a file is read. */
 export const restrict = (sharp: typeof Sharp): void => {
   sharp.block({ operation: ["VipsForeignLoad"] });
   sharp.unblock({ operation: LOADERS });
   sharp.cache(false);
-  // One thread for each image: a worker inspects several at a time.
+  // One thread for each image, because a worker inspects several at a time.
   sharp.concurrency(1);
 };
 
@@ -30,13 +30,16 @@ export const notDecodable = refused(
   "Upload it again, or export it anew as JPEG or PNG.",
 );
 
-/** What to do with a file that a decoder or this service does not accept in its present form. */
+/** The advice for a file that a decoder or this service does not accept in its present form. */
 const EXPORT = "Export it anew as JPEG or PNG.";
 
-/** What to do with too many pixels. A face of an avatar needs far fewer. */
+/** The advice for too many pixels. The face of an avatar needs far fewer. */
 const SMALLER = `Scale it down to at most ${maxPublicSide} pixels on its longer side: an avatar needs no more.`;
 
-/** Ends this process, as the kernel does at the limit of its processor time, when a header takes too much of that. */
+/**
+ * Ends this process when a header takes too much processor time, in the same way as the kernel at the limit of
+ * processor time.
+ */
 const limitHeader = (): (() => void) => {
   const before = process.cpuUsage();
   const timer = setInterval(() => {
@@ -46,13 +49,13 @@ const limitHeader = (): (() => void) => {
   return () => clearInterval(timer);
 };
 
-/** `width`, `height`: of the upright image. */
+/** `width`, `height`: those of the upright image. */
 export type ImageHeader = { kind: "header"; width: number; height: number; format: ImageFormat };
 
 /**
- * Reads the header of an image, so that a decompression bomb is refused before it is decoded. A refusal for another format
- * than `contentType`, for too many pixels or frames, and for each error of the decoder. Width and height are those of the
- * upright image. Changes `bytes`: what libvips parses of their metadata is bounded from then on.
+ * Reads the header of an image, so that a decompression bomb is refused before it is decoded. Refuses another format
+ * than `contentType`, too many pixels or frames, and each error of the decoder. Width and height are those of the
+ * upright image. Changes `bytes`, so that the metadata that libvips parses are bounded.
  */
 export const readHeader = async (
   sharp: typeof Sharp,
@@ -91,8 +94,8 @@ export const readHeader = async (
 };
 
 /**
- * The facts of an image, and its public copy as WebP, at most `maxPublicSide` pixels on a side, turned as its EXIF data say.
- * A refusal for what `readHeader` refuses, and for each error of the decoder.
+ * The facts of an image, and its public copy as WebP, at most `maxPublicSide` pixels on a side, turned as its EXIF data
+ * say. Refuses the same files as `readHeader`, and each error of the decoder.
  */
 export const inspectImage = async (
   sharp: typeof Sharp,

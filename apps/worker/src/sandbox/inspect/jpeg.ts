@@ -2,7 +2,10 @@
 
 const [SOI, SOS, EOI] = [0xd8, 0xda, 0xd9];
 
-/** Segments as libjpeg finds them: it skips what is between them, which after a scan begins is the data of the scan. */
+/**
+ * Segments as libjpeg finds them. It skips the bytes between them; after the head of a scan, these are the data of the
+ * scan.
+ */
 export function* jpegSegments(bytes: Buffer): Generator<{ marker: number; content: Buffer }> {
   for (let at = 0; ; ) {
     at = bytes.indexOf(0xff, at);
@@ -22,7 +25,10 @@ export function* jpegSegments(bytes: Buffer): Generator<{ marker: number; conten
 /** Whether a segment is the head of a scan. */
 export const isScan = ({ marker }: { marker: number }): boolean => marker === SOS;
 
-/** Encoders write about ten. For each, the decoder goes through the whole picture, and a few bytes make one. */
+/**
+ * Encoders write about ten scans. For each scan, the decoder goes through the whole picture, although a scan may have
+ * only a few bytes.
+ */
 export const MAX_SCANS = 100;
 
 /** The number of scans. The format allows 883 for each component. */
@@ -38,8 +44,8 @@ const SEQUENTIAL = [0xc0, 0xc1];
 const ALL_COEFFICIENTS = [0, 63, 0];
 
 /**
- * Corrects the parameters of the scans of a sequential JPEG, in place. Some phones write others, such as 0 to 0. A decoder does
- * not need them, but libjpeg warns, and its first warning hides a later one of damage.
+ * Corrects the parameters of the scans of a sequential JPEG, in place. Some phones write other parameters, such as 0 to
+ * 0. A decoder does not need them, but libjpeg warns, and its first warning hides a later warning of damage.
  */
 export const correctScans = (bytes: Buffer): void => {
   let isSequential = false;

@@ -1,4 +1,4 @@
-/** Inspects the containers of videos and of audio files. Nothing is decoded. Runs in a child process. */
+/** Inspects the containers of videos and of audio files, without decoding them. Runs in a child process. */
 import { ASSET_LIMITS, type ContentType } from "@realtime-avatar/domain/assets/limits";
 import {
   ADTS,
@@ -21,8 +21,8 @@ import { type Edit, readEditLists, type Span, shownSpan } from "./edit-lists.ts"
 import { hasBoundedTables, hasSampleTables, type MediaFile } from "./sample-tables.ts";
 
 /**
- * Reads MP4 and QuickTime alike. That of mediabunny goes by the major brand, which a camera may invent and QuickTime need not have.
- * `readEditLists` says whether it is such a file.
+ * Reads MP4 and QuickTime in the same way. The format of mediabunny depends on the major brand, which a camera may
+ * invent and which QuickTime need not have. `readEditLists` shows whether a file is of this format.
  */
 const ISOBMFF: InputFormat = Object.create(MP4, { _canReadInput: { value: async () => true } });
 
@@ -39,7 +39,7 @@ const READERS: Record<ContentType<"video" | "audio">, InputFormat> = {
   "audio/flac": FLAC,
 };
 
-/** What to do with a file that cannot be read. */
+/** The advice for a file that cannot be read. */
 const AGAIN = {
   video: "Upload it again, or convert it to MP4 with H.264.",
   audio: "Upload it again, or convert it to MP3.",
@@ -47,20 +47,22 @@ const AGAIN = {
 const notReadable = (kind: keyof typeof AGAIN): Refused =>
   refused("not_decodable", "The file cannot be read: it is damaged or incomplete.", AGAIN[kind]);
 
-/** A file that is being read, and the edits of its tracks by their ids. */
+/** An open file, and the edits of its tracks by their ids. */
 type Opened = { input: Input; edits: Map<number, Edit[]> };
 
 const rounded = (value: number): number => Math.round(value * 1000) / 1000;
 
-/** Whether sizes, counts and rates are those of a real file. The readers pass on what the file says. */
+/** Whether sizes, counts and rates are those of a real file. The readers pass on the values in the file unchecked. */
 const areCounts = (...values: number[]): boolean =>
   values.every((value) => Number.isInteger(value) && value >= 1 && value <= 2 ** 31);
 
-/** Whether the track has a packet. The duration of a track without one takes mediabunny for ever with some formats. */
+/** Whether the track has a packet. With some formats, mediabunny never finishes the duration of a track without one. */
 const hasPackets = async (track: InputTrack): Promise<boolean> =>
   ((await new EncodedPacketSink(track).getFirstPacket())?.data.length ?? 0) > 0;
 
-/** Whether the data of the last packet are in the file. An incomplete file has them in its table of packets only. */
+/**
+ * Whether the data of the last packet are in the file. An incomplete file has only the entry in its table of packets.
+ */
 const isComplete = async (track: InputTrack): Promise<boolean> =>
   ((await new EncodedPacketSink(track).getPacket(Number.POSITIVE_INFINITY))?.data.length ?? 0) > 0;
 
@@ -87,7 +89,7 @@ const sizeRefusal = (width: number, height: number, round = (pixels: number) => 
 
 const CODEC_NAMES = { avc: "H.264", vp9: "VP9" };
 
-/** The span of all samples of a track, and how many there are. */
+/** The span of all samples of a track, and their number. */
 const spanOfSamples = async (track: InputTrack): Promise<Span & { count: number }> => {
   const span = { start: Number.POSITIVE_INFINITY, end: Number.NEGATIVE_INFINITY, count: 0 };
   for await (const { timestamp, duration } of new EncodedPacketSink(track).packets(undefined, undefined, {
@@ -100,14 +102,14 @@ const spanOfSamples = async (track: InputTrack): Promise<Span & { count: number 
   return span;
 };
 
-/** What is shown of a track. `samples`: the span of its samples. */
+/** The shown part of a track. `samples`: the span of its samples. */
 const shownOf = (track: InputTrack, samples: Span, { edits }: Opened): Span => {
   const own = edits.get(track.id);
   if (own === undefined) return samples;
   return shownSpan(own, samples) ?? { start: 0, end: 0 };
 };
 
-/** What is heard of an audio track; null for one without samples. */
+/** The audible part of an audio track; null for a track without samples. */
 const heardOf = async (track: InputTrack, opened: Opened): Promise<Span | null> => {
   if (!(await hasPackets(track))) return null;
   const samples = { start: await track.getFirstTimestamp(), end: await track.computeDuration() };
@@ -125,7 +127,9 @@ const spanOfFile = async (shown: Span, opened: Opened): Promise<Span> => {
   };
 };
 
-/** The colour space of a video, as its container or its codec says; that of sRGB where it does not, or has another one. */
+/**
+ * The colour space of a video, according to its container or its codec; that of sRGB when it names none or another one.
+ */
 const colorsOf = async (track: InputVideoTrack): Promise<Colors> => {
   const space = await track.getColorSpace().catch(() => null);
   if (!space) return SRGB;
@@ -219,7 +223,7 @@ const readAudio = async (opened: Opened): Promise<Report<"audio">> => {
   };
 };
 
-/** The facts of a video or of an audio file. A refusal for each limit that it breaks, and for each error of the reader. */
+/** The facts of a video or of an audio file. Refuses a file that breaks a limit, and each error of the reader. */
 export const inspectMedia = async (
   file: MediaFile,
   { kind, contentType }: Task<"video"> | Task<"audio">,

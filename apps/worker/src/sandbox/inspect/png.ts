@@ -1,4 +1,4 @@
-/** What libvips does not read of a PNG (W3C PNG 3): its frames, and the code points of its colours. */
+/** The parts of a PNG (W3C PNG 3) that libvips does not read: its frames, and the code points of its colours. */
 import type { Colors } from "../measure/light.ts";
 
 /** The chunks before the image data. */
@@ -15,17 +15,22 @@ const contentOf = (bytes: Buffer, type: string): Buffer | null => {
   return null;
 };
 
-/** The number of frames that a PNG declares: an animated one (APNG) says it in a chunk. */
+/** The number of frames that a PNG declares. An animated PNG (APNG) has a chunk with it. */
 export const pngFrames = (bytes: Buffer): number => {
   const control = contentOf(bytes, "acTL");
   return control === null || control.length < 4 ? 1 : control.readUInt32BE(0);
 };
 
-/** Of ITU-T H.273. Curves for screens without HDR differ little, and browsers show them alike. */
+/**
+ * The code points of ITU-T H.273. Curves for screens without HDR differ little, and browsers show them in the same way.
+ */
 const PRIMARIES: Record<number, Colors["primaries"]> = { 1: "bt709", 9: "bt2020", 11: "p3", 12: "p3" };
 const TRANSFERS: Record<number, Colors["transfer"]> = { 1: "sdr", 6: "sdr", 13: "sdr", 14: "sdr", 16: "pq", 18: "hlg" };
 
-/** The colour space that a PNG names by code points (`cICP`), which goes before a profile; null: it names none, or an unknown one. */
+/**
+ * The colour space that a PNG names by code points (`cICP`), which takes precedence over a profile; null when it names
+ * none or an unknown one.
+ */
 export const pngColors = (bytes: Buffer): Colors | null => {
   const [primaries = 0, transfer = 0] = contentOf(bytes, "cICP") ?? [];
   const named = { primaries: PRIMARIES[primaries], transfer: TRANSFERS[transfer] };

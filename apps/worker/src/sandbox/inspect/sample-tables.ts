@@ -1,7 +1,7 @@
 /**
- * The sample tables of an MP4 or QuickTime file. A few of their bytes can count billions of samples, and the reader of containers
- * takes each count for true: 12 bytes of `stsc` cost it hours. So they are compared with the size of the file before it reads them.
- * ISO/IEC 14496-12 has the boxes.
+ * The sample tables of an MP4 or QuickTime file. A few of their bytes can count billions of samples, and the reader of
+ * containers trusts each count: 12 bytes of `stsc` cost it hours. So the counts are compared with the size of the file
+ * before it reads them. ISO/IEC 14496-12 defines the boxes.
  */
 
 /** Whether files of this type have sample tables. */
@@ -11,20 +11,23 @@ export const hasSampleTables = (contentType: string): boolean =>
 /** Reads the bytes from `start` to `end`, or to the end of the file. */
 export type ReadBytes = (start: number, end: number) => Buffer;
 export type MediaFile = { read: ReadBytes; size: number };
-/** `start`, `end`: of its content. */
+/** `start`, `end`: those of its content. */
 export type Box = { name: string; start: number; end: number };
 
 const CONTAINERS = new Set(["moov", "trak", "edts", "mdia", "minf", "stbl", "moof", "traf"]);
 /** A film of two minutes in fragments of a second has 3000. */
 const MAX_BOXES = 100_000;
-/** Samples that are listed one by one: more than an hour of video, or six of audio. */
+/** The maximum number of samples that are listed one by one: more than an hour of video, or six hours of audio. */
 const MAX_LISTED = 2 ** 20;
-/** The reader looks at all samples of a chunk for each sample of a video. Two minutes of video in one chunk need 2 ** 26. */
+/**
+ * The reader visits all samples of a chunk for each sample of a video. Two minutes of video in one chunk need 2 ** 26
+ * visits.
+ */
 const MAX_VISITS = 2 ** 28;
-/** How many more than there are a table may count: some writers are careless. */
+/** By how many entries a table may count too many, because some writers are careless. */
 const SLACK = 4096;
 const MAX_TABLE_BYTES = 16 * MAX_LISTED;
-/** A table is in the sixth. */
+/** A table is at depth six. */
 const MAX_DEPTH = 16;
 
 /** The tables of a track. */
@@ -35,12 +38,12 @@ type Track = {
   chunks: number;
   /** First chunk, counted from 1, and the samples in each, of each run of chunks. */
   runs: [first: number, samples: number][];
-  /** The samples that have a time, and those that have an offset of it. */
+  /** The numbers of samples with a time, and with an offset of the time. */
   timed: number;
   moved: number;
 };
 
-/** The boxes from `start` to `end`, as the reader sees them: it stops at one without an end. */
+/** The boxes from `start` to `end`, as the reader sees them. It stops at a box without an end. */
 export function* boxesIn({ read, size }: MediaFile, start: number, end: number): Generator<Box> {
   for (let at = start; at + 8 <= end; ) {
     const head = read(at, at + 16);
@@ -55,7 +58,10 @@ export function* boxesIn({ read, size }: MediaFile, start: number, end: number):
   }
 }
 
-/** The first two words of the entries of a table, which have `words` each: as many as it counts and has. */
+/**
+ * The first two words of each entry of a table, whose entries have `words` words each: as many entries as the table
+ * counts and contains.
+ */
 function* entriesOf(content: Buffer, words: number): Generator<[number, number]> {
   const count = countOf(content, 4);
   for (let entry = 0, at = 8; entry < count && at + 4 * words <= content.length; entry++, at += 4 * words) {
@@ -103,19 +109,19 @@ const areRunsBounded = ({ isVideo, sizes, chunks, runs }: Track): boolean => {
   for (const [first, samples] of runs) {
     if (first <= last || first > chunks + SLACK) return false;
     last = first;
-    // With one size for all samples, the reader multiplies.
+    // With one size for all samples, the reader only multiplies.
     if (sizes === 0) continue;
     if (samples > sizes + SLACK || (isVideo && samples * sizes > MAX_VISITS)) return false;
   }
   return true;
 };
 
-/** Each sample has half a byte at least, in the file or in the list of sizes. */
+/** Each sample has at least half a byte, in the file or in the list of sizes. */
 const isTrackBounded = (track: Track, fileBytes: number): boolean => {
   const { sizes, chunks, timed, moved } = track;
   const most = 2 * fileBytes;
   if (sizes > most || chunks > most || timed > most || moved > most) return false;
-  // Then the reader lists each time.
+  // In this case the reader lists each time.
   if (moved > 0 && Math.max(moved, timed) > MAX_LISTED) return false;
   return areRunsBounded(track);
 };
@@ -129,7 +135,10 @@ const countOfFragment = (name: "trun" | "saiz", content: Buffer): number => {
 
 const TABLES = new Set(["hdlr", "stsz", "stz2", "stco", "co64", "stsc", "stts", "ctts"]);
 
-/** Whether a reader of the file's sample tables does no more than a file of its size can need. A file without boxes has none. */
+/**
+ * Whether the work of a reader of the file's sample tables is bounded by the size of the file. A file without boxes has
+ * no tables.
+ */
 export const hasBoundedTables = (file: MediaFile): boolean => {
   const { read, size } = file;
   let boxes = 0;

@@ -6,15 +6,15 @@ import { openFace } from "@realtime-avatar/face/warp/face";
 import type Sharp from "sharp";
 import type { Picture, Point } from "./faces.ts";
 
-/** Side of the picture of which a preview is made. */
+/** The side of the picture from which a preview is made. */
 export const FACE_SIDE = PICTURE_SIZE;
 /** Artifacts of a moving face are less visible than those of a still one. */
 const QUALITY = 75;
-/** From 0 to 6: 4 takes half as long again, and saves a twentieth of the bytes. */
+/** From 0 to 6. The value 4 takes 1.5 times as long and saves a twentieth of the bytes. */
 const EFFORT = 2;
 
 /**
- * An animated WebP of two seconds, which begins again without end; null for a mesh that no face can have. `picture`: of `FACE_SIDE` ×
+ * An animated WebP of two seconds that loops; null for a mesh that no face can have. `picture` has `FACE_SIDE` ×
  * `FACE_SIDE` pixels. `label`: see `createMarks`. Equal pictures give equal bytes.
  */
 export const animate = async (

@@ -5,7 +5,10 @@ export type Point = readonly [x: number, y: number, z: number];
 
 /** A face, in pixels of the picture that was searched. The origin is its upper left corner. A smaller z is nearer. */
 export type Face = {
-  /** From 0 to 1: how sure the detector is, and how sure the mesh, which looks at the found part of the picture only. */
+  /**
+   * From 0 to 1: the confidence of the detector, and that of the mesh network, which sees only the found part of the
+   * picture.
+   */
   detectorConfidence: number;
   meshConfidence: number;
   /** The 468 points of MediaPipe's face mesh, in its order. They can lie outside of the picture. */
@@ -17,9 +20,9 @@ export type Picture = { data: Uint8Array; width: number; height: number };
 
 export type FindFaces = (picture: Picture) => Promise<Face[]>;
 
-/** Below it, a part of the picture is no face. */
+/** Below this, a part of the picture is not a face. */
 const MIN_CONFIDENCE = 0.3;
-/** Each face costs 20 ms. More faces than one are refused, however many there are. */
+/** Each face costs 20 ms. More than one face is refused anyway. */
 const MAX_FACES = 6;
 
 const OPTIONS = {
@@ -60,7 +63,7 @@ const OPTIONS = {
 
 const ignore = (): void => {};
 
-/** `left`, `top`: where the picture is in the square that was searched. */
+/** `left`, `top`: the position of the picture in the searched square. */
 const faceOf = ({ boxScore, faceScore, size, mesh }: LibraryFace, left: number, top: number): Face => {
   // The depth of the mesh is in units of the picture that its network sees.
   const scale = Math.max(...size) / MESH_SIDE;
@@ -72,8 +75,8 @@ const faceOf = ({ boxScore, faceScore, size, mesh }: LibraryFace, left: number, 
 };
 
 /**
- * The picture in the middle of a black square, and by how much it was moved. The library pads a picture to a square for its
- * detector only, and then cuts the face out of the picture without the padding: at a wrong place, unless both are one.
+ * The picture in the middle of a black square, and its offset. The library pads a picture to a square only for its
+ * detector, and then cuts the face out of the unpadded picture. Without this function, that would be at a wrong place.
  */
 const padToSquare = ({ data, width, height }: Picture, values: Float32Array) => {
   const side = Math.max(width, height);
@@ -85,17 +88,17 @@ const padToSquare = ({ data, width, height }: Picture, values: Float32Array) => 
   return { side, left, top };
 };
 
-/** Reads the library and its files. After that, no file is read, so the process may change its user. */
+/** Reads the library and its files. After that, the process reads no file, so it may change its user. */
 export const loadFaces = async (): Promise<{ start: () => Promise<FindFaces> }> => {
   const fetchFile = readFiles();
   const Library = await importLibrary();
   const start = async (): Promise<FindFaces> => {
     globalThis.fetch = fetchFile as typeof fetch;
-    // The library writes to the console, and standard output is for the report.
+    // The library writes to the console, but standard output is for the report.
     Object.assign(globalThis.console, { log: ignore, info: ignore, warn: ignore, error: ignore });
     const library = new Library(OPTIONS);
     await library.load();
-    // One for all turns of a picture: each would take 5 MB of the little memory that a child has.
+    // One array for all turns of a picture, because each would take 5 MB of the child's limited memory.
     let values = new Float32Array(0);
     return async (picture) => {
       const length = 3 * Math.max(picture.width, picture.height) ** 2;

@@ -1,7 +1,10 @@
 /** Measures whether the eyes and the mouth of a face can be seen. Pure functions: from pixels and the mesh, to percent. */
 import type { Picture, Point } from "./faces.ts";
 
-/** Points of MediaPipe's face mesh: the corners of each eye, of the mouth; the upper edge of the upper lip, the lower of the lower. */
+/**
+ * Points of MediaPipe's face mesh: the corners of each eye and of the mouth; the upper edge of the upper lip and the
+ * lower edge of the lower lip.
+ */
 const EYES = [
   [33, 133],
   [362, 263],
@@ -23,20 +26,26 @@ const luma = ({ data, width, height }: Picture, x: number, y: number): number =>
 
 const median = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[values.length >> 1] ?? 0;
 
-/** The luma of the skin: of the cheeks. */
+/** The luma of the skin, measured at the cheeks. */
 const skinLuma = (picture: Picture, mesh: readonly Point[]): number =>
   median(CHEEKS.map((index) => luma(picture, pointOf(mesh, index)[0], pointOf(mesh, index)[1])));
 
-/** By how much the lightest of `values` exceeds the darkest, in percent of the lighter of it and the skin. */
+/**
+ * The difference between the lightest and the darkest of `values`, in percent of the lightest value or of the skin,
+ * whichever is lighter.
+ */
 const contrast = (values: readonly number[], skin: number): number => {
   const [least, most] = [Math.min(...values), Math.max(...values)];
   return (100 * (most - least)) / Math.max(1, skin, most);
 };
 
-/** How many places along an eye are compared. Those at the corners are left out. */
+/** How many places along an eye are compared. The places at the corners are omitted. */
 const EYE_STEPS = 24;
 
-/** The contrast along an eye: the iris is darker than the white beside it. A closed or a covered eye has nearly none. */
+/**
+ * The contrast along an eye, because the iris is darker than the white beside it. A closed or covered eye has nearly no
+ * contrast.
+ */
 const contrastOfEye = (picture: Picture, mesh: readonly Point[], [from, to]: (typeof EYES)[number]): number => {
   const [[x0, y0], [x1, y1]] = [pointOf(mesh, from), pointOf(mesh, to)];
   const [[rx, ry, rz], [lx, ly, lz]] = [pointOf(mesh, RIGHT_EYE), pointOf(mesh, LEFT_EYE)];
@@ -52,16 +61,16 @@ const contrastOfEye = (picture: Picture, mesh: readonly Point[], [from, to]: (ty
   return contrast(smooth, skinLuma(picture, mesh));
 };
 
-/** The contrast of the eye that shows less, in percent. */
+/** The contrast of the eye with less contrast, in percent. */
 export const eyeContrast = (picture: Picture, mesh: readonly Point[]): number =>
   Math.min(...EYES.map((eye) => contrastOfEye(picture, mesh, eye)));
 
-/** Where the mouth is crossed, in shares of its half width from its middle. */
+/** The positions of the lines across the mouth, in shares of its half width from its middle. */
 const COLUMNS = [-0.5, -0.3, -0.1, 0.1, 0.3, 0.5];
 
 /**
- * The contrast of the lines from above the upper lip to below the lower one, in percent: lips, the line between them or teeth. Skin
- * before the mouth, or a mask, has nearly none.
+ * The contrast of the lines from above the upper lip to below the lower one, in percent, due to the lips, the line
+ * between them or teeth. Skin before the mouth, or a mask, has nearly no contrast.
  */
 export const mouthContrast = (picture: Picture, mesh: readonly Point[]): number => {
   const [[x0], [x1]] = [pointOf(mesh, MOUTH[0]), pointOf(mesh, MOUTH[1])];

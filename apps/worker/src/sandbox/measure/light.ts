@@ -3,7 +3,7 @@
  * not the code points of videos (ITU-T H.273). Pure functions.
  */
 
-/** A colour space. `sdr`: the curve of sRGB, which browsers use for BT.709 as well. */
+/** A colour space. `sdr`: the curve of sRGB, which browsers also use for BT.709. */
 export const TRANSFERS = ["sdr", "pq", "hlg"] as const;
 export const PRIMARIES = ["bt709", "p3", "bt2020"] as const;
 export type Colors = { transfer: (typeof TRANSFERS)[number]; primaries: (typeof PRIMARIES)[number] };
@@ -11,7 +11,10 @@ export type Colors = { transfer: (typeof TRANSFERS)[number]; primaries: (typeof 
 export const SRGB: Colors = { transfer: "sdr", primaries: "bt709" };
 export const isSrgb = ({ transfer, primaries }: Colors): boolean => transfer === "sdr" && primaries === "bt709";
 
-/** Light of HDR, in cd/m2: of white (ITU-R BT.2408), of the brightest pixel, and of the largest signal of PQ (ITU-R BT.2100). */
+/**
+ * The light of HDR, in cd/m2: that of white (ITU-R BT.2408), of the brightest pixel, and of the largest signal of PQ
+ * (ITU-R BT.2100).
+ */
 const [WHITE_NITS, MAX_NITS, PQ_NITS] = [203, 1000, 10_000];
 /** The brightest light; white is 1. */
 const PEAK = MAX_NITS / WHITE_NITS;
@@ -57,8 +60,9 @@ const srgbSignal = (light: number): number =>
   Math.round(255 * (light <= 0.0031308 ? 12.92 * light : 1.055 * light ** (1 / 2.4) - 0.055));
 
 /**
- * By how much light is multiplied whose brightest channel is `brightest`: the reference white tone mapping operator (SMPTE
- * ST 2094-50, annex D), which Chromium uses where a file has no other. White becomes half as bright; what is brighter shares the rest.
+ * The factor for light whose brightest channel is `brightest`: the reference white tone mapping operator (SMPTE ST
+ * 2094-50, annex D), which Chromium uses when a file has no other one. White becomes half as bright; brighter light is
+ * mapped to the rest.
  */
 const toneScale = (brightest: number): number => {
   if (brightest <= 1) return 0.5;
@@ -70,7 +74,7 @@ const toneScale = (brightest: number): number => {
   return (0.5 + t * (2 * yMid - 1 + t * (1.5 - 2 * yMid))) / brightest;
 };
 
-/** By how much the light of an HLG scene is multiplied: the system gamma of a screen of `MAX_NITS`. */
+/** The factor for the light of an HLG scene: the system gamma of a screen of `MAX_NITS`. */
 const sceneScale = (red: number, green: number, blue: number): number =>
   PEAK * (0.2627 * red + 0.678 * green + 0.0593 * blue) ** 0.2;
 

@@ -1,7 +1,7 @@
 /** Measures a face. Pure functions: from the mesh of a face and from the pixels of a picture, to numbers. */
 import type { Face, Point } from "./faces.ts";
 
-/** In pixels; `right` and `bottom` are exclusive. It can reach over the edges of its picture. */
+/** A box in pixels; `right` and `bottom` are exclusive. It can extend beyond the edges of its picture. */
 export type Box = { left: number; top: number; right: number; bottom: number };
 export type Size = { width: number; height: number };
 
@@ -11,7 +11,10 @@ export type Grey = { data: Uint8Array; width: number; height: number };
 /** Points of MediaPipe's face mesh. */
 const FOREHEAD = 10;
 const CHIN = 152;
-/** Points of the left and of the right half of a face that mirror each other: ears, corners of the eyes and of the mouth. */
+/**
+ * Pairs of points of the left and right halves of a face that mirror each other: ears, corners of the eyes and of the
+ * mouth.
+ */
 const MIRRORED = [
   [454, 234],
   [323, 93],
@@ -22,8 +25,8 @@ const MIRRORED = [
 ] as const;
 
 /**
- * What the line from the forehead to the chin of a face measures that looks straight at the camera, in degrees: the median of
- * the photographs of the calibration in which a face does.
+ * The pitch, in degrees, of the line from the forehead to the chin of a face that looks straight at the camera: the
+ * median of such photographs in the calibration.
  */
 const UPRIGHT_PITCH = 11;
 
@@ -33,7 +36,9 @@ const pointOf = (mesh: readonly Point[], index: number): Point => mesh[index] ??
 
 const degrees = (radians: number): number => (radians * 180) / Math.PI;
 
-/** The angle between a direction and the plane of the picture, in degrees. Does not depend on how the picture is turned. */
+/**
+ * The angle between a direction and the plane of the picture, in degrees. Independent of the rotation of the picture.
+ */
 const inclination = ([x, y, z]: Point): number => degrees(Math.atan2(z, Math.hypot(x, y)));
 
 const difference = (a: Point, b: Point): Point => [a[0] - b[0], a[1] - b[1], a[2] - b[2]];
@@ -46,7 +51,7 @@ export const faceBox = ({ mesh }: Face): Box => {
 
 const areaOf = ({ left, top, right, bottom }: Box): number => Math.max(0, right - left) * Math.max(0, bottom - top);
 
-/** How much of the smaller box the two have in common: from 0 to 1. */
+/** The share of the smaller box that both boxes cover: from 0 to 1. */
 const overlap = (a: Box, b: Box): number => {
   const common: Box = {
     left: Math.max(a.left, b.left),
@@ -57,7 +62,7 @@ const overlap = (a: Box, b: Box): number => {
   return areaOf(common) / Math.max(1, Math.min(areaOf(a), areaOf(b)));
 };
 
-/** A second face is counted only if the detector is sure of it: hands, folds and patterns get up to 0.45. */
+/** A second face counts only above this confidence of the detector: hands, folds and patterns get up to 0.45. */
 const SURE = 0.5;
 /** The detector can find a part of a face beside the whole face. */
 const MAX_OVERLAP = 0.4;
@@ -66,7 +71,10 @@ const MAX_OVERLAP = 0.4;
 export const faceConfidence = ({ detectorConfidence, meshConfidence }: Face): number =>
   Math.min(detectorConfidence, meshConfidence);
 
-/** The faces that count, the surest first: the surest of all, and each further one that is sure and elsewhere. */
+/**
+ * The faces that count, the most confident first: the first of all, and each further one that is confident and at
+ * another place.
+ */
 export const countedFaces = (faces: readonly Face[]): Face[] => {
   const counted: Face[] = [];
   for (const face of [...faces].sort((a, b) => faceConfidence(b) - faceConfidence(a))) {
@@ -82,7 +90,7 @@ export const faceSize = (face: Face, { height }: Size): number => {
   return (100 * (bottom - top)) / height;
 };
 
-/** The direction from the right half of a face to its left half, which is the right one in the picture. */
+/** The direction from the right half of a face to its left half, which is on the right in the picture. */
 const acrossOf = ({ mesh }: Face): Point => {
   const sum: [number, number, number] = [0, 0, 0];
   for (const [left, right] of MIRRORED) {
@@ -108,15 +116,15 @@ export const facePitch = ({ mesh }: Face): number =>
   inclination(difference(pointOf(mesh, CHIN), pointOf(mesh, FOREHEAD))) - UPRIGHT_PITCH;
 
 /**
- * The smallest distance of the face from an edge of the picture, in percent of the height of the face. Negative: a part of
- * the face is outside of the picture.
+ * The smallest distance of the face from an edge of the picture, in percent of the height of the face. Negative when a
+ * part of the face is outside of the picture.
  */
 export const edgeDistance = (face: Face, { width, height }: Size): number => {
   const { left, top, right, bottom } = faceBox(face);
   return (100 * Math.min(left, top, width - right, height - bottom)) / (bottom - top);
 };
 
-/** Calls `use` for each pixel of the ellipse that fills the picture: a face without most of its surroundings. */
+/** Calls `use` for each pixel of the ellipse that fills the picture: a face without most of the background. */
 const eachOfEllipse = ({ width, height }: Size, use: (x: number, y: number) => void): void => {
   for (let y = 1; y < height - 1; y += 1) {
     for (let x = 1; x < width - 1; x += 1) {
@@ -126,7 +134,7 @@ const eachOfEllipse = ({ width, height }: Size, use: (x: number, y: number) => v
   }
 };
 
-/** Mean and variance of numbers that come one by one. */
+/** Mean and variance of a stream of numbers. */
 const statistics = () => {
   let [count, sum, squares] = [0, 0, 0];
   return {
@@ -144,9 +152,9 @@ const statistics = () => {
 const BRIGHTER = 10;
 
 /**
- * The brightness of a face that fills the picture: the luma that a tenth of it exceeds, in percent of white. Unlike the mean, it
- * depends on the light more than on the colour of the skin: one of the darkest faces of the calibration has a mean like that of
- * a light face with a quarter of the light, but a brightness like that of a light face with half of it.
+ * The brightness of a face that fills the picture: the luma that a tenth of it exceeds, in percent of white. Unlike the
+ * mean, it depends more on the light than on the colour of the skin. One of the darkest faces of the calibration has
+ * the mean of a light face with a quarter of the light, but the brightness of a light face with half of the light.
  */
 export const brightness = (face: Grey): number => {
   const counts = new Uint32Array(256);
@@ -166,15 +174,18 @@ export const brightness = (face: Grey): number => {
   return (100 * value) / 255;
 };
 
-/** The height to which a face is scaled before its sharpness is measured: what a smaller face does not have is missing. */
+/**
+ * The height to which a face is scaled before its sharpness is measured. A smaller face lacks the detail of this
+ * height.
+ */
 export const SHARPNESS_HEIGHT = 128;
-/** Added to the variance of the luma: the noise of a face without any contrast is no detail. */
+/** Added to the variance of the luma, so that the noise of a face without contrast does not count as detail. */
 const NOISE_VARIANCE = 25;
 
 /**
- * The sharpness of a face that fills the picture and is `SHARPNESS_HEIGHT` high: the variance of its second derivative, in per
- * mille of the variance of its luma, so that it does not depend on the light. Measured along the lines, the columns and both
- * diagonals, of which the smallest counts: a camera that moves blurs in one direction only.
+ * The sharpness of a face that fills the picture and is `SHARPNESS_HEIGHT` high: the variance of its second derivative,
+ * in per mille of the variance of its luma, so that it does not depend on the light. It is measured along the lines,
+ * the columns and both diagonals. The smallest value counts, because a moving camera blurs in only one direction.
  */
 export const measureSharpness = (face: Grey): number => {
   const { data, width } = face;

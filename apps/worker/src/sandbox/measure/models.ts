@@ -10,7 +10,7 @@ import detector from "../../../../../node_modules/@vladmandic/human/models/blaze
 import meshWeights from "../../../../../node_modules/@vladmandic/human/models/facemesh.bin" with { type: "file" };
 import mesh from "../../../../../node_modules/@vladmandic/human/models/facemesh.json" with { type: "file" };
 
-/** By the name under which the library asks for it: the path of each file, which in a bundle is relative to it. */
+/** The path of each file, by the name that the library requests. In a bundle, the path is relative to the bundle. */
 const FILES: Record<string, unknown> = {
   "tfjs-backend-wasm-simd.wasm": wasm,
   "blazeface.json": detector,
@@ -24,10 +24,10 @@ const contentTypeOf = (name: string): string => {
   return name.endsWith(".wasm") ? "application/wasm" : "application/octet-stream";
 };
 
-/** Where the library is told to find its files. Nothing is ever sent there: `fetchFile` answers. */
+/** The address at which the library requests its files. No request is sent there: `fetchFile` responds. */
 export const FILES_URL = "http://files.invalid/";
 
-/** Reads all files, and returns a `fetch` that knows them and nothing else. */
+/** Reads all files, and returns a `fetch` that knows only these. */
 export const readFiles = (): ((request: unknown) => Promise<Response>) => {
   const files = new Map(
     Object.entries(FILES).map(([name, path]) => [name, readFileSync(resolve(import.meta.dir, String(path)))]),
@@ -40,10 +40,10 @@ export const readFiles = (): ((request: unknown) => Promise<Response>) => {
   };
 };
 
-/** A tensor on the heap of the library: to be disposed of. */
+/** A tensor on the heap of the library. It must be disposed of. */
 export type Tensor = { readonly shape: readonly number[] };
 
-/** What of the library is used, and of its results. Points and sizes are in pixels of the picture that was searched. */
+/** The used parts of the library and of its results. Points and sizes are in pixels of the searched picture. */
 export type FaceLibrary = {
   load: () => Promise<unknown>;
   detect: (picture: Tensor) => Promise<{ error: string | null; face: LibraryFace[] }>;

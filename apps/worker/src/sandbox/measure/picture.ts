@@ -26,11 +26,14 @@ import { searchUpright, turnPicture } from "./upright.ts";
 
 /** The longer side at which a picture is measured. A face of 15 % of its height then has the height of the sharpness. */
 export const PICTURE_SIDE = 2048;
-/** The longer side at which faces are searched. The detector scales to 256 pixels, the mesh to 192 around each face. */
+/**
+ * The longer side at which faces are searched. The detector scales the picture to 256 pixels, the mesh network the part
+ * around each face to 192.
+ */
 const SEARCH_SIDE = 640;
-/** The side of the normalized image, which is a square: that of the part of the picture, within these bounds. */
+/** The side of the normalized image, which is a square: the side of the cut part, within these bounds. */
 export const NORMALIZED_SIDES = { min: 512, max: 1024 } as const;
-/** The share of the normalized image's height that the face has, and the share above it. */
+/** The height of the face as a share of the normalized image's height, and the share above the face. */
 const FACE_SHARE = 0.42;
 const ABOVE_FACE = 0.3;
 /** Both sides of the thumbnail. */
@@ -55,13 +58,19 @@ export type FaceMeasures = {
 };
 
 export type PictureMeasures = {
-  /** By how many degrees the picture was turned clockwise, so that its face is upright. All that follows is measured then. */
+  /**
+   * The degrees by which the picture was turned clockwise, so that its face is upright. The other measures are those of
+   * the turned picture.
+   */
   turned: Turn;
   faces: number;
-  /** The face, where there is exactly one. */
+  /** The measures of the face, if the picture has exactly one. */
   face: FaceMeasures | null;
 };
-/** `picture`: turned. `box`: that of the only face, in pixels of this picture. `normalized`: what calls show. */
+/**
+ * `picture`: turned. `box`: that of the only face, in pixels of this picture. `normalized`: the picture that calls
+ * show.
+ */
 type Measured = { measures: PictureMeasures; picture: Picture; derived: Derived | null };
 /** `face`: the normalized image at `FACE_SIDE`, and the mesh of its face. */
 type Derived = { box: Box; normalized: Picture; face: { picture: Picture; mesh: readonly Point[] } };
@@ -72,7 +81,7 @@ const raw = ({ width, height }: Picture) => ({ raw: { width, height, channels: 3
 
 const tenths = (value: number): number => Math.round(value * 10) / 10;
 
-/** The part of a box that is inside of the picture, in whole pixels, at least one. */
+/** The part of a box inside the picture, in whole pixels, at least one. */
 const inside = ({ left, top, right, bottom }: Box, { width, height }: Picture) => {
   const x = Math.min(width - 1, Math.max(0, Math.round(left)));
   const y = Math.min(height - 1, Math.max(0, Math.round(top)));
@@ -84,7 +93,7 @@ const inside = ({ left, top, right, bottom }: Box, { width, height }: Picture) =
   };
 };
 
-/** The face as the sharpness needs it: cut out, grey, of a fixed height. */
+/** The face for the measurement of sharpness: cut out, grey, with a fixed height. */
 const cutFace = async (sharp: typeof Sharp, picture: Picture, box: Box): Promise<Grey> => {
   const part = inside(box, picture);
   const width = Math.max(3, Math.round((SHARPNESS_HEIGHT * part.width) / part.height));
@@ -97,7 +106,7 @@ const cutFace = async (sharp: typeof Sharp, picture: Picture, box: Box): Promise
   return { data, width: info.width, height: info.height };
 };
 
-/** The picture for the search, and how much smaller it is. */
+/** The picture for the search, and its scale. */
 const scaleForSearch = async (sharp: typeof Sharp, picture: Picture): Promise<{ small: Picture; scale: number }> => {
   const { data, info } = await sharp(picture.data, raw(picture))
     .resize({ width: SEARCH_SIDE, height: SEARCH_SIDE, fit: "inside" })
@@ -109,7 +118,7 @@ const scaleForSearch = async (sharp: typeof Sharp, picture: Picture): Promise<{ 
 /** A square in a picture, in whole pixels. */
 type Square = { left: number; top: number; side: number };
 
-/** The part of a picture that calls show: the face has `FACE_SHARE` of its height, where the picture has room. */
+/** The part of a picture that calls show. The face has `FACE_SHARE` of its height, if the picture has room. */
 const normalizedPart = ({ left, top, right, bottom }: Box, { width, height }: Size): Square => {
   const side = Math.round(Math.min(width, height, (bottom - top) / FACE_SHARE));
   const place = (start: number, length: number): number => Math.min(length - side, Math.max(0, Math.round(start)));
@@ -132,8 +141,8 @@ const cutSquare = async (
 };
 
 /**
- * The normalized image, and the only face in it at `FACE_SIDE`. The networks see this face larger than in the whole picture, so that
- * its mesh is better. Where they do not find it again, the mesh is that of the whole picture.
+ * The normalized image, and the only face in it at `FACE_SIDE`. The networks see this face larger than in the whole
+ * picture, so that its mesh is better. When they do not find the face again, the mesh is that of the whole picture.
  */
 const normalize = async (sharp: typeof Sharp, findFaces: FindFaces, picture: Picture, face: Face) => {
   const part = normalizedPart(faceBox(face), picture);
@@ -189,7 +198,10 @@ export const measurePicture = async (
   };
 };
 
-/** The files that are derived of a picture, without metadata. Equal pictures give equal bytes. A face that cannot move is still. */
+/**
+ * The files that are derived from a picture, without metadata. Equal pictures give equal bytes. For a face that cannot
+ * be animated, the preview is a still picture.
+ */
 export const encodeFiles = async (
   sharp: typeof Sharp,
   { normalized, face }: Derived,

@@ -7,8 +7,8 @@ import type { FindFaces } from "./faces.ts";
 import { decodePicture, encodeFiles, type Files, measurePicture } from "./picture.ts";
 
 /**
- * The measures of an image and of its only face, and the derived files where there is one. A refusal for what is refused of
- * an asset: the file is as hostile as it was then.
+ * The measures of an image and of its only face, and the derived files if it has one. Refuses the same files as the
+ * inspection of an asset, because the file is as hostile as it was then.
  */
 export const measurePortrait = async (
   sharp: typeof Sharp,
@@ -19,7 +19,7 @@ export const measurePortrait = async (
   const header = await readHeader(sharp, bytes, contentType);
   if (header.kind === "refused") return { report: header, files: null };
   const format = { ...header.format, colors: colors ?? header.format.colors };
-  // The decoder works in a thread of its own, while the library starts.
+  // The decoder works in a separate thread while the library starts.
   const [decoded, findFaces] = await Promise.all([
     decodePicture(sharp, bytes, ASSET_LIMITS.image.maxPixels, format).catch(() => null),
     startFaces(),

@@ -3,26 +3,29 @@ import type { Turn } from "../report.ts";
 import type { Face, FindFaces, Picture } from "./faces.ts";
 import { countedFaces, faceConfidence, faceRoll, type Size } from "./measure.ts";
 
-/** The faces of a picture after a turn, the surest first. */
+/** The faces of a picture after a turn, the most confident first. */
 export type Turned = { turn: Turn; faces: Face[]; picture: Picture };
 
 /** A face that is tilted further is upright after another turn. */
 const MAX_ROLL = 45;
-/** The networks know upright faces best. The other turns of the photographs of the calibration have 0.83 at most. */
+/**
+ * The networks have the highest confidence for upright faces. Other turns of the photographs of the calibration have at
+ * most 0.83.
+ */
 const SURELY_UPRIGHT = 0.86;
-/** Below it, a face that only another turn shows is none: in pictures without faces, 0.41 at most was measured. */
+/** A face that only another turn shows counts from this confidence on. Pictures without faces have at most 0.41. */
 const MIN_CONFIDENCE = 0.6;
-/** By how much surer another turn must be than the picture as it is. */
+/** By how much the confidence of another turn must exceed that of the unturned picture. */
 const MARGIN = 0.05;
 
-/** Where the pixels of a turned picture come from: the first of them, and the steps to the next one and to the next line. */
+/** The sources of the pixels of a turned picture: the first one, and the steps to the next one and to the next line. */
 const stepsOf = ({ width, height }: Size, turn: Exclude<Turn, 0>): [first: number, step: number, line: number] => {
   const last = width * height - 1;
   if (turn === 180) return [last, -1, -width];
   return turn === 90 ? [last - width + 1, -width, 1] : [width - 1, width, -1];
 };
 
-/** Turns a picture. Not by sharp: its threads would need memory that the limit of the child leaves to the others. */
+/** Turns a picture. sharp is not used, because its threads would need memory that other turns need. */
 export const turnPicture = (picture: Picture, turn: Turn): Picture => {
   if (turn === 0) return picture;
   const [width, height] = turn === 180 ? [picture.width, picture.height] : [picture.height, picture.width];
@@ -38,13 +41,14 @@ export const turnPicture = (picture: Picture, turn: Turn): Picture => {
   return { data, width, height };
 };
 
-/** The confidence of the surest face, where that is upright; 0 otherwise. */
+/** The confidence of the most confident face if it is upright; 0 otherwise. */
 const uprightConfidence = ({ faces: [face] }: Turned): number =>
   face && Math.abs(faceRoll(face)) <= MAX_ROLL ? faceConfidence(face) : 0;
 
 /**
- * The turn after which the surest face of a picture is upright, and the faces then. The picture as it is, where no face is sure. A
- * face upside down can be found as an upright one, but is surer after the turn: so each turn is tried unless the face is surely upright.
+ * The turn after which the most confident face of a picture is upright, and the faces after that turn. No turn when no
+ * face is confident. A face that is upside down can be found as an upright one, but has a higher confidence after the
+ * turn. So each turn is tried, unless the face is surely upright.
  */
 export const searchUpright = async (findFaces: FindFaces, picture: Picture): Promise<Turned> => {
   const search = async (turn: Turn): Promise<Turned> => {

@@ -1,10 +1,10 @@
 /** JUMBF (ISO/IEC 19566-5): boxes with a description, in which C2PA keeps manifests. */
 
-/** The first four bytes of the type of a superbox. The others are the same for all that C2PA has. */
+/** The first four bytes of the type of a superbox. The other bytes are the same for all types of C2PA. */
 export type JumbfType = "c2pa" | "c2ma" | "c2as" | "c2cl" | "c2cs" | "cbor";
 const TYPE_END = Buffer.from("00110010800000aa00389b71", "hex");
 
-/** The content has a label, and can be requested by it. */
+/** The content has a label by which it can be requested. */
 const TOGGLES = 0x03;
 
 /** A box of ISO/IEC 14496-12, with a size of 32 bits. */

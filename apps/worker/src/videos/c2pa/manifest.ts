@@ -1,4 +1,4 @@
-/** The C2PA manifest of a video or a recording (C2PA 2.2): what it says, and how it is signed. */
+/** The C2PA manifest of a video or a recording (C2PA 2.2): its contents and its signature. */
 import { createHash } from "node:crypto";
 import type { SignatureAlgorithm, VideoSigner } from "@realtime-avatar/runtime/config/video-signer";
 import { type CborValue, encodeCbor, Tagged } from "./cbor.ts";
@@ -12,9 +12,9 @@ export type MediaSource = { digitalSourceType: string; description: string };
 
 const IPTC = "http://cv.iptc.org/newscodes/digitalsourcetype";
 /**
- * A composite of several elements, at least one of which is synthetic. The photo, and a voice that was uploaded, come from a camera and
- * a microphone; the movement, and a voice from text, are synthetic. `trainedAlgorithmicMedia` would say that a model has generated all
- * of it.
+ * A composite of several elements, at least one of which is synthetic. The photo and an uploaded voice come from a
+ * camera and a microphone. The movement and a voice from text are synthetic. `trainedAlgorithmicMedia` would mean that
+ * a model has generated the whole file.
  */
 export const COMPOSITE = `${IPTC}/compositeSynthetic`;
 /** Recorded from life. */
@@ -39,11 +39,11 @@ const HEADER_CHAIN = 33;
 const TAG_COSE_SIGN1 = 18;
 const TAG_DATE_TIME = 0;
 
-/** The program that a manifest names as its generator. It has no other name: no user, machine or tenant. */
+/** The program that a manifest names as its generator. The manifest names no user, machine or tenant. */
 export type Generator = { name: string; version: string };
 
 export type ManifestContent = {
-  /** SHA-256 of the file by `c2pa.hash.bmff.v3`: all boxes but `EXCLUSIONS`, each with its offset before it. */
+  /** SHA-256 of the file by `c2pa.hash.bmff.v3`: all boxes except `EXCLUSIONS`, each with its offset before it. */
   hash: Uint8Array;
   createdAt: Date;
   title: string | null;
@@ -51,7 +51,7 @@ export type ManifestContent = {
   source: MediaSource;
 };
 
-/** The boxes that the hash leaves out. The first is that of the manifest; C2PA requires the others. */
+/** The boxes that the hash omits. The first is that of the manifest; C2PA requires the others. */
 const EXCLUSIONS = [
   { xpath: "/uuid", data: [{ offset: 8, value: C2PA_UUID }] },
   { xpath: "/ftyp" },
@@ -64,7 +64,10 @@ const sha256 = (...parts: Uint8Array[]): Buffer => {
   return hash.digest();
 };
 
-/** In the form of a random UUID (version 4), which C2PA requires, and the same for the same video, time and certificate. */
+/**
+ * A UUID in the form of a random one (version 4), which C2PA requires. It is the same for the same video, time and
+ * certificate.
+ */
 const uuid = (purpose: string, seed: Uint8Array): string => {
   const bytes = sha256(Buffer.from(purpose), seed);
   bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x40;
@@ -122,12 +125,12 @@ const manifestBox = (content: ManifestContent, signer: VideoSigner, sign: VideoS
     superbox("c2cl", "c2pa.claim.v2", box("cbor", claim)),
     superbox("c2cs", "c2pa.signature", box("cbor", coseSign1(claim, signer, sign))),
   );
-  // Version and flags, the purpose, and the offset of the first box of a Merkle tree, which there is not.
+  // Version and flags, the purpose, and the offset of the first box of a Merkle tree, which this file does not have.
   const head = [C2PA_UUID, Buffer.alloc(4), Buffer.from("manifest\0"), Buffer.alloc(8)];
   return box("uuid", ...head, superbox("c2pa", "c2pa", manifest));
 };
 
-/** The size of the box that `signedManifest` returns, in bytes: it does not depend on the hash or the signature. */
+/** The size of the box that `signedManifest` returns, in bytes. It does not depend on the hash or the signature. */
 export const manifestSize = (content: Omit<ManifestContent, "hash">, signer: VideoSigner): number =>
   manifestBox({ ...content, hash: new Uint8Array(32) }, signer, () => new Uint8Array(signer.signatureBytes)).length;
 

@@ -57,7 +57,7 @@ const openSuperbox = ({ type, content }: Box) => {
   return { kind: description.content.toString("latin1", 0, 4), label, inner, content };
 };
 
-/** The algorithms of WebCrypto, by those of COSE. */
+/** The algorithms of WebCrypto, by the ids of COSE. */
 const ALGORITHMS: Record<number, { key: Parameters<typeof crypto.subtle.importKey>[2]; verify: object }> = {
   [-7]: { key: { name: "ECDSA", namedCurve: "P-256" }, verify: { name: "ECDSA", hash: "SHA-256" } },
   [-35]: { key: { name: "ECDSA", namedCurve: "P-384" }, verify: { name: "ECDSA", hash: "SHA-384" } },
@@ -111,7 +111,7 @@ const fileHash = (boxes: readonly Box[]): string =>
     }),
   );
 
-/** Reads a manifest, and checks its three proofs. */
+/** Reads a manifest, and verifies its three proofs. */
 export const readManifest = async (file: Buffer) => {
   const boxes = readBoxes(file);
   const box = boxes.find(({ type }) => type === "uuid");

@@ -1,4 +1,4 @@
-/** From the sound of a call, which comes in pieces and with gaps, to the shapes of the mouth by the clock. */
+/** Converts the sound of a call, which comes in pieces and with gaps, to the shapes of the mouth by the clock. */
 import { smoothstep } from "./numbers.ts";
 import { mixShapes, type ShapeTrack, SILENT } from "./shape-track.ts";
 import { createVisemes, FIRST_SHAPE_MS, SHAPE_STEP_MS, type Shape } from "./visemes.ts";
@@ -7,17 +7,17 @@ const SAMPLES_PER_MS = 48;
 
 /** A piece whose start differs from the expected one by more than this begins a new stretch of sound. */
 const JITTER_MS = 60;
-/** By this share of a smaller difference the clock of the sound is set right. */
+/** The clock of the sound is corrected by this share of a smaller difference. */
 const CORRECTION = 0.1;
-/** The silence that separates two stretches: the network hears 120 ms at once. */
+/** The silence that separates two stretches, because the network hears 120 ms at once. */
 const PAUSE_MS = 130;
 /** After an interruption, the mouth is closed in this time. */
 const CLOSE_MS = 110;
 
 export type Hearing = {
-  /** Hears a piece of sound (16 bit, 48 kHz, mono) that begins to be heard at `startMs` of the clock. */
+  /** Takes a piece of sound (16 bit, 48 kHz, mono) that starts to play at `startMs` of the clock. */
   hear: (pcm: Int16Array, startMs: number) => void;
-  /** Drops all that is heard after a time, and closes the mouth. */
+  /** Drops all sound after a time, and closes the mouth. */
   clear: (timeMs: number) => void;
 };
 
@@ -25,7 +25,7 @@ export type Hearing = {
 export const createHearing = (track: ShapeTrack): Hearing => {
   const visemes = createVisemes();
   const pause = new Int16Array(PAUSE_MS * SAMPLES_PER_MS);
-  /** The length of the sound so far, how many of its shapes are known, and when it began by the clock. */
+  /** The length of the sound so far, the number of its known shapes, and its start by the clock. */
   let heardMs = 0;
   let known = 0;
   let originMs: number | null = null;
@@ -40,7 +40,7 @@ export const createHearing = (track: ShapeTrack): Hearing => {
   };
 
   const startStretch = (startMs: number, lateMs: number): void => {
-    // A gap is silence. Of sound that is dropped or replaced, no shape is left.
+    // A gap is silence. The shapes of dropped or replaced sound are removed.
     const isGap = lateMs > 0 && !isCleared;
     listen(isGap ? pause.subarray(0, Math.round(lateMs * SAMPLES_PER_MS)) : pause, isGap);
     originMs = startMs - heardMs;

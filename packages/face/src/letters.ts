@@ -26,7 +26,7 @@ const LINES: Readonly<Record<string, string>> = {
   ...{ 8: "13 02 01 10 30 41 42 33 13 04 05 16 36 45 44 33", 9: "06 26 44 41 30 10 01 02 13 43" },
 };
 const ROWS = 6;
-/** The width of a character, and from the left of one to the left of the next. */
+/** The width of a character, and the distance between the left edges of two neighbours. */
 const [WIDTH, ADVANCE] = [4, 5.6];
 
 /** Whether each character of a text can be drawn. */

@@ -1,13 +1,13 @@
 /**
- * Marks in the pictures of an avatar: `AI`, which tells people that the person is artificial (EU AI Act, article 50), `TEST` and
- * `REC`. They are part of the picture, so that no page can leave them out.
+ * Marks in the pictures of an avatar: `AI`, which tells people that the person is artificial (EU AI Act, article 50),
+ * `TEST` and `REC`. They are part of the picture, so that a page cannot omit them.
  */
 import { type Line, textLines, textWidth } from "./letters.ts";
 import { clamp, mix } from "./numbers.ts";
 import { PICTURE_LENGTH, PICTURE_SIZE, type Planes, planesFrom } from "./picture.ts";
 
 type Colour = readonly [red: number, green: number, blue: number];
-/** A text in a box. `x`, `y`: the upper left corner of the box; all lengths in pixels. `opacity`: of the box. */
+/** A text in a box. `x`, `y`: the upper left corner of the box; all lengths in pixels. `opacity`: that of the box. */
 type Mark = {
   text: string;
   letterHeight: number;
@@ -36,8 +36,8 @@ export const MAX_LABEL_LENGTH = 16;
 
 export type MarkOptions = {
   /**
-   * What tells that the person is artificial: at most `MAX_LABEL_LENGTH` characters of those that `canDraw` knows. Empty: the operator
-   * tells it in another way.
+   * The text that says that the person is artificial: at most `MAX_LABEL_LENGTH` characters that `canDraw` knows.
+   * Empty: the operator informs people in another way.
    */
   label: string;
   isTest: boolean;
@@ -64,7 +64,7 @@ const distance = (x: number, y: number, [x0, y0, x1, y1]: Line): number => {
   return Math.hypot(x - x0 - along * dx, y - y0 - along * dy);
 };
 
-/** How much of a pixel a box with round corners covers, from its distance to the edge. */
+/** The share of a pixel that a box with round corners covers, from the distance to its edge. */
 const boxCoverage = (x: number, y: number, width: number, height: number, radius: number): number => {
   const dx = Math.max(0, Math.abs(x - width / 2) - width / 2 + radius);
   const dy = Math.max(0, Math.abs(y - height / 2) - height / 2 + radius);
@@ -74,7 +74,7 @@ const boxCoverage = (x: number, y: number, width: number, height: number, radius
 /** A rectangle of pixels of the picture. */
 type Area = { left: number; top: number; width: number; height: number };
 
-/** How much of each pixel of an area the strokes of a text cover. Only the pixels near to a line are looked at. */
+/** The share of each pixel of an area that the strokes of a text cover. Only pixels near a line are examined. */
 const drawStrokes = (lines: readonly Line[], halfStroke: number, { left, top, width, height }: Area): Float32Array => {
   const ink = new Float32Array(width * height);
   const reach = halfStroke + 1;
@@ -118,18 +118,21 @@ const createLayer = (mark: Mark, area: Area): ((row: number, column: number) => 
   };
 };
 
-/** A part of one plane, row by row: of each value the picture keeps a share and gets an addition. `x`, `y`: the upper left corner. */
+/**
+ * A part of one plane, row by row. The picture keeps a share of each value and gets an addition. `x`, `y`: the upper
+ * left corner.
+ */
 type Patch = { x: number; y: number; width: number; keep: Float32Array; add: Float32Array };
 type Patches = Record<keyof Planes, Patch>;
 
-/** BT.601 with limited range, as `toI420`. */
+/** BT.601 with limited range, like `toI420`. */
 const toYuv = ([red, green, blue]: Colour): Record<keyof Planes, number> => ({
   y: 16 + 0.257 * red + 0.504 * green + 0.098 * blue,
   u: 128 - 0.148 * red - 0.291 * green + 0.439 * blue,
   v: 128 + 0.439 * red - 0.368 * green - 0.071 * blue,
 });
 
-/** The patches of a mark. They begin and end at even pixels, where samples of colour do. */
+/** The patches of a mark. They begin and end at even pixels, like the samples of colour. */
 const createPatches = (mark: Mark): Patches => {
   const [left, top] = [2 * Math.floor(mark.x / 2), 2 * Math.floor(mark.y / 2)];
   const end = (start: number, length: number): number => Math.min(PICTURE_SIZE, 2 * Math.ceil((start + length) / 2));

@@ -1,6 +1,6 @@
-/** Small functions of numbers. */
+/** Small numeric functions. */
 
-/** The nearest number to `value` from `least` to `most`. */
+/** The number from `least` to `most` that is nearest to `value`. */
 export const clamp = (value: number, least = 0, most = 1): number => Math.max(least, Math.min(value, most));
 
 /** From 0 at `from` to 1 at `to`, with no slope at both ends. `from` may be the larger one. */

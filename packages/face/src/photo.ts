@@ -1,8 +1,8 @@
-/** The prepared picture of an avatar, decoded. The caller brings `sharp`: this package has no dependencies. */
+/** The prepared picture of an avatar, decoded. The caller passes `sharp`, because this package has no dependencies. */
 import type Sharp from "sharp";
 import { PICTURE_SIZE } from "./picture.ts";
 
-/** Shows through the transparent parts of a picture. */
+/** The colour behind the transparent parts of a picture. */
 export const BACKGROUND = "#d5dbe3";
 
 /**

@@ -1,4 +1,4 @@
-/** The pictures of a face: I420, as video encoders take it. */
+/** The pictures of a face, in I420, the input format of video encoders. */
 
 /** Width and height of every picture, in pixels. */
 export const PICTURE_SIZE = 512;
@@ -25,8 +25,8 @@ export const planesFrom = (picture: Uint8Array): Planes => {
 };
 
 /**
- * Converts a picture of 512 × 512 pixels, three bytes each (red, green, blue), to I420: BT.601 with limited range, as libyuv
- * does. Throws when `rgb` has another length.
+ * Converts a picture of 512 × 512 pixels, three bytes each (red, green, blue), to I420: BT.601 with limited range, like
+ * libyuv. Throws when `rgb` has another length.
  */
 export const toI420 = (rgb: Uint8Array): Uint8Array => {
   if (rgb.length !== 3 * LUMA_LENGTH) throw new RangeError(`The picture has ${rgb.length} bytes of RGB.`);

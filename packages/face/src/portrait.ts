@@ -1,17 +1,20 @@
 /** An avatar without a face: its picture, which grows with the loudness of the voice. */
 import { loudness } from "./loudness.ts";
 
-/** How many pictures a portrait has, the smallest first. */
+/** The number of pictures of a portrait, the smallest first. */
 const STEPS = 8;
 /** How much larger each step is than the one before it. */
 const GROWTH = 0.02;
 /** The loudness of the first and of the last step, in decibels below the loudest. */
 const QUIET_DB = -45;
 const LOUD_DB = -12;
-/** How much of its loudness the picture keeps from one frame of sound to the next: it grows at once and shrinks slowly. */
+/**
+ * The share of the loudness that remains from one frame of sound to the next. So the picture grows at once and shrinks
+ * slowly.
+ */
 const DECAY = 0.85;
 
-/** How much the picture of each step is enlarged: from 1 on. */
+/** The scale of the picture of each step, from 1 on. */
 export const PORTRAIT_SCALES: readonly number[] = Array.from({ length: STEPS }, (_, step) => 1 + step * GROWTH);
 
 /** The step of a loudness from 0 to 1. */
@@ -21,10 +24,10 @@ const loudnessStep = (level: number): number => {
   return Math.round(Math.min(1, Math.max(0, share)) * (STEPS - 1));
 };
 
-/** A loudness, and when it is heard. */
+/** A loudness, and the time when it is heard. */
 type Level = { level: number; heardAt: number };
 
-/** Returns the loudness of the sound that is heard now, from sound that is told earlier. */
+/** Returns the loudness of the sound that is heard now. The sound is passed earlier. */
 const createLevelMeter = () => {
   let waiting: Level[] = [];
   let current = 0;
@@ -36,7 +39,7 @@ const createLevelMeter = () => {
   };
   return {
     hear: (level: number, now: number, delayMs: number): void => {
-      // Without viewers, no picture asks for the loudness. The list must not grow then.
+      // Without viewers, no picture reads the loudness. The list must not grow then.
       at(now);
       waiting.push({ level, heardAt: now + delayMs });
     },
@@ -49,11 +52,11 @@ const createLevelMeter = () => {
 
 /** All times are milliseconds of one monotonic clock of the caller. */
 export type Portrait<Picture> = {
-  /** The voice says this. The first sample is heard `delayMs` from `nowMs` on. In pieces of 20 ms. */
+  /** Passes a piece of 20 ms of the voice. Its first sample is heard `delayMs` after `nowMs`. */
   hear: (pcm: Int16Array, delayMs: number, nowMs: number) => void;
-  /** The picture for `nowMs`: one of those that were given. */
+  /** The picture for `nowMs`: one of the given pictures. */
   picture: (nowMs: number) => Picture;
-  /** The voice is interrupted: drops what is not heard yet. */
+  /** Interrupts the voice: drops the sound that is not heard yet. */
   clear: () => void;
 };
 

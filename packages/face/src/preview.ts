@@ -1,4 +1,4 @@
-/** Two seconds in which a face lives, as a loop without sound: it says "hello", blinks and breathes. */
+/** Two seconds of a moving face, as a loop without sound: it says "hello", blinks and breathes. */
 import { lidAt } from "./life/blinks.ts";
 import { poseMouth, REACH_STEPS } from "./life/mouth.ts";
 import { createMarks } from "./marks.ts";
@@ -28,7 +28,7 @@ const WORD: readonly (readonly [seconds: number, shape: Shape])[] = [
 /** The mouth speaks from a while before the word to a while after it. */
 const TALK = [0.12, 0.28, 1.15, 1.5] as const;
 const BLINK_AT = 1.45;
-/** The way of the head, as angles in radians. */
+/** The extent of the head's movement, as angles in radians. */
 const [YAW, PITCH, ROLL] = [0.025, 0.018, 0.012];
 
 const trackWord = (): ShapeTrack => {
@@ -42,7 +42,7 @@ const trackWord = (): ShapeTrack => {
   return track;
 };
 
-/** The pose at some seconds. The head and the breath end where they began. */
+/** The pose at a time in seconds. The head and the breath end where they began. */
 const poseAt = (seconds: number, { lips }: Face, track: ShapeTrack): Pose => {
   const talk = smoothstep(TALK[0], TALK[1], seconds) * (1 - smoothstep(TALK[2], TALK[3], seconds));
   const mouth = poseMouth(shapesAround(track, 1000 * seconds, REACH_STEPS), lips);
@@ -71,7 +71,7 @@ const toSmallRgb = (picture: Uint8Array): Uint8Array => {
   for (let pixel = 0; pixel < u.length; pixel++) {
     const first = 2 * Math.floor(pixel / PREVIEW_SIZE) * PICTURE_SIZE + 2 * (pixel % PREVIEW_SIZE);
     const below = first + PICTURE_SIZE;
-    // Written out: an array for each pixel takes twice as long.
+    // Written out, because an array for each pixel takes twice as long.
     const luma = (y[first] as number) + (y[first + 1] as number) + (y[below] as number) + (y[below + 1] as number);
     const light = 1.164 * (luma / 4 - 16);
     const blue = (u[pixel] as number) - 128;

@@ -1,12 +1,15 @@
-/** From the shapes of 10 ms to that of a picture of 40 ms. */
+/** Combines the shapes of 10 ms to that of a picture of 40 ms. */
 import type { ShapeTrack } from "./shape-track.ts";
 import { SHAPE_STEP_MS, type Shape } from "./visemes.ts";
 
-/** Weights from 30 ms before to 50 ms after: jaw and corners have a mass. Without them the jaw flaps. */
+/**
+ * Weights from 30 ms before to 50 ms after, because the jaw and the corners of the mouth have mass. Without the
+ * weights, the jaw flaps.
+ */
 const WEIGHTS = [1, 2, 3, 4, 5, 5, 4, 3, 2] as const;
 const BEFORE = 3;
 const SUM = WEIGHTS.reduce((sum, weight) => sum + weight, 0);
-/** The mean of the weights takes this much off the peaks of the jaw. */
+/** The weighted mean lowers the peaks of the jaw by this factor. */
 const OPEN_GAIN = 1.06;
 
 /** Shapes at steps of 10 ms around a picture. */
@@ -16,8 +19,8 @@ export type ShapeWindow = {
   /** The shape of the sound, `step` steps after the middle of the picture. */
   raw: (step: number) => Shape;
   /**
-   * The shape to draw. A lower lip that tucks and a tongue within 10 ms count: at 25 pictures a second, half of the f, v, th and l
-   * would be lost otherwise.
+   * The shape to draw. A tuck of the lower lip and a tongue within 10 ms count. Otherwise, at 25 pictures a second,
+   * half of the f, v, th and l would be lost.
    */
   smooth: (step: number) => Shape;
 };

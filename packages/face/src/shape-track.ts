@@ -5,13 +5,13 @@ import type { Shape } from "./visemes.ts";
 /** Closed lips and no sound. */
 export const SILENT: Shape = { open: 0, wide: 0, round: 0, closed: 1, tuck: 0, tongue: 0, level: -4 };
 
-/** Without a newer shape, a shape holds for this long. After it, there is silence. */
+/** Without a newer shape, a shape holds for this long. Then silence follows. */
 const HOLD_MS = 80;
 /** Shapes closer than this belong to one piece of sound. */
 const LARGEST_STEP_MS = 30;
-/** Shapes that are older than this before the last picture are not read again. */
+/** Shapes that are earlier than the last picture by more than this are not read again. */
 const PAST_MS = 1000;
-/** One minute: a voice that is known earlier than that loses its oldest shapes. */
+/** One minute. A voice that is known longer in advance loses its oldest shapes. */
 const MAX_SHAPES = 6000;
 
 /** A shape between two. */
@@ -48,7 +48,7 @@ export const createShapeTrack = (): ShapeTrack => {
     shapes.splice(0, count);
   };
 
-  /** How many shapes are not later than a time. */
+  /** The number of shapes up to a time. */
   const countUntil = (timeMs: number): number => {
     let [low, high] = [0, times.length];
     while (low < high) {

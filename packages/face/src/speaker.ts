@@ -1,4 +1,4 @@
-/** A face that says a sound: sound in, pictures out. */
+/** A speaking face: takes sound, draws pictures. */
 import { createHearing } from "./hearing.ts";
 import { createLife, type Life } from "./life.ts";
 import { createShapeTrack } from "./shape-track.ts";
@@ -10,23 +10,23 @@ const MIDDLE_MS = 20;
 /** All times are milliseconds of one monotonic clock of the caller. */
 export type Speaker = {
   /**
-   * The voice says this. To be called when the sound becomes known. A gap between two pieces is silence.
+   * Passes a piece of the voice. Call this as soon as the sound is known. A gap between two pieces is silence.
    *
-   * Known 230 ms before it is heard, the lips are exact and smooth. From 115 ms on they are exact, but open less and shut faster.
-   * Known later, they are late by what is missing.
+   * If the sound is known 230 ms before it is heard, the lips are exact and smooth. From 115 ms on they are exact, but
+   * open less and close faster. With less lead, they are late by the missing time.
    *
    * @param pcm 16 bit, 48 kHz, mono, of any length.
    * @param delayMs The time from `nowMs` until the first sample is heard.
    */
   hear: (pcm: Int16Array, delayMs: number, nowMs: number) => void;
   /**
-   * Draws the picture that is shown from `nowMs` on for 40 ms: I420 of 512 × 512 pixels, into `picture` or a new array, which is
-   * returned. Times must rise.
+   * Draws the picture that is shown from `nowMs` on for 40 ms: I420 of 512 × 512 pixels, into `picture` or a new array,
+   * which is returned. Times must increase.
    */
   picture: (nowMs: number, picture?: Uint8Array) => Uint8Array;
-  /** The voice is interrupted: drops what is not heard yet, and closes the mouth within 120 ms. */
+  /** Interrupts the voice: drops the sound that is not heard yet, and closes the mouth within 120 ms. */
   clear: (nowMs: number) => void;
-  /** The person thinks of what to say: glances away, and draws a breath. */
+  /** Shows a person who thinks: the eyes glance away, and the person draws a breath. */
   think: Life["think"];
   gesture: Life["gesture"];
 };

@@ -1,10 +1,13 @@
-/** From the sound of a voice to the shape of the mouth. docs/face.md tells how the network was trained, and how well it does. */
+/**
+ * Converts the sound of a voice to the shapes of the mouth. docs/face.md describes the training of the network and its
+ * accuracy.
+ */
 import { createFeatures, FEATURES } from "./sound/features.ts";
 import { countInputs, createEvaluation, readNetwork } from "./sound/network.ts";
 import { createResampler } from "./sound/resample.ts";
 
 /**
- * The shape of a mouth at one time. All but `level` lie between 0 and 1.
+ * The shape of a mouth at one time. All fields except `level` lie between 0 and 1.
  * - `open`: how far the jaw is open. 1 as in "father".
  * - `wide`: how far the corners are apart, as in "see".
  * - `round`: how far the lips are protruded, as in "do".
@@ -30,10 +33,10 @@ export const FIRST_SHAPE_MS = 12.5;
 export type Visemes = { hear: (pcm: Int16Array) => Shape[] };
 
 /**
- * Returns a listener of one voice. `hear` takes the next piece of its sound (16 bit, 48 kHz, mono, of any length) and returns
- * the shapes that became known. The shape with index k, counted from the first piece on, belongs to the time
- * k * `SHAPE_STEP_MS` + `FIRST_SHAPE_MS` of the sound. It is known once 42.5 ms of sound after that time were heard: 30 ms of
- * context and half a window. Only the last 120 ms are held in memory.
+ * Returns a listener of one voice. `hear` takes the next piece of its sound (16 bit, 48 kHz, mono, of any length) and
+ * returns the completed shapes. The shape with index k, counted from the first piece on, belongs to the time k *
+ * `SHAPE_STEP_MS` + `FIRST_SHAPE_MS` of the sound. It is known once 42.5 ms of sound after that time were heard: 30 ms
+ * of context and half a window. Only the last 120 ms are held in memory.
  */
 export const createVisemes = (): Visemes => {
   const network = readNetwork();
@@ -52,7 +55,7 @@ export const createVisemes = (): Visemes => {
     context.copyWithin(0, FEATURES, end);
     context.set(features, newest);
     context.set(usual, end);
-    // Before the first step, the sound is taken to be like the first step.
+    // Before the first step, the sound is assumed to be like the first step.
     if (heard === 0) for (let start = 0; start < newest; start += FEATURES) context.set(features, start);
     heard++;
     if (heard <= network.future) return;

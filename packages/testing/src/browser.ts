@@ -22,10 +22,10 @@ export const launchBrowser = (home: string): Promise<Browser> =>
       "--disable-background-networking",
       "--disable-component-update",
       "--disable-sync",
-      // The pages of tests are short-lived: to optimize their scripts takes more processor time than it saves, but to compile
-      // them plainly at once saves some.
+      // The pages of tests are short-lived. Optimizing their scripts takes more processor time than it saves; compiling
+      // them at once without optimization saves some.
       "--js-flags=--no-opt --no-maglev --always-sparkplug",
-      // A microphone that beeps once a second. Nothing has to be clicked or allowed.
+      // A microphone that beeps once a second. No click and no permission is needed.
       "--use-fake-device-for-media-stream",
       "--use-fake-ui-for-media-stream",
       "--autoplay-policy=no-user-gesture-required",
@@ -41,8 +41,9 @@ const launchShared = async (): Promise<Browser> => {
 };
 
 /**
- * The browser that the test files of this process share, because its start takes two seconds of processor time. Close the
- * contexts, which share nothing. The browser ends with this process, whose end closes the pipe to it.
+ * The browser that the test files of this process share, because its start takes two seconds of processor time. Close
+ * the contexts, which are independent of each other. The browser ends with this process, whose end closes the pipe to
+ * it.
  */
 export const sharedBrowser = (): Promise<Browser> => {
   shared ??= launchShared();

@@ -1,5 +1,5 @@
 /**
- * What is kept between runs of the tests, by a hash of what it is made from; above all bundles of the programs of `apps`, as
+ * The cache between runs of the tests, by a hash of the sources. It has mainly bundles of the programs of `apps`, as
  * for a release.
  */
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, utimesSync } from "node:fs";
@@ -11,7 +11,7 @@ export const REPOSITORY = join(import.meta.dir, "../../..");
 /** Inside node_modules, because the bundles search the folders above them for the binaries from npm. */
 export const CACHE = join(REPOSITORY, "node_modules/.cache");
 
-/** Everything that a bundle is built from. The lock file tells the versions of the packages from npm. */
+/** The sources of a bundle. The lock file has the versions of the packages from npm. */
 export const SOURCES = [
   "bun.lock",
   "patches/*",
@@ -22,10 +22,10 @@ export const SOURCES = [
 ];
 const IS_TEST = /\.test(ing)?\.tsx?$/;
 
-/** Age at which what was made from other sources is removed. No run of the tests takes as long. */
+/** The age at which entries of other sources are removed. No run of the tests takes this long. */
 const KEPT_MS = 86_400_000;
 
-/** The folder in the cache for what is made from the present state of these files. Its modification time is its last use. */
+/** The folder in the cache for the present state of these files. Its modification time is its last use. */
 export const cacheFolder = (kind: string, sources: readonly string[]): string => {
   const files = sources
     .flatMap((pattern) => [...new Glob(pattern).scanSync(REPOSITORY)])
@@ -60,13 +60,13 @@ const folderOfBundles = (): string => {
 type Recipe = { folder: string; command: (draft: string) => string[] };
 type Outcome = { exitCode: number | null; stderr: unknown };
 
-/** Where a folder is filled before it gets its name. */
+/** The temporary name of a folder while it is filled. */
 const draftOf = ({ folder }: Recipe): string => {
   mkdirSync(dirname(folder), { recursive: true });
   return `${folder}.${process.pid}`;
 };
 
-/** Renames the draft to its folder. Tests run in several processes: the first that is ready wins. */
+/** Renames the draft to its folder. Tests run in several processes. The first one that finishes wins. */
 const publish = ({ folder }: Recipe, draft: string, { exitCode, stderr }: Outcome): void => {
   if (exitCode !== 0) throw new Error(`${basename(folder)} cannot be built:\n${stderr}`);
   try {
@@ -94,10 +94,10 @@ const fillBeside = async (recipe: Recipe): Promise<void> => {
 };
 
 const BUN = [process.execPath, "--no-env-file"];
-/** As the `build` of these programs. */
+/** The same options as in `build` of these programs. */
 const BYTECODE = ["--format=cjs", "--bytecode", "--define=import.meta.dir=module.path"];
 
-/** Programs of the tests that start another program, which must be beside them. */
+/** Programs of the tests that start another program. That program must be beside them. */
 const STARTED_BY: Record<string, string> = { "apps/worker/test/support/worker.ts": "apps/worker/src/main.ts" };
 
 const recipeOf = (file: string): Recipe => {
@@ -110,7 +110,7 @@ const recipeOf = (file: string): Recipe => {
   return { folder: join(folderOfBundles(), file.replaceAll(/[/.]/g, "-")), command };
 };
 
-/** The bundle of a program of `apps`, with nothing else beside it. It starts in a third of the time of its source. */
+/** The bundle of a program of `apps`, alone in its folder. It starts in a third of the time of its source. */
 export const bundleProgram = (file: string): string => {
   const recipe = recipeOf(file);
   fill(recipe);
@@ -122,7 +122,7 @@ const dashboard = (): Recipe => ({
   command: (draft) => [...BUN, "apps/dashboard/build/main.ts", draft],
 });
 
-/** Copies the bundle of an app to where a release has it. Returns the path of the program. */
+/** Copies the bundle of an app to its place in a release. Returns the path of the program. */
 const released = (app: string): string => {
   const built = bundleProgram(`apps/${app}/src/main.ts`);
   const folder = join(folderOfBundles(), "release/apps", app, "dist");
@@ -137,7 +137,7 @@ export const releaseOfApi = (): string => {
   return released("api");
 };
 
-/** Builds what most test processes need, all at the same time. */
+/** Builds in parallel the programs that most test processes need. */
 export const buildAll = async (): Promise<void> => {
   const apps = ["api", "avatar-worker", "cli", "worker"].map((app) => recipeOf(`apps/${app}/src/main.ts`));
   await Promise.all([dashboard(), ...apps].map(fillBeside));

@@ -1,4 +1,4 @@
-/** Credits and sessions for tests, written as the operator and the API would. */
+/** Credits and sessions for tests, written like the operator and the API. */
 
 import { auditEvent } from "@realtime-avatar/db/audit/audit-events";
 import type { Caller } from "@realtime-avatar/db/callers/callers";

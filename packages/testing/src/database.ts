@@ -1,7 +1,7 @@
 /**
- * A real PostgreSQL for the tests of a process, and a new database for each test file. The server is embedded, in a folder
- * that is removed when the tests end. With DATABASE_URL, it is that server: the databases of the tests are created there and
- * dropped at the end. Preload this file, so that it can clean up.
+ * A real PostgreSQL for the tests of a process, and a new database for each test file. The server is embedded, in a
+ * folder that is removed when the tests end. With DATABASE_URL, the databases of the tests are created on that server
+ * and dropped at the end. Preload this file, so that it can clean up.
  */
 import { afterAll } from "bun:test";
 import { randomBytes } from "node:crypto";
@@ -23,7 +23,7 @@ import { removeAtEnd, temporaryFolder } from "./temporary-folder.ts";
 
 export { client, connectTo, IS_AWAY, IS_ONE_DATABASE, preparedDataDirectory };
 
-/** `role`: has the rights of the service in each migrated database, and the password of the URL. */
+/** `role`: a role with the rights of the service in each migrated database, and the password of the URL. */
 type Server = { url: string; admin: postgres.Sql; template: string; role: string; close(): Promise<void> };
 
 const uniqueName = (): string => `avatar_test_${randomBytes(6).toString("hex")}`;
@@ -34,7 +34,7 @@ const startServer = async (): Promise<Server> => {
   const folder = await temporaryFolder();
   removeAtEnd(folder);
   const data = await preparedDataDirectory(join(folder, "data"));
-  // A database that lives for a minute needs no durability. Tests of durability switch it on again.
+  // A database that lives for a minute needs no durability. Tests of durability switch it on.
   const { url } = await openByTcp(data, { settings: { fsync: "off", max_connections: "200" } });
   return { url, admin: connectAdmin(url), template: TEMPLATE, role: SERVICE_ROLE, close: async () => {} };
 };
@@ -66,7 +66,7 @@ afterAll(async () => {
 /** The pool that the service uses, and a plain client to inspect and change the database directly. */
 export type TestDb = Db & { client: postgres.Sql };
 
-/** The sessions that the test that runs has opened; null outside of tests. */
+/** The sessions that the running test has opened; null outside of tests. */
 let ofTest: Set<postgres.Sql> | null = null;
 
 /** From now on, a session that is opened is closed by `endSessions`. */
@@ -75,8 +75,8 @@ export const watchSessions = (): void => {
 };
 
 /**
- * Closes what is left of the sessions of a test. One that failed in between has left a transaction open, for which its other statements
- * wait, and those of the next test.
+ * Closes the remaining sessions of a test. A failed test may have left a transaction open, for which its other
+ * statements and those of the next test would wait.
  */
 export const endSessions = async (): Promise<void> => {
   const left = ofTest ?? [];
@@ -111,7 +111,7 @@ export const session = (url: string, options: object = {}): TestDb => {
   return db;
 };
 
-/** The port of a pooler in transaction mode in front of the server of DATABASE_URL; undefined for none. */
+/** The port of a pooler in transaction mode in front of the server of DATABASE_URL; undefined without one. */
 const POOLER_PORT = process.env["TEST_POOLER_PORT"];
 const pooled = (url: string): string => {
   const changed = new URL(url);
@@ -124,16 +124,19 @@ export type TestDatabase = {
   db: TestDb;
   /** The URL for a role that has only the rights of the service. Undefined with TEST_SHARD. */
   serviceUrl?: string;
-  /** How a process of the service reaches it. With TEST_SHARD, only one that was made so (`isServed`). */
+  /**
+   * The variables with which a process of the service reaches the database. With TEST_SHARD, only for a database with
+   * `isServed`.
+   */
   variables: Record<string, string>;
-  /** With TEST_SHARD: where the shard is managed, its number, and the URL at its node. */
+  /** With TEST_SHARD: the coordinator of the shard, its number, and the URL at its node. */
   shard?: { coordinator: string; number: number; node: string };
   close(): Promise<void>;
 };
 
 /**
- * `deadlineMs`: of each statement, for tests that hold a lock for as long as a slow machine needs. `isOne`: one database, also with
- * TEST_SHARD, for tests of what only that has, which are skipped then. `isServed`: processes of the service use it.
+ * `deadlineMs`: the limit of each statement, for tests that hold a lock for as long as a slow machine needs. `isOne`:
+ * one database even with TEST_SHARD, for tests that are skipped then. `isServed`: processes of the service use it.
  */
 export type TestDatabaseOptions = { migrated?: boolean; deadlineMs?: number; isOne?: boolean; isServed?: boolean };
 

@@ -1,4 +1,4 @@
-/** What the tests of a file share. Call these while the file loads: `const { db } = await fileDatabase();`. */
+/** Fixtures for the tests of a file. Call these while the file loads: `const { db } = await fileDatabase();`. */
 import { afterAll, afterEach, beforeEach, setDefaultTimeout } from "bun:test";
 import { randomBytes } from "node:crypto";
 import { rm } from "node:fs/promises";
@@ -18,8 +18,9 @@ import { temporaryFolder } from "./temporary-folder.ts";
 const opened: { close(): unknown }[] = [];
 
 /**
- * Closes `resource` after the tests of this file, the latest first; and gives each of them a minute: no test asserts a time, and
- * a slow disk must not fail one. A file whose tests need more says so after its last fixture.
+ * Closes `resource` after the tests of this file, the latest fixture first. Also gives each test a minute, because
+ * tests do not assert times and a slow disk must not fail one. A file whose tests need more sets that after its last
+ * fixture.
  */
 export const fixture = async <Resource extends { close(): unknown }>(
   resource: Resource | Promise<Resource>,
@@ -81,7 +82,10 @@ export const serviceRole = async (database: TestDatabase): Promise<Db> => {
   return role;
 };
 
-/** A database for this file whose statements are run by a role with the rights of the service alone; `client` is the owner's. */
+/**
+ * A database for this file whose statements run as a role with only the rights of the service. `client` is that of the
+ * owner.
+ */
 export const serviceDatabase = async (): Promise<TestDatabase> => {
   const database = await fileDatabase();
   return { ...database, db: { ...(await serviceRole(database)), client: database.db.client } };

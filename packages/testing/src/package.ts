@@ -15,9 +15,9 @@ export const runIn = async (cwd: string, command: string[], env: Record<string, 
 };
 
 /**
- * Packs the package in `root`, and installs it with the packages in the folders `others`, into a folder for this test file. By
- * npm, which knows neither the catalog nor the workspace: `bun pm pack` would put versions in their place. The tarball and the
- * folders are local, so that npm needs no registry.
+ * Packs the package in `root`, and installs it with the packages in the folders `others`, into a folder for this test
+ * file. npm is used because it does not know the catalog and the workspace: `bun pm pack` would replace them by
+ * versions. The tarball and the folders are local, so that npm needs no registry.
  */
 export const installPacked = async (root: string, ...others: string[]): Promise<string> => {
   const folder = await temporaryFolder();

@@ -1,7 +1,7 @@
 /**
- * The photographs that tests and the calibration of the checks use. They come with packages of the npm registry under the MIT
- * licence, are not part of this repository, and ship with nothing. What each shows was written down by eye, before any program
- * had measured it.
+ * The photographs that tests and the calibration of the checks use. They come with packages of the npm registry under
+ * the MIT licence, are not part of this repository, and are not part of any release. A person described what each
+ * photograph shows before any program measured it.
  */
 import { dirname, join } from "node:path";
 
@@ -15,11 +15,11 @@ export const PHOTO_PACKAGES = {
 } as const;
 type PhotoPackage = keyof typeof PHOTO_PACKAGES;
 
-/** Bounds are chosen with the first set, and reported on the second. No person is in both. */
+/** Bounds are chosen with the first set, and reported on the second. No person appears in both. */
 export type PhotoSet = "calibration" | "report";
 
 /**
- * What can be seen.
+ * The content of a photograph.
  * - `front`: one face that looks at the camera.
  * - `turned`: one face, clearly turned to a side.
  * - `unclear`: one face, turned or covered so far that one cannot say whether it should be accepted.
@@ -46,7 +46,7 @@ const photosOf = (set: PhotoSet) => ({
 const calibration = photosOf("calibration");
 const report = photosOf("report");
 
-/** All photographs. Those of faces are 400 × 400 or 800 × 800 pixels: below 512, a test scales them. */
+/** All photographs. Those of faces have 400 × 400 or 800 × 800 pixels; a test scales those below 512. */
 export const PHOTOS: readonly Photo[] = [
   calibration.front("material-kit", "faces/marc.jpg", "man with a beard, before black"),
   calibration.front("material-kit", "faces/christian.jpg", "man with a cap, smiling, outdoors"),
@@ -99,7 +99,7 @@ export const PHOTOS: readonly Photo[] = [
   report.noFace("material-dashboard", "home-decor-3.jpg", "living room"),
 ];
 
-/** A name of a photograph that is unique. */
+/** The unique name of a photograph. */
 export const photoName = ({ package: name, path }: Photo): string => `${name}/${path}`;
 
 /** The path of a photograph on this machine. */

@@ -1,4 +1,7 @@
-/** Creates what the test processes share, before they start: otherwise each of them would create it, all at the same time. */
+/**
+ * Creates the shared files of the test processes before they start. Otherwise each process would create them at the
+ * same time.
+ */
 import { buildAll } from "./bundles.ts";
 import { findPrepared } from "./postgres/prepared.ts";
 

@@ -1,4 +1,6 @@
-/** The release before this one, built from the history of the repository: for tests of an upgrade from it and a roll back. */
+/**
+ * The previous release, built from the history of the repository, for tests of an upgrade from it and of a roll back.
+ */
 import { existsSync } from "node:fs";
 import { mkdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
@@ -6,14 +8,14 @@ import { $ } from "bun";
 import { CACHE, REPOSITORY } from "./bundles.ts";
 import { source } from "./processes.ts";
 
-/** Its commit. A release sets this to the release before: see "Make a release" in docs/development/migrations.md. */
+/** Its commit. Each release sets this to the release before: see "Make a release" in docs/development/migrations.md. */
 export const PREVIOUS_RELEASE = "041c18776959a6fd2d32e16cb0ac84591e517e7e";
-/** How many migrations it has. */
+/** The number of its migrations. */
 export const PREVIOUS_MIGRATIONS = 18;
 
 /**
- * The commit whose avatar worker and service are the other side of the wire in tests of it: the release before has none. Both sides
- * of that commit refuse fields that they do not know.
+ * The commit whose avatar worker and service are the other side in tests of the wire, because the previous release has
+ * no avatar worker. Both sides of that commit refuse unknown fields.
  */
 export const PREVIOUS_WIRE = "72fcdb50bf22bd23891fe82899f0277f856f65d6";
 
@@ -33,7 +35,7 @@ const checkOut = async (commit: string, checkout: string): Promise<void> => {
   await $`${process.execPath} install --frozen-lockfile --ignore-scripts`.cwd(checkout).quiet();
 };
 
-/** Makes a folder of the cache. The test processes run at once: the first wins. */
+/** Makes a folder of the cache. The test processes run at the same time. The first one wins. */
 const cached = async (target: string, make: (draft: string) => Promise<void>): Promise<void> => {
   if (existsSync(target)) return;
   const draft = draftOf(target);
@@ -47,7 +49,7 @@ const cached = async (target: string, make: (draft: string) => Promise<void>): P
   }
 };
 
-/** Builds the programs of the release before. */
+/** Builds the programs of the previous release. */
 const build = async (draft: string): Promise<void> => {
   const checkout = join(draft, "source");
   await checkOut(PREVIOUS_RELEASE, checkout);

@@ -1,4 +1,4 @@
-/** Starts processes of the service as an operator does. Preload this file, so that it can end them after the tests. */
+/** Starts processes of the service like an operator. Preload this file, so that it can end them after the tests. */
 import { afterAll } from "bun:test";
 import { bundleProgram, REPOSITORY, releaseOfApi } from "./bundles.ts";
 import { within } from "./until.ts";
@@ -24,7 +24,7 @@ afterAll(async () => {
   await Promise.all([...running].map((child) => child.exited));
 });
 
-/** The environment of a process: of the tests' own variables only those that a program needs to run. */
+/** The environment of a process. It has only those variables of the tests that a program needs to run. */
 export const processEnvironment = (variables: Record<string, string>): Record<string, string> => {
   const { PATH = "", HOME = "", TMPDIR } = process.env;
   return { PATH, HOME, ...(TMPDIR === undefined ? {} : { TMPDIR }), ...variables };
@@ -42,7 +42,7 @@ export const startProcess = (command: readonly string[], variables: Record<strin
   });
   running.add(child);
   const text = { stdout: "", stderr: "" };
-  /** Settled by the next output, and by the end: to look again and again would take processor time from the program. */
+  /** Settled by the next output, and by the end. Polling would take processor time from the program. */
   let news = Promise.withResolvers<void>();
   const tell = (): void => {
     news.resolve();
@@ -94,8 +94,8 @@ export const runToEnd = async (
 };
 
 /**
- * The command for a program of the repository under Bun, without the developer's `.env`. A program of `apps` is run as its
- * bundle; `source` gives the command for the source.
+ * The command for a program of the repository under Bun, without the developer's `.env`. A program of `apps` runs as
+ * its bundle; `source` returns the command for the source.
  */
 export const bun = (file: string, ...args: string[]): string[] =>
   source(file.startsWith("apps/") ? bundleProgram(file) : file, ...args);

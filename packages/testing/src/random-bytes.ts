@@ -2,7 +2,7 @@
 import { createHash, randomBytes } from "node:crypto";
 import type { RandomBytes } from "@realtime-avatar/domain/id";
 
-/** The source for tests that need no particular bytes. */
+/** The source for tests that do not depend on the bytes. */
 export const random: RandomBytes = (count) => randomBytes(count);
 
 /** A generator that yields 0, 1, 2, … 255, 0, …: for test vectors that another language can reproduce. */

@@ -1,4 +1,4 @@
-/** Tenants, keys and assets for tests, written as the operator would. */
+/** Tenants, keys and assets for tests, written like the operator. */
 
 import { insertRootApiKey } from "@realtime-avatar/db/api-keys/api-keys";
 import type { Origin } from "@realtime-avatar/db/audit/audit-events";
@@ -34,7 +34,7 @@ export const seedOrigin = (actor: Origin["actor"] = null): Origin => {
 };
 export const operatorOrigin = (): Origin => seedOrigin();
 
-/** The same database for what the operator writes: by the owner's client, where the test has one. */
+/** The same database for writes of the operator: by the owner's client, if the test has one. */
 export const asOwner = (db: Db): Db => {
   if (!("client" in db)) return db;
   const { client } = db as TestDb;
@@ -43,7 +43,7 @@ export const asOwner = (db: Db): Db => {
   return { ...db, run };
 };
 
-/** Creates a tenant. `credits`: what it is granted, in credit micros, if not what a new tenant gets. */
+/** Creates a tenant. `credits`: its grants, in credit micros; by default those of a new tenant. */
 export const seedTenant = async (db: Db, credits: Partial<Record<Environment, number>> = {}): Promise<TenantId> => {
   const { now, requestId } = operatorOrigin();
   const { shard } = db;
@@ -57,7 +57,7 @@ export const seedTenant = async (db: Db, credits: Partial<Record<Environment, nu
   return tenantId;
 };
 
-/** Creates a root key, or a child of `parent`. Does not check what `parent` may grant. */
+/** Creates a root key, or a child of `parent`. Does not check the rights of `parent`. */
 export const seedKey = async (
   db: Db,
   tenantId: TenantId,
@@ -108,7 +108,9 @@ export const preparationJob = ({ tenantId, environment, id, generation }: Avatar
   return generation === 0 ? null : { ...job, kind: "prepare_avatar" };
 };
 
-/** What a change of an avatar accepts: every version, and these statuses. The job that it may start has a new id. */
+/**
+ * The conditions of a change of an avatar: every version, and these statuses. The job that it may start has a new id.
+ */
 export const inStatus = (...statuses: AvatarStatus[]) => ({ versions: null, statuses, jobId: newJobId() });
 
 export const newJobId = (): JobId => newId("job", new Date(), random);

@@ -5,12 +5,12 @@ import { chmod, mkdtemp } from "node:fs/promises";
 import { freemem, tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** How much memory must be free for temporary files to be there, in bytes. One run needs a quarter of it. */
+/** How much memory must be free, in bytes, to keep temporary files in memory. One run needs a quarter of it. */
 const NEEDED_MEMORY_BYTES = 4 * 2 ** 30;
 
 /**
- * Whether Linux's file system in memory has room, and lets programs run. A cluster on it takes half the processor time of
- * one on a disk. What the tests check does not depend on it: they kill processes, they do not cut the power.
+ * Whether Linux's file system in memory has room, and lets programs run. A cluster on it takes half the processor time
+ * of one on a disk. The results of the tests do not depend on it, because they kill processes but do not cut the power.
  */
 const canUseMemory = (): boolean => {
   if (process.platform !== "linux") return false;
@@ -19,7 +19,7 @@ const canUseMemory = (): boolean => {
   return Math.min(bavail * bsize, freemem()) >= NEEDED_MEMORY_BYTES;
 };
 
-// For the processes that the tests start as well. A TMPDIR that is set decides.
+// Also for the processes that the tests start. A given TMPDIR takes precedence.
 if (process.env["TMPDIR"] === undefined && canUseMemory()) process.env["TMPDIR"] = "/dev/shm";
 
 /** Creates a folder that every user can enter: PostgreSQL may run as another user than the tests. */
@@ -29,12 +29,13 @@ export const temporaryFolder = async (): Promise<string> => {
   return folder;
 };
 
-/** Referenced, so that the garbage collector closes none of their pipes before this process ends. */
+/** Referenced, so that the garbage collector does not close their pipes before this process ends. */
 const removers = new Set<ChildProcess>();
 
 /**
- * Removes a folder after this process has ended and the server of a cluster in it has stopped. It takes another process:
- * a worker of `bun test --parallel` runs the `afterAll` of a preload after each file, and nothing when it ends.
+ * Removes a folder after this process has ended and the server of a cluster in it has stopped. Another process does
+ * this, because a worker of `bun test --parallel` runs the `afterAll` of a preload after each file, and runs no hook
+ * when it ends.
  */
 export const removeAtEnd = (folder: string): void => {
   const script = `

@@ -1,4 +1,4 @@
-/** Waits with a limit: a wait in vain ends, with an error that names what the test waited for. */
+/** Waits with a limit. A wait in vain ends with an error that names the awaited thing. */
 
 /** Below the time limit of most tests, which is 60 seconds. */
 const LIMIT_MS = 50_000;
@@ -9,7 +9,7 @@ const STATE_MS = 2000;
 export type Limit = {
   /** By default 50 seconds. */
   limitMs?: number | undefined;
-  /** What the error adds: the state after the limit, such as the last value or the text of a page. */
+  /** The state after the limit, which the error adds, such as the last value or the text of a page. */
   state?: string | (() => unknown);
 };
 
@@ -21,7 +21,7 @@ const describe = async (state: () => unknown): Promise<string> => {
   return typeof found === "string" ? found : Bun.inspect(found);
 };
 
-/** Returns what `work` returns. Throws after the limit; the message says that the test waited for `name`. */
+/** Returns what `work` returns. Throws after the limit; the message contains `name`. */
 export const within = async <Result>(
   name: string,
   work: Promise<Result>,
@@ -43,8 +43,8 @@ export const within = async <Result>(
 type Found<Value> = Exclude<NonNullable<Value>, false>;
 
 /**
- * Waits until `find` returns something that is neither null, undefined nor false, and returns it. Throws when `find` throws, and
- * after the limit. `pollMs`: the pause between two looks.
+ * Waits until `find` returns a value other than null, undefined and false, and returns it. Throws when `find` throws,
+ * and after the limit. `pollMs`: the pause between two calls.
  */
 export const until = <Value>(
   find: () => Value | Promise<Value>,
@@ -52,7 +52,7 @@ export const until = <Value>(
 ): Promise<Found<Value>> => {
   let isOver = false;
   const look = async (): Promise<Found<Value>> => {
-    // Not after the limit: the next test may use what `find` looks at.
+    // Not after the limit, because the next test may use the same state.
     while (!isOver) {
       const found = await find();
       if (found !== null && found !== undefined && found !== false) return found as Found<Value>;

@@ -17,7 +17,7 @@ export const CHILD_VARIABLES = {
   // Otherwise libvips writes large images to a file.
   VIPS_DISC_THRESHOLD: "1g",
   BUN_RUNTIME_TRANSPILER_CACHE_PATH: "0",
-  // JavaScriptCore reserves 1 GiB for compiled code otherwise, which the limit of memory refuses. It then interprets
+  // Otherwise JavaScriptCore reserves 1 GiB for compiled code, which the memory limit refuses. It then interprets
   // WebAssembly, and the search for faces takes 3 s of processor time instead of 0.8 s.
   BUN_JSC_jitMemoryReservationSize: String(64 * 2 ** 20),
   // The child ends before an optimized second compilation of WebAssembly pays off. Without it, the check of a portrait

@@ -1,4 +1,7 @@
-/** What the network sees of each 10 ms of sound. It does not depend on the gain of the microphone. */
+/**
+ * The features of each 10 ms of sound, which are the input of the network. They do not depend on the gain of the
+ * microphone.
+ */
 import { BANDS, createMelBands, HOP, WINDOW } from "./mel-bands.ts";
 
 /** The bands, and the level. */
@@ -15,7 +18,7 @@ const MEAN_RATE = 0.004;
 const SPEECH_LEVEL = -2;
 
 /**
- * Takes consecutive pieces of sound (16 kHz), and calls `found` for each step of 10 ms that became known. Its arguments are
+ * Takes consecutive pieces of sound (16 kHz), and calls `found` for each completed step of 10 ms. Its arguments are
  * overwritten at the next step:
  * - `features`: 24 bands, as orders of magnitude above or below their usual energy in this voice, and the level, which is 0 when
  *   the step is the loudest of the last seconds, and negative otherwise.

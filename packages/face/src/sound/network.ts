@@ -50,7 +50,7 @@ const PATH = isAbsolute(file) ? file : fileURLToPath(new URL(file, import.meta.u
 
 let known: Network | null = null;
 
-/** Reads the file once in a process. A process that gives up its right to read it calls this before. */
+/** Reads the file once in a process. A process that gives up its right to read it must call this before. */
 export const readNetwork = (): Network => {
   if (known !== null) return known;
   const { buffer, byteOffset, byteLength } = readFileSync(PATH);
@@ -58,7 +58,9 @@ export const readNetwork = (): Network => {
   return known;
 };
 
-/** Writes the weighted sums of the rows to `output`. Four sums at a time: one alone waits for each addition. */
+/**
+ * Writes the weighted sums of the rows to `output`. Four sums at a time, because a single sum waits for each addition.
+ */
 const sumRows = ({ rows, columns, weights, bias }: Layer, input: Float32Array, output: Float32Array): void => {
   const whole = columns - (columns % 4);
   for (let row = 0; row < rows; row++) {

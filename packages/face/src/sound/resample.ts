@@ -20,12 +20,12 @@ const lowPass = (): Float64Array => {
 const FILTER = lowPass();
 
 /**
- * Returns a function that takes consecutive pieces of sound (16 bit, 48 kHz, mono) and returns the samples at 16 kHz, between
- * -1 and 1, that became known. The filter delays the sound by 16 samples of the input (0.3 ms).
+ * Returns a function that takes consecutive pieces of sound (16 bit, 48 kHz, mono) and returns the completed samples at
+ * 16 kHz, between -1 and 1. The filter delays the sound by 16 samples of the input (0.3 ms).
  */
 export const createResampler = (): ((pcm: Int16Array) => Float32Array) => {
   const tail = new Float64Array(TAPS - 1);
-  /** How many samples of the next piece come before its first sample that is kept. */
+  /** The number of samples in the next piece before its first kept sample. */
   let skip = 0;
   return (pcm) => {
     const input = new Float64Array(tail.length + pcm.length);
@@ -36,7 +36,7 @@ export const createResampler = (): ((pcm: Int16Array) => Float32Array) => {
     const output = new Float32Array(count);
     for (let index = 0; index < count; index++) {
       const start = skip + index * STEP;
-      // The filter is symmetric: two samples share a tap.
+      // The filter is symmetric, so two samples share a tap.
       let sum = (FILTER[MIDDLE] as number) * (input[start + MIDDLE] as number);
       for (let tap = 0; tap < MIDDLE; tap++) {
         const pair = (input[start + tap] as number) + (input[start + TAPS - 1 - tap] as number);

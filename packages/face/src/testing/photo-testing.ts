@@ -11,7 +11,7 @@ const FACES = {
   closed: { photo: "material-kit/faces/marc.jpg", region: null },
   /** A woman whose smile shows teeth. */
   smile: { photo: "soft-ui-dashboard/kal-visuals-square.jpg", region: { left: 88, top: 13, width: 670, height: 670 } },
-  /** A woman whose head is turned. The landmarks of her far eye, the left one of the picture, lie on the cheek. */
+  /** A woman whose head is turned. The landmarks of her far eye, on the left in the picture, lie on the cheek. */
   turned: { photo: "soft-ui-dashboard/ivana-square.jpg", region: { left: 8, top: 88, width: 655, height: 655 } },
 } as const;
 export type TestFace = keyof typeof FACES;

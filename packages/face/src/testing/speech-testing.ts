@@ -1,7 +1,7 @@
 /**
- * A voice, and what a face does with it. `speech.wav` says "Papa and Mama bought a big map. My father saw you two: we see five." in the
- * voice slt of flite 2.2 (Carnegie Mellon University, a licence like that of BSD). `speech.json` has its sounds: name, start and end
- * in milliseconds.
+ * A voice, and the movements of a face that speaks it. `speech.wav` says "Papa and Mama bought a big map. My father saw
+ * you two: we see five." in the voice slt of flite 2.2 (Carnegie Mellon University, a licence like that of BSD).
+ * `speech.json` has its sounds: name, start and end in milliseconds.
  */
 import { join } from "node:path";
 import { createHearing } from "../hearing.ts";
@@ -40,12 +40,15 @@ export const readSpeech = async (): Promise<Int16Array> => {
   });
 };
 
-/** A picture of a mouth. Lengths in eye distances. `timeMs`: what is heard in the middle of its time. */
+/**
+ * A picture of a mouth. Lengths in eye distances. `timeMs`: the time in the sound that is heard in the middle of the
+ * picture's time.
+ */
 export type Mouth = { timeMs: number; gap: number; width: number; pose: Pose };
 
 export type SpeechOptions = {
   seed?: number;
-  /** How long a piece of sound is known before it is heard. */
+  /** How long before it is heard a piece of sound is known. */
   leadMs?: number;
   /** The voice is interrupted at this time. */
   clearMs?: number;
@@ -54,7 +57,7 @@ export type SpeechOptions = {
   lengthMs?: number;
 };
 
-/** The mouth of a face that says a sound, without drawing it: 25 pictures a second. */
+/** The mouth of a face that speaks a sound, without drawing it: 25 pictures a second. */
 export const recordMouth = (face: Face, pcm: Int16Array, options: SpeechOptions = {}): Mouth[] => {
   const { seed = 1, leadMs = 120, clearMs = Number.POSITIVE_INFINITY, pause } = options;
   const lengthMs = options.lengthMs ?? pcm.length / SAMPLES_PER_MS + (pause?.lengthMs ?? 0);

@@ -21,7 +21,7 @@ const CHECK = {
   detail: "The face is large enough.",
 } as const;
 
-/** What a preparation of this generation may show. */
+/** A possible result of a preparation of this generation. */
 export const readyResult = (generation: number): Extract<PreparationResult, { kind: "ready" }> => ({
   kind: "ready",
   checks: [CHECK],
@@ -35,7 +35,7 @@ export const FAILED_RESULT: { kind: "failed"; error: string; checks: Check[] } =
   checks: [{ ...CHECK, code: "face_count", verdict: "fail", measured: 0, limit: 1 }],
 };
 
-/** The job of a preparation, as a worker that has claimed it holds it. The lease is `lease`, without a slot. */
+/** The job of a preparation, as a worker that has claimed it holds it. The lease is `lease`. The job has no slot. */
 export const holdPreparation = async (db: Db, { tenantId, id }: AvatarRecord, lease: string): Promise<ClaimedJob> => {
   const [job] = await asOwner(db).run<ClaimedJob>(
     `update jobs set lease = $3, leased_until = now() + interval '1 minute', attempts = attempts + 1
@@ -48,7 +48,7 @@ export const holdPreparation = async (db: Db, { tenantId, id }: AvatarRecord, le
   return job;
 };
 
-/** Writes an avatar and takes it to `status`, as its caller and the worker would, and returns it. */
+/** Writes an avatar and brings it to `status`, like its caller and the worker. Returns it. */
 export const seedAvatarIn = async (
   db: Db,
   caller: Caller,

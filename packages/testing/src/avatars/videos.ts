@@ -1,4 +1,4 @@
-/** Videos for tests, written as the API would. */
+/** Videos for tests, written like the API. */
 import type { Caller } from "@realtime-avatar/db/callers/callers";
 import type { Db } from "@realtime-avatar/db/connection/pool";
 import type { Claim } from "@realtime-avatar/db/idempotency/idempotency-keys";
@@ -11,7 +11,7 @@ import { PRICE } from "../credits.ts";
 import { random } from "../random-bytes.ts";
 import { seedOrigin } from "../seeds.ts";
 
-/** 24 characters: it holds three seconds. */
+/** 24 characters, for which a video holds three seconds. */
 export const TEXT = "This is said by the face";
 
 /** The terms of videos in tests. */
@@ -44,7 +44,7 @@ export const seedVideo = async (
   return { video, outcome };
 };
 
-/** The asset of a rendered video of three seconds, when they are rounded up: by default of 1000 bytes. */
+/** The asset of a rendered video of three seconds, rounded up; by default of 1000 bytes. */
 export const videoFile = (
   { tenantId, environment }: Pick<VideoRecord, "tenantId" | "environment">,
   fields: Partial<AssetRecord> = {},

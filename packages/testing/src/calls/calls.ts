@@ -13,7 +13,7 @@ import { operatorOrigin, seedAvatar } from "../seeds.ts";
 
 export const SYNC_TERMS: SyncTerms = { leaseSeconds: 15, sessionLeaseSeconds: 60, dailyTokens: null };
 
-/** A worker syncs: by default with two slots and no calls. */
+/** Syncs a worker, by default with two slots and no calls. */
 export const sync = (
   db: Db,
   worker: string,
@@ -22,7 +22,7 @@ export const sync = (
 ): Promise<SyncResult> =>
   syncWorker(db, worker, { slots: 2, features: ["echo"], calls: [], ...request }, terms, operatorOrigin());
 
-/** What a worker reports of a call. */
+/** The report of a worker about a call. */
 export const report = (
   sessionId: SessionId,
   state: ReportedCall["state"] = "started",
@@ -30,7 +30,7 @@ export const report = (
   fields: Partial<ReportedCall> = {},
 ): ReportedCall => ({ session_id: sessionId, generation: 1, state, used_seconds, ...fields });
 
-/** Makes calls older: as if they had started so many seconds earlier. Their workers have synced now. */
+/** Makes calls older, as if they had started the given number of seconds earlier. Their workers have synced now. */
 export const ageCalls = async (
   { client }: TestDb,
   sessionIds: readonly SessionId[],
@@ -42,7 +42,7 @@ export const ageCalls = async (
     update calls set counts_from = counts_from - make_interval(secs => ${seconds}) where session_id = any (${sessionIds as string[]})`;
 };
 
-/** Ends the lease of a worker, whose last sync was so many seconds ago. */
+/** Ends the lease of a worker whose last sync was the given number of seconds ago. */
 export const endLease = async ({ client }: TestDb, worker: string, secondsAgo = 16): Promise<void> => {
   await client`
     update fleet.avatar_workers set lease_until = now() - interval '1 second',

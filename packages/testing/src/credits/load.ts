@@ -1,6 +1,6 @@
 /**
- * Random histories of credits by many clients at once, on the pools of several replicas. Run as a program it goes on until
- * it is killed: `load.ts <url> <tenants as JSON> <seed>`.
+ * Random histories of credits by many clients at once, on the pools of several replicas. Run as a program, it continues
+ * until it is killed: `load.ts <url> <tenants as JSON> <seed>`.
  */
 
 import { revokeApiKey, rotateApiKey, updateApiKey } from "@realtime-avatar/db/api-keys/api-keys";
@@ -30,7 +30,10 @@ import { lastNumber, type Refusal, type Trace } from "./trace.ts";
 export type LoadedTenant = { tenantId: TenantId; keyIds: string[] };
 
 const MICROS = 1000;
-/** For each key: the position of its parent, its environment and its cap. Test keys below live ones, and depth 8. */
+/**
+ * For each key: the position of its parent, its environment and its cap. The tree has test keys below live ones, and
+ * depth 8.
+ */
 const TREE: readonly [number | null, Environment, number | null][] = [
   [null, "live", 9_000 * MICROS],
   [0, "live", 5_000 * MICROS],
@@ -58,7 +61,7 @@ export const seedLoad = async (db: TestDb, count: number): Promise<LoadedTenant[
       }
       for (const environment of ["live", "test"] as const)
         await seedMovement(db, tenantId, { environment, amount: 3000 * MICROS });
-      // Every second tenant has an endpoint: events take part in the order of locks.
+      // Every second tenant has an endpoint, so that events take part in the order of locks.
       if (at % 2 === 0)
         for (const environment of ["live", "test"] as const) await seedEndpoint(db, tenantId, { environment });
       return { tenantId, keyIds: records.map(({ keyId }) => keyId) };
@@ -77,13 +80,13 @@ export const seededNumbers = (seed: number): (() => number) => {
 };
 
 type Session = { id: SessionId; tenantId: TenantId; environment: Environment };
-/** What the clients of one load share. */
+/** The shared state of the clients of one load. */
 export type Load = {
   tenants: readonly LoadedTenant[];
   trace: Trace | null;
   sessions: Session[];
   refusals: Refusal[];
-  /** The sessions that were asked for with one claim. */
+  /** The sessions that were requested with one claim. */
   claims: Map<string, SessionId[]>;
   operations: number;
   outcomes: Map<string, number>;
@@ -97,7 +100,7 @@ export const newLoad = (tenants: readonly LoadedTenant[], trace: Trace | null): 
 
 const count = (counts: Map<string, number>, name: string): void => void counts.set(name, (counts.get(name) ?? 0) + 1);
 
-/** One client: does operations on `db` until `isOver`. */
+/** One client. It runs operations on `db` until `isOver`. */
 export class LoadClient {
   readonly #callers = new Map<string, Caller>();
   readonly #number: () => number;
@@ -130,7 +133,7 @@ export class LoadClient {
     }
   }
 
-  /** A caller as it was found last, mostly one that is valid. */
+  /** The last look-up of a caller, mostly a valid one. */
   async #caller(isFresh = false, keyId = this.#one(this.#one(this.load.tenants).keyIds)): Promise<Caller> {
     const known = this.#callers.get(keyId);
     if (known && known.status !== "active" && this.#number() < 0.9) return this.#caller();
@@ -187,7 +190,7 @@ export class LoadClient {
     if (kind === "stale") this.#forget(caller);
   }
 
-  /** The next operation looks the caller up again. A revoked one stays known. */
+  /** The next operation looks up the caller again. A revoked caller stays known. */
   #forget({ credentialKeyId, status }: Caller): void {
     if (status === "active") this.#callers.delete(credentialKeyId);
   }
@@ -241,7 +244,7 @@ export class LoadClient {
     const { sessions, tenants } = this.load;
     const session = sessions[Math.max(0, sessions.length - 1 - this.#below(this.#one([8, 300])))];
     const tenant = tenants.find(({ tenantId }) => tenantId === session?.tenantId);
-    // The last two keys of the tree are those that are never revoked.
+    // The last two keys of the tree are never revoked.
     const caller =
       tenant &&
       (await this.#caller(

@@ -1,6 +1,6 @@
 /**
- * A model of the credits of one tenant: what each operation answers, and every counter after it. Pure: no database, no
- * clock. Amounts are in credit micros. A session is overdue when `expire` says so.
+ * A model of the credits of one tenant: the response of each operation, and every counter after it. Pure: no database,
+ * no clock. Amounts are in credit micros. A session is overdue when `expire` says so.
  */
 import type { EntryKind } from "@realtime-avatar/domain/credits/entry";
 import type { SessionStatus } from "@realtime-avatar/domain/credits/status";
@@ -34,7 +34,7 @@ export type ModelSession = {
   isOverdue: boolean;
   /** Whether a caller that is not the engine has released it. */
   mustEnd: boolean;
-  /** What was reported when it ended. */
+  /** The reported usage at its end. */
   reported: number;
   /** The keys that reported last and that ended it. */
   reportedBy: string | null;
@@ -147,7 +147,7 @@ export class CreditModel {
     return "written";
   }
 
-  /** Whether an open session has to end by what it has used, or by its release. */
+  /** Whether an open session must end because of its usage or its release. */
   isMarked(id: string): boolean {
     const session = this.sessions.get(id);
     return session !== undefined && isOpen(session) && (session.mustEnd || session.used === session.reserved);

@@ -1,6 +1,6 @@
 /**
- * Faults that the tests of credits must find, each a change of the text of the database functions. `MUTATION` names one, or one
- * of calls or people: then the tests run on functions with this fault.
+ * Faults that the tests of credits must find, each a change of the text of the database functions. `MUTATION` names a
+ * fault, also one of calls or people. Then the tests run on functions with this fault.
  */
 import { CREATE_FUNCTIONS, FUNCTIONS_SCHEMA } from "@realtime-avatar/db/functions/schema";
 import { RESUME_MUTATIONS, TRANSCRIPT_MUTATIONS, TURN_MUTATIONS } from "../calls/conversation-mutations.ts";
@@ -12,7 +12,7 @@ import { DELIVERY_MUTATIONS } from "../webhooks/delivery-mutations.ts";
 import { EVENT_MUTATIONS } from "../webhooks/mutations.ts";
 
 type Replacement = readonly [original: string, faulty: string];
-/** Each is one change of the text, or several. */
+/** A fault is one change of the text, or several. */
 type Mutations = Readonly<Record<string, Replacement | readonly Replacement[]>>;
 
 const CREDIT_MUTATIONS: Mutations = {

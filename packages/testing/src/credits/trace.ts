@@ -1,17 +1,17 @@
 /**
- * The order in which credits moved, and what must hold at each moment of it. A sequence numbers each entry and each change of
- * a cap. An entry gets its number while its account is locked until the commit, and a cap while its key is. So the numbers of
- * one account, and those of a key and of the holds that it limits, are in the order of the commits.
+ * The order in which credits moved, and the invariants at each moment. A sequence numbers each entry and each change of
+ * a cap. An entry gets its number while its account is locked until the commit, and a cap while its key is locked. So
+ * the numbers of one account, and those of a key and of the holds that it limits, are in the order of the commits.
  */
 import type { EntryKind } from "@realtime-avatar/domain/credits/entry";
 import type postgres from "postgres";
 import type { TestDatabase, TestDb } from "../database.ts";
 import { client } from "../postgres/client.ts";
 
-/** Where the numbers are: beside the tables, on the server that has them. `db`: the tables. */
+/** The location of the numbers: beside the tables, on the same server. `db`: the tables. */
 export type Trace = { db: TestDb; own: postgres.Sql };
 
-/** What lets a session see and change the parts of a shard on its node, and keeps other nodes out of it. */
+/** Settings that let a session see and change the parts of a shard on its node, without other nodes. */
 const ON_NODE = `set citus.enable_ddl_propagation = off; set citus.enable_manual_changes_to_shards = on;
   set citus.override_table_visibility = off;`;
 
@@ -26,7 +26,7 @@ export const installTrace = async ({ db, url, shard }: TestDatabase): Promise<Tr
       : [];
     tables[table] = part?.name ?? table;
   }
-  // Shards of one node have theirs side by side.
+  // Shards of one node have their schemas side by side.
   const schema = `trace_${shard?.number ?? ""}`;
   await own.unsafe(`
     ${shard ? ON_NODE : ""}
@@ -51,19 +51,19 @@ export const installTrace = async ({ db, url, shard }: TestDatabase): Promise<Tr
   return { db, own };
 };
 
-/** The number that was given last. */
+/** The last number. */
 export const lastNumber = async ({ own }: Trace): Promise<number> => {
   const [row] = await own<{ last: string }[]>`select last_value as last from numbers`;
   return Number(row?.last);
 };
 
-/** A refused request, and the numbers that were given last before and after it. */
+/** A refused request, and the last numbers before and after it. */
 export type Refusal = {
   account: string;
   /** The key of the caller. */
   keyId: string;
   kind: "spend_limit_exceeded" | "insufficient_credits";
-  /** What it needed at least, in credit micros. */
+  /** The minimum that it needed, in credit micros. */
   amount: number;
   from: number;
   to: number;
@@ -82,7 +82,7 @@ type Movement = {
 type Change = { seq: number; keyId: string; cap: number | null; isRevoked: boolean };
 type Counters = { settled: number; reserved: number };
 
-/** What was wrong, in the order of the numbers; credit micros. */
+/** The violations, in the order of the numbers, in credit micros. */
 export type Findings = {
   movements: number;
   /** Credit micros over a cap, or over the balance, at an admission. */
@@ -140,7 +140,7 @@ class Replay {
     const { granted, forfeited, settled, reserved } = this.#account(name);
     return granted - forfeited - settled - reserved;
   }
-  /** What is left under the cap of a key. */
+  /** The rest under the cap of a key. */
   #left(id: string): number {
     const cap = this.#keys.get(id)?.cap ?? null;
     const { settled, reserved } = this.#meter(id);
@@ -174,7 +174,7 @@ class Replay {
   }
 }
 
-/** Replays everything that happened to these tenants. */
+/** Replays the history of these tenants. */
 export const replayTrace = async (
   trace: Trace,
   tenantIds: readonly string[],

@@ -1,4 +1,4 @@
-/** One tenant at a real database beside its model: each operation is done to both, and returns both answers. */
+/** One tenant in a real database beside its model. Each operation runs on both, and returns both responses. */
 
 import { updateApiKey } from "@realtime-avatar/db/api-keys/api-keys";
 import type { Caller } from "@realtime-avatar/db/callers/callers";
@@ -16,10 +16,10 @@ import { CreditModel, type ModelOpened, type ModelRequest } from "./model.ts";
 export type Compared<Answer> = { stored: Answer; expected: Answer };
 const AVATARS = ["ready", "draft", "deleted"] as const;
 
-/** A request: which caller (the position of its key), and what it wants. */
+/** A request: its caller (the position of the key), and its contents. */
 export type SessionToOpen = Pick<ModelRequest, "avatar" | "maxSeconds" | "minSeconds" | "price" | "claim"> & {
   key: number;
-  /** Whether it uses the look-up from the beginning, although the key may have changed since. */
+  /** Whether it uses the first look-up, although the key may have changed since. */
   isOld: boolean;
 };
 
@@ -53,7 +53,7 @@ export class CreditWorld {
     await db.client`
       update credit_accounts set granted = 0 where tenant_id = ${world.tenantId}`;
     await db.client.begin(async (transaction) => {
-      // The grant of a new tenant is no part of the history.
+      // The grant of a new tenant is not part of the history.
       await transaction`alter table credit_entries disable trigger credit_entries_append_only`;
       await transaction`delete from credit_entries where tenant_id = ${world.tenantId}`;
       await transaction`alter table credit_entries enable trigger credit_entries_append_only`;
@@ -109,7 +109,7 @@ export class CreditWorld {
       .map((one) => this.#ask(one))
       .filter(({ caller, claim }) => {
         const name = `${caller.id} ${claim}`;
-        // A batch has each claim once, as `batchedWrite` keeps it.
+        // A batch has each claim once, as in `batchedWrite`.
         const isRepeated = claim !== null && claimed.has(name);
         claimed.add(name);
         return !isRepeated;
@@ -145,7 +145,10 @@ export class CreditWorld {
     return (await this.reportTogether([{ id, used, key }]))[0] as Compared<string>;
   }
 
-  /** Reports at once, which share batches, in rounds (`roundsOf`). The model gets them one by one, in the same order. */
+  /**
+   * Sends concurrent reports, which share batches, in rounds (`roundsOf`). The model gets them one by one, in the same
+   * order.
+   */
   async reportTogether(reports: readonly { id: SessionId; used: number; key: number }[]): Promise<Compared<string>[]> {
     const compared: Compared<string>[] = [];
     for (const round of roundsOf(reports)) {
@@ -175,7 +178,7 @@ export class CreditWorld {
     return (await this.releaseTogether([{ id, isEngine, used, key }]))[0] as Compared<string>;
   }
 
-  /** Releases at once: see `reportTogether`. */
+  /** Sends concurrent releases: see `reportTogether`. */
   async releaseTogether(
     releases: readonly { id: SessionId; isEngine: boolean; used: number | null; key: number }[],
   ): Promise<Compared<string>[]> {
@@ -275,7 +278,7 @@ export class CreditWorld {
     key.version++;
   }
 
-  /** Every counter and every entry, as stored and as the model has them. */
+  /** Every counter and every entry, as stored and as in the model. */
   async counters(): Promise<Compared<unknown>> {
     const { client } = this.db;
     const accounts = await client`
@@ -313,8 +316,8 @@ export class CreditWorld {
 }
 
 /**
- * Changes of sessions in rounds, each with every session once. Of two that are sent at once the later one may come first: when a
- * batch is slow, the next one is sent beside it.
+ * Changes of sessions in rounds, each with every session at most once. Two changes of a session that are sent at once
+ * may be reordered: when a batch is slow, the next one is sent beside it.
  */
 const roundsOf = <One extends { id: SessionId }>(changes: readonly One[]): One[][] => {
   const rounds: One[][] = [];

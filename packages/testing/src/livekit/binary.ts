@@ -9,18 +9,18 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import { isAlive } from "../alive.ts";
 
-/** The Go module that names the version, and the digests of all that is built. */
+/** The Go module that names the version, and the digests of all sources. */
 const MODULE = join(import.meta.dir, "../../livekit");
 const PACKAGE = "github.com/livekit/livekit-server/cmd/server";
 
 export type LivekitBinary =
   | { kind: "found"; path: string }
-  /** `reason`: for the titles of the tests that are skipped. */
+  /** `reason`: for the titles of the skipped tests. */
   | { kind: "missing"; reason: string };
 
 const missing = (reason: string): LivekitBinary => ({ kind: "missing", reason });
 
-/** The folder for what can be made again, of this user. */
+/** The cache folder of this user. */
 const userCache = (): string => {
   const { XDG_CACHE_HOME } = process.env;
   if (XDG_CACHE_HOME) return XDG_CACHE_HOME;
@@ -55,7 +55,7 @@ const build = async (path: string): Promise<string | null> => {
   return printed.trim().split("\n").at(-1) ?? "";
 };
 
-/** Runs `work` while no other process of this machine does, by a file that names the process. */
+/** Runs `work` in at most one process of this machine at a time. A file names that process. */
 const alone = async <Result>(file: string, work: () => Promise<Result>): Promise<Result> => {
   for (;;) {
     try {
@@ -93,7 +93,8 @@ export const livekitBinary = async (): Promise<LivekitBinary> => {
   return failure === null ? { kind: "found", path } : missing(`livekit-server cannot be built: ${failure}`);
 };
 
-// Prints the path on standard output, or the reason for a missing program on standard error: a shell takes the output for a path.
+// Prints the path on standard output. Prints the reason for a missing program on standard error, because a shell takes
+// the output as a path.
 if (import.meta.main) {
   const binary = await livekitBinary();
   if (binary.kind === "found") process.stdout.write(`${binary.path}\n`);

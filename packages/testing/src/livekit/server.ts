@@ -1,4 +1,4 @@
-/** Starts a LiveKit server for tests, on loopback, with keys of its own. */
+/** Starts a LiveKit server for tests, on loopback, with new keys. */
 import { randomBytes } from "node:crypto";
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -14,10 +14,10 @@ export type LivekitServer = {
   apiUrl: string;
   apiKey: string;
   apiSecret: string;
-  /** What the server prints, invalid tokens included. */
+  /** The output of the server, including invalid tokens. */
   logFile: string;
   readonly process: RunningProcess;
-  /** Kills the server, and starts it again at the same addresses: its rooms are gone. */
+  /** Kills the server, and starts it again at the same addresses, without its rooms. */
   restart(): Promise<void>;
   stop(): Promise<void>;
 };
@@ -25,13 +25,13 @@ export type LivekitServer = {
 export type LivekitOptions = {
   /** Whether a participant who joins creates the room. */
   autoCreate?: boolean;
-  /** Where it sends its webhooks. */
+  /** The URL to which it sends its webhooks. */
   webhookUrl?: string;
   /** Another address of this machine for clients, beside loopback, and its interface. */
   network?: { address: string; interface: string };
 };
 
-/** JSON is YAML. One UDP port and one TCP port carry all media. */
+/** JSON is valid YAML. One UDP port and one TCP port carry all media. */
 const configuration = (
   [port, tcp_port, udp_port]: readonly number[],
   keys: Record<string, string>,
@@ -68,7 +68,7 @@ const untilReady = async (server: RunningProcess, apiUrl: string, logFile: strin
   await until(isReady, { state: log });
 };
 
-/** How often the server is started with other ports, when another process has taken one of them meanwhile. */
+/** How often the server is started with other ports when another process has taken one of them. */
 const MAX_STARTS = 5;
 
 /** Starts the server at `path`. `stop` ends it and removes its files. */

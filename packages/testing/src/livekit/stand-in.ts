@@ -1,17 +1,18 @@
 /**
- * Stands in for a LiveKit server where a test needs no media, or needs a server that is slow, refuses, or loses a response. It
- * has the rooms, and verifies each token. packages/livekit runs the same tests on it and on the real server.
+ * Stands in for a LiveKit server in tests that need no media, or need a server that is slow, refuses, or loses a
+ * response. It keeps the rooms and verifies each token. packages/livekit runs the same tests on it and on the real
+ * server.
  */
 import { randomBytes } from "node:crypto";
 import { createServer } from "node:http";
 import { type ClaimGrants, TokenVerifier } from "livekit-server-sdk";
 
 export type LivekitFault =
-  /** It responds so much later. */
+  /** The server responds this much later. */
   | { kind: "slow"; ms: number }
-  /** It does nothing, and responds with this status. */
+  /** The server does not execute the request, and responds with this status. */
   | { kind: "refuses"; status: number }
-  /** It does what is asked, and closes the connection. */
+  /** The server executes the request, and closes the connection. */
   | { kind: "loses_response" };
 
 type Agent = { agentName: string; metadata?: string };
@@ -63,7 +64,7 @@ const respondForDispatches = (
   return Response.json({});
 };
 
-/** What a call may do, and does. */
+/** Checks the rights of a request, executes it and returns the response. */
 const respond = (rooms: Map<string, Room>, { method, claims, body }: RoomCall): Response => {
   const { video } = claims;
   const name = body.name ?? body.room ?? "";
@@ -100,7 +101,7 @@ const validate = (rooms: Map<string, Room>, { video, sub }: ClaimGrants & { sub?
   return new Response(exists ? "success" : null, { status: exists ? 200 : 404 });
 };
 
-/** Serves on a port of its own. A null response ends the connection: a server of Bun cannot do that. */
+/** Serves on a free port. A null response ends the connection, which a server of Bun cannot do. */
 const serveOnLoopback = async (answer: (request: Request) => Promise<Response | null>) => {
   const server = createServer(async (incoming, outgoing) => {
     const chunks: Buffer[] = [];
@@ -130,7 +131,7 @@ export const startLivekitStandIn = async ({ autoCreate = false }: { autoCreate?:
   const apiSecret = randomBytes(32).toString("hex");
   const verifier = new TokenVerifier(apiKey, apiSecret);
   const rooms = new Map<string, Room>();
-  /** The calls so far, such as `CreateRoom`, with what was asked. */
+  /** The requests so far, such as `CreateRoom`, with their contents. */
   const requests: { method: string; name: string }[] = [];
   let fault: LivekitFault | null = null;
   let leftOut: string | null = null;
@@ -151,7 +152,7 @@ export const startLivekitStandIn = async ({ autoCreate = false }: { autoCreate?:
     return respond(listed, { method, claims, body });
   };
 
-  /** The response to a request; null: none, and the connection ends. */
+  /** The response to a request; null: the connection ends without one. */
   const answer = async (request: Request): Promise<Response | null> => {
     const { pathname } = new URL(request.url);
     if (pathname === "/") return new Response("OK");
@@ -173,15 +174,15 @@ export const startLivekitStandIn = async ({ autoCreate = false }: { autoCreate?:
     requests,
     /** The names of the rooms. */
     rooms: () => [...rooms.keys()],
-    /** Creates a room as a participant does where `autoCreate` is set. */
+    /** Creates a room like a participant when `autoCreate` is set. */
     addRoom: (name: string): void => void rooms.set(name, newRoom(name)),
     /** The agents that are dispatched into a room. */
     dispatches: (name: string): Agent[] => rooms.get(name)?.dispatches ?? [],
-    /** A worker of LiveKit Agents takes what is dispatched into a room. */
+    /** A worker of LiveKit Agents takes the dispatches of a room. */
     takeJobs: (name: string): void => {
       for (const { id, state } of rooms.get(name)?.dispatches ?? []) state.jobs.push({ id: `AJ_${id}` });
     },
-    /** What is wrong with all that is asked from now on; null: nothing. */
+    /** The fault of all requests from now on; null: no fault. */
     setFault: (next: LivekitFault | null): void => {
       fault = next;
     },
@@ -189,7 +190,7 @@ export const startLivekitStandIn = async ({ autoCreate = false }: { autoCreate?:
     leaveOutOnce: (name: string): void => {
       leftOut = name;
     },
-    /** Ends without its rooms, as a LiveKit that is killed. */
+    /** Ends without its rooms, like a killed LiveKit. */
     kill: (): Promise<void> => {
       rooms.clear();
       return close();

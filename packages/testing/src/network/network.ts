@@ -1,19 +1,19 @@
-/** A network between two programs, and what can go wrong in it. */
+/** A network between two programs, with faults. */
 import { connect, createServer, type Socket } from "node:net";
 
 export type Network = {
   port: number;
-  /** How long whatever is said takes to arrive, in milliseconds. */
+  /** The delay of all data, in milliseconds. */
   delayMs: number;
-  /** Cuts each connection in the middle of the next answer of the server's. */
+  /** Cuts each connection in the middle of the server's next response. */
   cutAnswers: boolean;
-  /** Loses all answers, without a word; what is asked arrives. */
+  /** Silently loses all responses; requests arrive. */
   losesAnswers: boolean;
-  /** Loses all that is said on connections that are there, without a word; new ones work. */
+  /** Silently loses all data on the existing connections; new ones work. */
   loseThose(): void;
-  /** Ends what has been lost, as the server does when its keep-alive goes unanswered. */
+  /** Ends the lost connections, like a server whose keep-alive gets no response. */
   forgetThose(): void;
-  /** Loses all that is said, on new connections too. */
+  /** Loses all data, also on new connections. */
   isLost: boolean;
   /** Cuts every connection. */
   cut(): void;
@@ -27,7 +27,7 @@ export const startNetwork = async (upstreamPort: number): Promise<Network> => {
     const pair = { near, far, isLost: false };
     pairs.add(pair);
     const end = (): void => {
-      // What is lost does not even say that it has gone.
+      // A lost connection does not even report its end.
       if (pair.isLost || network.isLost) return;
       near.destroy();
       far.destroy();

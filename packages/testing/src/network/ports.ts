@@ -2,7 +2,10 @@
 import { randomInt } from "node:crypto";
 import { createServer, type Server } from "node:net";
 
-/** Below the ports that Linux, macOS and Windows give to connections: one of those can be taken before the server starts. */
+/**
+ * Below the ports that Linux, macOS and Windows give to connections, because one of those can be taken before the
+ * server starts.
+ */
 const [FIRST, END] = [10_000, 32_768];
 
 /** Listens on a port of loopback that is free. */

@@ -11,12 +11,12 @@ export type OidcServer = {
   issuer: string;
   /** Accepts the service at this address. Before that, the provider is unavailable. */
   register(redirectUri: string): void;
-  /** Replaces its key: the tokens that follow have a signature by another one. */
+  /** Replaces its key. Later tokens are signed by the new key. */
   rotateKey(): void;
   close(): Promise<void>;
 };
 
-/** The page on which a person says who it is. It loads nothing. */
+/** The page on which a person signs in. It loads no other files. */
 const PAGE = `<!doctype html><html lang="en"><title>Sign in</title><link rel="icon" href="data:,"><h1>Sign in</h1>
 <form method="post"><label>Login <input name="login"></label>
 <button name="action" value="login">Sign in</button><button name="action" value="cancel">Cancel</button></form></html>`;
@@ -35,7 +35,7 @@ const giveConsent = async ({ oidc }: Context): Promise<object> => {
   return grant;
 };
 
-/** The usual policy, but an address of localhost is no reason to ask each time. */
+/** The usual policy, but it does not ask for consent each time for an address of localhost. */
 const policy = (): unknown => {
   const prompts = interactionPolicy.base();
   prompts.get("consent").checks.remove("native_client_prompt");
@@ -56,7 +56,7 @@ const createProvider = (issuer: string, redirectUri: string): Provider =>
         client_id: OIDC_CLIENT.clientId,
         client_secret: OIDC_CLIENT.clientSecret,
         redirect_uris: [redirectUri],
-        // Otherwise it refuses addresses of localhost without https.
+        // Otherwise the provider refuses addresses of localhost without https.
         application_type: "native",
       },
     ],
@@ -114,7 +114,10 @@ export const createOidcBrowser = () => {
     return response;
   };
   return {
-    /** Goes from the address of an authorization to where the provider leads back; `login` signs in when it asks. */
+    /**
+     * Goes from the address of an authorization to the address to which the provider redirects back. `login` signs in
+     * when the provider asks.
+     */
     authorize: async (authorizationUrl: string, login: string): Promise<string> => {
       const { origin } = new URL(authorizationUrl);
       let response = await send(authorizationUrl);

@@ -1,4 +1,4 @@
-/** People in the database, as they come to be: by an invitation that is accepted. */
+/** People in the database, created as in production: by an accepted invitation. */
 import { randomBytes } from "node:crypto";
 import type { PersonCaller } from "@realtime-avatar/db/callers/callers";
 import type { Db } from "@realtime-avatar/db/connection/pool";
@@ -40,7 +40,9 @@ type PersonOptions = {
   passkey?: Partial<PasskeyRecord>;
 };
 
-/** A person who has accepted an invitation, which `owner` writes, with a passkey or an identity; and the session of that. */
+/**
+ * A person who has accepted an invitation of `owner` with a passkey or an identity, and the session of the acceptance.
+ */
 export const seedPerson = async (
   db: Db,
   tenantId: TenantId,

@@ -1,6 +1,7 @@
 /**
- * A coordinator and two workers of Citus, for the tests of shards. CITUS_BIN is the folder of a PostgreSQL with Citus (its `bin/postgres`):
- * without it, these tests are skipped. With TEST_SHARD as well, the tests of `packages/db` run on shards of it.
+ * A coordinator and two workers of Citus, for the tests of shards. CITUS_BIN is the folder of a PostgreSQL with Citus
+ * (with `bin/postgres`). Without it, these tests are skipped. If TEST_SHARD is also set, the tests of `packages/db` run
+ * on its shards.
  */
 import { randomBytes } from "node:crypto";
 import { mkdir, writeFile } from "node:fs/promises";
@@ -41,7 +42,7 @@ const joinNodes = async (coordinator: string, workers: readonly string[]): Promi
   await admin.end();
 };
 
-/** A server of Citus: the URL is of its database `postgres`. */
+/** A server of Citus. The URL is that of its database `postgres`. */
 export type CitusNode = { url: string; server: Cluster };
 export type Citus = {
   coordinator: string;
@@ -80,7 +81,8 @@ export const startNodes = async (
 };
 
 /**
- * Starts a coordinator and a server of its own for the node of all shards, which is durable as in production. They end with this process.
+ * Starts a coordinator and a separate server for the node of all shards, which is durable as in production. They end
+ * with this process.
  */
 export const startShardNode = async (
   binaries: string,

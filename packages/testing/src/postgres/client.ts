@@ -1,4 +1,4 @@
-/** Plain clients of PostgreSQL, and pools as the service has them. */
+/** Plain clients of PostgreSQL, and pools like those of the service. */
 import { connect, type Db, type PoolOptions } from "@realtime-avatar/db/connection/pool";
 import { driver } from "@realtime-avatar/db/connection/server/driver";
 import { type Host, parseHosts } from "@realtime-avatar/db/connection/server/hosts";
@@ -25,7 +25,7 @@ export const shardOfUrl = (url: string): number | null => {
   return number === undefined ? null : Number(number);
 };
 
-/** Another pool on the database of a test, as another process has one. */
+/** Another pool on the database of a test, like that of another process. */
 export const connectTo = ({ url }: { url: string }, options: PoolOptions = {}): Db => {
   const shard = shardOfUrl(url);
   return connect(url, { ...options, shard: shard === null ? null : shardOptions(shard) });

@@ -2,8 +2,8 @@
 import { session, type TestDatabase, type TestDb } from "../database.ts";
 
 /**
- * The URL for connections on which `clock_timestamp()` and `now()` of every function are `at`, an ISO time with up to six digits of a
- * second. PostgreSQL looks for them in the schema of this clock first. Not on Citus.
+ * The URL for connections on which `clock_timestamp()` and `now()` of every function are `at`, an ISO time with up to
+ * six digits of a second. PostgreSQL searches the schema of this clock first. Not for Citus.
  */
 export const urlAt = async ({ url, db }: Pick<TestDatabase, "url" | "db">, at: string): Promise<string> => {
   await db.client.unsafe(`

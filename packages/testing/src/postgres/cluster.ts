@@ -1,4 +1,7 @@
-/** A PostgreSQL of its own, durable as in production, that can be stopped, killed, frozen and started again on the same port. */
+/**
+ * A separate PostgreSQL, durable as in production, that can be stopped, killed, frozen and started again on the same
+ * port.
+ */
 import { readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { EmbeddedDatabase } from "@realtime-avatar/db/connection/embedded";
@@ -17,22 +20,22 @@ const childrenOf = async (pid: number): Promise<number[]> => {
 
 export type Cluster = {
   port: number;
-  /** Where `data` of `openEmbedded` is. */
+  /** The path of `data` of `openEmbedded`. */
   data: string;
   /** The URL of a new, migrated database. */
   newDatabase(): Promise<string>;
-  /** Drops a database: a server that recovers from a crash flushes every file of each. */
+  /** Drops a database, because a server that recovers from a crash flushes every file of every database. */
   dropDatabase(url: string): Promise<void>;
-  /** The same cluster, by the name of another of its databases. */
+  /** The URL of another database of the cluster. */
   url(database: string): string;
   start(): Promise<void>;
   /** The process of the server. */
   pid(): Promise<number>;
-  /** Whether the server runs: one that cannot write its log gives up. */
+  /** Whether the server runs. A server that cannot write its log ends. */
   isRunning(): Promise<boolean>;
-  /** As `pg_ctl stop -m immediate`: no process of the server has the time to finish anything. */
+  /** Like `pg_ctl stop -m immediate`: the processes of the server have no time to finish their work. */
   stopAtOnce(): Promise<void>;
-  /** `kill -9` of the server. Its other processes notice it and end; they are waited for, as a new server must. */
+  /** `kill -9` of the server. Waits until its other processes have noticed it and ended, like a new server. */
   kill(): Promise<void>;
   freeze(): Promise<void>;
   thaw(): Promise<void>;
@@ -41,7 +44,7 @@ export type Cluster = {
 
 export type ClusterOptions = {
   settings?: Record<string, string>;
-  /** Where the data are to be, or are already. */
+  /** The path of the data, which may exist. */
   data?: string;
   port?: number;
   /** PostgreSQL's binaries, if not those from npm. */
@@ -49,7 +52,7 @@ export type ClusterOptions = {
 };
 
 const running = new Set<Cluster>();
-/** A test that fails half-way must not leave its servers behind. */
+/** A failed test must not leave its servers running. */
 export const closeClusters = async (): Promise<void> => {
   for (const cluster of running) await cluster.close();
 };

@@ -2,7 +2,7 @@
 import { type EmbeddedDatabase, type EmbeddedOptions, openEmbedded } from "@realtime-avatar/db/connection/embedded";
 import { freePort } from "../network/ports.ts";
 
-/** Opens an embedded server that listens on TCP as well, and returns that URL. */
+/** Opens an embedded server that also listens on TCP. Returns its URL. */
 export const openByTcp = async (
   data: string,
   options: EmbeddedOptions & { port?: number } = {},
@@ -16,7 +16,7 @@ export const openByTcp = async (
       url.host = `127.0.0.1:${port}`;
       return { ...embedded, url: url.href, port };
     } catch (error) {
-      // Another process may have taken the port in the meantime.
+      // Another process may have taken the port meanwhile.
       if (options.port !== undefined || attempt === 3) throw error;
     }
   }

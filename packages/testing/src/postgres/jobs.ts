@@ -1,4 +1,4 @@
-/** Jobs for tests of the database, and what is left of them. */
+/** Jobs for tests of the database, and their removal. */
 import { beforeEach } from "bun:test";
 import type { Db } from "@realtime-avatar/db/connection/pool";
 import { type ClaimedJob, claimJob, type JobClaim } from "@realtime-avatar/db/jobs/jobs";
@@ -13,7 +13,7 @@ export const withoutJobs = ({ client }: TestDb): void =>
   });
 
 let leases = 0;
-/** What a worker asks for: by default any job, with two slots for each tenant. */
+/** The parameters of a claim: by default any job, with two slots for each tenant. */
 export const jobClaim = (fields: Partial<JobClaim> = {}): JobClaim => ({
   lease: `lease ${++leases}`,
   leaseSeconds: 60,
@@ -22,7 +22,7 @@ export const jobClaim = (fields: Partial<JobClaim> = {}): JobClaim => ({
   ...fields,
 });
 
-/** Claims a job. Throws when there is none. */
+/** Claims a job. Throws when no job can be claimed. */
 export const claimedJob = async (db: Db, fields?: Partial<JobClaim>): Promise<ClaimedJob> => {
   const job = await claimJob(db, jobClaim(fields));
   if (!job) throw new Error("no job");

@@ -1,4 +1,4 @@
-/** Tests of what only one database has, or does in the same way each time. With TEST_SHARD they are skipped. */
+/** Tests of properties that only an installation with one database has. With TEST_SHARD they are skipped. */
 import { test } from "bun:test";
 import { IS_ONE_DATABASE } from "./shard.ts";
 

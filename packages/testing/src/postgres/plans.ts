@@ -1,4 +1,4 @@
-/** How the server executes what a test does: the plans that auto_explain logs, those inside functions included. */
+/** The plans of the statements of a test, as auto_explain logs them, including those inside functions. */
 import { expect } from "bun:test";
 import { IS_ONE_DATABASE, session, type TestDb } from "../database.ts";
 import { fixture } from "../fixture.ts";
@@ -42,7 +42,7 @@ export const explainedSession = async (
   return { db, plans, explain: () => db.client.unsafe(EXPLAIN) };
 };
 
-/** The id of row `i` of `generate_series`: in the order of the rows, as the application makes them. */
+/** The id of row `i` of `generate_series`. Ids are in the order of the rows, like those of the application. */
 export const rowId = (prefix: string): string => `'${prefix}_01h455vb4p' || lpad(i::text, 16, '0')`;
 
 /** Inserts `rows` keys of the tenant, each with a credential, and as many other tenants. */
@@ -53,7 +53,7 @@ export const insertKeyRows = (tenantId: string, rows: number): string => `
   insert into api_key_credentials (key_id, tenant_id, api_key_id, digest, is_unused, created_at)
     select lpad(i::text, 16, '0'), '${tenantId}', ${rowId("key")}, sha256('x'), false, now() from generate_series(1, ${rows}) i;`;
 
-/** Inserts `rows` users, passkeys and assets of the tenant: lists look names up in them. */
+/** Inserts `rows` users, passkeys and assets of the tenant, in which lists look up names. */
 export const insertNamedRows = (tenantId: string, rows: number): string => `
   insert into users select '${tenantId}', ${rowId("usr")}, i || '@example.com', 'n', 'owner', 1, now() from generate_series(1, ${rows}) i;
   insert into passkeys select '${tenantId}', ${rowId("psk")}, ${rowId("usr")}, sha256(i::text::bytea), 'x', 0, '{}', true, 'n', 1, now(), null
@@ -103,7 +103,10 @@ export const plansWithoutStatistics = async (
   return plans.join("\n\n");
 };
 
-/** Indexes that are not entered by the tenant: those by which a credential, a public file, and work of all tenants is found. */
+/**
+ * Indexes that do not begin with the tenant: those by which a credential, a public file, and work of all tenants are
+ * found.
+ */
 const OF_ALL_TENANTS = [
   "api_key_credentials_pkey",
   "api_key_credentials_retired_at_index",
@@ -126,7 +129,7 @@ const OF_ALL_TENANTS = [
   "webhook_endpoints_recovery_index",
 ];
 
-/** A scan of an index by the tenant alone, with a filter on other columns: it reads all rows of the tenant. */
+/** A scan of an index by only the tenant, with a filter on other columns. It reads all rows of the tenant. */
 const WHOLE_TENANT =
   /using (\w+) on (\w+)[^\n]*\n +Index Cond: \(tenant_id = (?:[^()\n]|\([^()\n]*\))*\)\n +Filter: .*/g;
 /** Tables and indexes with few rows of each tenant. */

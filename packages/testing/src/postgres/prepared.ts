@@ -9,7 +9,9 @@ import { cacheFolder } from "../bundles.ts";
 import { temporaryFolder } from "../temporary-folder.ts";
 import { client, withDatabase } from "./client.ts";
 
-/** The template in it. The database `postgres` cannot be one: its server always has a session there. */
+/**
+ * The template database. The database `postgres` cannot be a template, because the server always has a session there.
+ */
 export const TEMPLATE = "avatar_test_template";
 /** A role that has the rights of the service in the template and its copies. Its password is that of the server's owner. */
 export const SERVICE_ROLE = "avatar_test_service";
@@ -21,17 +23,23 @@ export const createServiceRole = async (url: string, role: string): Promise<void
   await admin.end();
   await grantService(url, role);
 };
-/** The statement that creates a database from another one. To copy the files takes half as long as to write a log of them. */
+/**
+ * The statement that creates a database from another one. Copying the files takes half as long as writing a log of
+ * them.
+ */
 export const createDatabase = (name: string, source: string): string =>
   `create database ${name} encoding 'UTF8' locale 'C' template ${source} strategy file_copy`;
 
-/** Everything that the schema of a database is made from. The lock file tells the version of PostgreSQL. */
+/** The sources of the schema of a database. The lock file has the version of PostgreSQL. */
 const SCHEMA_SOURCES = [
   ...["bun.lock", "patches/*", "packages/testing/src/postgres/*"],
   ...["packages/db/{src,migrations,generated}/**", "packages/domain/src/**"],
 ];
 
-/** Creates the prepared data directory in the cache. The test processes run at once: the first that is ready wins. */
+/**
+ * Creates the prepared data directory in the cache. The test processes run at the same time. The first one that
+ * finishes wins.
+ */
 const prepare = async (target: string): Promise<void> => {
   const folder = await temporaryFolder();
   const embedded = await openEmbedded(join(folder, "data"), { settings: { fsync: "off" } });
@@ -57,16 +65,16 @@ let prepared: Promise<string> | null = null;
 
 /** The path of the archive of the prepared data directory, which is created unless the cache has it. */
 export const findPrepared = async (): Promise<string> => {
-  // Only the user who created its files can read them.
+  // Only the user who created the files can read them.
   const data = join(cacheFolder("test-databases", SCHEMA_SOURCES), `data-${process.getuid?.()}.tar`);
   if (!existsSync(data)) await prepare(data);
   return data;
 };
 
 /**
- * Creates `data` as a data directory whose embedded database has the schema and no rows, and returns it. It is a copy of
- * one that is created once. To extract 1,700 files from an archive takes half as long as to copy them, and a twentieth of the time
- * of initdb and the migrations.
+ * Creates `data` as a data directory whose embedded database has the schema and no rows, and returns it. It is a copy
+ * of a directory that is created once. Extracting 1,700 files from an archive takes half as long as copying them, and a
+ * twentieth of the time of initdb and the migrations.
  */
 export const preparedDataDirectory = async (data: string): Promise<string> => {
   prepared ??= findPrepared();

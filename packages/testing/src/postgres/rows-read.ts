@@ -1,7 +1,7 @@
-/** How many rows of tables and indexes a statement reads. */
+/** Counts the rows of tables and indexes that a statement reads. */
 import type { Db } from "@realtime-avatar/db/connection/pool";
 
-/** How many rows the scans of an explained statement have read, those of common table expressions aside. */
+/** The number of rows that the scans of an explained statement have read, without those of common table expressions. */
 const rowsRead = (plan: Record<string, unknown>): number => {
   const below = ((plan["Plans"] ?? []) as Record<string, unknown>[]).reduce((sum, each) => sum + rowsRead(each), 0);
   const removed = ["Rows Removed by Filter", "Rows Removed by Index Recheck"].map((name) => Number(plan[name] ?? 0));

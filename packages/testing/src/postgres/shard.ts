@@ -15,9 +15,9 @@ import { CITUS_BIN, dropDatabase, newDatabase, startCitus } from "./citus.ts";
 import { client, PATIENT, shardOfUrl } from "./client.ts";
 
 const THROUGH = process.env["TEST_SHARD"];
-/** Whether the tests run on one database, as without TEST_SHARD. */
+/** Whether the tests run on one database, which is the case without TEST_SHARD. */
 export const IS_ONE_DATABASE = THROUGH !== "node" && THROUGH !== "coordinator" && THROUGH !== "away";
-/** Whether functions run away from their shard: each of their statements is a request to another node, which takes time. */
+/** Whether functions run away from their shard: each of their statements is a slow request to another node. */
 export const IS_AWAY = THROUGH === "away";
 
 let citus: Promise<string> | null = null;
@@ -31,8 +31,8 @@ const coordinatorUrl = (): Promise<string> => {
 let next = Number(process.env["TEST_SHARD_FIRST"] ?? 0);
 
 /**
- * What a test changes by SQL of its own, as Citus takes it: it refuses clocks in UPDATE, DELETE and INSERT … SELECT, and times plus an
- * interval of which one is a column; and it cannot disable a trigger.
+ * Converts the SQL of a test to a form that Citus accepts. Citus refuses clocks in UPDATE, DELETE and INSERT … SELECT,
+ * and sums of a time and an interval of which one is a column. It also cannot disable a trigger.
  */
 const distributable = (text: string): string => {
   const trigger = /^\s*alter table \w+ (disable|enable) trigger \w+/i.exec(text)?.[1];
@@ -46,7 +46,7 @@ const distributable = (text: string): string => {
     );
 };
 
-/** What only the coordinator does: it changes tables, triggers, functions and types. */
+/** Statements for the coordinator alone: changes of tables, triggers, functions and types. */
 const DEFINITION = /^\s*(?:create|alter|drop)\b/i;
 
 /** Not in the transaction of the statements before it: Citus refuses that. */
@@ -87,8 +87,8 @@ const ofShard = <Client extends object>(
 };
 
 /**
- * A plain client. With a shard as the search path of the URL, its texts become those of the shard. `coordinator`: the URL of what makes
- * tables and triggers.
+ * A plain client. With a shard as the search path of the URL, its texts become those of the shard. `coordinator`: the
+ * URL for making tables and triggers.
  */
 export const shardClient = (
   url: string,
@@ -108,8 +108,8 @@ export const shardClient = (
 };
 
 /**
- * Makes the coordinator run functions itself, whose statements it then sends to the node of the shard one by one. So it is for a
- * function that runs while its shard moves to another node.
+ * Makes the coordinator run functions itself. It then sends their statements to the node of the shard one by one, as
+ * for a function that runs while its shard moves to another node.
  */
 const keepFunctions = async (coordinator: string): Promise<void> => {
   const admin = client(coordinator);
@@ -117,7 +117,10 @@ const keepFunctions = async (coordinator: string): Promise<void> => {
   await admin.end();
 };
 
-/** A new shard: of all test files the next one, or the only one of a new installation. Returns what ends it, too. */
+/**
+ * A new shard: the next one of the shared installation, or the only one of a new installation. Also returns the
+ * function that ends it.
+ */
 const newShard = async (isInstallation: boolean) => {
   const url = await coordinatorUrl();
   if (isInstallation) {

@@ -1,18 +1,18 @@
-/** Waits for what other connections do on a database of the tests. */
+/** Waits for states of other connections on a database of the tests. */
 import { session, type TestDatabase, type TestDb } from "../database.ts";
 import { IS_ONE_DATABASE } from "./shard.ts";
 
-/** Repeats `query` until it finds a row. Throws after 10,000 times. */
+/** Repeats `query` until it finds a row. Throws after 10,000 attempts. */
 const until = async (query: () => Promise<readonly unknown[]>): Promise<void> => {
   for (let attempts = 0; attempts < 10_000; attempts++) {
     if ((await query()).length > 0) return;
-    // What it waits for may need the processor.
+    // The awaited process may need the processor.
     await Bun.sleep(4);
   }
   throw new Error("The event that the test waits for did not happen.");
 };
 
-/** What `column` is of the statements on this database that wait for a lock; on Citus, on each node. */
+/** The values of `column` for the statements on this database that wait for a lock; on Citus, on each node. */
 const blocked = async ({ client }: TestDb, column: string): Promise<readonly unknown[]> => {
   const text = `select ${column} from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
   if (IS_ONE_DATABASE) return client.unsafe(text);
@@ -45,9 +45,9 @@ export const untilWaiting = async ({ client }: TestDb, count: number, holder?: T
 export const cutBlocked = (db: TestDb): Promise<void> => until(() => blocked(db, "pg_terminate_backend(pid)"));
 
 /**
- * Locks the keys, so that the next look-up of a key waits. Returns a function that waits for that look-up, unlocks the keys, and
- * waits until the look-up has finished. A look-up that does not wait could be missed: pg_stat_activity shows the newest statement
- * of a connection.
+ * Locks the keys, so that the next look-up of a key waits. Returns a function that waits for that look-up, unlocks the
+ * keys, and waits until the look-up has finished. A look-up that does not wait could be missed, because
+ * pg_stat_activity shows only the newest statement of a connection.
  */
 export const watchLookUps = async ({ url, db }: Pick<TestDatabase, "url" | "db">): Promise<() => Promise<void>> => {
   const holder = session(url);
@@ -64,7 +64,9 @@ export const watchLookUps = async ({ url, db }: Pick<TestDatabase, "url" | "db">
   };
 };
 
-/** Begins a work that is awaited later. Its failure is reported there, and not as an error between two tests too. */
+/**
+ * Begins work that is awaited later. Its failure is reported at that place, and not also as an error between two tests.
+ */
 export const begin = <Result>(work: () => Promise<Result>): Promise<Result> => {
   const result = work();
   result.catch(() => {});
@@ -72,8 +74,9 @@ export const begin = <Result>(work: () => Promise<Result>): Promise<Result> => {
 };
 
 /**
- * Does `works` at once, each of which locks a row that `lock` locks first. That lock is released when all wait, and they get the row in
- * their order: PostgreSQL serves those that wait for a row one after the other. Returns their outcomes.
+ * Runs `works` at the same time. Each of them locks a row that `lock` locks first. That lock is released when all wait.
+ * They get the row in their order, because PostgreSQL serves waiting transactions one after the other. Returns their
+ * outcomes.
  */
 export const inTurn = async <Outcome>(
   { url, db }: Pick<TestDatabase, "url" | "db">,
@@ -98,8 +101,8 @@ export const inTurn = async <Outcome>(
 };
 
 /**
- * Does `work` while another transaction has done `before`. That one ends by `end` when `work` waits for it, and `during` has been
- * done; with `end` null, it is committed when `work` is over, which must not wait.
+ * Runs `work` while another transaction has run `before`. The other transaction ends by `end` when `work` waits for it
+ * and `during` has run. With `end` null, it commits when `work` is over; then `work` must not wait.
  */
 export const whileHeld = async <Result>(
   { url, db }: Pick<TestDatabase, "url" | "db">,
@@ -121,7 +124,7 @@ export const whileHeld = async <Result>(
     return await result;
   } finally {
     await holder.close();
-    // When `during` has failed, `work` goes on now, and must not reach into the next test.
+    // When `during` has failed, `work` continues now, and must end before the next test.
     await Promise.allSettled([result]);
   }
 };
@@ -130,9 +133,9 @@ export const whileHeld = async <Result>(
 const EXPIRED_MS = 100;
 
 /**
- * As `whileHeld`, for work whose caller is valid at its start and expires while it waits. `expire` sets the end of the caller to a
- * time, an expression in SQL. On a slow machine, the caller can expire before `work` waits. Then everything is repeated, with twice
- * the time.
+ * Like `whileHeld`, for work whose caller is valid at its start and expires while it waits. `expire` sets the expiry of
+ * the caller to a time, which is an SQL expression. On a slow machine, the caller can expire before `work` waits. Then
+ * all is repeated with twice the time.
  */
 export const whileExpiring = async <Result>(
   { url, db }: Pick<TestDatabase, "url" | "db">,

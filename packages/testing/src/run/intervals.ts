@@ -1,4 +1,4 @@
-/** Counts the intervals that are begun from now on, and have not ended. */
+/** Counts the intervals that begin from now on and have not ended. */
 export const countIntervals = () => {
   const open = new Set<unknown>();
   const real = { setInterval, clearInterval };

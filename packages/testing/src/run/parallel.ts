@@ -1,8 +1,9 @@
 /**
- * Runs all tests in several processes when the command is plainly `bun test`. Three keep two cores busy while some wait; with more, tests
- * of calls get too little of the processor to be told from a fault. Without the system tests, four use what three leave idle. They have
- * passed on two cores that gave them a quarter of their time; six have not.
- * `bunfig.toml` has neither this option nor the timeout. Preload this file before the others.
+ * Runs all tests in several processes when the command is plain `bun test`. Three processes keep two cores busy while
+ * some wait. With more, tests of calls get so little processor time that the result looks like a fault. Without the
+ * system tests, four processes use the time that three leave idle. They have passed on two cores that gave them a
+ * quarter of their time; six have not. `bunfig.toml` has neither this option nor the timeout. Preload this file before
+ * the others.
  */
 import { existsSync, readFileSync } from "node:fs";
 
@@ -13,11 +14,11 @@ export const testOptions = (processes: number): string[] => [
   "--timeout=60000",
   "--timings=.ci/test-times.json",
 ];
-/** Options that say nothing about how files run, or which. */
+/** Options that affect neither how files run nor which files run. */
 const NEUTRAL =
   /^--(?:timeout|bail|reporter|reporter-outfile|only-failures|dots|path-ignore-patterns|update-timings)(?:=|$)/;
 
-/** Of a command, the options of a run of all tests; null for any other command, such as one that names a file. */
+/** The options of a command that runs all tests; null for any other command, such as one that names a file. */
 export const optionsOfAll = ([, subcommand, ...options]: readonly string[]): string[] | null =>
   subcommand === "test" && options.every((option) => NEUTRAL.test(option)) ? options : null;
 

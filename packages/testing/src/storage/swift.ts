@@ -10,7 +10,7 @@ import { startProcess } from "../processes.ts";
 const SERVERS = ["account", "container", "object", "proxy"] as const;
 type Server = (typeof SERVERS)[number];
 
-/** Swift's programs that this machine lacks. Where it is empty, `startSwift` works. */
+/** Swift's programs that this machine lacks. When the list is empty, `startSwift` works. */
 export const missingForSwift: readonly string[] = SERVERS.map((name) => `swift-${name}-server`).filter(
   (program) => Bun.which(program) === null,
 );
@@ -29,8 +29,9 @@ const ACCESS_KEY_ID = "test:tester";
 const SECRET_ACCESS_KEY = "testing";
 
 /**
- * Runs the four servers in one process: a process for each takes four times as long to start. Writes their rings, each with
- * one device and one replica. Fails where the file system has no extended attributes. The proxy is the last to listen.
+ * Runs the four servers in one process, because a process for each takes four times as long to start. Writes their
+ * rings, each with one device and one replica. Fails when the file system has no extended attributes. The proxy is the
+ * last to listen.
  */
 const PROGRAM = `
 import os, sys
@@ -136,7 +137,7 @@ const startIn = async (parent: string): Promise<Swift> => {
 };
 
 /**
- * Starts Swift on loopback, in a folder of its own, on a file system with extended attributes: a tmpfs has them since Linux
+ * Starts Swift on loopback, in a new folder, on a file system with extended attributes: a tmpfs has them since Linux
  * 6.6. Takes a few seconds. The caller creates a bucket by `PUT /<bucket>`.
  */
 export const startSwift = (): Promise<Swift> => startIn(tmpdir()).catch(() => startIn("/var/tmp"));

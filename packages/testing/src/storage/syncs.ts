@@ -1,19 +1,21 @@
-/** Which files and folders are made durable, and when: what a power cut would leave, as far as the order of calls shows it. */
+/**
+ * Records which files and folders are made durable, and when. The order of calls shows what a power cut would leave.
+ */
 import { type FileHandle, open, readlink } from "node:fs/promises";
 
 /** Whether the path of an open file can be found. */
 export const canSeeSyncs = process.platform === "linux";
 
 export type Sync<Seen> = {
-  /** Of the file or the folder. */
+  /** The path of the file or the folder. */
   path: string;
-  /** What `look` sees before it is durable. */
+  /** The result of `look` before the file is durable. */
   seen: Seen;
 };
 
 /**
- * Does `work`, and returns which files and folders it has made durable, in order. Each call takes a moment: work that does not wait for
- * it has gone on when `look` is called, or has ended.
+ * Runs `work`, and returns the files and folders that it has made durable, in order. Each call takes a moment, so work
+ * that does not wait for it has continued or ended when `look` is called.
  */
 export const recordSyncs = async <Seen>(work: () => Promise<unknown>, look: () => Seen): Promise<Sync<Seen>[]> => {
   const file = await open("/dev/null", "r");

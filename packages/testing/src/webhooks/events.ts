@@ -1,4 +1,4 @@
-/** Webhook endpoints for tests of what is sent to them, and the events that were written for a tenant. */
+/** Webhook endpoints for tests, and the events and deliveries of a tenant. */
 import type { Environment } from "@realtime-avatar/domain/environment";
 import { newId, type TenantId, type WebhookEndpointId } from "@realtime-avatar/domain/id";
 import type { WebhookEventGroup, WebhookEventType } from "@realtime-avatar/domain/webhooks/events";
@@ -7,7 +7,7 @@ import { random } from "../random-bytes.ts";
 
 type Endpoint = { environment: Environment; events: (WebhookEventType | WebhookEventGroup)[] | null; status: string };
 
-/** Writes an endpoint that nothing is sent to: by default enabled, in live, for all events. */
+/** Writes an endpoint to which nothing is sent: by default enabled, in live, for all events. */
 export const seedEndpoint = async (
   { client }: TestDb,
   tenantId: TenantId,

@@ -1,4 +1,7 @@
-/** Migrations beside transactions that hold what they need. The load of a whole service: previous-release.system.test.ts of the API. */
+/**
+ * Migrations beside transactions that hold the locks that they need. previous-release.system.test.ts of the API tests
+ * them under the load of a whole service.
+ */
 import { afterEach, beforeEach, expect, setDefaultTimeout } from "bun:test";
 import { session, type TestDatabase, testDatabase } from "@realtime-avatar/testing/database";
 import { ofOneDatabase as test } from "@realtime-avatar/testing/postgres/one-database";
@@ -6,7 +9,7 @@ import { untilBlocked } from "@realtime-avatar/testing/postgres/waits";
 import { applyMigrations, type Migration, NO_TRANSACTION } from "./apply-migrations.ts";
 import { migrate, withLock } from "./migrate.ts";
 
-// No test asserts a time: a slow disk must not fail one.
+// Tests do not assert times, and a slow disk must not fail one.
 setDefaultTimeout(60_000);
 
 let database: TestDatabase;
@@ -29,13 +32,13 @@ const applied = async (): Promise<number> =>
 const columns = () =>
   database.db.client`select table_name from information_schema.columns where column_name = 'later' order by 1`;
 
-test("a write that needs a table which the migration has, while the migration waits for the write: the migration gives up", async () => {
+test("a deadlock of a write and a migration: the migration gives up", async () => {
   const write = session(database.url);
   await write.client`begin`;
   await write.client`lock table api_keys in row exclusive mode`;
   const migrated = apply(later(AVATARS_THEN_KEYS));
   await untilBlocked(database.db);
-  // Both wait for each other.
+  // The two wait for each other.
   await write.client`lock table avatars in row exclusive mode`;
   await write.client`commit`;
   await migrated;
@@ -44,7 +47,7 @@ test("a write that needs a table which the migration has, while the migration wa
   await write.close();
 });
 
-test("a write, behind a migration that waits for a long transaction: executed while that goes on", async () => {
+test("a write, behind a migration that waits for a long transaction: executed during that transaction", async () => {
   const long = session(database.url);
   await long.client`begin`;
   await long.client`lock table api_keys in access share mode`;
@@ -59,7 +62,7 @@ test("a write, behind a migration that waits for a long transaction: executed wh
   await long.close();
 });
 
-test("a migration that gets no lock in all its attempts: refused with the oldest transaction, and nothing of it stays", async () => {
+test("a migration that gets no lock in all its attempts: fails, names the oldest transaction, and is rolled back", async () => {
   const long = session(database.url);
   await long.client`begin`;
   await long.client`lock table api_keys in access share mode`;
@@ -72,7 +75,7 @@ test("a migration that gets no lock in all its attempts: refused with the oldest
   await long.close();
 });
 
-test("a migration that fails: those before it stay, and the next attempt goes on from there", async () => {
+test("a migration that fails: earlier ones stay applied; the next attempt continues there", async () => {
   const first = `CREATE TABLE "later" ("id" text);`;
   const failing = `CREATE TABLE "too_late" ("id" text);--> statement-breakpoint\nSELECT 1 / 0;`;
   await expect(apply(later(first, failing))).rejects.toMatchObject({ code: "22012" });
@@ -83,7 +86,7 @@ test("a migration that fails: those before it stay, and the next attempt goes on
   expect(await applied()).toBe(2);
 });
 
-test("an index that an interrupted migration left invalid: built anew", async () => {
+test("an index that an interrupted migration left invalid: created again", async () => {
   const { client: own } = database.db;
   await own.unsafe(
     `create table copies (tenant_id text, later text); insert into copies values ('a', 'b'), ('a', 'b')`,
@@ -113,13 +116,13 @@ test("an index that waits for a transaction that writes to its table: other writ
   await long.close();
 });
 
-test("several processes that build an index at the same time: one does, and none ends in a deadlock", async () => {
+test("several processes that build an index at the same time: one builds it, without a deadlock", async () => {
   await database.db.client`alter table avatars add column later text`;
   await Promise.all(Array.from({ length: 5 }, () => apply(later(CONCURRENT))));
   expect(await applied()).toBe(1);
 });
 
-test("a migration, while another process has the lock: says so once, and goes on when that has ended", async () => {
+test("a migration, while another process has the lock: notifies once, and continues when the lock is free", async () => {
   const [told, holding, ending] = [[] as string[], Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const other = withLock(database.url, {}, () => {
     holding.resolve();
@@ -139,7 +142,7 @@ test("a migration, while another process has the lock: says so once, and goes on
   await other;
 });
 
-test("a migration, the time-outs of its role shorter than it: applied", async () => {
+test("a migration longer than the time-outs of its role: applied", async () => {
   const { client: own } = database.db;
   const { pathname } = new URL(database.url);
   await own.unsafe(`alter database ${pathname.slice(1)} set statement_timeout = 300`);
@@ -148,7 +151,7 @@ test("a migration, the time-outs of its role shorter than it: applied", async ()
   expect(await applied()).toBe(2);
 });
 
-test("the statements of a migration, waiting for locks: less than deadlock_timeout in all", async () => {
+test("the statements of a migration, waiting for locks: less than deadlock_timeout in total", async () => {
   const limit = "SELECT current_setting('lock_timeout') AS lock_timeout";
   await apply(later(`CREATE TABLE later AS ${limit};--> statement-breakpoint\nINSERT INTO later ${limit};`));
   const limits = await database.db.client`select rtrim(lock_timeout, 'ms')::integer as ms from later`;
@@ -156,7 +159,7 @@ test("the statements of a migration, waiting for locks: less than deadlock_timeo
   expect([first <= 400, second < first, second >= 10]).toEqual([true, true, true]);
 });
 
-test("an owner that is no superuser, an empty database: migrated", async () => {
+test("an owner without superuser rights, on an empty database: migrated", async () => {
   const empty = await testDatabase({ migrated: false });
   const url = new URL(empty.url);
   const role = `owner_${url.pathname.slice(-12)}`;

@@ -1,4 +1,4 @@
-/** The service under a role that has the rights of `grantService`, and no other. */
+/** The service under a role that has exactly the rights of `grantService`. */
 import { describe, expect } from "bun:test";
 import { randomBytes } from "node:crypto";
 import type { ApiKeyId, TenantId } from "@realtime-avatar/domain/id";
@@ -36,7 +36,7 @@ const NAME = `"${ROLE.replaceAll('"', '""')}"`;
 const database = await fileDatabase({ isOne: true });
 const owner = database.db.client;
 const [{ name = "" } = {}] = await owner<{ name: string }[]>`select current_database() as name`;
-// As docs/deployment.md says.
+// According to docs/deployment.md.
 await owner.unsafe(`revoke create on schema public from public; revoke temporary on database ${name} from public`);
 const db = await fileRole(database, ROLE);
 const plain = client(db.url);
@@ -53,7 +53,7 @@ const codeOf = (statement: string): Promise<unknown> =>
     ({ code }: { code: string }) => code,
   );
 
-test("the service, without rights: not ready, and nothing is executed", async () => {
+test("the service, without rights: not ready, no statement executed", async () => {
   expect(await isMigrated(db)).toBe(false);
   const uses = [{ tenantId: "ten_x" as TenantId, id: "key_x" as ApiKeyId, usedAt: new Date() }];
   const failure = await recordUses(db, uses).catch((error: unknown) => databaseFailure(error));

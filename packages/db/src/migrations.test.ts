@@ -1,9 +1,12 @@
-/** What a migration may contain, so that the service works while it runs: "Write a migration" in docs/development/migrations.md. */
+/**
+ * The statements that a migration may contain, so that the service works while it runs: see "Write a migration" in
+ * docs/development/migrations.md.
+ */
 import { describe, expect, test } from "bun:test";
 import { type Migration, NO_TRANSACTION, splitStatements } from "./apply-migrations.ts";
 import { migrations } from "./migrate.ts";
 
-/** Released before these rules. A database that has not got them yet is empty, or is stopped for them. */
+/** These migrations were released before the rules. A database without them is empty, or is stopped for them. */
 const BEFORE_THE_RULES = 18;
 
 /** The tables in the order in which writes lock them: see "Lock order" in docs/architecture/writes.md. */
@@ -47,7 +50,7 @@ const REFUSED: [pattern: RegExp, fault: string][] = [
   [/^(update|delete|merge)\b|^insert into\b.*\bselect\b/is, "fill in rows a thousand at a time, after the upgrade"],
 ];
 
-/** The statements without comments, bodies of functions and what else is not SQL of the migration itself. */
+/** The statements without comments, bodies of functions and other text that is not SQL of the migration itself. */
 const plainStatements = (migration: Migration): string[] =>
   splitStatements(migration)
     .flatMap((text) =>
@@ -67,7 +70,7 @@ const isWriteOfFewRows = (statement: string): boolean =>
 const REPEATABLE =
   /^(create (unique )?index concurrently if not exists|drop index concurrently if exists|create extension if not exists) /i;
 
-/** Between the actions of an ALTER TABLE. */
+/** The separator of the actions of an ALTER TABLE. */
 const ACTIONS = /, (?=(?:add|alter|drop) )/i;
 
 const faultsOfStatement = (statement: string, created: ReadonlySet<string>): string[] => {
@@ -119,10 +122,13 @@ const faultsOf = (migration: Migration): string[] => {
   ];
 };
 
-/** How many migrations there were before shards, which are distributed only after them. `shards/upgrades.test.ts` applies the others. */
+/**
+ * The number of migrations before shards. A database is distributed only after these. `shards/upgrades.test.ts` applies
+ * the others.
+ */
 const BEFORE_SHARDS = 27;
 
-/** What Citus refuses of a table that is distributed. */
+/** The statements that Citus refuses for a distributed table. */
 const faultsOfDistribution = (one: Migration): string[] =>
   splitStatements(one).flatMap((text) => {
     const commands = plainStatements({ ...one, text });
@@ -133,7 +139,7 @@ const faultsOfDistribution = (one: Migration): string[] =>
     ];
   });
 
-/** How many migrations there were before this rule. The rows of their time met the constraints that they added. */
+/** The number of migrations before this rule. At that time, the rows met the added constraints. */
 const BEFORE_VALIDATION = 27;
 
 /** The constraints that are added as NOT VALID, and that no later migration validates or drops. */
@@ -158,7 +164,7 @@ describe("a migration", () => {
     expect(faultsOfDistribution(one)).toEqual([]);
   });
 
-  test("one that Citus refuses: found", () => {
+  test("a migration that Citus refuses: found", () => {
     const faults = faultsOfDistribution(
       migration(
         'ALTER TABLE "a" ADD COLUMN "b" text, ADD CONSTRAINT "c" CHECK ("b" <> \'\') NOT VALID;',

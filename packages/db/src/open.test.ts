@@ -31,7 +31,7 @@ describe("the start", () => {
     ["a missing database", { pathname: "/hunter2" }, "(3D000). The server has no database of this name. Create it"],
     ["no server", { port: "1" }, "(ECONNREFUSED). No server listens at its host and port"],
     ["an unknown host", { hostname: "hunter2.invalid" }, "(ENOTFOUND). The name of its host cannot be resolved"],
-  ])("a DATABASE_URL, with %s: says what to change, without its value", async (_, change, expected) => {
+  ])("a DATABASE_URL, with %s: the error says what to change, without the value", async (_, change, expected) => {
     const { href } = Object.assign(new URL(database.url), change);
     const failure = await openDatabase({ ...config, databaseUrl: href }).then(
       () => "opened",
@@ -41,7 +41,7 @@ describe("the start", () => {
     expect(failure).not.toContain("hunter2");
   });
 
-  test("a server that does not complete the first connection in time: the next one is used", async () => {
+  test("a server that does not complete the first connection in time: another connection is used", async () => {
     let connections = 0;
     const { port } = new URL(database.url);
     const server = createServer((near) => {

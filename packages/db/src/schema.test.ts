@@ -1,4 +1,4 @@
-/** What the database itself promises, read from its catalog and tried on its tables. */
+/** The guarantees of the database itself, read from its catalog and tested on its tables. */
 import { beforeAll, describe, expect, test } from "bun:test";
 import { newId } from "@realtime-avatar/domain/id";
 import { IS_ONE_DATABASE } from "@realtime-avatar/testing/database";
@@ -27,9 +27,9 @@ const TABLES: unknown[] = modules.flatMap((module) => Object.values(module));
 
 const database = await fileDatabase();
 
-/** On Citus the tables come from the same migrations; the tests of `verify` look at those. */
+/** On Citus the tables come from the same migrations. The tests of `verify` examine them. */
 describe.skipIf(!IS_ONE_DATABASE)("the catalog of one database", () => {
-  test("tenant_id, in every key and unique index but of api_key_credentials: comes first", async () => {
+  test("tenant_id, in every key and unique index except those of api_key_credentials: comes first", async () => {
     const indexes = await database.db.client<{ table: string; first: string }[]>`
       select c.relname as table, a.attname as first
       from pg_index i
@@ -145,7 +145,7 @@ describe.skipIf(!IS_ONE_DATABASE)("the catalog of one database", () => {
 });
 
 describe("the constraints", () => {
-  /** What each row needs of its own: the rest is that of a row which the service has written. */
+  /** The values that each row needs. The other values are those of a row that the service has written. */
   const OWN_VALUES = {
     tenants: () => ({ tenant_id: newId("ten", new Date(), random) }),
     api_keys: () => ({ id: newId("key", new Date(), random), key_id: keyId() }),
@@ -174,7 +174,7 @@ describe("the constraints", () => {
   const insert = async (table: Table, change: object): Promise<string> => {
     const { client } = database.db;
     const values = JSON.stringify({ ...OWN_VALUES[table](), ...change });
-    // Two statements: Citus refuses an INSERT with a query inside.
+    // Two statements, because Citus refuses an INSERT with a subquery.
     const populated = `select json_populate_record(one, $1::text::json)::text as row from ${table} one limit 1`;
     const [{ row }] = await client.unsafe<[{ row: string }]>(populated, [values]);
     try {
@@ -343,7 +343,7 @@ describe("the creation of an avatar", () => {
     const { db } = database;
     const caller = await seedCaller(db);
     const now = new Date();
-    // Two sources of the same randomness make the same id of the audit event twice.
+    // Two sources with the same randomness make the same id of the audit event.
     const origin = () => ({ actor: caller, requestId: "r", now, random: () => new Uint8Array(10).fill(7) });
     const [first, second] = [plannedAvatar(caller), plannedAvatar(caller)];
     expect(await insertAvatar(db, first, null, caller, origin())).toEqual({ kind: "written" });

@@ -107,7 +107,7 @@ describe("insertRootApiKey", () => {
   });
 });
 
-test("a first key, several processes at once or a tenant present: one, or none", async () => {
+test("a first key, by several processes at once: written once; with a tenant present: not written", async () => {
   const empty = await testDatabase();
   const attempt = () => {
     const createdAt = new Date();
@@ -123,7 +123,7 @@ test("a first key, several processes at once or a tenant present: one, or none",
   await empty.close();
 });
 
-test("findApiKey, in any status and for another tenant: the key, and null", async () => {
+test("findApiKey, of a key in any status: the key; of another tenant: null", async () => {
   const { record } = await seedKey(db, tenantId);
   expect(await findApiKey(db, tenantId, record.id)).toEqual(record);
   await revokeApiKey(db, record, { version: null }, null, operatorOrigin());
@@ -201,10 +201,10 @@ describe("rotateApiKey", () => {
     const rotation = rotatedApiKey(target, { overlapSeconds }, OPERATOR, random);
     return { rotation, outcome: rotateApiKey(db, rotation, caller, seedOrigin(caller), claim) };
   };
-  /** Which of the credentials authenticate now. */
+  /** The credentials that authenticate now. */
   const validOf = async (...keyIds: string[]): Promise<boolean[]> =>
     Promise.all(keyIds.map(async (keyId) => (await findCredential(db, keyId))?.retired === false));
-  /** A key that has rotated itself: `older` has an overlap of an hour, `newer` was never used. */
+  /** A key that has rotated itself: `older` has an overlap of an hour; `newer` was never used. */
   const seedOverlap = async () => {
     const older = await seedCaller(db, tenantId);
     const { rotation, outcome } = rotate(older, 3600, older);
@@ -234,7 +234,7 @@ describe("rotateApiKey", () => {
     expect(await lastEvent(target)).toEqual({ action: "api_key.rotated", changed_fields, actor_id: older.id });
   });
 
-  test("a rotation in an overlap, by the newest secret: has to wait", async () => {
+  test("a rotation in an overlap, by the newest secret: in progress", async () => {
     const { older, newer, target } = await seedOverlap();
     const { rotation, outcome } = rotate(target, 3600, await findTestCaller(db, newer));
     const result = await outcome;
@@ -251,11 +251,11 @@ describe("rotateApiKey", () => {
     const { rotation, outcome } = rotate(target, 60, await findTestCaller(db, older.keyId));
     expect(await outcome).toEqual({ kind: "written" });
     expect(await validOf(older.keyId, newer, rotation.record.keyId)).toEqual([true, false, true]);
-    // The overlap that was promised is neither shortened nor extended.
+    // The end of the promised overlap is unchanged.
     expect(await retiredAt()).toEqual(before);
   });
 
-  test("a rotation in an overlap, by the older secret, newest used: has to wait", async () => {
+  test("a rotation in an overlap, by the older secret, newest used: in progress", async () => {
     const { older, newer, target } = await seedOverlap();
     await db.client`update api_key_credentials set is_unused = false where key_id = ${newer}`;
     const { outcome } = rotate(target, 60, await findTestCaller(db, older.keyId));
@@ -308,7 +308,7 @@ describe("rotateApiKey", () => {
 describe("revokeApiKey", () => {
   const ANY = { version: null };
 
-  test("a revocation, of a key with descendants: all end, and the key is returned as it is then", async () => {
+  test("a revocation, of a key with descendants: all end; the revoked key is returned", async () => {
     const caller = await seedCaller(db, tenantId);
     const { record: target } = await seedKey(db, tenantId, {}, caller);
     const { record: child } = await seedKey(db, tenantId, {}, target);

@@ -18,11 +18,11 @@ const addKeys = (parent: Caller, count: number) =>
 const unmarked = async (tenantId: TenantId): Promise<number> =>
   (await db.client`select from api_keys where tenant_id = ${tenantId} and ended_at is null`).length;
 const create = (caller: Caller, maxActiveKeys: number) =>
-  // On a busy machine, to mark many keys takes longer than the ordinary deadline.
+  // On a busy machine, marking many keys takes longer than the ordinary deadline.
   insertApiKey(db.within(60_000), { ...issuedBy(caller), maxActiveKeys }, caller, seedOrigin(caller));
 
 describe("markEndedKeys", () => {
-  test("the mark, of revoked and expired keys: they and their descendants, nothing else", async () => {
+  test("the mark, of revoked and expired keys: these keys and their descendants are marked, no others", async () => {
     const tenantId = await seedTenant(db);
     const keys = await Promise.all([1, 2, 3].map(async () => (await seedKey(db, tenantId)).record));
     const [revoked, expired, valid] = keys;

@@ -1,4 +1,4 @@
-/** When the secrets that a rotation replaces end, and who may report a key with them. */
+/** The end of secrets that a rotation has replaced, and the right to report a key with them. */
 import { expect, test } from "bun:test";
 import type { ApiKeyRecord } from "@realtime-avatar/domain/api-keys/api-key";
 import { OPERATOR } from "@realtime-avatar/domain/api-keys/grant";

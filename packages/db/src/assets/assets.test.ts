@@ -114,7 +114,7 @@ describe("the creation of an asset", () => {
     expect(await meterOf(caller)).toEqual({ assets: 1, bytes: 1000 });
   });
 
-  test("assets, read in a batch: each found, none of another tenant or environment", async () => {
+  test("assets, read in a batch: each found, except those of another tenant or environment", async () => {
     const [one, two] = [await seedCaller(db), await seedCaller(db)];
     const assets = await Promise.all([one, two, one].map(({ tenantId }) => seedAsset(db, tenantId)));
     const found = await Promise.all(
@@ -157,7 +157,7 @@ describe("the quota", () => {
     expect(await create(caller, sized(2000), { quota })).toEqual({ kind: "written" });
   });
 
-  test("the quota, of two tenants and environments: counted apart", async () => {
+  test("the quota, of two tenants and environments: counted separately", async () => {
     const caller = await seedCaller(db);
     const { secret } = await seedKey(db, caller.tenantId, { environment: "test", scopes: ["*"] });
     const quota = { maxAssets: 1, maxBytes: 1000 };
@@ -167,7 +167,7 @@ describe("the quota", () => {
     }
   });
 
-  test("the quota, 20 creations at once: not passed", async () => {
+  test("the quota, 20 creations at once: not exceeded", async () => {
     for (const [maxAssets, maxBytes] of [
       [7, 1e9],
       [100, 7999],
@@ -197,7 +197,7 @@ describe("the quota", () => {
 });
 
 describe("the completion of an upload", () => {
-  test("a completion, of an awaited upload: the file once, with its job", async () => {
+  test("a completion, of an awaited upload: one file, with its job", async () => {
     const caller = await seedCaller(db);
     const asset = upload(caller);
     await create(caller, asset, { hasJob: false });
@@ -293,7 +293,7 @@ describe("the deletion of an asset", () => {
     const asset = await seedAsset(db, caller.tenantId);
     const avatar = await seedAvatar(db, caller, { sourceAssetId: asset.id });
     expect(await remove(caller, asset)).toEqual({ kind: "in_use" });
-    // In every status but `deleted`, and as the new source of an avatar that serves another one, too.
+    // In every status except `deleted`, and also as the new source of an avatar that serves another one.
     for (const status of AVATAR_STATUSES.filter((one) => one !== "deleted")) {
       await db.client`
         update avatars set status = ${status}, source_asset_id = ${asset.id}, pending_source_asset_id = null where id = ${avatar.id}`;
@@ -346,13 +346,13 @@ describe("an avatar and its source", () => {
     return ids;
   };
 
-  test("an avatar, created from each kind of source, alone and in batches: only a usable one", async () => {
+  test("an avatar, created from each kind of source, alone and in batches: written only for a usable source", async () => {
     const caller = await seedCaller(db);
     const all = await cases(caller);
     for (const [id, outcome] of all) expect([id, await outcomeOf(caller, id)]).toEqual([id, outcome]);
     const outcomes = await Promise.all(all.map(([id], at) => outcomeOf(caller, id, at % 2 ? newClaim(id) : null)));
     expect(outcomes).toEqual(all.map(([, outcome]) => outcome) as never);
-    // Of the refused ones nothing is left, neither an event nor a claim.
+    // A refused create leaves neither an event nor a claim.
     const refused = all.filter(([, outcome]) => outcome !== "written").map(([id]) => id);
     expect(await db.client`select from avatars where source_asset_id = any(${refused})`).toHaveLength(0);
     expect(await db.client`select from idempotency_claims where idempotency_key = any(${refused})`).toHaveLength(0);
@@ -371,13 +371,13 @@ describe("an avatar and its source", () => {
     const [wrong, right] = [newId("ast", new Date(), random), (await seedAsset(db, caller.tenantId)).id];
     expect(await outcomeOf(caller, wrong, newClaim("a"))).toBe("asset_not_found");
     expect(await outcomeOf(caller, right, newClaim("a"))).toBe("written");
-    // Whatever has become of the asset meanwhile.
+    // The replay does not depend on the asset's present state.
     await db.client`update assets set status = 'deleted' where id = ${right}`;
     expect(await outcomeOf(caller, right, newClaim("a"))).toBe("replayed");
     expect(await outcomeOf(caller, wrong, newClaim("a"))).toBe("replayed");
   });
 
-  test("an avatar, with another source: only a usable one; null clears it", async () => {
+  test("an avatar, with another source: accepted only if usable; null clears the source", async () => {
     const caller = await seedCaller(db);
     for (const [sourceAssetId, outcome] of await cases(caller)) {
       const avatar = await seedAvatar(db, caller);
@@ -390,14 +390,14 @@ describe("an avatar and its source", () => {
       const changed =
         outcome === "written" ? { sourceAssetId, displayName: "y" } : { sourceAssetId: null, displayName: "x" };
       expect(await findAvatar(db, caller, avatar.id)).toMatchObject(changed);
-      // One that names nothing stays as it is until its source is set.
+      // An avatar without a source is unchanged until its source is set.
       await db.client`update avatars set status = 'draft', source_asset_id = ${sourceAssetId} where id = ${avatar.id}`;
       expect(await change({ displayName: "z" })).toMatchObject({ kind: "written", avatar: { sourceAssetId } });
       expect(await change({ sourceAssetId: null })).toMatchObject({ kind: "written", avatar: { sourceAssetId: null } });
     }
   });
 
-  test("an avatar, missing or in another status: said before its source is checked", async () => {
+  test("a change of a missing avatar, or of one in another status: refused before the source is checked", async () => {
     const caller = await seedCaller(db);
     const avatar = await seedAvatar(db, caller);
     const change = (id: typeof avatar.id, versions: string[] | null) =>

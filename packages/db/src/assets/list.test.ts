@@ -1,4 +1,4 @@
-/** The list of assets: its JSON is what the API shows of each record, for any content, and its pages end. */
+/** The list of assets: its JSON is the API's representation of each record, for any content, and its pages end. */
 import { expect, test } from "bun:test";
 import { type AssetRecord, presentAsset } from "@realtime-avatar/domain/assets/asset";
 import type { AssetErrorCode } from "@realtime-avatar/domain/assets/errors";

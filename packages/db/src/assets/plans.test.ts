@@ -77,7 +77,7 @@ await database.db.client.unsafe(`
   analyze`);
 await explain();
 
-/** The plans of what `work` runs, whose writes are kept. */
+/** The plans of the statements of `work`, whose writes are kept. */
 const plansOf = async (work: () => Promise<unknown>): Promise<string[]> => {
   plans.length = 0;
   await work();
@@ -121,7 +121,7 @@ const changeAvatar = async () => {
   );
 };
 
-/** An avatar that is served, whose preparation a worker holds. */
+/** A ready avatar whose preparation a worker holds. */
 const prepared = async () => {
   const avatar = await seedAvatarIn(db, caller, "ready", { sourceAssetId: (await seeded()).id });
   await updateAvatar(db, avatar.id, { modelId: "y" }, inStatus("ready"), caller, seedOrigin(caller));
@@ -248,8 +248,9 @@ test.each(cases)("the statement for %s, explained: reads no whole table", async 
   for (const index of indexes) expect([index, plan.includes(index)]).toEqual([index, true]);
 });
 
-test("a job of a tenant with thousands, one for most tenants: found by its id alone", async () => {
-  // So the server expects each index that begins with the tenant to cost as much as the primary key.
+test("a job of a tenant with thousands, one for most tenants: found only by its id", async () => {
+  // With one job for most tenants, the server expects each index that begins with the tenant to cost as much as the
+  // primary key.
   await database.db.client.unsafe(`
     insert into tenants (tenant_id, name, created_at) select ${rowId("ten")}, 'n', now()
       from generate_series(${ROWS + 1}, ${4 * ROWS}) i;

@@ -1,4 +1,4 @@
-/** What a write of assets, avatars or jobs decides when it has waited for another one, and what does not wait at all. */
+/** The decisions of writes of assets, avatars or jobs after a wait for another write, and writes that do not wait. */
 import { describe, expect, test } from "bun:test";
 import type { AssetRecord } from "@realtime-avatar/domain/assets/asset";
 import type { TestDb } from "@realtime-avatar/testing/database";
@@ -34,7 +34,7 @@ const whileWaiting = <Result>(
   work: () => Promise<Result>,
   during?: () => Promise<unknown>,
 ): Promise<Result> => whileHeld(database, ({ client }) => before(client), work, during);
-/** Does `work`, which must not wait, while another transaction has done `before`. */
+/** Runs `work`, which must not wait, while another transaction has run `before`. */
 const besides = <Result>(before: (client: Client) => Promise<unknown>, work: () => Promise<Result>) =>
   whileHeld(database, ({ client }) => before(client), work, undefined, null);
 const whileCallerExpires = <Result>(
@@ -119,7 +119,7 @@ describe("an avatar that waits for its source", () => {
     expect(await db.client`select from idempotency_claims where tenant_id = ${caller.tenantId}`).toHaveLength(0);
   });
 
-  test("a batch of avatars, its sources: locked in their order", async () => {
+  test("a batch of avatars: sources locked in their order", async () => {
     const { caller, asset: first } = await seed();
     const second = await seedAsset(db, caller.tenantId);
     const together = inOneBatch(db);
@@ -127,7 +127,7 @@ describe("an avatar that waits for its source", () => {
       (client) => lockForDelete(client, first),
       () => Promise.all([second, first].map(({ id }) => create(caller, id, together))),
       async () => {
-        // The second one is not held while the first is waited for.
+        // The second source is not locked during the wait for the first.
         expect(await isFree("assets", "id", second.id)).toBe(true);
       },
     );
@@ -233,7 +233,7 @@ describe("the creation of an asset that waits", () => {
     expect(await db.client`select from idempotency_claims where tenant_id = ${caller.tenantId}`).toHaveLength(0);
   });
 
-  test("a creation, the tenant's first meter written in the wait: counts beside it", async () => {
+  test("a creation, the tenant's first meter written in the wait: counted in addition", async () => {
     const caller = await seedCaller(db);
     const asset = plannedAsset(caller);
     const outcome = await whileWaiting(
@@ -259,7 +259,7 @@ describe("the creation of an asset that waits", () => {
 });
 
 describe("the claim of a job", () => {
-  test("a claim, jobs or slots locked: waits for none", async () => {
+  test("a claim, jobs or slots locked: skips them", async () => {
     const { caller } = await seedJob();
     const { tenantId } = caller;
     const none = await besides(

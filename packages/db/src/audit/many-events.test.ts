@@ -1,4 +1,7 @@
-/** The lists that show names, of a tenant with 1,000,000 audit events, 100,000 keys and 100,000 sessions (LONG=1: all of them). */
+/**
+ * The lists with names, for a tenant with 1,000,000 audit events, 100,000 keys and 100,000 sessions (only LONG=1 uses
+ * all of them).
+ */
 import { describe, expect, test } from "bun:test";
 import { firstIdAt, newId } from "@realtime-avatar/domain/id";
 import { parseItems, type WrittenPage } from "@realtime-avatar/domain/page";
@@ -79,7 +82,7 @@ const CASES: Case[] = [
   ["events", events({}), 100],
   ["events of a busy key", events({ actorId: caller.id }), 100],
   ["events of a person", events({ actorId: person }), 100],
-  ["events of no one", events({ actorId: "usr_x" }), 0],
+  ["events without an actor", events({ actorId: "usr_x" }), 0],
   ["events of a day", events(window), 100],
   ["events of a person on a day", events({ ...window, actorId: person }), Math.min(100, EVENTS_OF_DAY / 100)],
   [
@@ -111,7 +114,7 @@ describe("a page of a large list", () => {
   test.each(CASES)("%s, with names: a bounded part of the tables is read", async (name, read, rows) => {
     blocks = 0;
     expect(parseItems(await read(counting))).toHaveLength(rows);
-    // 100 rows with three names each are some 3,000 blocks of the cache; 5,000 rows that a filter leaves out, as many.
+    // 100 rows with three names each read some 3,000 blocks of the cache; so do 5,000 rows that a filter omits.
     expect([name, blocks < 6000]).toEqual([name, true]);
   });
 });

@@ -36,7 +36,7 @@ describe("findAvatar", () => {
     expect(await findAvatar(db, caller, avatar.id)).toEqual(avatar);
   });
 
-  test("avatars, found in a batch: each, none of another tenant or environment", async () => {
+  test("avatars, found in a batch: each found, except those of another tenant or environment", async () => {
     const [one, two] = [await seedCaller(db), await seedCaller(db)];
     const avatars = await Promise.all(
       Array.from({ length: 6 }, (_, index) => seedAvatar(db, index % 2 ? one : two, { metadata: { index } })),
@@ -56,7 +56,7 @@ describe("updateAvatar", () => {
   test("a change, of every field: names the changed fields in their order", async () => {
     const caller = await seedCaller(db);
     const avatar = await seedAvatar(db, caller);
-    // In another order than that of the event.
+    // In another order than in the event.
     const changes = {
       metadata: { b: 2 },
       settings: { a: 1 },
@@ -149,7 +149,7 @@ describe("updateAvatar", () => {
     expect(outcomes.filter(({ kind }) => kind === "unchanged")).toHaveLength(7);
   });
 
-  test("a change, waiting for another: compared with what that one wrote", async () => {
+  test("a change, waiting for another: compared with the result of that one", async () => {
     const caller = await seedCaller(db);
     const avatar = await seedAvatar(db, caller);
     const outcome = await whileHeld(

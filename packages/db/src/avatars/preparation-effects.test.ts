@@ -1,4 +1,7 @@
-/** What a change does to the preparation of an avatar, in each status: CHANGE_EFFECTS of the domain, tried on the database. */
+/**
+ * The effect of a change on the preparation of an avatar, in each status: CHANGE_EFFECTS of the domain, tested on the
+ * database.
+ */
 import { describe, expect, test } from "bun:test";
 import type { AvatarRecord } from "@realtime-avatar/domain/avatars/avatar";
 import { CHANGE_EFFECTS, type Effect, type PreparationChange } from "@realtime-avatar/domain/avatars/preparation";
@@ -92,7 +95,7 @@ test.each(all)("the change %s, of an avatar that is %s: %s", async (change, stat
     lease: null,
     attempts: 0,
   };
-  // What was waiting in any status but preprocessing has nothing left to do.
+  // A pending job in any status except preprocessing has no work left.
   expect(await jobsOf(avatar)).toEqual(starts ? [job] : []);
   const { action, fields } = (await lastEvent(avatar)) as { action: string; fields: string[] };
   expect(action).toBe("avatar.updated");
@@ -178,10 +181,10 @@ describe("the swap of a source", () => {
     expect(await jobsOf(avatar)).toMatchObject([{ id: jobId, generation: 3 }]);
     expect(await finishPreparation(db, late, readyResult(2), operatorOrigin())).toBe("lost");
     expect(await findAvatar(db, caller, avatar.id)).toMatchObject(pending as never);
-    // Again the same: nothing differs.
+    // The same value again, so nothing differs.
     await update(avatar, { sourceAssetId: third });
     expect(await jobsOf(avatar)).toMatchObject([{ id: jobId }]);
-    // Another model, and to prepare it again: for the pending source.
+    // Another model, and then a request to prepare again: both for the pending source.
     await update(avatar, { modelId: "other" });
     const now = (await findAvatar(db, caller, avatar.id)) as AvatarRecord;
     expect(await prepare(now)).toMatchObject({ kind: "written", avatar: { ...pending, generation: 5 } } as never);
@@ -189,7 +192,7 @@ describe("the swap of a source", () => {
     expect(await findAvatar(db, caller, avatar.id)).toMatchObject({ sourceAssetId: third, cacheVersion: 2 });
   });
 
-  test("a swap, taken back by null: a late job changes nothing", async () => {
+  test("a swap, cancelled by null: a late job changes nothing", async () => {
     const avatar = await seed("ready");
     await update(avatar, { sourceAssetId: other });
     const late = await holdPreparation(db, avatar, "late");
@@ -201,7 +204,7 @@ describe("the swap of a source", () => {
     expect(await findAvatar(db, caller, avatar.id)).toMatchObject({ ...expected, cacheVersion: 1 } as never);
   });
 
-  test("a swap, taken back by the served source: that is prepared again for the latest model", async () => {
+  test("a swap, cancelled by setting the served source: that source is prepared again for the latest model", async () => {
     const avatar = await seed("ready");
     await update(avatar, { modelId: "other" });
     await update(avatar, { sourceAssetId: other });
@@ -221,7 +224,7 @@ describe("the swap of a source", () => {
     await update(avatar, { modelId: "other" });
     await update(avatar, { sourceAssetId: served, modelId: "other" });
     expect(await jobsOf(avatar)).toMatchObject([{ generation: 2 }]);
-    // Null does: there is nothing left to prepare.
+    // Null ends it, because no source is left to prepare.
     await update(avatar, { sourceAssetId: null });
     expect(await jobsOf(avatar)).toEqual([]);
   });
@@ -234,7 +237,7 @@ describe("the swap of a source", () => {
     expect(await jobsOf(avatar)).toMatchObject([{ generation: 3 }]);
   });
 
-  test("a swap, its asset deleted: refused until the swap is taken back", async () => {
+  test("a swap, its asset deleted: refused until the swap is cancelled", async () => {
     const avatar = await seed("ready");
     const asset = await seedAsset(db, caller.tenantId);
     const remove = async () => (await deleteAsset(db, asset.id, { versions: null }, caller, seedOrigin(caller))).kind;

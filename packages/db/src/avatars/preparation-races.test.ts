@@ -1,4 +1,7 @@
-/** Preparations under many writers at once: an avatar never loses its job, has two, is revived, or shows what was not prepared. */
+/**
+ * Preparations under many concurrent writers: an avatar never loses its job, never has two jobs, is never revived, and
+ * never shows an unprepared source.
+ */
 import { expect, setDefaultTimeout, test } from "bun:test";
 import type { AvatarRecord } from "@realtime-avatar/domain/avatars/avatar";
 import {
@@ -46,8 +49,8 @@ const lockAvatar =
   ({ client }: TestDb) =>
     client`select from avatars where id = ${id} for update`;
 /**
- * Does all at once, and returns their outcomes in the order of `all`. In the first rounds each of them is the first once to have the
- * row that `lock` locks, and the others follow. In later rounds chance decides.
+ * Runs all at once, and returns their outcomes in the order of `all`. In the first rounds, each of them once gets the
+ * row that `lock` locks first, and the others follow. In later rounds chance decides.
  */
 const atOnce = async <Outcome>(
   round: number,
@@ -61,14 +64,14 @@ const atOnce = async <Outcome>(
   return [...outcomes.slice(all.length - first), ...outcomes.slice(0, all.length - first)];
 };
 
-/** What must hold of an avatar at any moment. */
+/** The invariants of an avatar at any moment. */
 const checkAvatar = async (caller: Caller, avatar: AvatarRecord): Promise<void> => {
   const now = await find(caller, avatar);
   const jobs = await jobsOf(avatar);
   const generations = jobs.map(({ generation }) => generation);
   if (now.status === "preprocessing") expect(generations).toEqual([now.generation]);
   else if (now.status === "ready" || now.status === "disabled") {
-    // What waits has a job, and a job is for the latest generation.
+    // A pending preparation has a job, and a job is for the latest generation.
     expect(generations).toEqual(generations.length === 1 || now.pendingSourceAssetId !== null ? [now.generation] : []);
   } else expect(generations).toEqual([]);
   if (now.status !== "ready" && now.status !== "disabled") expect(now.pendingSourceAssetId).toBeNull();
@@ -95,21 +98,21 @@ test("two ends of a preparation and a deletion, at once: deleted, at most one en
       ) as actions
       from avatars where id = ${avatar.id}`;
     expect([row?.["status"], row?.["jobs"]]).toEqual(["deleted", 0]);
-    // Nothing follows a deletion; ids of the same millisecond have no order.
+    // No event follows a deletion. Ids of the same millisecond have no order.
     expect(row?.["actions"].split(" ").length).toBe(outcomes.includes("finished") ? 3 : 2);
     seen.add(outcomes.join(" "));
   }
   expect([...seen].sort()).toEqual(["finished lost written", "lost finished written", "lost lost written"]);
 });
 
-test("the end of a preparation and a new source, at once: shows what was prepared", async () => {
+test("the end of a preparation and a new source, at once: serves the prepared source", async () => {
   const caller = await seedCaller(db);
   const [first, second] = [await seedAsset(db, caller.tenantId), await seedAsset(db, caller.tenantId)];
   const seen = new Set<string>();
   for (let round = 0; round < ROUNDS; round++) {
     const status = (["preprocessing", "ready", "disabled"] as const)[round % 3] ?? "ready";
     const avatar = await seedAvatarIn(db, caller, status, { sourceAssetId: first.id });
-    // Of one that is served, another model is prepared.
+    // A served avatar is prepared for another model.
     if (status !== "preprocessing") await update(caller, avatar, { modelId: "y" });
     const job = await holdPreparation(db, avatar, `${round}`);
     const [end, change] = await atOnce<string>(Math.floor(round / 3), lockAvatar(avatar), [
@@ -150,7 +153,7 @@ test("several requests to prepare, at once: one written, one job", async () => {
   }
 });
 
-test("an asset, deleted and served or prepared at once: one of both", async () => {
+test("an asset, deleted and served or prepared at once: one of the two is written", async () => {
   const caller = await seedCaller(db);
   const first = await seedAsset(db, caller.tenantId);
   const seen = new Set<string>();
@@ -177,7 +180,7 @@ test("an asset, deleted and served or prepared at once: one of both", async () =
   expect([...seen].sort()).toEqual(["asset_not_usable", "in_use", "written"]);
 });
 
-test("workers, changes and deletions, at random: every avatar comes to rest", async () => {
+test("workers, changes and deletions, at random: every avatar reaches a final state", async () => {
   const callers = await Promise.all([seedCaller(db), seedCaller(db)]);
   const sources = new Map<string, string[]>();
   for (const { tenantId } of callers) {
@@ -187,7 +190,7 @@ test("workers, changes and deletions, at random: every avatar comes to rest", as
       assets.map(({ id }) => id),
     );
   }
-  // Repeatable, but for what the server decides.
+  // Repeatable, except for the decisions of the server.
   const number = seededNumbers(17);
   const next = (below: number): number => Math.floor(number() * below);
   const avatars: [Caller, AvatarRecord][] = [];
@@ -243,7 +246,7 @@ test("workers, changes and deletions, at random: every avatar comes to rest", as
     await checkAvatar(caller, avatar);
     const now = await find(caller, avatar);
     expect(now.status).not.toBe("preprocessing");
-    // The manifest is that of the source that is served.
+    // The manifest is that of the served source.
     if (now.status === "ready" && now.sourceAssetId !== null) expect(now.cacheManifestId).toBe(now.sourceAssetId);
     const [events] = await db.client`
       select count(*)::integer as prepared from audit_events where target_id = ${avatar.id} and action = 'avatar.prepared'`;

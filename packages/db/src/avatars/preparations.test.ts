@@ -1,4 +1,4 @@
-/** The jobs of preparations: what they start with, how they end, and what becomes of an avatar meanwhile. */
+/** The jobs of preparations: their start, their end, and the avatar meanwhile. */
 import { beforeEach, describe, expect, test } from "bun:test";
 import type { AssetStatus } from "@realtime-avatar/domain/assets/status";
 import type { AvatarRecord } from "@realtime-avatar/domain/avatars/avatar";
@@ -91,7 +91,7 @@ describe("a preparation", () => {
   });
 
   test.each(["ready", "disabled"] as const)(
-    "a preparation, failing for one that is %s: it keeps what it serves",
+    "a preparation, failing for one that is %s: it keeps its prepared files",
     async (status) => {
       const { asset } = await seed();
       await db.client`delete from jobs`;
@@ -137,7 +137,7 @@ describe("a job that comes too late", () => {
     await remove(avatar);
     const deleted = await find(avatar);
     expect(deleted.status).toBe("deleted");
-    // The worker may still be busy: until it notices, the slot is taken.
+    // The worker may still be busy. Until it notices, the slot is taken.
     expect([await jobsLeft(db), await takenSlots(db)]).toEqual([0, 1]);
     expect(await end(job)).toEqual(outcome);
     expect([await find(avatar), await jobsLeft(db), await takenSlots(db)]).toEqual([deleted, 0, 0]);
@@ -174,7 +174,7 @@ describe("a job that comes too late", () => {
     const now = await find(avatar);
     expect(await startPreparation(db, await claimed())).toEqual({ kind: "gone" });
     expect([await find(avatar), await jobsLeft(db), await takenSlots(db)]).toEqual([now, 0, 0]);
-    // As well by an attempt that had begun.
+    // The same for an attempt that had begun.
     await db.client`insert into jobs (tenant_id, id, environment, kind, target_id, generation, run_at, created_at)
       values (${avatar.tenantId}, ${newJobId()}, 'live', 'prepare_avatar', ${avatar.id}, 1, now() - interval '1 second', now())`;
     expect(await finish(await claimed())).toBe("lost");
@@ -184,7 +184,7 @@ describe("a job that comes too late", () => {
 
 describe("the asset of a preparation", () => {
   test.each(["pending_upload", "uploaded", "processing"] as const)(
-    "an asset, %s: waited for, without using an attempt",
+    "an asset, %s: awaited, without using an attempt",
     async (status) => {
       const { asset, avatar } = await seed({}, status);
       const job = await claimed();
@@ -195,7 +195,7 @@ describe("the asset of a preparation", () => {
       expect({ ...row }).toEqual({ attempts: 0, lease: null, last_error: null, run_at: expect.any(Date) });
       expect(row?.["run_at"].getTime()).toBeGreaterThanOrEqual(before + 250);
       expect([await takenSlots(db), await find(avatar)]).toEqual([0, avatar]);
-      // A quarter of its age later.
+      // After a quarter of its age.
       await db.client`update jobs set run_at = now() - interval '1 second', created_at = now() - interval '40 seconds'`;
       const later = await now();
       expect(await startPreparation(db, await claimed())).toEqual({ kind: "waiting" });
@@ -220,7 +220,7 @@ describe("the asset of a preparation", () => {
   });
 
   test.each(["deleted", "missing", "of another environment"])(
-    "an asset, %s: does not exist for the preparation",
+    "an asset, %s: not found by the preparation",
     async (which) => {
       const { asset, avatar } = await seed();
       if (which === "deleted") await db.client`update assets set status = 'deleted' where id = ${asset.id}`;
@@ -231,7 +231,7 @@ describe("the asset of a preparation", () => {
     },
   );
 
-  test("an asset, taken away by a replica of another version: the avatar fails", async () => {
+  test("an asset, removed by a replica of another version: the avatar fails", async () => {
     const { avatar } = await seed();
     await db.client`update avatars set source_asset_id = null where id = ${avatar.id}`;
     expect(await startPreparation(db, await claimed())).toMatchObject({
@@ -308,7 +308,7 @@ describe("the retry of a preparation", () => {
     ]);
   });
 
-  test("a retry, after the last attempt of a ready avatar: it keeps what it serves", async () => {
+  test("a retry, after the last attempt of a ready avatar: it keeps its prepared files", async () => {
     const { asset } = await seed();
     await db.client`delete from jobs`;
     const avatar = await seedAvatarIn(db, caller, "ready", { sourceAssetId: asset.id });
@@ -324,7 +324,7 @@ describe("the retry of a preparation", () => {
   });
 });
 
-test("a preparation, repeated with its Idempotency-Key: once, and no claim of a refusal", async () => {
+test("a preparation, repeated with its Idempotency-Key: written once; a refusal keeps no claim", async () => {
   const { avatar } = await seed();
   const prepare = (version: number, key: string) =>
     prepareAvatar(db, avatar.id, version, newJobId(), caller, seedOrigin(caller), {

@@ -48,7 +48,7 @@ test("prepared files, of several generations: needed are those served and the la
   expect(await ask()).toEqual([1, 2]);
   await change({ modelId: "y" });
   expect(await ask()).toEqual([1, 3]);
-  // For an hour after a change, those before it too.
+  // For an hour after a change, also those of earlier generations.
   expect(await ask(avatar.tenantId, "50 minutes")).toEqual([1, 2, 3]);
   await finish(FAILED_RESULT);
   expect(await ask()).toEqual([1]);
@@ -61,7 +61,7 @@ test("prepared files, of several generations: needed are those served and the la
   expect(await ask()).toEqual([]);
 });
 
-test("a preview, looked up by its token: found in every status but deleted", async () => {
+test("a preview, looked up by its token: found in every status except deleted", async () => {
   const result = readyResult(1);
   await finish(result);
   const token = result.previewToken ?? "";

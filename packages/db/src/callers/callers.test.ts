@@ -108,7 +108,7 @@ describe("findCredential", () => {
     }
   });
 
-  test("a look-up, of a retired credential: retired, apart from the key's status", async () => {
+  test("a look-up, of a retired credential: retired, independent of the key's status", async () => {
     const { secret } = await seedKey(db, tenantId);
     await retire(secret.keyId, "1 hour");
     expect(await findCredential(db, secret.keyId)).toMatchObject({ retired: false, caller: { status: "active" } });
@@ -247,7 +247,7 @@ describe("the check of the caller within a write", () => {
   test("a revocation, a write holding its lock: waits for it", async () => {
     const { grandchild } = await seedLine(tenantId);
     const caller = await findTestCaller(db, grandchild.secret.keyId);
-    // It would fail if the revocation did not wait.
+    // The write would fail if the revocation did not wait.
     await whileHeld(
       database,
       async (writer) => expect(await write(caller, writer)).toEqual({ kind: "written" }),

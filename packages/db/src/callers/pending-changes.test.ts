@@ -23,7 +23,7 @@ const tenantId = await seedTenant(db);
 const insertRow = ({ id }: ApiKeyRecord, ago: string) => db.client`
   insert into pending_changes values (${tenantId}, ${id}, now() - ${ago}::interval)
   on conflict (tenant_id, subject_id) do update set announced_at = excluded.announced_at`;
-/** Waits until the announcement of a change has been withdrawn, which the change itself does not wait for. */
+/** Waits until the announcement of a change has been withdrawn, for which the change itself does not wait. */
 const untilWithdrawn = async (record: ApiKeyRecord): Promise<void> => {
   await until(async () => (await rowsOf(record)).length === 0, { pollMs: 5 });
 };
@@ -42,7 +42,7 @@ test("a pending change, of a key: counts for it and its descendants for one seco
   expect(await pending()).toEqual([false, false, false]);
   await insertRow(child, "0 seconds");
   expect(await pending()).toEqual([false, true, true]);
-  // A row that a process has left behind.
+  // The row of a process that ended before its withdrawal.
   await insertRow(child, "1.1 seconds");
   expect(await pending()).toEqual([false, false, false]);
 });
@@ -156,7 +156,7 @@ describe("announceWhileWaiting", () => {
     await until(() => sent.at(-1) === "withdraw_pending_change", { pollMs: 5 });
   });
 
-  test("a change, its announcement slow: announced once, and withdrawn after that", async () => {
+  test("a change, its announcement slow: announced once, then withdrawn", async () => {
     const { record } = await seedKey(db, tenantId);
     const sent: string[] = [];
     const announcement = Promise.withResolvers<never[]>();

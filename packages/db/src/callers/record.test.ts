@@ -23,7 +23,7 @@ const statuses = ({ parent, child, grandchild }: Awaited<ReturnType<typeof seedL
   Promise.all([parent, child, grandchild].map(async ({ id }) => (await findApiKey(db, tenantId, id))?.status));
 
 describe("the status of a key", () => {
-  test("a descendant, its ancestor revoked: revoked; an ancestor: not", async () => {
+  test("a key, its ancestor revoked: revoked; its descendant revoked: valid", async () => {
     const line = await seedLine();
     await revoke(line.child);
     expect(await statuses(line)).toEqual(["active", "revoked", "revoked"]);

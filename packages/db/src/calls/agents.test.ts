@@ -1,4 +1,4 @@
-/** The agents of calls: rooms of somebody else, and agents that are dispatched into rooms of ours. */
+/** The agents of calls: brought rooms, and agents that are dispatched into our rooms. */
 
 import { describe, expect, test } from "bun:test";
 import { createHash } from "node:crypto";
@@ -37,8 +37,8 @@ const agents = async () => (await client`select session_id, url from call_agents
 const release = (id: string, { caller }: Awaited<ReturnType<typeof world>>) =>
   releaseCall(db, { kind: "session", id }, { reason: null }, caller, operatorOrigin(), null);
 
-describe("a room of somebody else", () => {
-  test("from its start to its end: given to its worker at once, neither missing nor deleted, then forgotten", async () => {
+describe("a brought room", () => {
+  test("from its start to its end: assigned to its worker at once, neither missing nor deleted, then erased", async () => {
     const one = await world();
     const request = callRequest(one.caller, one.avatarId, { brought: broughtBy("t") });
     expect((await openCall(db, request, one.caller, null)).kind).toBe("written");
@@ -55,7 +55,7 @@ describe("a room of somebody else", () => {
     expect(await findCreditDrift(db, one.tenantId, 10)).toEqual([]);
   });
 
-  test("ended by its worker, or by the operator: no room to delete", async () => {
+  test("ended by its worker or by the operator: no room to delete", async () => {
     const one = await world();
     const open = async (token: string) => {
       const request = callRequest(one.caller, one.avatarId, { brought: broughtBy(token) });
@@ -70,7 +70,7 @@ describe("a room of somebody else", () => {
     expect(await findCreditDrift(db, one.tenantId, 10)).toEqual([]);
   });
 
-  test("the same token of the same key, at once on two replicas, with a claim and without: one call, and its id for all", async () => {
+  test("the same token of the same key, at once on two replicas, with a claim and without: one call; all get its id", async () => {
     const one = await world();
     for (let round = 0; round < 5; round++) {
       const brought = broughtBy(`token ${round}`);
@@ -93,7 +93,7 @@ describe("a room of somebody else", () => {
     expect(await findCreditDrift(db, one.tenantId, 10)).toEqual([]);
   });
 
-  test("a token twice in one tenant: refused by the table, whoever writes it", async () => {
+  test("a token twice in one tenant: refused by the table for every writer", async () => {
     const one = await world();
     const ids = await Promise.all(
       ["1", "2"].map((token) => seedCall(db, one.caller, one.avatarId, { brought: broughtBy(token) })),
@@ -103,7 +103,7 @@ describe("a room of somebody else", () => {
   });
 });
 
-describe("a room of ours that awaits its agent", () => {
+describe("one of our rooms that awaits its agent", () => {
   const awaiting = async () => {
     const one = await world();
     const id = await seedCall(db, one.caller, one.avatarId, { awaitsAgent: true });
@@ -113,7 +113,7 @@ describe("a room of ours that awaits its agent", () => {
   };
   const start = async () => (await sync(db, "worker", { slots: 20 })).start;
 
-  test("its worker gets it when the agent has brought the avatar: once, with one token", async () => {
+  test("the agent has brought the avatar: its worker gets the call once, with one token", async () => {
     const { id, one, attach } = await awaiting();
     expect(await start()).toEqual([]);
     expect(await attach(broughtBy("t"), "ava_other")).toBe("not_found");
@@ -126,7 +126,7 @@ describe("a room of ours that awaits its agent", () => {
     expect(await findCreditDrift(db, one.tenantId, 10)).toEqual([]);
   });
 
-  test("older than five seconds: listed, until its agent is there", async () => {
+  test("older than five seconds: listed until its agent has come", async () => {
     const { id, attach } = await awaiting();
     expect(await listAwaitedAgents(db, 10)).toEqual([]);
     await client`update call_agents set created_at = now() - interval '6 seconds'`;
@@ -135,7 +135,7 @@ describe("a room of ours that awaits its agent", () => {
     expect(await listAwaitedAgents(db, 10)).toEqual([]);
   });
 
-  test("a call without an agent, one whose key was revoked, or one that nobody can join any more: takes none", async () => {
+  test("a call without an agent, with a revoked key, or that can no longer be joined: takes no agent", async () => {
     const { one, id, attach } = await awaiting();
     const other = await seedCall(db, one.caller, one.avatarId);
     const call = { tenantId: one.tenantId, sessionId: other };

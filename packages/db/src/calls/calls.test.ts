@@ -1,4 +1,4 @@
-/** Starting and ending calls: what a call takes, and that it gives it back once. */
+/** Starting and ending calls: the resources that a call takes and gives back once. */
 import { describe, expect, test } from "bun:test";
 import { roomName } from "@realtime-avatar/domain/calls/room";
 import { newId, type SessionId } from "@realtime-avatar/domain/id";
@@ -22,10 +22,10 @@ await mutate(database.db);
 const { db } = database;
 const { client } = db;
 const BUSY = { connections: 4, waiting: 1000, deadlineMs: 60_000 };
-/** Of three replicas of the service. */
+/** The pools of three replicas of the service. */
 const pools = await Promise.all([1, 2, 3].map(() => fixture(connectTo(database, BUSY))));
 
-/** A tenant with a key, an avatar, and its own worker with `slots` slots; no other worker has any. */
+/** A tenant with a key, an avatar, and its own worker with `slots` slots. No other worker has slots. */
 const world = async (slots: number) => {
   await client`delete from fleet.avatar_slots`;
   await client`delete from fleet.avatar_workers`;
@@ -80,7 +80,7 @@ describe("a start", () => {
     await isClean(one);
   });
 
-  test("a call without a ready avatar, over a cap, over the balance, at the limit: refused, and nothing is written", async () => {
+  test("a call without a ready avatar, over a cap, over the balance, at the limit: refused, nothing is written", async () => {
     const one = await world(9);
     const draft = await world(9);
     await client`update avatars set status = 'draft' where id = ${draft.avatarId}`;
@@ -116,7 +116,8 @@ describe("a start", () => {
     expect(await counts(atLimit)).toEqual({ sessions: 10, calls: 10, tickets: 0, slots: 10 });
 
     const atSlots = await world(10);
-    // A ticket ends six seconds after its last request, by the clock. It stands still, however long the thousand take.
+    // A ticket ends six seconds after its last request, by the clock. The clock stands still, however long the thousand
+    // starts take.
     const url = IS_ONE_DATABASE ? await urlAt(database, new Date().toISOString()) : database.url;
     const stopped = pools.map(() => connectTo({ url }, BUSY));
     const queued = await Promise.all(thousand((pool) => atSlots.start({}, atSlots.caller, pool), stopped));
@@ -151,7 +152,7 @@ describe("a start", () => {
 });
 
 describe("the room", () => {
-  test("a call whose room exists: given to its worker, once it is told", async () => {
+  test("a call: assigned to its worker when its room is confirmed", async () => {
     const one = await world(1);
     const request = callRequest(one.caller, one.avatarId, { maxSeconds: 100 });
     await openCall(db, request, one.caller, null);
@@ -188,12 +189,12 @@ describe("the room", () => {
     expect(await findCallFile(db, "other", request.id)).toBeNull();
   });
 
-  test("a room that was not created: the call ended at no charge, and its claim is gone", async () => {
+  test("a room that was not created: the call ends at no charge, and its claim is deleted", async () => {
     const one = await world(1);
     const claim = { ...newClaim("a"), request: "POST /start" };
     const request = callRequest(one.caller, one.avatarId);
     await openCall(db, request, one.caller, claim);
-    // Another key of the tenant has used the same Idempotency-Key: that claim stays.
+    // Another key of the tenant has used the same Idempotency-Key. Its claim stays.
     const { caller: colleague } = await seedCaller(db, one.tenantId);
     await client`
       insert into idempotency_claims (
@@ -229,7 +230,7 @@ const release = (one: World, id: string, who = one.caller, claim: Parameters<typ
   releaseCall(db, { kind: "session", id }, { reason: "page_hide" }, who, operatorOrigin(), claim);
 
 describe("a release", () => {
-  test("a call, released: what its renderer got of the request is gone", async () => {
+  test("a call, released: its renderer's input is erased", async () => {
     const one = await world(1);
     const request = callRequest(one.caller, one.avatarId, { input: { stt_mode: "off", instructions: "Call me Ada." } });
     await openCall(db, request, one.caller, null);
@@ -249,7 +250,7 @@ describe("a release", () => {
     await isClean(one);
   });
 
-  test("a started call, released: charged by the clock, or what was reported if that is more", async () => {
+  test("a started call, released: charged by the clock, or the reported usage if that is more", async () => {
     const one = await world(2);
     const [byClock, reported] = [await one.seed(), await one.seed()];
     await sync(db, "worker", { calls: [report(byClock), report(reported, "started", 50)] });
@@ -266,7 +267,7 @@ describe("a release", () => {
     expect(end).toEqual([{ sessionId: byClock, generation: 1, reason: "user_ended" }]);
   });
 
-  test("a call, released as a session by any key of its lineage: ends at once, whatever it says", async () => {
+  test("a call, released as a session by any key of its lineage: ends at once, for every `used`", async () => {
     const one = await world(2);
     for (const isEngine of [false, true]) {
       const id = await one.seed();
@@ -288,7 +289,7 @@ describe("a release", () => {
     expect(outcome.kind).toBe("session_closed");
   });
 
-  test("a call of another tenant, of the other environment, of no lineage; a session that is no call: nothing changes", async () => {
+  test("a call of another tenant, environment or lineage, and a session that is not a call: nothing changes", async () => {
     const [one, other] = [await world(1), await world(1)];
     const id = await other.seed();
     const child = await seedCaller(db, other.tenantId, {}, other.record);

@@ -1,4 +1,4 @@
-/** Which seconds of a call are charged: those for which its worker had both sides. */
+/** The charged seconds of a call: those for which its worker had both sides. */
 import { describe, expect, test } from "bun:test";
 import type { SessionId } from "@realtime-avatar/domain/id";
 import { ageCalls, endLease, readyAvatar, report, seedCall, sync } from "@realtime-avatar/testing/calls/calls";
@@ -39,7 +39,7 @@ const world = async () => {
     syncOne,
     state,
     age: (seconds: number) => ageCalls(db, [id], seconds),
-    /** What the call is charged when its caller ends it now. */
+    /** The charge of the call when its caller ends it now. */
     end: async (): Promise<number> => {
       await releaseCall(db, { kind: "session", id }, { reason: null }, caller, operatorOrigin(), null);
       expect(await findCreditDrift(db, tenantId, 10)).toEqual([]);
@@ -48,7 +48,7 @@ const world = async () => {
   };
 };
 const expire = () => expireWorkers(db, operatorOrigin());
-/** The seconds since the start are a few more on a busy machine. */
+/** On a busy machine, a few more seconds pass since the start. */
 const SLACK = 8;
 
 describe("a call, ended by its caller", () => {
@@ -61,7 +61,7 @@ describe("a call, ended by its caller", () => {
   });
 
   test("whose worker was killed, before its lease ends: charged until two seconds after its last sync", async () => {
-    // The release before does not write `synced_at`.
+    // The previous release does not write `synced_at`.
     for (const syncedAt of ["now() - interval '10.5 seconds'", "null", "now() - interval '1 hour'"]) {
       const { syncOne, age, end } = await world();
       await syncOne("started", 1);
@@ -100,7 +100,7 @@ describe("a call, ended by its caller", () => {
     expect(await end()).toBeWithin(20, 21 + 2 * SLACK);
   });
 
-  test("while its worker joins again: charged what the worker had used before", async () => {
+  test("while its worker joins again: charged the usage before that", async () => {
     const { syncOne, age, end, state } = await world();
     await syncOne("started", 1);
     await age(9);
@@ -122,7 +122,7 @@ describe("a call, ended by its caller", () => {
     expect(await end()).toBeWithin(20, 21 + SLACK);
   });
 
-  test("of the release before, whose seconds count from no moment: charged what was reported, and by the clock after a report", async () => {
+  test("of the previous release, without a moment from which seconds count: charged the reported usage, and by the clock after a report", async () => {
     const { syncOne, age, end } = await world();
     await syncOne("started", 5);
     await client`update calls set counts_from = null`;
@@ -133,7 +133,7 @@ describe("a call, ended by its caller", () => {
 });
 
 describe("a call whose worker is lost", () => {
-  test("no slot elsewhere: waits until 15 seconds after the last sync, then ends, charged until that", async () => {
+  test("no slot elsewhere: waits until 15 seconds after the last sync, then ends, charged until that sync", async () => {
     const { syncOne, age, state } = await world();
     await syncOne("started", 1);
     await age(30);
@@ -166,7 +166,7 @@ describe("a call whose worker is lost", () => {
     expect(await state()).toMatchObject({ worker: "one", generation: 1 });
   });
 
-  test("moved before, at a worker that stops: waits for a slot of another one, and moves again", async () => {
+  test("moved before, at a worker that stops: waits for a slot of another worker, and moves again", async () => {
     const { syncOne } = await world();
     await syncOne("started", 1);
     await client`update calls set generation = 2`;
@@ -188,7 +188,7 @@ describe("a call whose worker is lost", () => {
   });
 });
 
-test("a call with seconds that cost nothing: not ended by the clock before it has used its hold", async () => {
+test("a call with free seconds: not ended by the clock before its hold is used up", async () => {
   const { syncOne, age, state } = await world();
   await syncOne("started", 1);
   await syncOne("joining", 10);

@@ -1,4 +1,7 @@
-/** What conversations use: summed exactly once for each tenant and day, whatever is sent twice, late or never; and the limit of a day. */
+/**
+ * The usage of conversations: summed exactly once for each tenant and day, even if reports are repeated, late or lost;
+ * and the limit of a day.
+ */
 import { expect, test } from "bun:test";
 import { CONVERSATION, type ConversationUsage } from "@realtime-avatar/domain/calls/worker-sync";
 import type { Environment } from "@realtime-avatar/domain/environment";
@@ -23,7 +26,7 @@ const FIELDS = ["input_tokens", "output_tokens", "estimated_tokens", "heard_seco
 type Numbers = [number, number, number, number, number];
 const usage = (numbers: Numbers): ConversationUsage =>
   Object.fromEntries(FIELDS.map((field, at) => [field, numbers[at]])) as ConversationUsage;
-/** Tokens that were read and written. */
+/** A number of read and of written tokens. */
 const tokens = (input: number, output = 0): ConversationUsage => usage([input, output, 0, 0, 0]);
 
 const features = [CONVERSATION];
@@ -50,7 +53,7 @@ const totalOf = async (tenantId: TenantId): Promise<number[]> => {
   return FIELDS.map((_, at) => rows.reduce((sum, { numbers }) => sum + (numbers[at] as number), 0));
 };
 
-test("reports of a call: what it has grown by is added, in each number by itself, and a repeated one adds nothing", async () => {
+test("reports of a call: the growth of each number is added; a repeated report adds nothing", async () => {
   const { tenantId, call } = await world();
   const id = await call();
   const send = (numbers: Numbers, state: "started" | "ended" = "started") =>
@@ -65,7 +68,7 @@ test("reports of a call: what it has grown by is added, in each number by itself
   expect(await sums(tenantId)).toMatchObject([{ environment: "live", day: new Date().toISOString().slice(0, 10) }]);
 });
 
-test("a call that a program has ended: what its worker reports afterwards counts once, of another generation nothing", async () => {
+test("a call that a program has ended: a later report of its worker counts once; one of another generation does not count", async () => {
   const { tenantId, caller, call } = await world();
   const id = await call();
   const send = (input: number, generation = 1) =>
@@ -78,7 +81,7 @@ test("a call that a program has ended: what its worker reports afterwards counts
   expect(await totalOf(tenantId)).toEqual([8, 0, 0, 0, 0]);
 });
 
-test("a call that moves: the next worker goes on from what is counted, and the lost one adds nothing any more", async () => {
+test("a call that moves: the next worker continues from the counted usage; the lost one adds nothing", async () => {
   const { tenantId, call } = await world();
   const id = await call();
   await sync(db, "one", { slots, features, calls: [report(id, "started", 1, { usage: tokens(100, 10) })] });
@@ -130,7 +133,7 @@ test.skipIf(!IS_ONE_DATABASE)("the last moment of a day in UTC, and the first of
   ]);
 });
 
-test("a limit of a day: all calls of a tenant in both environments share it, and those of another tenant do not", async () => {
+test("a limit of a day: shared by all calls of a tenant in both environments, separate for another tenant", async () => {
   const [one, other] = [await world(), await world()];
   const ids = [await one.call(), await one.call(), await other.call()];
   const { caller } = await seedCaller(db, one.tenantId, { environment: "test" });
@@ -152,13 +155,13 @@ test("a limit of a day: all calls of a tenant in both environments share it, and
   expect(await left([[ids[1] as SessionId, 90]])).toEqual([0, 0, 100, 0]);
 });
 
-test("a worker without conversations: reports none, and is told none", async () => {
+test("a worker without conversations: reports and receives no usage", async () => {
   const { call } = await world();
   await call();
   expect((await sync(db, "one", { slots, features: ["voice"] })).usage).toEqual([]);
 });
 
-test("histories of reports that are doubled, late, out of order, lost or of a lost worker: each token counts once", async () => {
+test("random reports, repeated, late, out of order, lost or of a lost worker: each token counts once", async () => {
   const steps = fc.array(
     fc.record({
       call: fc.nat(3),
@@ -180,7 +183,7 @@ test("histories of reports that are doubled, late, out of order, lost or of a lo
       );
       let workers = 1;
       const deliver = (call: (typeof calls)[0], { worker, generation, numbers, state }: (typeof call.sent)[0]) => {
-        // Of this generation, each number counts up to the largest that has arrived.
+        // In the current generation, each number counts up to the largest one that has arrived.
         if (generation === call.generation)
           call.counted = numbers.map((one, at) => Math.max(one, call.counted[at] ?? 0)) as Numbers;
         const calls = [report(call.id, state, 1, { generation, usage: usage(numbers) })];
@@ -225,7 +228,7 @@ test("histories of reports that are doubled, late, out of order, lost or of a lo
             await client`
               update fleet.avatar_slots set tenant_id = ${call.tenantId}, session_id = ${call.id} where worker_id = ${next}`;
             [call.worker, call.generation] = [next, 2];
-            // The next worker is told what is counted, and goes on from there.
+            // The next worker gets the counted usage, and continues from there.
             call.used = [...call.counted];
             break;
           }

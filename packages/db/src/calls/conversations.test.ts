@@ -1,4 +1,4 @@
-/** Where a call that names a voice or a model is placed, and the price of a call that is a conversation. */
+/** The placement of calls that name a voice or a model, and the price of a conversation. */
 import { afterEach, describe, expect, test } from "bun:test";
 import { CONVERSATION } from "@realtime-avatar/domain/calls/worker-sync";
 import type { SessionId } from "@realtime-avatar/domain/id";
@@ -32,7 +32,7 @@ afterEach(async () => {
 /** A worker with conversations, these voices, and the model `m`. */
 const speaks = (worker: string, voices: string[], slots = 1, models = ["m"]) =>
   sync(db, worker, { slots, features: [CONVERSATION], catalog: { voices, models } });
-/** A worker that reports nothing, as the release before does. */
+/** A worker that reports no voices, like the previous release. */
 const isSilent = (worker: string, slots = 1) => sync(db, worker, { slots, features: ["voice"] });
 
 const PRICE = 1;
@@ -57,7 +57,7 @@ const placed = async (changes: Partial<CallRequest>): Promise<string | null> =>
   workerOf(await seedCall(db, caller, avatarId, changes));
 
 describe("a call that names a voice or a model", () => {
-  test("a voice that one of two workers has: placed there, whichever has the first free slot", async () => {
+  test("a voice that one of two workers has: placed at that worker, whichever has the first free slot", async () => {
     await speaks("a", ["flite-slt"], 3);
     await speaks("b", ["flite-slt", "new-voice"], 3);
     await speaks("c", ["flite-slt"], 3);
@@ -66,7 +66,7 @@ describe("a call that names a voice or a model", () => {
     expect(await start(naming("new-voice"))).toMatchObject({ kind: "queued" });
   });
 
-  test("a voice that no worker has: unsupported, and nothing is held; with a worker that reports nothing: placed there", async () => {
+  test("a voice that no worker has: unsupported, nothing is held; with a worker that reports no voices: placed there", async () => {
     await speaks("a", ["flite-slt"]);
     expect(await start(naming("none"))).toEqual({ kind: "unsupported", fields: ["voice"] });
     expect(await start(naming("none", "none"))).toEqual({ kind: "unsupported", fields: ["voice", "model"] });
@@ -78,7 +78,7 @@ describe("a call that names a voice or a model", () => {
     expect(await placed(naming("none"))).toBe("b");
   });
 
-  test("a voice that a worker reports, beside one that reports nothing: the first one that has a free slot", async () => {
+  test("a voice that a worker reports, beside a worker that reports none: the first one with a free slot", async () => {
     await isSilent("a", 2);
     await speaks("b", ["new-voice"]);
     expect(await placed(naming("new-voice"))).toBe("b");
@@ -107,7 +107,7 @@ describe("a call that names a voice or a model", () => {
     expect(await start(naming("one"))).toEqual({ kind: "unsupported", fields: ["voice"] });
   });
 
-  test("a sync without voices: keeps those of the worker; after the worker is deleted: they are asked for again", async () => {
+  test("a sync without voices: keeps those of the worker; after the deletion of the worker: they are requested again", async () => {
     expect((await sync(db, "a", { slots: 1, features: [CONVERSATION] })).hasVoices).toBe(false);
     expect((await speaks("a", ["one"])).hasVoices).toBe(true);
     expect((await sync(db, "a", { slots: 1, features: [CONVERSATION] })).hasVoices).toBe(true);
@@ -142,7 +142,7 @@ describe("the price of a second", () => {
   const openOf = async (id: SessionId) =>
     (await client`select price::integer, reserved::integer, used::integer from usage_sessions where id = ${id}`)[0];
 
-  test("at a worker with conversations, at one without, and of a call that is none: the price of each", async () => {
+  test("at a worker with conversations, at one without, and of a call without a conversation: the price of each", async () => {
     await speaks("a", [], 2);
     const conversation = callRequest(caller, avatarId, { conversation: needs() });
     expect(await openCall(db, conversation, caller, null)).toMatchObject({
@@ -207,7 +207,7 @@ describe("the price of a second", () => {
     await speaks("a", []);
     expect(await ask()).toEqual({ kind: "insufficient_credits", price: CONVERSATION_PRICE });
     await endLease(db, "a");
-    // No slot is free: the lower price decides whether it may wait.
+    // No slot is free, so the lower price decides whether the call may wait.
     const ticketId = ticketOf(await ask());
     await isSilent("b");
     expect(await ask(ticketId)).toMatchObject({

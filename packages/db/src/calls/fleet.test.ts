@@ -1,4 +1,4 @@
-/** Avatar workers: what they report is charged once, and what they lose goes on elsewhere or ends. */
+/** Avatar workers: reported usage is charged once, and lost calls go on elsewhere or end. */
 import { describe, expect, test } from "bun:test";
 import type { SessionId } from "@realtime-avatar/domain/id";
 import {
@@ -53,7 +53,7 @@ const loseLease = (worker: string) => endLease(db, worker);
 const pass = (limit = 100) => endDueCalls(db, limit, operatorOrigin());
 
 describe("a report", () => {
-  test("a call, started and ended by its worker: charged what it reports, once", async () => {
+  test("a call, started and ended by its worker: charged the reported usage, once", async () => {
     const one = await world();
     const id = await one.seed();
     await sync(db, "one", { calls: [report(id, "joined", 0)] });
@@ -106,7 +106,7 @@ describe("a report", () => {
     await one.isClean();
   });
 
-  test("a call that is listed twice, with more seconds than there are: charged once, and what it holds", async () => {
+  test("a call that is listed twice, with more seconds than it holds: charged its hold, once", async () => {
     const one = await world();
     const id = await one.seed();
     const ended = report(id, "ended", Number.MAX_SAFE_INTEGER, { reason: "idle" });
@@ -137,12 +137,12 @@ describe("a report", () => {
     expect((await pass()).ended).toBe(1);
     const ended = await one.state(id);
     expect(ended).toMatchObject({ status: "released" });
-    // On a busy machine, a few more seconds have passed. The clock that is ahead adds none.
+    // On a busy machine, a few more seconds have passed. The clock that is ahead adds no seconds.
     expect(ended["used"]).toBeWithin(5, 20);
     await one.isClean();
   });
 
-  test("calls whose lease has expired, before the sweep: their reports are dropped, their worker leaves and does not get them again", async () => {
+  test("calls whose lease has expired, before the sweep: their reports are dropped; their worker leaves and does not get them again", async () => {
     const one = await world();
     const [reserved, started] = [await one.seed(), await one.seed()];
     await sync(db, "one", { calls: [report(started, "started", 7)] });
@@ -157,7 +157,7 @@ describe("a report", () => {
     await one.isClean();
   });
 
-  test("a call that ends elsewhere: its worker has news, and learns why", async () => {
+  test("a call that ends elsewhere: its worker has news, and gets the reason", async () => {
     const one = await world();
     const [released, idle] = [await one.seed(), await one.seed()];
     await sync(db, "one", { calls: [report(released), report(idle)] });
@@ -174,7 +174,7 @@ describe("a report", () => {
   });
 });
 
-describe("a worker that takes a slot back", () => {
+describe("a worker that removes a slot", () => {
   test("a start while the worker's report waits for the counters that the start holds: it gets the slot, and keeps it", async () => {
     const one = await world();
     const id = await one.seed();
@@ -195,7 +195,7 @@ describe("a worker that takes a slot back", () => {
 });
 
 describe("a lost worker", () => {
-  test("a worker that is lost: its call goes on at another, once; then it ends, charged what was reported", async () => {
+  test("a worker that is lost: its call moves to another worker once; then it ends, charged the reported usage", async () => {
     const one = await world();
     const id = await one.seed();
     await sync(db, "one", { calls: [report(id, "started", 7)] });
@@ -229,7 +229,7 @@ describe("a lost worker", () => {
     await one.isClean();
   });
 
-  test("calls of a lost worker, while a start holds the counters: the pass waits for these first, and leaves the start its slot", async () => {
+  test("calls of a lost worker, while a start holds the counters: the pass waits for the counters first; the start keeps its slot", async () => {
     const one = await world();
     const [, second] = [await one.seed(), await one.seed()];
     await sync(db, "two", { slots: 1 });
@@ -248,7 +248,7 @@ describe("a lost worker", () => {
     await one.isClean();
   });
 
-  test("a worker that says farewell: its calls go on at once; one that changes its slots: keeps its calls", async () => {
+  test("a worker that stops: its calls move at once; a worker that changes its slots: keeps its calls", async () => {
     const one = await world();
     const id = await one.seed();
     await sync(db, "one", { slots: 0, calls: [report(id)] });
@@ -294,7 +294,7 @@ describe("a pass", () => {
     await one.isClean();
   });
 
-  test("a call that has used up what it holds, by the clock: ended, and charged all of it", async () => {
+  test("a call that has used up its hold, by the clock: ended, and charged the hold", async () => {
     const one = await world();
     const [cap, credits] = [await one.seed(), await one.seed({ price: 10_000 })];
     await sync(db, "one", { calls: [report(cap), report(credits)] });
@@ -309,7 +309,7 @@ describe("a pass", () => {
     await one.isClean();
   });
 
-  test("a call that nobody joins: ended by the sweep, at no charge, its slot and its room given up", async () => {
+  test("a call that the person does not join: ended by the sweep, at no charge, without its slot and room", async () => {
     const one = await world();
     const id = await one.seed();
     await client`update usage_sessions set expires_at = now() - interval '1 second' where id = ${id}`;
@@ -320,7 +320,7 @@ describe("a pass", () => {
     await one.isClean();
   });
 
-  test("a call that a function of an earlier version has ended: its slot and its room given up", async () => {
+  test("a call that a function of an earlier version has ended: its slot and room are freed", async () => {
     const one = await world();
     const id = await one.seed();
     await client`update usage_sessions set ended_at = now(), status = 'failed', is_counted = false where id = ${id}`;
@@ -328,7 +328,7 @@ describe("a pass", () => {
     expect(await one.state(id)).toMatchObject({ room: "delete", worker: null });
   });
 
-  test("tests that nobody joins, and whose worker is lost: start nowhere, end after five seconds", async () => {
+  test("test outcomes without an avatar and with a lost worker: start at no worker, end after five seconds", async () => {
     const one = await world("test");
     const never = await one.seed({ metadata: { test_outcome: "never_joined" } });
     const lost = await one.seed({ metadata: { test_outcome: "worker_lost" } });
@@ -341,7 +341,7 @@ describe("a pass", () => {
     expect(await one.state(never)).toMatchObject({ status: "reserved" });
   });
 
-  test("a pass, while a start holds the counters and polls its ticket: waits for the counters alone, and the ticket stays", async () => {
+  test("a pass, while a start holds the counters and polls its ticket: waits only for the counters, and the ticket stays", async () => {
     const one = await world();
     const [id] = [await one.seed(), await one.seed()];
     await sync(db, "one", { calls: [report(id)] });

@@ -1,4 +1,4 @@
-/** Holds that grow while calls go on: when, by how much, under which caps, and what they end with. */
+/** Growing holds of calls: the moments and amounts of growth, the caps, and the end of such calls. */
 import { describe, expect, test } from "bun:test";
 import type { CreateApiKey } from "@realtime-avatar/domain/api-keys/schemas";
 import { HOLD_GROWTH, MAX_CALL_SECONDS } from "@realtime-avatar/domain/calls/limits";
@@ -31,7 +31,7 @@ const grow = (limit = 100) => growHolds(db, limit, operatorOrigin());
 const endDue = () => endDueCalls(db, 100, operatorOrigin());
 
 type World = Awaited<ReturnType<typeof world>>;
-/** A tenant with live credits, and a key: a child of one with the cap `rootCap`. Worker `one` has what `features` says. */
+/** A tenant with live credits, and a key: a child of one with the cap `rootCap`. Worker `one` has `features`. */
 const world = async (credits: number, key: Partial<CreateApiKey> = {}, rootCap: number | null = null) => {
   await client`delete from fleet.avatar_slots`;
   await client`delete from fleet.avatar_workers`;
@@ -112,7 +112,7 @@ describe("the growth of a hold", () => {
     await verify(one);
   });
 
-  test("less than a step is available: grows by what there is, then ends for lack of credits at what it holds", async () => {
+  test("less than a step is available: grows by the available credits, then ends for lack of credits at the end of its hold", async () => {
     const one = await world(1800 + 100);
     const id = await begin(one);
     await ageCalls(db, [id], 1600);
@@ -137,7 +137,7 @@ describe("the growth of a hold", () => {
     await verify(one);
   });
 
-  test("a call that lacks less than a step or a minute: grows by what it lacks, and ends as one that was as long as asked for", async () => {
+  test("a call whose rest is less than a step or a minute: grows by the rest, and ends at its requested length", async () => {
     const one = await world(10_000);
     const id = await begin(one, 1830);
     await ageCalls(db, [id], 1700);
@@ -150,7 +150,7 @@ describe("the growth of a hold", () => {
     await verify(one);
   });
 
-  test("in its last seconds, or before it has begun: does not grow", async () => {
+  test("a call in its last seconds, or before its start: does not grow", async () => {
     const one = await world(100_000);
     const id = await begin(one);
     await ageCalls(db, [id], 1800 - HOLD_GROWTH.lastSeconds + 1);
@@ -222,7 +222,7 @@ describe("caps, keys and growth", () => {
     await verify(one);
   });
 
-  test("a cap that was lowered below what is held: does not grow, and the call ends", async () => {
+  test("a cap that was lowered below the hold: does not grow, and the call ends", async () => {
     const one = await world(100_000);
     const id = await begin(one);
     await client`update api_keys set spend_limit_credit_micros = 1000 where id = ${one.root.record.id}`;
@@ -245,7 +245,7 @@ describe("caps, keys and growth", () => {
     expect(await heldOf(id)).toBe(1800);
   });
 
-  test("a key that is being revoked, or whose cap is being lowered: not waited for, and the hold does not grow", async () => {
+  test("a key that is being revoked, or whose cap is being lowered: no wait, and the hold does not grow", async () => {
     const one = await world(100_000);
     const id = await begin(one);
     await ageCalls(db, [id], 1600);
@@ -272,22 +272,22 @@ describe("caps, keys and growth", () => {
 });
 
 describe("growth at once", () => {
-  test("ten calls on a balance for three steps: those that end first grow, and nothing is held beyond the balance", async () => {
+  test("ten calls on a balance for three steps: those that end first grow, and the holds stay within the balance", async () => {
     const one = await world(10 * 1800 + 3 * HOLD_GROWTH.stepSeconds);
     await sync(db, "one", { slots: 12, features: FEATURES });
     const calls: SessionId[] = [];
     for (let at = 0; at < 9; at++) calls.push(await begin(one));
     for (const [at, id] of calls.entries()) await ageCalls(db, [id], 1600 - 5 * at);
     const grown = await Promise.all([1, 2, 3, 4].map(() => grow(4)));
-    // Passes that read at once have the same four calls. The next pass has the others.
+    // Concurrent passes read the same four calls. The next pass reads the others.
     grown.push(await grow());
-    // 1,800 of them were for a tenth call: six steps.
+    // 1,800 seconds of them were for a tenth call: six steps.
     expect(grown.reduce((sum, one) => sum + one, 0)).toBe(6);
     expect(await Promise.all(calls.map(heldOf))).toEqual([...Array(6).fill(2400), ...Array(3).fill(1800)]);
     await verify(one);
   });
 
-  test("a growth that waits for the account of an open: sees what is left after it", async () => {
+  test("a growth that waits for the account of an open: uses the rest after it", async () => {
     const one = await world(1800 + 700);
     const id = await begin(one);
     await ageCalls(db, [id], 1600);
@@ -305,7 +305,7 @@ describe("growth at once", () => {
     expect(await heldOf(id)).toBe(2000);
   });
 
-  test("calls that grow together: their slots are locked in the order of others, so that neither waits for the other", async () => {
+  test("calls that grow in one pass: slots are locked in the common order, without a deadlock", async () => {
     const one = await world(100_000);
     const calls = [await begin(one), await begin(one)];
     await ageCalls(db, calls, 1600);
@@ -329,7 +329,7 @@ describe("growth at once", () => {
     await holder.run("begin", []);
     await holder.run("select from calls where session_id = $1 for update", [id]);
     await holder.run("update usage_sessions set reserved = reserved + 600 where id = $1", [id]);
-    // It skips a session that is locked, and reads one again that has changed.
+    // The pass skips a locked session, and reads a changed one again.
     expect((await endDue()).ended).toBe(0);
     await holder.run("commit", []);
     expect((await endDue()).ended).toBe(0);
@@ -377,7 +377,7 @@ describe("the limit of a tenant", () => {
     return openCall(db, request, one.caller, null);
   };
 
-  test("more seconds than the operator allows: refused, with nothing written; by the default, and by that of the tenant", async () => {
+  test("more seconds than the default or the tenant's maximum: refused, nothing written", async () => {
     const one = await world(100_000);
     expect(await openFor(one, 1801)).toEqual({ kind: "too_long", limit: 1800 });
     expect(await openFor(one, 3600, 3600)).toMatchObject({ kind: "written" });

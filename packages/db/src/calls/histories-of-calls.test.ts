@@ -39,7 +39,7 @@ const say = (sessionId: SessionId, texts: string[], fields: { speaking?: string;
     ...rest,
   });
 };
-/** The worker is lost, and another one has the call. Returns what that gets. */
+/** The worker is lost, and another one gets the call. Returns the start of that worker. */
 const move = async (from = "one", to = "two"): Promise<string[]> => {
   await endLease(db, from);
   await sync(db, to, { slots: 1 });
@@ -56,7 +56,7 @@ const left = async (id: SessionId) => {
 const NOTHING = { has_history: false, speaking: null, segments: 0 };
 
 describe("a worker that is lost", () => {
-  test("while the avatar speaks: the next one gets all that was said, and what was heard of that answer", async () => {
+  test("while the avatar speaks: the next one gets all segments, and the heard part of that answer", async () => {
     const id = await (await world()).start();
     await say(id, ["a", "b"], { speaking: "c" });
     await say(id, [], { first: 2, speaking: "c d" });
@@ -73,14 +73,14 @@ describe("a worker that is lost", () => {
     ]);
   });
 
-  test("after the avatar has spoken: the whole answer is there once", async () => {
+  test("after the avatar has spoken: the whole answer is stored once", async () => {
     const id = await (await world()).start();
     await say(id, ["a"], { speaking: "b" });
     await say(id, ["b c"], { first: 1 });
     expect(await move()).toEqual(["a", "b c"]);
   });
 
-  test("in a long call: the next one gets the newest 64, and no others are kept", async () => {
+  test("in a long call: the next one gets the newest 64; the others are deleted", async () => {
     const id = await (await world()).start();
     const all = Array.from({ length: 70 }, (_, n) => `${n}`);
     expect(await say(id, all.slice(0, 40))).toBe(40);
@@ -96,7 +96,7 @@ describe("a worker that is lost", () => {
     expect(await left(id)).toMatchObject({ segments: 16 });
   });
 
-  test("for good, in a call with a transcript: the heard part of the last answer is delivered", async () => {
+  test("permanently, in a call with a transcript: the heard part of the last answer is delivered", async () => {
     const one = await world();
     const id = await one.start({ transcript: RECEIVER });
     await say(id, ["a"], { speaking: "b" });
@@ -125,7 +125,7 @@ describe("the end of a call erases what was said in it", () => {
     ["the worker", (id) => sync(db, "one", { slots: 4, calls: [report(id, "ended", 3, { reason: "idle" })] })],
     ["the operator", (id, { tenantId }) => endLostCall(db, tenantId, id, "failed", operatorOrigin())],
     [
-      "a worker that is lost for good",
+      "a worker that is lost permanently",
       async () => {
         await endLease(db, "one");
         await expireWorkers(db, operatorOrigin());
@@ -156,7 +156,7 @@ describe("the end of a call erases what was said in it", () => {
     expect(await left(id)).toEqual(NOTHING);
   });
 
-  test("reports that race with the end: nothing remains", async () => {
+  test("reports that race with the end: no segment remains", async () => {
     const one = await world();
     for (let round = 0; round < 8; round++) {
       const id = await one.start();
@@ -167,7 +167,7 @@ describe("the end of a call erases what was said in it", () => {
     }
   });
 
-  test("ended by a release before, which does not know it: the next pass of the reconciler erases it", async () => {
+  test("ended by an older release without histories: the next pass of the reconciler erases it", async () => {
     const one = await world();
     const id = await one.start();
     await say(id, ["a"]);
@@ -188,7 +188,7 @@ describe("a call that loses processes", () => {
   const playing = (id: SessionId, worker: string, generation: number, fields = {}) =>
     sync(db, worker, { slots: 1, calls: [report(id, "started", 1, { generation, ...fields })] });
 
-  test("one at its worker, and then the worker: it has failed, and nobody else gets it", async () => {
+  test("one at its worker, and then the worker: the call fails, and no other worker gets it", async () => {
     const id = await (await world()).start();
     await sync(db, "one", { slots: 4, calls: [report(id, "joining", 1, { lost_processes: 1 })] });
     await playing(id, "one", 1, { lost_processes: 1 });
@@ -198,7 +198,7 @@ describe("a call that loses processes", () => {
     expect(session?.["reason"]).toBe("failed");
   });
 
-  test("a worker: the next one is told, for it has failed with the next loss", async () => {
+  test("a worker: the next one learns of it, because the call fails with the next loss", async () => {
     const id = await (await world()).start();
     await endLease(db, "one");
     expect(await moveTo("two")).toMatchObject({ moved: 1 });
@@ -209,7 +209,7 @@ describe("a call that loses processes", () => {
     expect(await moveTo("three")).toMatchObject({ moved: 0, ended: 1 });
   });
 
-  test("whose workers stop one after another: it goes on, and can be lost once after that", async () => {
+  test("whose workers stop one after another: the call goes on, and can survive one loss after that", async () => {
     const id = await (await world()).start();
     const workers = ["one", "two", "three", "four"];
     for (const [at, to] of workers.slice(1).entries()) {

@@ -1,7 +1,8 @@
 /**
- * Random histories of calls by many clients at once, on the pools of three replicas: programs that start, confirm, fail, resume and
- * release; holds that grow; agents that bring rooms and avatars; workers that join, report, leave, and are lost; the passes of the reconciler; keys that are revoked. Afterwards each call is closed
- * once, the money is exact, and the slots in use are those of the open calls. `LONG=1` runs many more.
+ * Random histories of calls by many clients at once, on the pools of three replicas: programs that start, confirm,
+ * fail, resume and release; holds that grow; agents that bring rooms and avatars; workers that join, report, leave, and
+ * are lost; the passes of the reconciler; keys that are revoked. Afterwards each call is closed once, the charges are
+ * exact, and the slots in use are those of the open calls. `LONG=1` runs many more.
  */
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { createHash } from "node:crypto";
@@ -43,16 +44,21 @@ const pools = await Promise.all(
 
 setDefaultTimeout(isLong ? 3_600_000 : 300_000);
 
-/** Of open sessions, of each tenant: one that is reached before the slots are, and one that is not. */
+/** The limits of open sessions of the tenants: one is reached before the slots are used up, the other is not. */
 const LIMITS = [3, 10];
-/** Of the open calls of one key of the second tenant: less than its tenant allows. */
+/** The limit of open calls of one key of the second tenant, below that of its tenant. */
 const KEY_LIMIT = 2;
-/** Of what it spends and holds. */
+/** The cap of its spent and held credits. */
 const KEY_CAP = 2500;
 const SLOTS = 4;
-/** Calls last for moments here, so holds grow from the start. A step is more than a tenant has left in the end. */
+/**
+ * Calls are very short here, so holds grow from the start. A step exceeds the rest of a tenant's balance at the end.
+ */
 const GROWTH_TERMS = { aheadSeconds: 400, lastSeconds: 2, stepSeconds: 90, leastSeconds: 30 };
-/** Each tenant has a limit, a key, and a child of it: that of the first is revoked some time, that of the second has a limit. */
+/**
+ * Each tenant has a limit, a key, and a child key. The child of the first tenant is revoked at some time; the child of
+ * the second has a limit.
+ */
 const seedTenants = () =>
   Promise.all(
     LIMITS.map(async (limit, at) => {
@@ -68,13 +74,13 @@ const seedTenants = () =>
   );
 type Tenant = Awaited<ReturnType<typeof seedTenants>>[number];
 
-/** What all clients of a round share. */
+/** The shared state of all clients of a round. */
 type Round = {
   tenants: Tenant[];
   sessions: { tenant: Tenant; id: SessionId }[];
   /** The rooms that LiveKit has. */
   rooms: Set<string>;
-  /** What each call is charged that its worker has ended. */
+  /** The charge of each call that its worker has ended. */
   charged: Map<string, number>;
   outcomes: Map<string, number>;
   left: number;
@@ -99,11 +105,11 @@ const REQUIRED = [
   "grown at its worker",
   ...(isLong ? ["moved", "same"] : []),
 ];
-/** Counts an operation. A history in which an outcome is missing at its end is longer. */
+/** Counts an operation. A history that lacks a required outcome at its end is extended. */
 const goesOn = (round: Round): boolean =>
   round.left-- > 0 || (round.left > -4 * OPERATIONS && REQUIRED.some((outcome) => !round.outcomes.has(outcome)));
 
-/** What an agent brings with one of a few tokens. */
+/** The room that an agent brings, with one of a few tokens. */
 const broughtBy = (owner: string, token: number): BroughtRoom => {
   const digest = createHash("sha256").update(`${owner} ${token}`).digest();
   return { url: "wss://x", token: Buffer.from("sealed"), digest, agentIdentity: "agent" };
@@ -111,7 +117,7 @@ const broughtBy = (owner: string, token: number): BroughtRoom => {
 
 /** The person of a call comes back: its next room is created, or not, and confirmed. */
 const resume = async (db: Db, round: Round, below: Numbers, caller: Tenant["callers"][0]) => {
-  // Of all calls few have begun, so one of these.
+  // Few calls have begun, so one of these is chosen.
   const begun = await client<{ id: SessionId }[]>`
     select id from usage_sessions
     where tenant_id = ${caller.tenantId} and ended_at is null and started_at is not null order by id`;
@@ -179,13 +185,13 @@ const runProgram = async (db: Db, round: Round, below: Numbers): Promise<void> =
 /** The worker that holds conversations. */
 const TALKER = "worker-10";
 
-/** A worker: has the calls that the service gives it, uses a few seconds between two syncs, and is lost now and then. */
+/** A worker: runs the calls that it gets, uses a few seconds between two syncs, and is lost from time to time. */
 const runWorker = async (db: Db, id: string, round: Round, below: Numbers): Promise<void> => {
   let calls = new Map<string, ReportedCall>();
   while (goesOn(round)) {
     for (const [key, call] of calls) {
       if (call.state === "ended") continue;
-      // The person leaves now and then, and comes back.
+      // The person leaves and comes back from time to time.
       const isAway = call.state === "started" && below(4) === 0;
       const state = !isAway && (call.state === "started" || below(3) === 0) ? "started" : "joined";
       const most = call.growth?.max_seconds ?? 100;
@@ -238,7 +244,7 @@ const runWorker = async (db: Db, id: string, round: Round, below: Numbers): Prom
     }
     if (below(20) > 0) continue;
     note(round, "lost worker");
-    // It comes back without its calls, or with those that it had.
+    // The worker comes back without its calls, or with its old calls.
     if (below(2) === 0) calls = new Map();
     // Found lost a second after its last sync, or at the end of its lease.
     const syncedAt = below(2) === 0 ? 1 : 16;
@@ -273,11 +279,12 @@ const runReconciler = async (db: Db, round: Round, below: Numbers): Promise<void
         await deleteRooms(db, round);
         break;
       case 1:
-        // Nobody has joined in time, or nobody has reported.
+        // The person has not joined in time, or no worker has reported.
         await client`
           update usage_sessions set expires_at = now() where id = ${known?.id ?? ""} and ended_at is null`;
         await sweepSessions(db, null, operatorOrigin());
-        // Those who wait have gone. Otherwise slots are kept for them for seconds, and a quick history has few calls.
+        // The waiting requests have ended. Otherwise slots would be kept for them for seconds, and a quick history
+        // would have few calls.
         await client`
           update call_tickets set polled_at = polled_at - interval '1 minute'
           where id in (select id from call_tickets for update skip locked)`;
@@ -334,12 +341,12 @@ const check = async (round: Round, tenantId: TenantId): Promise<void> => {
   for (const { id, held, used, clock, reported, by, reason, price } of ended) {
     const byWorker = round.charged.get(id);
     if (byWorker !== undefined) expect([id, used]).toEqual([id, Math.min(held, price * byWorker)]);
-    // A lost worker: what was reported, or the seconds until its last sync.
+    // A lost worker: the reported usage, or the seconds until its last sync.
     else if (by === "sweep" && reason === "failed") {
       expect([id, used]).toEqual([id, Math.max(reported, used)]);
       expect(used).toBeLessThanOrEqual(Math.min(held, Math.max(reported, clock + price)));
     }
-    // A lease that was over, a lost room: what was reported.
+    // An expired lease or a lost room: the reported usage.
     else if (by === "sweep" && reason !== "user_ended" && reason !== "key_ended")
       expect([id, used]).toEqual([id, reported]);
     else
@@ -351,7 +358,7 @@ const check = async (round: Round, tenantId: TenantId): Promise<void> => {
   }
 };
 
-test("three replicas, random operations: each call closed once, the money exact, no slot lost", async () => {
+test("three replicas, random operations: each call closed once, exact charges, no slot lost", async () => {
   const seen = new Map<string, number>();
   for (let at = 0; at < ROUNDS; at++) {
     await client`delete from fleet.avatar_workers`;
@@ -373,7 +380,7 @@ test("three replicas, random operations: each call closed once, the money exact,
       ...[10, 11, 12].map((one) => runWorker(pool(one), `worker-${one}`, round, numbers(one))),
       ...[20, 21].map((one) => runReconciler(pool(one), round, numbers(one))),
     ]);
-    // One pass: no room is without an open call, and none of a call that goes on was deleted.
+    // One pass. Then every room has an open call, and no room of an open call was deleted.
     await deleteRooms(database.db, round);
     const open = await client<{ name: string; room: string }[]>`
       select room_name as name, room from calls
@@ -381,7 +388,7 @@ test("three replicas, random operations: each call closed once, the money exact,
       where ended_at is null`;
     expect([...round.rooms].filter((room) => !open.some(({ name }) => name === room))).toEqual([]);
     expect(open.filter(({ name, room }) => room === "exists" && !round.rooms.has(name))).toEqual([]);
-    // What is left is ended when its keys are revoked.
+    // The remaining calls end when their keys are revoked.
     await client`update api_keys set revoked_at = now(), version = version + 1 where revoked_at is null`;
     await endDueCalls(database.db, 100, operatorOrigin());
     await sweepSessions(database.db, null, operatorOrigin());

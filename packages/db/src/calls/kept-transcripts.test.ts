@@ -1,4 +1,7 @@
-/** Kept transcripts in the database: each purpose of a transcript ends by itself, and one that has no purpose is deleted with its segments. */
+/**
+ * Kept transcripts in the database: each purpose of a transcript ends separately, and a transcript without a purpose is
+ * deleted with its segments.
+ */
 import { describe, expect, test } from "bun:test";
 import { MAX_TRANSCRIPT_SEGMENTS } from "@realtime-avatar/domain/calls/transcript";
 import type { SessionId, TenantId } from "@realtime-avatar/domain/id";
@@ -65,7 +68,7 @@ const rows = async () => {
       (select count(*)::integer from call_segments) as segments`;
   return `${row?.["transcripts"]} ${row?.["segments"]}`;
 };
-/** As if so many seconds had passed since calls ended. */
+/** Moves the ends of calls this many seconds into the past. */
 const wait = (seconds: number) => client`
   with sessions as (update usage_sessions set ended_at = ended_at - make_interval(secs => ${seconds}) where ended_at is not null)
   update call_transcripts set due_at = due_at - make_interval(secs => ${seconds}),
@@ -73,7 +76,7 @@ const wait = (seconds: number) => client`
 const claim = () => claimTranscripts(db, CLAIM);
 
 describe("the setting", () => {
-  test("off by default; on for one environment: calls that begin there have a transcript, and the worker is asked for it", async () => {
+  test("off by default; on for one environment: new calls there have a transcript, which the worker must send", async () => {
     const one = await world();
     expect(await findTenantSettings(db, one.caller)).toBeNull();
     const before = await one.call();
@@ -112,7 +115,7 @@ describe("the setting", () => {
 });
 
 describe("a kept transcript", () => {
-  test("while the call is open: what was said so far; at the end: kept, and never due", async () => {
+  test("while the call is open: the segments so far; at the end: kept, and never due", async () => {
     const one = await world();
     await keep(one.tenantId);
     const id = await one.call();
@@ -134,7 +137,7 @@ describe("a kept transcript", () => {
     expect(await one.find(id)).toMatchObject({ isKept: true, segments: ["a", "b"] });
   });
 
-  test("whose worker says nothing after the end: final and truncated after eight seconds, and closed to its worker", async () => {
+  test("whose worker reports nothing after the end: final and truncated after eight seconds, and closed for its worker", async () => {
     const one = await world();
     await keep(one.tenantId);
     const id = await one.call();
@@ -162,7 +165,7 @@ describe("a kept transcript", () => {
     expect(await one.find(id)).toMatchObject({ isKept: true, segments: ["a"] });
   });
 
-  test("of a call that went on at another worker: the words of both", async () => {
+  test("of a call that moved to another worker: the segments of both", async () => {
     const one = await world();
     await keep(one.tenantId);
     const id = await one.call();
@@ -175,7 +178,7 @@ describe("a kept transcript", () => {
     expect(await one.find(id)).toMatchObject({ segments: ["a", "b"] });
   });
 
-  test("of a call that one worker hands over to the next: the words of both, and not truncated", async () => {
+  test("of a call that one worker hands over to the next: the segments of both, not truncated", async () => {
     const one = await world();
     await keep(one.tenantId);
     const id = await one.call();
@@ -201,7 +204,7 @@ describe("a kept transcript", () => {
     expect((await one.find(id))?.segments).toHaveLength(MAX_TRANSCRIPT_SEGMENTS);
   });
 
-  test("of a call that a function ended which does not know transcripts: out of the queue within ten minutes", async () => {
+  test("of a call that a function without transcripts has ended: out of the queue within ten minutes", async () => {
     const one = await world();
     await keep(one.tenantId);
     const id = await one.call();
@@ -226,7 +229,7 @@ describe("the deletion", () => {
   const remove = (id: SessionId, caller: Awaited<ReturnType<typeof world>>["caller"]) =>
     deleteKeptTranscript(db, id, caller, { ...operatorOrigin(), actor: caller });
 
-  test("after the call: nothing is left, and the audit trail says it once", async () => {
+  test("after the call: deleted, with one audit event", async () => {
     const one = await world();
     await keep(one.tenantId);
     const id = await one.call();
@@ -241,7 +244,7 @@ describe("the deletion", () => {
     expect(events.map((event) => event["actor_id"])).toEqual([one.caller.id]);
   });
 
-  test("while the call is open: read no more, and deleted at the end of the call", async () => {
+  test("while the call is open: no longer readable, and deleted at the end of the call", async () => {
     const one = await world();
     await keep(one.tenantId);
     const id = await one.call();
@@ -253,7 +256,7 @@ describe("the deletion", () => {
     expect(await rows()).toBe("0 0");
   });
 
-  test("while a delivery waits: the delivery goes on, and takes the rest with it", async () => {
+  test("while a delivery waits: the delivery goes on, and deletes the rest", async () => {
     const one = await world();
     await keep(one.tenantId);
     const id = await one.call({ transcript: RECEIVER });
@@ -276,7 +279,7 @@ describe("the deletion", () => {
     expect(await rows()).toBe("1 0");
   });
 
-  test("by age: those of calls that ended earlier, and no open one; past a row that is locked", async () => {
+  test("by age: those of calls that ended earlier, not of open calls; locked rows are skipped", async () => {
     const one = await world();
     await keep(one.tenantId);
     const [open, old, locked] = [await one.call(), await one.call(), await one.call()];

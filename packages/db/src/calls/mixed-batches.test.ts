@@ -1,4 +1,4 @@
-/** Calls that are written together, in a report or in a pass: each has its own outcome, wherever it is in the batch. */
+/** Calls in one report or one pass: each has its own outcome, at any position in the batch. */
 import { expect, test } from "bun:test";
 import type { ReportedCall } from "@realtime-avatar/domain/calls/worker-sync";
 import type { SessionId } from "@realtime-avatar/domain/id";
@@ -24,7 +24,7 @@ const world = async () => {
   return { tenantId, caller, record, avatarId, seed };
 };
 
-/** What is stored of a call. `counts`: whether its seconds count now. */
+/** The stored state of a call. `counts`: whether its seconds count now. */
 type State = {
   status: string;
   used: number;
@@ -48,7 +48,7 @@ const orders: [string, <One>(all: readonly One[]) => One[]][] = [
   ["in the reverse order", (all) => all.toReversed()],
 ];
 
-test.each(orders)("a report of calls in every state, %s: each is written as it says", async (_, order) => {
+test.each(orders)("a report of calls in every state, %s: each is written as reported", async (_, order) => {
   const { tenantId, seed } = await world();
   const members: [before: ReportedCall["state"] | null, now: (id: SessionId) => ReportedCall, after: Partial<State>][] =
     [
@@ -76,7 +76,7 @@ test.each(orders)("a report of calls in every state, %s: each is written as it s
   expect(await findCreditDrift(db, tenantId, 10)).toEqual([]);
 });
 
-test("a pass over calls that are due for every reason, and one that is not: each ends for its own", async () => {
+test("a pass over calls that are due for every reason, and one that is not due: each ends for its own reason", async () => {
   const { tenantId, record, seed, avatarId } = await world();
   const { caller: child } = await seedCaller(db, tenantId, {}, record);
   const { caller: inTest } = await seedCaller(db, tenantId, { environment: "test" }, record);
@@ -107,7 +107,7 @@ test("a pass over calls that are due for every reason, and one that is not: each
   expect(await stateOf(all.credits)).toMatchObject({ ...ended, reason: "out_of_credits", used: 990_000 });
   expect(await stateOf(all.ofKey)).toMatchObject({ ...ended, reason: "key_ended" });
   expect(await stateOf(all.asked)).toMatchObject({ ...ended, reason: "user_ended" });
-  // What was reported, and not what the clock says.
+  // The reported usage, not the time by the clock.
   expect(await stateOf(all.lost)).toMatchObject({ ...ended, reason: "failed", used: 2 });
   expect(await stateOf(all.goesOn)).toMatchObject(open);
   expect(await findCreditDrift(db, tenantId, 10)).toEqual([]);
@@ -131,7 +131,8 @@ test.each(orders)(
     for (const [at, id] of ids.entries()) {
       if (isMoved(at)) expect([movedBefore.includes(id), states[at]?.status]).toEqual([false, "started"]);
       else expect(states[at]).toMatchObject({ ...ended, reason: "failed" });
-      // By the clock until the last sync, 16 seconds ago. The calls are 21 seconds apart, so that a busy machine does not matter.
+      // Charged by the clock until the last sync, 16 seconds ago. The calls are 21 seconds apart, so that a busy
+      // machine does not affect the result.
       expect(states[at]?.used).toBeWithin(23 + 21 * at, 23 + 21 * (at + 1));
     }
     expect(await findCreditDrift(db, tenantId, 10)).toEqual([]);

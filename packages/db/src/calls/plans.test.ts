@@ -124,7 +124,7 @@ const started = async (): Promise<SessionId> => {
   return one.id;
 };
 
-/** Whole tables that are small, or that are read whole because all their rows are wanted. */
+/** Tables that may be read whole: small ones, and those of which all rows are needed. */
 const SMALL = /Seq Scan on (avatar_workers|avatar_slots|call_tickets|call_agents agent)\b/;
 
 /** A start that names a voice, which one worker has. The worker reports usage. */
@@ -275,7 +275,8 @@ test.each([
   expect(plans.length).toBeGreaterThan(0);
   expect(plans.filter((plan) => plan.replaceAll(new RegExp(SMALL, "g"), "").includes("Seq Scan"))).toEqual([]);
   for (const [, index = "", condition] of plans.join("\n").matchAll(/using (\w+) on .*\n +Index Cond: (.*)/g)) {
-    // Each index is entered by the tenant, but for the look-up of a credential, of what the fleet names by its session, and of what is old.
+    // Each index is entered by the tenant, except for the look-up of a credential, of a call that the fleet names by
+    // its session, and of old rows.
     const isBefore =
       /^(api_key_credentials_pkey|avatar_\w+|calls_session_index|call_turns_(open|ended)_index|call_transcripts_kept_index|pg_\w+)$/.test(
         index,

@@ -1,4 +1,4 @@
-/** The queue of calls that wait for a slot: who gets the next one. */
+/** The queue of calls that wait for a slot: which request gets the next one. */
 import { expect, test } from "bun:test";
 import { RETRY_MS } from "@realtime-avatar/domain/calls/queue";
 import { callRequest, readyAvatar, seedCall, sync } from "@realtime-avatar/testing/calls/calls";
@@ -16,7 +16,7 @@ import { type CallRequest, type OpenCallOutcome, openCall, type QueuePlace, rele
 const database = await serviceDatabase();
 const { client } = database.db;
 await mutate(database.db);
-// A ticket ends when it is not polled for some seconds. Time passes only by `wait`, however slow the machine is.
+// A ticket ends when it is not polled for some seconds. Here time passes only by `wait`, even on a slow machine.
 const { serviceUrl: url = "" } = database;
 const stopped = IS_ONE_DATABASE ? await urlAt({ ...database, url }, new Date().toISOString()) : null;
 const db = stopped ? { ...(await fixture(connectTo({ url: stopped }))), client } : database.db;
@@ -85,7 +85,7 @@ test("two users of one key with the same request: two tickets, and each gets its
   expect(placeOf(await one.start())).toEqual({ ...second, position: 1, size: 1 });
 });
 
-test("a request that names its ticket: has its place at once; that of another key: gets a new one", async () => {
+test("a request that names its ticket: keeps its place; that names the ticket of another key: gets a new one", async () => {
   await full();
   const [one, other] = [await tenant(), await tenant()];
   const { ticketId } = placeOf(await one.start());
@@ -96,7 +96,7 @@ test("a request that names its ticket: has its place at once; that of another ke
   expect(placeOf(ofColleague).ticketId).not.toBe(ticketId);
 });
 
-test("a ticket, released: by its key and those above it alone", async () => {
+test("a ticket: released only by its key and the key's ancestors", async () => {
   await full();
   const [one, other] = [await tenant(), await tenant()];
   const of = (caller: Caller) => openCall(db, callRequest(caller, one.avatarId), caller, null);
@@ -117,7 +117,7 @@ test("a ticket, released: by its key and those above it alone", async () => {
   expect(await client`select 1 from call_tickets where id = ${own}`).toHaveLength(0);
 });
 
-test("a ticket of a key in test, released by a key above it in live: stays", async () => {
+test("a ticket of a test key, released by its live ancestor: stays", async () => {
   await full();
   const one = await tenant();
   const { caller: inTest } = await seedCaller(db, one.tenantId, { environment: "test" }, one.record);
@@ -147,7 +147,7 @@ test("a ticket that three requests of a batch name: the first has its place, the
   expect((await other.start({ ticketId: ticketOfOther })).kind).toBe("written");
 });
 
-test("a ticket that nobody polls: over after six seconds, and holds nobody up", async () => {
+test("a ticket without polls: ends after six seconds, and delays no other request", async () => {
   await full();
   const [one, other] = [await tenant(), await tenant()];
   await one.start();
@@ -167,7 +167,7 @@ test("a request with other metadata, or for another avatar: does not take the ti
   expect(placeOf(await openCall(db, request, one.caller, null)).ticketId).not.toBe(ticketId);
 });
 
-test("a tenant with many tickets, one with few: they take turns", async () => {
+test("a tenant with many tickets, one with few: served in turns", async () => {
   await full(8);
   const [many, few] = [await tenant(), await tenant()];
   for (let user = 0; user < 6; user++) await many.start({ metadata: { user: `${user}` } });
@@ -210,7 +210,7 @@ test("a batch, compared with its requests one by one: the same outcomes", async 
   expect(await outcomesOf(true)).toEqual(oneByOne);
 });
 
-test("pollers of three tenants, 1, 5 and 20: each is served, and none waits for all of another", async () => {
+test("pollers of three tenants, 1, 5 and 20: each is served, and none waits for all requests of another tenant", async () => {
   await full(1);
   const tenants = await Promise.all([1, 5, 20].map(async (pollers) => ({ ...(await tenant()), pollers, served: 0 })));
   const order: number[] = [];
@@ -232,7 +232,7 @@ test("pollers of three tenants, 1, 5 and 20: each is served, and none waits for 
   expect(order.lastIndexOf(1)).toBeLessThan(14);
 });
 
-test("a test that asks to be queued: queued twice although slots are free, and holds nobody up", async () => {
+test("a test that asks to be queued: queued twice although slots are free, and delays no other request", async () => {
   await full();
   await free();
   const [test, live] = [await tenant("test"), await tenant()];
@@ -242,7 +242,7 @@ test("a test that asks to be queued: queued twice although slots are free, and h
   expect(placeOf(await test.start(asked))).toEqual(first);
   expect((await live.start()).kind).toBe("written");
   await wait();
-  // Now it waits for a slot as any other.
+  // Now it waits for a slot like any other request.
   expect(placeOf(await test.start(asked)).ticketId).toBe(first.ticketId);
   await free();
   await wait();

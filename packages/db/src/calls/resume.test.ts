@@ -1,4 +1,4 @@
-/** Coming back to a call: one room at a time, for its own lineage alone; and the absences that are not charged. */
+/** Resuming a call: one room at a time, only for its own lineage; and the absences that are not charged. */
 import { describe, expect, test } from "bun:test";
 import { roomName } from "@realtime-avatar/domain/calls/room";
 import { RESUME } from "@realtime-avatar/domain/calls/worker-sync";
@@ -33,7 +33,7 @@ const pools = await Promise.all(
 
 const CAN_RESUME = { features: ["echo", RESUME] };
 
-/** A call of 100 seconds at the worker `one`, which can move it; nobody has joined. */
+/** A call of 100 seconds at the worker `one`, which can move it. The person has not joined. */
 const world = async (features: string[] = CAN_RESUME.features) => {
   await client`delete from fleet.avatar_slots`;
   await client`delete from fleet.avatar_workers`;
@@ -68,7 +68,7 @@ const started = async () => {
 };
 
 describe("a call that is resumed", () => {
-  test("its next room, once it exists: its worker is told once to move there; the room before is stray", async () => {
+  test("its next room, when it exists: its worker is told once to move there; the previous room is stray", async () => {
     const { tenantId, caller, id, room, syncOne, state } = await started();
     expect(await findCallToResume(db, caller, id)).toMatchObject({
       ...{
@@ -109,7 +109,7 @@ describe("a call that is resumed", () => {
     );
     expect(outcomes).toEqual(Array(12).fill({ kind: "written" }));
     expect(await state()).toMatchObject({ room: "create", roomNumber: 2 });
-    // One that has looked the call up before two others is behind.
+    // A request that looked up the call before two others is behind.
     expect((await resumeCall(db, room(3), caller, null)).kind).toBe("written");
     expect((await resumeCall(db, room(2), caller, null)).kind).toBe("stale");
     expect((await resumeCall(db, room(5), caller, null)).kind).toBe("stale");
@@ -124,7 +124,7 @@ describe("a call that is resumed", () => {
     expect(await state()).toMatchObject({ roomNumber: 2 });
   });
 
-  test("while its worker is lost: the next worker starts in the next room, and never moves", async () => {
+  test("while its worker is lost: the next worker starts in the next room, without a move", async () => {
     const { tenantId, caller, id, room } = await started();
     await endLease(db, "one");
     expect((await resumeCall(db, room(2), caller, null)).kind).toBe("written");
@@ -213,7 +213,7 @@ describe("a call that is resumed", () => {
 });
 
 describe("a release", () => {
-  test("of a page that is left: the call goes on; by hand: it ends", async () => {
+  test("a release when the page is left: the call goes on; by the person: it ends", async () => {
     for (const reason of ["page_hide", "unmount", "disconnected"]) {
       const { release, state } = await started();
       expect(await release(reason)).toEqual({ kind: "written", hasEnded: false, roomName: null });
@@ -226,7 +226,7 @@ describe("a release", () => {
     }
   });
 
-  test("of a page that is left before the call has started, or at a worker that cannot move it: the call ends", async () => {
+  test("a release when the page is left before the start, or at a worker that cannot move the call: the call ends", async () => {
     expect(await (await world()).release("page_hide")).toMatchObject({ hasEnded: true });
     const old = await world(["echo"]);
     await old.syncOne("started", 1);
@@ -235,7 +235,7 @@ describe("a release", () => {
 });
 
 describe("the absences of the person", () => {
-  test("a free absence: its seconds do not count by the clock either, and the session lasts", async () => {
+  test("a free absence: its seconds do not count by the clock either, and the session stays open", async () => {
     const { tenantId, id, syncOne, state, release } = await started();
     await ageCalls(db, [id], 10);
     await syncOne("started", 11);
@@ -251,7 +251,7 @@ describe("the absences of the person", () => {
     expect(await findCreditDrift(db, tenantId, 10)).toEqual([]);
   });
 
-  test("reports that are late or repeated: absences only grow, and the next worker has them", async () => {
+  test("late or repeated reports: absences only grow, and the next worker gets them", async () => {
     const { id, syncOne, state } = await started();
     await syncOne("joined", 1, { room_number: 1, gap_count: 2, gap_seconds: 30 });
     await syncOne("started", 1, { room_number: 1, gap_count: 1, gap_seconds: 20 });

@@ -1,4 +1,4 @@
-/** The rooms of calls: which are missing, which are to be deleted, and what is known of those that are gone. */
+/** The rooms of calls: which are missing, which must be deleted, and how deletions are recorded. */
 import { expect, test } from "bun:test";
 import { callRequest, readyAvatar, report, seedCall, sync } from "@realtime-avatar/testing/calls/calls";
 import { seedCaller } from "@realtime-avatar/testing/credits";
@@ -26,7 +26,7 @@ const world = async () => {
   return { tenantId, caller, avatarId, seed: () => seedCall(db, caller, avatarId) };
 };
 
-test("rooms of open calls: missing, not listed; of ended ones: listed until they are gone", async () => {
+test("rooms of open calls: missing when not listed; of ended calls: listed until they are deleted", async () => {
   const one = await world();
   const id = await one.seed();
   const request = callRequest(one.caller, one.avatarId);
@@ -54,7 +54,7 @@ test("rooms of open calls: missing, not listed; of ended ones: listed until they
   expect(await findCreditDrift(db, one.tenantId, 10)).toEqual([]);
 });
 
-test("rooms that another process marks as well: not waited for, and listed again if it fails", async () => {
+test("rooms that another process also marks: skipped, and listed again if it fails", async () => {
   const one = await world();
   const rooms = [await one.seed(), await one.seed()].map((sessionId) => ({ tenantId: one.tenantId, sessionId }));
   for (const { sessionId } of rooms) await endLostCall(db, one.tenantId, sessionId, "failed", operatorOrigin());

@@ -1,4 +1,4 @@
-/** A worker that shares its slots among shards: what one shard gives it. */
+/** A worker that shares its slots among shards: its slots in one shard. */
 import { expect, test } from "bun:test";
 import { SHARED_SLOTS, type SyncRequest } from "@realtime-avatar/domain/calls/worker-sync";
 import { callRequest, endLease, readyAvatar, report, seedCall, sync } from "@realtime-avatar/testing/calls/calls";
@@ -37,7 +37,7 @@ const slotsOf = async (worker = "one") => {
   return rows.map(({ n, taken }) => (taken ? `${n} taken` : `${n}`));
 };
 
-test("a worker of one shard: gets no word of shared slots", async () => {
+test("a worker of one shard: gets no shared slots", async () => {
   await world();
   expect((await sync(db, "one")).shared).toBeNull();
 });
@@ -86,7 +86,7 @@ test("slots whose numbers are taken out of order: as many as the worker names, t
   expect(await slotsOf()).toEqual(["1", "2", "3 taken", "4"]);
 });
 
-test("a slot that a start takes at this moment: stays, and is counted", async () => {
+test("a slot that a concurrent start takes: stays, and is counted", async () => {
   await world();
   await shared(2);
   const take = ({ client: holder }: typeof db) => holder`select from fleet.avatar_slots where n = 2 for update`;

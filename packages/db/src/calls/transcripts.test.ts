@@ -1,4 +1,7 @@
-/** Transcripts in the database: what workers report is kept once, each end of a call makes one delivery, and a delivery deletes it. */
+/**
+ * Transcripts in the database: each reported segment is stored once, each end of a call makes one delivery, and a
+ * delivery deletes the transcript.
+ */
 import { describe, expect, test } from "bun:test";
 import type { SessionId } from "@realtime-avatar/domain/id";
 import {
@@ -55,7 +58,7 @@ const rows = async () => {
       (select count(*)::integer from call_segments) as segments`;
   return { ...row };
 };
-/** As if so many seconds had passed for what waits. */
+/** Moves the due times of waiting transcripts this many seconds into the past. */
 const wait = (seconds: number) =>
   client`update call_transcripts set due_at = due_at - make_interval(secs => ${seconds}),
     leased_until = leased_until - make_interval(secs => ${seconds})`;
@@ -75,7 +78,7 @@ describe("the segments of a call", () => {
     expect(await said(id)).toEqual(["a", "b", "c"]);
   });
 
-  test("reported with a gap: nothing is written, and the place that is expected is returned", async () => {
+  test("reported with a gap: nothing is written, and the expected place is returned", async () => {
     const one = await world();
     const id = await one.seed();
     await say(id, ["a"]);
@@ -101,7 +104,7 @@ describe("the segments of a call", () => {
     expect(await rows()).toEqual({ transcripts: 1, segments: 0 });
   });
 
-  test("of a call that went on at another worker: those of both are kept, in order, and marked as incomplete", async () => {
+  test("of a call that moved to another worker: those of both are kept, in order, and marked as incomplete", async () => {
     const one = await world();
     const id = await one.seed();
     await sync(db, "one", { slots: 10, calls: [report(id, "started", 1)] });
@@ -117,7 +120,7 @@ describe("the segments of a call", () => {
     expect(claimed?.isTruncated).toBe(true);
   });
 
-  test("more than 2,000, or than 256 KiB: the rest is left out, and the worker goes on", async () => {
+  test("more than 2,000, or than 256 KiB: the rest is dropped, and the worker continues", async () => {
     const one = await world();
     const many = await one.seed();
     for (let first = 0; first < 1984; first += 64)
@@ -168,7 +171,7 @@ describe("the end of a call", () => {
       },
     ],
     [
-      "its worker lost, and no other there",
+      "its worker lost, and no other available",
       async () => {
         await endLease(db, "one");
         await expireWorkers(db, operatorOrigin());
@@ -204,7 +207,7 @@ describe("the end of a call", () => {
     expect(await claim()).toEqual([]);
   });
 
-  test("its worker has said that nothing more comes: due at once, and whole", async () => {
+  test("its worker has reported the last segment: due at once, and complete", async () => {
     const one = await world();
     const id = await started(one);
     expect(await say(id, ["b"], { first: 1, isComplete: true })).toBe(2);
@@ -212,7 +215,7 @@ describe("the end of a call", () => {
     expect(await claim()).toMatchObject([{ sessionId: id, isTruncated: false }]);
   });
 
-  test("released while the avatar speaks: its worker adds the last words, and no other does", async () => {
+  test("released while the avatar speaks: only its worker adds the last words", async () => {
     const one = await world();
     const id = await started(one);
     await release(id, one);
@@ -226,7 +229,7 @@ describe("the end of a call", () => {
     expect(await say(id, ["too late"], { first: 2 })).toBeNull();
   });
 
-  test("nobody joined: one delivery without a start", async () => {
+  test("the person did not join: one delivery without a start", async () => {
     const one = await world();
     const id = await one.seed();
     await release(id, one);
@@ -243,7 +246,7 @@ describe("the end of a call", () => {
     expect(await rows()).toEqual({ transcripts: 0, segments: 0 });
   });
 
-  test("by a function that does not know transcripts: found within ten minutes", async () => {
+  test("by a function without transcripts: found within ten minutes", async () => {
     const one = await world();
     const id = await started(one);
     await wait(600);
@@ -266,7 +269,7 @@ describe("a delivery", () => {
     return id;
   };
 
-  test("that has succeeded or is given up: nothing is left", async () => {
+  test("that has succeeded or is given up: the transcript is deleted", async () => {
     const one = await world();
     const id = await due(one);
     const call = { tenantId: one.tenantId, sessionId: id };
@@ -277,7 +280,7 @@ describe("a delivery", () => {
     expect(await rows()).toEqual({ transcripts: 0, segments: 0 });
   });
 
-  test("that has failed: the same again after its pause; that was handed back: at once", async () => {
+  test("that has failed: repeated after its pause; that was handed back: repeated at once", async () => {
     const one = await world();
     const call = { tenantId: one.tenantId, sessionId: await due(one) };
     const [first] = await claim();
@@ -313,7 +316,7 @@ describe("a delivery", () => {
     ).toEqual(ids.sort());
   });
 
-  test("of a tenant with many: no more than its share, and others are served", async () => {
+  test("of a tenant with many: at most its share, and other tenants are served", async () => {
     const flood = await world();
     for (let at = 0; at < 8; at++) await due(flood);
     const { caller } = await seedCaller(db, await seedTenant(db, { live: 1_000_000 }));

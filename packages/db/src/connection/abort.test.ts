@@ -1,4 +1,4 @@
-/** Nothing of an aborted request is sent to the database, however long it has waited before. */
+/** No statement of an aborted request is sent to the database, even after a long wait. */
 import { expect, test } from "bun:test";
 import { connectTo } from "@realtime-avatar/testing/database";
 import { fileDatabase, fixture } from "@realtime-avatar/testing/fixture";
@@ -9,7 +9,7 @@ import type { Db } from "./pool.ts";
 import type { RequestLimit } from "./request-limit.ts";
 
 const database = await fileDatabase();
-/** One connection: what comes while it is busy waits. */
+/** One connection, so statements wait while it is busy. */
 const db = await fixture(connectTo(database, { connections: 1 }));
 await database.db.client`create table notes (note text)`;
 
@@ -83,7 +83,7 @@ test("a statement, its request aborted while it waits for a connection: not sent
 test("an input, its request aborted while it waits for a batch: not sent, others are", async () => {
   const leave = await occupy();
   const requests = Array.from({ length: 6 }, request);
-  // The first goes as a batch of its own, which waits for the connection; the others wait behind it.
+  // The first is sent as a separate batch, which waits for the connection. The others wait behind it.
   const results = requests.map(({ limit }, index) => kindOf(db.until(limit).batch(NOTES, `${index}`, "owner")));
   for (const index of [0, 2, 5]) requests[index]?.abort();
   await leave();
@@ -94,7 +94,7 @@ test("an input, its request aborted while it waits for a batch: not sent, others
 test("a batch, waiting for a connection: sent without the inputs of aborted requests", async () => {
   const leave = await occupy();
   const requests = Array.from({ length: 4 }, request);
-  // As soon as the first batch has gone, the other three are one batch; they are aborted when it asks for a connection.
+  // After the first batch, the other three form one batch. They are aborted when it requests a connection.
   const sizes: number[] = [];
   const kind: BatchKind<string, string> = {
     ...NOTES,
@@ -107,7 +107,7 @@ test("a batch, waiting for a connection: sent without the inputs of aborted requ
   };
   const results = requests.map(({ limit }, index) => kindOf(db.until(limit).batch(kind, `${index}`, "owner")));
   const other = request();
-  // Waits for the connection behind the first batch, so the second batch cannot be sent at once.
+  // This waits for the connection behind the first batch, so the second batch cannot be sent at once.
   const before = kindOf(write(db.until(other.limit), "other"));
   await leave();
   expect(await Promise.all(results)).toEqual(["done", ABORTED, "done", ABORTED]);

@@ -3,13 +3,13 @@ import { until } from "@realtime-avatar/testing/until";
 import { Batcher, type BatchKind, MAX_BATCH, OTHER_SHARE, type Runner } from "./batch.ts";
 import { DatabaseError } from "./errors.ts";
 
-// No test asserts a time: a slow disk must not fail one.
+// Tests do not assert times, and a slow disk must not fail one.
 setDefaultTimeout(60_000);
 
 const soon = (): number => performance.now() + 60_000;
 const nowhere = (): Runner => ({ run: () => Promise.reject(new Error("this test uses no database")) });
 
-/** Work that ends when the test says so; each batch that was sent, in order. */
+/** Work that ends when the test ends it, and the sent batches in order. */
 const controlled = (inFlight = 1) => {
   const batches: { inputs: readonly string[]; end(outputs?: readonly string[]): void; fail(error: unknown): void }[] =
     [];
@@ -54,7 +54,7 @@ describe("concurrent inputs of one kind", () => {
     expect(batches.map(({ inputs }) => inputs.length)).toEqual([1]);
     results.push(batcher.add("the last", "owner", soon()));
     expect(batches.map(({ inputs }) => inputs.length)).toEqual([1, MAX_BATCH]);
-    // Two are at the database: there is no third, however much waits.
+    // Two batches are at the database. A third is not sent, even if many inputs wait.
     const more = Array.from({ length: MAX_BATCH + 1 }, (_, index) => batcher.add(`more ${index}`, "owner", soon()));
     expect(batches).toHaveLength(2);
     for (let sent = 0; sent < 4; sent++) {
@@ -65,7 +65,7 @@ describe("concurrent inputs of one kind", () => {
     expect(await Promise.all([...results, ...more])).toHaveLength(2 * MAX_BATCH + 2);
   });
 
-  test("inputs, of one turn: together after a batch of several, at once after a batch of one", async () => {
+  test("inputs, of one turn: in one batch after a batch of several, at once after a batch of one", async () => {
     const { kind, batches } = controlled();
     const batcher = new Batcher(kind, nowhere, 1000);
     const results: Promise<string>[] = [];
@@ -224,7 +224,7 @@ describe("concurrent inputs of one kind", () => {
     expect(batcher.waiting).toBe(0);
   });
 
-  test("preferred inputs, beside others: first, but for a share of each batch", async () => {
+  test("preferred inputs, beside others: first, except a share of each batch", async () => {
     const { kind, batches } = controlled();
     const isPreferred = (input: string): boolean => input.startsWith("preferred");
     const batcher = new Batcher({ ...kind, isPreferred }, nowhere, 100);
@@ -264,7 +264,7 @@ describe("concurrent inputs of one kind", () => {
     const others: Promise<unknown>[] = flood(500);
     const other = Array.from({ length: 3 * OTHER_SHARE }, (_, index) => batcher.add(`${index}`, `${index}`, soon()));
     for (let sent = 0; sent < 4; sent++) {
-      // The preferred queue is never empty.
+      // The preferred queue never becomes empty.
       others.push(...flood(MAX_BATCH));
       batches[sent]?.end();
       await settled();
@@ -295,7 +295,7 @@ describe("concurrent inputs of one kind", () => {
     const { kind, batches } = controlled(2);
     const batcher = new Batcher(kind, nowhere, 100);
     const long = batcher.add("slow", "owner", soon());
-    // Sooner than what hangs is given up.
+    // Sooner than hanging batches are given up.
     const others = ["a", "b"].map((input) => batcher.add(input, "owner", performance.now() + 900));
     await until(() => batches.length >= 2, { pollMs: 5 });
     const third = batcher.add("third", "owner", soon());
@@ -307,7 +307,7 @@ describe("concurrent inputs of one kind", () => {
     batches[2]?.end();
     batches[0]?.end();
     expect(await Promise.all([third, long])).toEqual(["THIRD", "SLOW"]);
-    // Nothing is slow any more: one goes at a time.
+    // No batch is slow now, so one is sent at a time.
     const last = ["x", "y"].map((input) => batcher.add(input, "owner", soon()));
     await settled();
     expect(batches).toHaveLength(4);
@@ -349,7 +349,7 @@ describe("concurrent inputs of one kind", () => {
     expect(await next).toBe("NEXT");
     batches[0]?.end();
     expect(await hanging).toBe("HANGING");
-    // Whatever has hung is over: it counts neither twice nor for ever.
+    // The hanging batches are over. They count neither twice nor for ever.
     const [one, two] = [batcher.add("one", "owner", soon()), batcher.add("two", "owner", soon())];
     expect(batches.map(({ inputs }) => inputs).slice(2)).toEqual([["one"]]);
     batches[2]?.end();

@@ -10,7 +10,7 @@ const isRoot = process.getuid?.() === 0;
 const fast = { settings: { fsync: "off" } };
 const folder = await fileFolder();
 
-/** Opens `data` in a process of its own, as the given user, and says what it found. */
+/** Opens `data` in a separate process, as the given user, and returns its findings. */
 const openAs = async (user: { uid: number; gid: number } | null, data: string, options: object): Promise<string> => {
   const module = JSON.stringify(join(import.meta.dir, "embedded.ts"));
   const script = `
@@ -37,11 +37,12 @@ const npmNative = async (): Promise<string> => {
   return dirname(dirname(path));
 };
 
-// PostgreSQL refuses root, and only root can become another user: what there is to test depends on who runs the tests.
+// PostgreSQL refuses root, and only root can become another user. So the test cases depend on the user that runs the
+// tests.
 const cases: [string, () => Promise<void>][] = isRoot
   ? [
       [
-        "root, in a closed folder: binaries and data are put elsewhere, and it says where",
+        "root, in a closed folder: binaries and data are put elsewhere, with a message",
         async () => {
           const closed = join(folder, "closed");
           const shelter = join(folder, "shelter");
@@ -66,7 +67,7 @@ const cases: [string, () => Promise<void>][] = isRoot
         },
       ],
       [
-        "root, with a umask that hides everything: it starts",
+        "root, with a umask that denies all access: it starts",
         async () => {
           const shelter = join(folder, "hidden-shelter");
           const before = process.umask(0o077);
@@ -84,7 +85,7 @@ const cases: [string, () => Promise<void>][] = isRoot
           const data = join(folder, "ordinary", "data");
           await mkdir(dirname(data));
           await chown(dirname(data), 65_534, 65_534);
-          // The sources and binaries may lie where only root can go: the user gets copies.
+          // Only root may be able to enter the folders of the sources and binaries, so the user gets copies.
           const copy = join(folder, "ordinary", "native");
           const native = await npmNative();
           await cp(native, copy, { recursive: true, verbatimSymlinks: true });

@@ -17,7 +17,7 @@ const folder = await fileFolder();
 const query = async (url: string, text: string): Promise<Record<string, unknown>[]> => {
   const client = clientOf(url);
   try {
-    // What is cut at the wrong moment may never be answered, nor end: the driver's issue 1186.
+    // A statement that is cut at the wrong moment may never settle: issue 1186 of the driver.
     const late = Bun.sleep(5000).then(() => Promise.reject(new Error("no answer came")));
     return [...(await Promise.race([client.unsafe(text), late]))];
   } finally {
@@ -25,7 +25,7 @@ const query = async (url: string, text: string): Promise<Record<string, unknown>
   }
 };
 
-/** The inodes of the sockets on which anything listens by TCP. */
+/** The inodes of all sockets that listen by TCP. */
 const tcpListeners = async (): Promise<string[]> => {
   const tables = await Promise.all(
     ["tcp", "tcp6"].map((name) => readFile(`/proc/net/${name}`, "utf8").catch(() => "")),
@@ -37,7 +37,7 @@ const tcpListeners = async (): Promise<string[]> => {
   });
 };
 
-/** The inodes of the sockets that a process has. */
+/** The inodes of a process's sockets. */
 const socketsOf = async (pid: number): Promise<string[]> => {
   const handles = await readdir(`/proc/${pid}/fd`);
   const targets = await Promise.all(handles.map((handle) => readlink(`/proc/${pid}/fd/${handle}`).catch(() => "")));
@@ -128,7 +128,7 @@ describe("the embedded PostgreSQL", () => {
     expect(existsSync(join(again.directory, "postmaster.pid"))).toBe(false);
   });
 
-  test("the server, recovered from a crash: not taken from those who use it", async () => {
+  test("the server, recovered from a crash: keeps running for its users", async () => {
     const data = await preparedDataDirectory(join(folder, "recovered"));
     const user = await openEmbedded(data, fast);
     const pid = await serverPid(user.directory);
@@ -137,7 +137,7 @@ describe("the embedded PostgreSQL", () => {
     const shares = "select pid from pg_locks where locktype = 'advisory' and mode = 'ShareLock' and granted";
     const [first] = await query(user.url, shares);
     process.kill(row?.["pid"], "SIGKILL");
-    // The crash of one backend cuts all of them; then the share is taken again, by another backend.
+    // The crash of one backend cuts all connections. Then the shared lock is taken again, by another backend.
     const retaken = `${shares} and pid <> ${first?.["pid"]}`;
     await until(async () => (await query(user.url, retaken).catch(() => [])).length > 0);
     const passerBy = await openEmbedded(data, fast);
@@ -151,7 +151,7 @@ describe("the embedded PostgreSQL", () => {
   test.each([
     ["process that has ended", "2147483646"],
     ["process of another user", "1"],
-  ])("an impostor, at the port of a stale postmaster.pid of a %s: hears nothing", async (_, pid) => {
+  ])("an impostor, at the port of a stale postmaster.pid of a %s: receives nothing", async (_, pid) => {
     const data = await preparedDataDirectory(join(folder, `stale-${pid}`));
     const { directory, close } = await openEmbedded(data, fast);
     await close();
@@ -159,7 +159,7 @@ describe("the embedded PostgreSQL", () => {
     const sockets = new Set<Socket>();
     const impostor = createServer((socket) => {
       sockets.add(socket);
-      // Whatever is said to it, it asks for the password in clear.
+      // The impostor always requests the password in clear text.
       socket
         .on("error", () => {})
         .on("data", (chunk) => {
@@ -171,7 +171,7 @@ describe("the embedded PostgreSQL", () => {
     const { port } = impostor.address() as { port: number };
     const { uid, gid } = await stat(directory);
     const file = join(directory, "postmaster.pid");
-    // As the version that listened by TCP left it when it was killed.
+    // The file of a killed server of the version that listened by TCP.
     await writeFile(file, `${pid}\n${directory}\n1700000000\n${port}\n\n127.0.0.1\n  0  0\nready   \n`);
     await chown(file, uid, gid);
 
@@ -195,7 +195,7 @@ describe("the embedded PostgreSQL", () => {
     expect([of.isDirectory(), of.uid, of.mode & 0o777]).toEqual([true, uid, 0o700]);
     expect(Buffer.byteLength(`${host}/.s.PGSQL.5432`)).toBeLessThanOrEqual(103);
     await query(first.url, "create table kept as select 'original' as name");
-    // Another process finds it, by a path of its own.
+    // Another process finds it by another path.
     const second = await openEmbedded(join(parent, ".", "data"), fast);
     expect(second.url).toBe(first.url);
     await first.close();
@@ -210,7 +210,7 @@ describe("the embedded PostgreSQL", () => {
     await Promise.all(both.map(({ close }) => close()));
   });
 
-  test("a socket folder, open to others: not used, whatever is recorded", async () => {
+  test("a recorded socket folder, open to other users: not used", async () => {
     const parent = join(folder, "m".repeat(60), "n".repeat(60));
     await mkdir(parent, { recursive: true });
     const data = await preparedDataDirectory(join(parent, "data"));
@@ -225,7 +225,7 @@ describe("the embedded PostgreSQL", () => {
     await embedded.close();
   });
 
-  test("the server, not able to run here: the error names the way out", async () => {
+  test("the server, unable to run here: the error names the remedy", async () => {
     const broken = join(folder, "broken");
     await mkdir(join(broken, "bin"), { recursive: true });
     for (const name of ["initdb", "postgres"]) {

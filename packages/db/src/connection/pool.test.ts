@@ -47,7 +47,7 @@ describe("a failing statement", () => {
   });
 });
 
-test.each([true, false])("statements, prepared: %j: stay on their connection", async (prepare) => {
+test.each([true, false])("statements, with prepare %j: stay on their connection", async (prepare) => {
   await withPool({ connections: 1, prepare }, async (db) => {
     const tenantId = await seedTenant(db);
     const { secret } = await seedKey(db, tenantId, { scopes: ["*"] });
@@ -89,7 +89,7 @@ describe("a statement whose plan is outdated", () => {
     await withPool({ connections: 10 }, async (db) => {
       await database.client`create table changing (a integer)`;
       await database.client`insert into changing values (1)`;
-      // What has no parameter is not prepared.
+      // A statement without parameters is not prepared.
       const list = prepared<{ a: number }>(
         "test",
         sql`select changing.* from changing, pg_sleep(${sql.placeholder("seconds")}::float8)`,
@@ -121,7 +121,7 @@ describe("the deadline", () => {
       // The pool has a connection: on a busy machine, opening one can exceed the deadline.
       await now(db);
       expect(await failureKind(forLong(db.within(300)))).toEqual(["outcome_unknown", "DEADLINE_EXCEEDED"]);
-      // Not for the 600 seconds that it would have slept.
+      // It does not sleep for the full 600 seconds.
       const isAsleep = () => database.client`
         select 1 from pg_stat_activity where datname = current_database() and wait_event = 'PgSleep'`;
       await until(async () => (await isAsleep()).length === 0, { pollMs: 2 });
@@ -185,7 +185,7 @@ describe("too much load", () => {
 });
 
 test("a handshake, cut after 5 numbers of bytes (LONG=1 for 20): only that attempt fails", async () => {
-  // How many bytes of the server's the next connection lets through: a handshake has some 500.
+  // How many bytes of the server the next connection lets through. A handshake has some 500.
   let allowed = 0;
   const proxy = await startProxy((socket, upstream) => {
     let left = allowed;
@@ -239,7 +239,7 @@ test.each([[true], [false]])(
   },
 );
 
-test("a pool, its connections cut: opens all of them again, and no more", async () => {
+test("a pool, its connections cut: opens the same number again", async () => {
   const own = await testDatabase();
   const ofPool = () => own.db.client<{ pid: number }[]>`
     select pid from pg_stat_activity where datname = current_database() and query like '%pg_sleep%' and query not like '%datname%'`;

@@ -5,7 +5,7 @@ import { forEachDatabase, isOneOfSeveral, logFields, randomFor } from "./which-d
 
 const [only, first, tenth] = [null, 0, 9].map((shard) => ({ shard }) as Db) as [Db, Db, Db];
 
-test("the only database, and one of several: told apart, and named in a log line", () => {
+test("the only database, and one of several: distinguished, and named in a log line", () => {
   expect([only, first, tenth].map(isOneOfSeveral)).toEqual([false, true, true]);
   expect([only, first, tenth].map(logFields)).toEqual([{}, { shard: 0 }, { shard: 9 }]);
 });
@@ -19,7 +19,7 @@ test("a source of ids, of the only database: unchanged; of one of several: the s
   expect(source(8)).toEqual(same(8));
 });
 
-test("a value for each database: made once, also for another view of the same database", () => {
+test("a value for each database: created once, also for another view of the same database", () => {
   const made: (number | null)[] = [];
   const numberOf = forEachDatabase((db) => made.push(db.shard));
   expect([first, tenth, { ...first }, only].map(numberOf)).toEqual([1, 2, 1, 3]);

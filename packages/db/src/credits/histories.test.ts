@@ -1,6 +1,7 @@
 /**
- * Random histories of credits, each operation done to the database and to a model: both answer the same, and every counter
- * is the same after each operation. `LONG=1` runs many more, and more are run on functions with a fault (`MUTATION`).
+ * Random histories of credits. Each operation runs on the database and on a model. Both give the same response, and
+ * every counter is equal after each operation. `LONG=1` runs many more histories. More are also run on functions with a
+ * fault (`MUTATION`).
  */
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { mutate } from "@realtime-avatar/testing/credits/mutations";
@@ -18,12 +19,12 @@ setDefaultTimeout(isLong ? 3_600_000 : 300_000);
 await mutate(database.db);
 
 const PRICES = [1, 3, 1000] as const;
-/** In seconds at the middle price: caps that a few sessions reach. */
+/** In seconds at the middle price. A few sessions reach these caps. */
 const CAP = fc.option(fc.nat({ max: 60_000 }), { freq: 3 });
 /** Few, so that they are reached. */
 const MAX_SESSIONS = fc.option(fc.integer({ min: 1, max: 4 }), { freq: 2 });
 const environment = fc.constantFrom("live" as const, "live" as const, "test" as const);
-/** Mostly one deep line, with branches. A live key may have test children, never the other way. */
+/** Mostly one deep line, with branches. A live key may have test children, but not the reverse. */
 const keys = fc
   .array(
     fc.record({
@@ -75,7 +76,7 @@ const batch = fc.array(toOpen, { minLength: 1, maxLength: 12 });
 const at = fc.nat({ max: 50 });
 const amount = fc.nat({ max: 50_000 });
 const reference = fc.option(fc.constantFrom("a", "b", "c"), { freq: 2 });
-/** Some at once, often of the same session. */
+/** Several at once, often of the same session. */
 const together = <One>(one: fc.Arbitrary<One>) => fc.array(one, { minLength: 1, maxLength: 8 });
 const step = fc.oneof(
   { weight: 18, arbitrary: fc.record({ do: fc.constant("open" as const), batch }) },
@@ -123,7 +124,7 @@ const run = async (world: CreditWorld, one: Step): Promise<void> => {
   const same = ({ stored, expected }: { stored: unknown; expected: unknown }) => expect(stored).toEqual(expected);
   switch (one.do) {
     case "open":
-      // One by one the same requests wait for their caller.
+      // Sent one by one, the same requests wait for their caller.
       for (const both of await world.open(one.batch, one.batch.length === 1)) same(both);
       break;
     case "report":
@@ -179,7 +180,7 @@ test("a random history, beside a model: the same outcomes and counters", async (
       }
       for (const one of steps) await run(world, one);
     }),
-    // Not shrunk, which would take hours: the seed and the path of a failure repeat it.
+    // Not shrunk, because that would take hours. The seed and the path of a failure repeat it.
     { seed: SEED, numRuns: RUNS, endOnFailure: true },
   );
 });

@@ -1,4 +1,7 @@
-/** What `find_credit_drift` finds: nothing after a history of every movement, and each counter that is changed by hand. */
+/**
+ * The findings of `find_credit_drift`: none after a history of every movement, and one for each counter that is changed
+ * by hand.
+ */
 import { describe, expect, test } from "bun:test";
 import type { TenantId } from "@realtime-avatar/domain/id";
 import { readyAvatar, report, seedCall, sync } from "@realtime-avatar/testing/calls/calls";
@@ -38,10 +41,10 @@ const history = async (tenant: TenantId) => {
   return { rootId: root.record.id, childId: child.record.id, charged: released, open: left, ended, called };
 };
 
-// Another tenant with a history: its rows are none of the first one's.
+// Another tenant with a history, whose rows must not affect the first one.
 await history(await seedTenant(db));
 const tenantId = await seedTenant(db);
-/** `charged` is a session that was charged, and `open` one that is open. */
+/** `charged` is a charged session, `open` an open one. */
 const { rootId, childId, charged, open, ended, called } = await history(tenantId);
 
 /** Drops the constraints that refuse wrong numbers, so that a test can write them. */
@@ -53,7 +56,9 @@ const CHECKS = [
 // A node refuses to drop constraints, so the coordinator drops them before the tests.
 if (!IS_ONE_DATABASE) for (const text of CHECKS) await database.db.client.unsafe(text);
 
-/** The findings while `change` is in place. It is rolled back, and so is what it does to the append-only trigger. */
+/**
+ * The findings while `change` is in place. The change is rolled back, including its effect on the append-only trigger.
+ */
 const findingsAfter = async (change: string): Promise<string[]> => {
   const { client } = database.db;
   return client
@@ -136,7 +141,7 @@ describe("the drift of credits", () => {
     expect(await findingsAfter(counted)).toEqual([`session_count ${charged} openSessions 0 1`]);
   });
 
-  test("drift, of who ended a session: found, another than in its entries or no key of the tenant", async () => {
+  test("drift, of the closer of a session, another than in its entries or not a key of the tenant: found", async () => {
     const closed = await findingsAfter(`update usage_sessions set closed_by = '${rootId}' where id = '${charged}'`);
     expect(closed).toEqual(Array(2).fill(`session_closer ${charged} closedBy ${rootId} ${childId}`));
     const reported = await findingsAfter(

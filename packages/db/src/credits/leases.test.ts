@@ -1,4 +1,4 @@
-/** Leases: a report writes to no index, and an overdue session is found all the same. */
+/** Leases: a report writes to no index, and overdue sessions are still found. */
 import { expect, test } from "bun:test";
 import type { SessionId } from "@realtime-avatar/domain/id";
 import { PRICE, seedCaller, seedSession } from "@realtime-avatar/testing/credits";
@@ -19,14 +19,14 @@ const caller = await newCaller();
 
 // On Citus the statistics are those of the parts of a table.
 ofOneDatabase(
-  "reports, in one call and in a batch: write to no index, but for one in a quarter of the lease",
+  "reports, in one call and in a batch: write to no index, except one report in a quarter of the lease",
   async () => {
     const ids = [await seedSession(db, caller), await seedSession(db, caller), await seedSession(db, caller)];
     const report = (sessionIds: readonly SessionId[]) =>
       client.begin(async (transaction) => {
         const run = async (text: string, parameters: readonly unknown[]) =>
           [...(await transaction.unsafe(text, parameters as never[]))] as never[];
-        // They count what the connection has done before as well, until that is flushed.
+        // They also count earlier work of the connection until that is flushed.
         const counts = async () => {
           const [row] = await transaction`
           select n_tup_upd::integer as updates, n_tup_hot_upd::integer as hot
@@ -51,11 +51,11 @@ ofOneDatabase(
         const after = await counts();
         return { updates: after.updates - before.updates, hot: after.hot - before.hot };
       });
-    // The start lease of 120 s is shortened by the first report: that moves `sweep_at`.
+    // The first report shortens the start lease of 120 s, which moves `sweep_at`.
     await report(ids);
     expect(await report(ids)).toEqual({ updates: 3, hot: 3 });
     expect(await report(ids.slice(0, 1))).toEqual({ updates: 1, hot: 1 });
-    // As 50 seconds later.
+    // As if 50 seconds had passed.
     await client`
     update usage_sessions set expires_at = now() + interval '10 seconds', sweep_at = now() + interval '10 seconds'
     where id = any(${ids})`;
@@ -64,7 +64,7 @@ ofOneDatabase(
   },
 );
 
-test("the indexes of sessions, compared with what a report changes: none names it", async () => {
+test("the indexes of sessions: none has a column that a report changes", async () => {
   const changed = ["status", "started_at", "used", "reported_by", "expires_at", "version"];
   const rows = await client`select indexdef from pg_indexes where tablename = 'usage_sessions'`;
   expect(rows.length).toBeGreaterThan(3);
@@ -81,7 +81,7 @@ const sweepOf = async (id: SessionId) => {
 const setLease = (id: SessionId, seconds: number) => client`
   update usage_sessions set expires_at = now() + make_interval(secs => ${seconds}) where id = ${id}`;
 
-test("a lease that is shortened or extended by who knows nothing of the sweep: found in time", async () => {
+test("a lease that a writer without knowledge of the sweep shortens or extends: found in time", async () => {
   const id = await seedSession(db, caller);
   expect(await sweepOf(id)).toBe("at its end");
   for (const [lease, sweep] of [
@@ -105,7 +105,7 @@ test("a session whose sweep is due and whose lease is extended: neither overdue 
   const [first, second] = [await seedSession(db, extended), await seedSession(db, extended)];
   const lost = await seedSession(db, overdue);
   await setLease(lost, -7);
-  // As when nothing was reported for more than a quarter of the lease: the trigger moves what is written.
+  // As after more than a quarter of the lease without a report. The trigger then moves the written value.
   await client.begin(async (transaction) => {
     await transaction`alter table usage_sessions disable trigger usage_sessions_sweep`;
     await transaction`
@@ -119,7 +119,7 @@ test("a session whose sweep is due and whose lease is extended: neither overdue 
     [extended.tenantId, 0],
   ]);
   expect(await sweepSessions(db, extended.tenantId, operatorOrigin())).toBe(0);
-  // It is put off: no pass visits it before the end of its lease.
+  // Its sweep is postponed: no pass visits it before the end of its lease.
   expect(await listOverdueTenants(db, 10)).toMatchObject([{ tenantId: overdue.tenantId }]);
   expect(await sweepOf(first)).toBe("at its end");
   await setLease(second, -1);

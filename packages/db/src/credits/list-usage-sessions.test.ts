@@ -70,7 +70,7 @@ describe("the list of sessions", () => {
     await reportUsage(database.db, ids[1], { used: 5, leaseSeconds: 60 }, caller);
     const release = { isEngine: true, used: null, reason: null };
     await releaseSession(database.db, ids[2], release, caller, operatorOrigin());
-    // A start without and with a fraction of a second that ends in zeros.
+    // A start without a fraction of a second, and one with a fraction that ends in zeros.
     await database.db.client`
       update usage_sessions set status = 'started', started_at = ${new Date(Date.now() - 7100).toISOString().replace(/\d\d\dZ/, "100Z")}
       where id = ${ids[3]}`;
@@ -110,31 +110,34 @@ describe("the list of sessions", () => {
     ["open", "started", null, null, false, null, null],
     ["open, to be ended", "started", null, "bye", true, null, "bye"],
     ["by its key", "released", "key", "bye", false, "released", "bye"],
-    ["by its key, without a word", "failed", "key", null, false, "released", null],
+    ["by its key, without a reason", "failed", "key", null, false, "released", null],
     ["by its engine, after a release by a key", "released", "key", "bye", true, "released", "bye"],
     ["by the service, after a release by a key", "released", "sweep", "idle", true, "lease_expired", "idle"],
-    ["by the page, as its worker told", "released", "sweep", "disconnected", false, "disconnected", null],
+    ["by the page, as its worker reported", "released", "sweep", "disconnected", false, "disconnected", null],
     ["by the end of its key", "released", "sweep", "key_ended", false, "key_ended", null],
     ["without a start", "failed", "sweep", null, false, "not_started", null],
     ["without reports", "released", "sweep", null, false, "lease_expired", null],
     ["by a room that was not created", "failed", "key", "failed", false, "failed", null],
-    ["before this was known", "released", null, null, false, null, null],
-  ] as const)("a session that ended %s: says why", async (_, status, by, reason, mustEnd, endReason, releaseReason) => {
-    const caller = await newCaller();
-    const id = await open(caller, {});
-    await database.db.client`
+    ["before the reason was stored", "released", null, null, false, null, null],
+  ] as const)(
+    "a session that ended %s: has that reason",
+    async (_, status, by, reason, mustEnd, endReason, releaseReason) => {
+      const caller = await newCaller();
+      const id = await open(caller, {});
+      await database.db.client`
       update usage_sessions set status = ${status}, reason = ${reason}, must_end = ${mustEnd},
         closed_by = ${by === "key" ? caller.id : by}, started_at = ${status === "failed" ? null : new Date()},
         ended_at = ${status === "started" ? null : new Date(Date.now() + 1000)}
       where id = ${id}`;
-    const [record] = await recordsOf([id]);
-    const session = await find(caller, id);
-    expect(presentSession(session)).toMatchObject(presentSession(record as SessionRecord));
-    expect(session).toMatchObject({ endReason, releaseReason });
-  });
+      const [record] = await recordsOf([id]);
+      const session = await find(caller, id);
+      expect(presentSession(session)).toMatchObject(presentSession(record as SessionRecord));
+      expect(session).toMatchObject({ endReason, releaseReason });
+    },
+  );
 
-  // Citus does not insert what is selected from a list of numbers.
-  ofOneDatabase("a filtered page, few rows matching: reads a bounded number, and goes on", async () => {
+  // Citus cannot insert rows that are selected from a list of numbers.
+  ofOneDatabase("a filtered page, few rows matching: reads a bounded number, and the next page continues", async () => {
     const caller = await newCaller();
     const first = await open(caller, {});
     await database.db.client.unsafe(`
@@ -154,7 +157,7 @@ describe("the list of sessions", () => {
   });
 });
 
-test("the headroom, of keys with caps: what can still be held, read only on demand", async () => {
+test("the headroom, of keys with caps: the credits that can still be held, read only on demand", async () => {
   const tenantId = await seedTenant(database.db, { live: 100_000_000 });
   const newKey = async (cap: number | null, parent?: ApiKeyRecord, environment: "live" | "test" = "live") =>
     seedKey(database.db, tenantId, { environment, scopes: ["*"], spendLimitCreditMicros: cap }, parent);
@@ -173,7 +176,7 @@ test("the headroom, of keys with caps: what can still be held, read only on dema
   expect(await headroom(root)).toEqual({ own: 40_000_000, ancestors: null, account, ...noneReached });
   expect(await headroom(child)).toEqual({ own: null, ancestors: 40_000_000, account, ...noneReached });
   expect(await headroom(grandchild)).toMatchObject({ own: 2_000_000, ancestors: 40_000_000 });
-  // A live cap does not count in test, and test credits are others.
+  // A live cap does not count in test, and test credits are separate.
   expect(await headroom(inTest)).toMatchObject({ own: null, ancestors: null, account: 3_600_000_000 });
   // A missing meter has counted nothing.
   await database.db.client`delete from api_key_meters where api_key_id = ${child.record.id}`;
@@ -205,7 +208,7 @@ test("the balance of a look-up: that of the caller's environment, as `findCredit
     expect(balance?.reservedCreditMicros).toBe(record.environment === "live" ? 10_000_000 : 0);
     expect(balance).toEqual(await findCreditBalance(database.db, tenantId, record.environment));
   }
-  // A look-up has at most a row for the target as well: the balance is the caller's alone.
+  // A look-up may also have a row for the target. Only the caller's row has a balance.
   const withTarget = await findCredential(database.db, inTest.secret.keyId, live.record.id, undefined, "balance");
   expect(withTarget?.caller.balance?.environment).toBe("test");
   await database.db.client`delete from credit_accounts where tenant_id = ${tenantId}`;

@@ -123,11 +123,11 @@ test.each([
 ofOneDatabase.each([0, 1, 5])(
   "opening with claims, explained with %d claims in the table: reads each by its whole key",
   async (rows) => {
-    // In a table of few rows the server prefers another index, and keeps the plan while the table grows.
+    // In a table with few rows, the server prefers another index, and keeps that plan while the table grows.
     await database.db.client.unsafe(`
     delete from idempotency_keys where ctid not in (select ctid from idempotency_keys limit ${rows})`);
     await database.db.client.unsafe("vacuum full analyze idempotency_keys");
-    // As connections of the service have it.
+    // The setting of the service's connections.
     await db.client.unsafe("set enable_seqscan = off");
     plans.length = 0;
     await world.open(Array.from({ length: 8 }, (_, at) => toOpen({ key: at, claim: `${rows} rows ${at}` })));
@@ -163,7 +163,7 @@ test.each([{}, { kind: "hold" }, { apiKeyId: "key" }] as const)(
   },
 );
 
-test("the count of open sessions of a key: reads those of its tenant alone", async () => {
+test("the count of open sessions of a key: reads only those of its tenant", async () => {
   plans.length = 0;
   await countOpenSessions(db, { tenantId: world.tenantId, environment: "live", id: world.caller(0).id });
   expect(plans.join("\n")).toMatch(/using usage_sessions_tenant_sweep_index .*\n +Index Cond: .*tenant_id/);

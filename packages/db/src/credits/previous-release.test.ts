@@ -1,4 +1,7 @@
-/** Replicas of the previous release, which knows no limits of open sessions, run beside this one on the same tables, with their own functions. */
+/**
+ * Replicas of the previous release, which has no limits of open sessions, run beside this one on the same tables, with
+ * their own functions.
+ */
 import { test as always, expect } from "bun:test";
 import { newId, type SessionId } from "@realtime-avatar/domain/id";
 import { readyAvatar, report, seedCall, sync } from "@realtime-avatar/testing/calls/calls";
@@ -15,7 +18,10 @@ import { findCreditDrift } from "./invariants.ts";
 import { releaseSession, reportUsage, sweepSessions } from "./usage-sessions.ts";
 
 const { name: OLD, create: CREATE_OLD } = functionsSchema(hasPreviousRelease ? await previousFunctions() : []);
-/** Skipped where the repository does not have the previous release, and on Citus: that release is tested on one database. */
+/**
+ * Skipped when the repository does not have the previous release, and on Citus, because that release is tested on one
+ * database.
+ */
 const test = always.skipIf(!hasPreviousRelease || !IS_ONE_DATABASE);
 const database = await fileDatabase({ isOne: true });
 const { db } = database;
@@ -63,7 +69,7 @@ const old = {
   },
 };
 
-/** Of the account, the root key and its child. */
+/** The counters of the account, the root key and its child. */
 const counters = async (): Promise<number[]> => {
   const { client } = database.db;
   const [account] = await client`
@@ -132,7 +138,7 @@ test("a call, ended by the previous release: its slot is free after the next pas
   await old.release(released);
   await database.db.client`update usage_sessions set expires_at = now() - interval '1 second' where id = ${swept}`;
   await old.sweep();
-  // As its release of a started session leaves it.
+  // The state after its release of a started session.
   await sync(db, "worker", { slots: 3, calls: [report(marked)] });
   await database.db.client`update usage_sessions set must_end = true where id = ${marked}`;
   const { missing } = await compareRooms(db, "rta-test-", []);
@@ -143,10 +149,10 @@ test("a call, ended by the previous release: its slot is free after the next pas
   expect(await counters()).toEqual([0, 0, 0]);
 });
 
-test("a session from before the migration: counted from its next report, and not at all when it ends before", async () => {
+test("a session from before the migration: counted from its next report; not counted when it ends before", async () => {
   const { db } = database;
   const ids = [await old.open(), await old.open(), await old.open(), await old.open()] as const;
-  // As the migration leaves them.
+  // The state after the migration.
   await db.client.begin(async (transaction) => {
     await transaction`alter table usage_sessions disable trigger usage_sessions_count`;
     await transaction`update usage_sessions set is_counted = false where tenant_id = ${tenantId}`;

@@ -1,7 +1,7 @@
 /**
- * Random histories of credits by many clients on the pools of three replicas. Afterwards no counter is adrift, and the
- * replay of everything in its order finds nothing over a cap or a balance. `LONG=1` does a million operations, and more
- * rounds of each fault.
+ * Random histories of credits by many clients on the pools of three replicas. Afterwards no counter has drifted, and a
+ * replay in order finds no hold above a cap or a balance. `LONG=1` runs a million operations, and more rounds of each
+ * fault.
  */
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import { type Load, LoadClient, newLoad, seedLoad } from "@realtime-avatar/testing/credits/load";
@@ -15,7 +15,7 @@ import { findCreditDrift } from "./invariants.ts";
 
 const isLong = process.env["LONG"] === "1";
 const OPERATIONS = Number(process.env["OPERATIONS"] ?? (isLong ? 1_000_000 : 600));
-/** Then the tenants are checked, and others take their place: a cap is reached only once. */
+/** After so many operations, the tenants are checked and replaced, because a cap is reached only once. */
 const ROUND = 5000;
 const REPLICAS = 3;
 const CLIENTS = 16;
@@ -26,7 +26,7 @@ const trace = await installTrace(database);
 await fixture({ close: () => trace.own.end() });
 if (isLong) setDefaultTimeout(7_200_000);
 
-/** Fails unless all invariants hold; returns what was found. */
+/** Fails unless all invariants hold. Returns the findings. */
 const check = async (load: Load) => {
   const tenantIds = load.tenants.map(({ tenantId }) => tenantId);
   for (const tenantId of tenantIds) expect(await findCreditDrift(database.db, tenantId, 10)).toEqual([]);
@@ -67,7 +67,7 @@ const listOf = (counts: ReadonlyMap<string, number>): string =>
     .map(([name, count]) => `${name} ${count}`)
     .join(", ");
 
-/** The outcomes that a history must have had: without them it has tested no limit. */
+/** The outcomes that a history must have. Without them, it has not tested the limits. */
 const REQUIRED = ["written", "insufficient_credits", "spend_limit_exceeded self", "spend_limit_exceeded ancestor"];
 
 test("three replicas, random operations: no cap passed, nothing lost", async () => {
@@ -80,7 +80,7 @@ test("three replicas, random operations: no cap passed, nothing lost", async () 
     done += load.operations;
     movements += findings.movements;
     refusals += findings.refusals;
-    // Neither a deadlock (40P01) nor anything else.
+    // Neither a deadlock (40P01) nor another error.
     expect(listOf(load.failures)).toBe("");
     for (const kind of load.outcomes.keys()) seen.add(kind);
     print(
@@ -121,7 +121,7 @@ describe("credits after faults", () => {
         startProcess(source(program, database.url, JSON.stringify(tenants), `${round * 100 + replica * 20}`)),
       );
       await Promise.all(killed.map((one) => one.waitFor(/running/)));
-      // In the midst of their work, in each round after another part of it.
+      // During their work, in each round after another part of it.
       const before = await countEntries();
       await until(async () => (await countEntries()) >= before + 100 + 20 * (round % 10), { pollMs: 5 });
       for (const one of killed) one.kill("SIGKILL");

@@ -1,4 +1,7 @@
-/** Reports and releases in batches: each has its own outcome, as if they came one by one, and none waits for the lock of another. */
+/**
+ * Reports and releases in batches: each has its own outcome, as if they came one by one, and none waits for a lock of
+ * another one.
+ */
 import { describe, expect, test } from "bun:test";
 import type { SessionId } from "@realtime-avatar/domain/id";
 import { readyAvatar, seedCall, sync } from "@realtime-avatar/testing/calls/calls";
@@ -61,7 +64,7 @@ const call = async (work: "report" | "release", changes: readonly Change[]) => {
   });
   return rows.map(({ kind }) => kind);
 };
-/** Everything that a change could have written. */
+/** All rows that a change can write. */
 const written = async (ids: readonly string[]) => {
   const of = async (name: string, order: string, where = "true") =>
     JSON.stringify(await client.unsafe(`select * from ${name} where ${where} order by ${order}`));
@@ -74,7 +77,9 @@ const written = async (ids: readonly string[]) => {
   ]);
 };
 
-/** Sessions of all kinds, of three tenants and both environments, with the outcome that a report and a release of each has. */
+/**
+ * Sessions of all kinds, of three tenants and both environments, with the outcomes of a report and a release of each.
+ */
 const allKinds = async () => {
   const [one, two, revoked] = [await newCaller(), await newCaller(), await newCaller()];
   const old = { ...one, version: one.version + 1 };
@@ -105,11 +110,11 @@ const allKinds = async () => {
 
 describe("a batch of several tenants", () => {
   test.each(["report", "release"] as const)(
-    "of %ss: each has its own outcome, and what is refused changes nothing",
+    "of %ss: each has its own outcome, and a refused one changes nothing",
     async (work) => {
       const { callers, changes } = await allKinds();
       const expected = changes.map(([, ofReport, ofRelease]) => (work === "report" ? ofReport : ofRelease));
-      // A release of an overdue session ends it, whatever it answers.
+      // A release of an overdue session ends it with every outcome.
       const refused = changes.filter(
         ([, kind], at) => expected[at] !== "written" && !(work === "release" && kind === "session_closed"),
       );
@@ -124,7 +129,7 @@ describe("a batch of several tenants", () => {
       expect(after.slice(0, 2)).toEqual(before.slice(0, 2));
       if (work === "report") expect(after).toEqual(before);
       for (const { tenantId } of callers) expect(await findCreditDrift(db, tenantId, 10)).toEqual([]);
-      // One by one, the same outcomes: what was written is now closed, or was cumulative.
+      // One by one, the outcomes are the same: written sessions are now closed, or reports were cumulative.
       for (const [change, kind] of changes)
         if (work === "report") expect(await call("report", [change])).toEqual([kind]);
     },
@@ -149,7 +154,7 @@ describe("a batch of several tenants", () => {
 test("reports and releases of one session at once: in order, and charged once", async () => {
   const caller = await newCaller();
   const [id, ...others] = (await open(caller, 8)) as [SessionId, ...SessionId[]];
-  // The first is sent alone; the others wait for it, and share a batch.
+  // The first is sent alone. The others wait for it, and share a batch.
   const all = [others[0] as SessionId, ...others.slice(1), id, id, id];
   const reports = await Promise.all(all.map((one, at) => report(one, at, caller)));
   const versions = reports.slice(-3).map((outcome) => "session" in outcome && outcome.session.version);
@@ -160,7 +165,8 @@ test("reports and releases of one session at once: in order, and charged once", 
     ...figures.map((used) => release(id, used, caller)),
   ]);
   const shown = releases.slice(-3).map((outcome) => `${outcome.kind} ${"hasEnded" in outcome && outcome.hasEnded}`);
-  // The first two are the same request. On Citus they can be in two batches at once, and either of them ends it.
+  // The first two are the same request. On Citus they can be in two concurrent batches, and either of them ends the
+  // session.
   if (!IS_ONE_DATABASE) shown.splice(0, 2, ...shown.slice(0, 2).toSorted().toReversed());
   expect(shown).toEqual(["written true", "written false", "session_closed false"]);
   const [row] = await client`
@@ -180,7 +186,7 @@ describe("a batch beside a lock", () => {
       "a caller that is being changed",
       (_: SessionId, { id }: Caller) => holder.client`select from api_keys where id = ${id} for update`,
     ],
-  ])("%s: the others do not wait for it", async (_, lock) => {
+  ])("%s: the others do not wait", async (_, lock) => {
     for (const work of ["report", "release"] as const) {
       const [one, two] = [await newCaller(), await newCaller()];
       const [held] = (await open(one, 1)) as [SessionId];
@@ -245,7 +251,7 @@ test("an Idempotency-Key in a batch, beside others and without one: written once
       expect(replayed.response.etag).toBe(`"${stored.session.version}"`);
     }
     const twice = (await open(caller, 1))[0] as SessionId;
-    // Beside another one, so that both come in batches.
+    // Sent beside another request, so that both come in batches.
     const outcomes = await Promise.all([
       change(all[7] as SessionId, PRICE, caller),
       change(twice, PRICE, caller, claimOf("b", twice, change.name)),
@@ -255,7 +261,7 @@ test("an Idempotency-Key in a batch, beside others and without one: written once
   }
 });
 
-test("reports in a batch, of more than is held and of less than before: what is held, and what was used", async () => {
+test("reports in a batch, above the hold and below the last report: the hold, and the last report", async () => {
   const caller = await newCaller();
   const ids = (await open(caller, 2)) as [SessionId, SessionId];
   const reportBoth = async (...used: number[]) => {
@@ -281,7 +287,7 @@ test("sessions, marked twice in batches: their version is raised once", async ()
   }
 });
 
-test("a release without usage:write in a batch: marks a started session, ends another, and finds none of a stranger", async () => {
+test("a release without usage:write in a batch: marks a started session, ends another one, and does not find a foreign one", async () => {
   const tenantId = await seedTenant(db, { live: 1000 * PRICE });
   const root = await seedCaller(db, tenantId);
   const [child, stranger] = [

@@ -12,7 +12,7 @@ import { changeSessionLimit } from "./credits.ts";
 const database = await fileDatabase();
 await mutate(database.db);
 
-/** A line of keys, each the child of the one before, and credits for all that they open. */
+/** A line of keys, each the child of the one before, and credits for all of their sessions. */
 const worldOf = async (...keys: Partial<NewKey>[]): Promise<CreditWorld> => {
   const line = keys.map((key, at) => ({
     ...{ parent: at === 0 ? null : at - 1, environment: "live" as const, cap: null, isMetered: true },
@@ -34,7 +34,7 @@ const kindsOf = async (world: CreditWorld, keys: readonly number[]): Promise<str
   return outcomes.map(({ stored }) => ("limitedBy" in stored ? `${stored.kind} ${stored.limitedBy}` : stored.kind));
 };
 
-test("a batch above the limits of the key, an ancestor and the tenant: as many sessions as each allows", async () => {
+test("a batch above the limits of the key, an ancestor and the tenant: as many sessions as each limit allows", async () => {
   const world = await worldOf({ maxSessions: 3 }, { maxSessions: 2 }, {}, { environment: "test" });
   expect(await kindsOf(world, [1, 2, 1, 0, 0])).toEqual([
     ...["written", "written", "concurrency_limit_reached self", "written", "concurrency_limit_reached self"],
@@ -62,7 +62,7 @@ test("a session that ends, by a release, by the sweep or never started: its plac
   }
 });
 
-test("a started session, released by its key: keeps its place until it has ended", async () => {
+test("a started session, released by its key: keeps its place until its end", async () => {
   const world = await worldOf({ maxSessions: 1 });
   await kindsOf(world, [0]);
   await world.report(world.session(0), 1, 0);
@@ -70,13 +70,13 @@ test("a started session, released by its key: keeps its place until it has ended
   expect(marked.stored).toEqual(marked.expected);
   expect(await kindsOf(world, [0])).toEqual(["concurrency_limit_reached self"]);
   await world.expire(world.session(0));
-  // The lease has ended: this release ends the session, and charges what was reported.
+  // The lease has ended, so this release ends the session and charges the reported usage.
   const ended = await world.release(world.session(0), false, null, 0);
   expect(ended.stored).toEqual(ended.expected);
   expect(await kindsOf(world, [0])).toEqual(["written"]);
 });
 
-test("a limit that was lowered below what is open: nothing ends, and nothing is opened", async () => {
+test("a limit that was lowered below the number of open sessions: none ends, and none opens", async () => {
   const world = await worldOf({});
   await kindsOf(world, [0, 0, 0]);
   await world.setMaxSessions(0, 1);

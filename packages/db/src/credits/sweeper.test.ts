@@ -20,7 +20,7 @@ const log = { info: logAs("info"), warn: logAs("warn") };
 const start = (changes: Partial<SweeperOptions> = {}) =>
   startSweeper({ db: database.db, log, random, intervalMs: 20, ...changes });
 
-/** Opens so many sessions of a new tenant, all overdue for so many seconds. */
+/** Opens `count` sessions of a new tenant, all overdue for the given seconds. */
 const seedOverdue = async (count: number, seconds: number): Promise<TenantId> => {
   const { db } = database;
   const tenantId = await seedTenant(db);
@@ -57,7 +57,7 @@ describe("the sweeper", () => {
     expect(lines.filter(({ message }) => message === "closed overdue sessions").at(0)?.sessions).toBe(5);
   });
 
-  test("a locked tenant, at a sweep: others go on, and a stop waits for the statement", async () => {
+  test("a locked tenant, at a sweep: other tenants are swept, and a stop waits for the statement", async () => {
     const [blocked, other] = [await seedOverdue(1, 200), await seedOverdue(1, 100)];
     const holder = session(database.url);
     await holder.client`begin`;
@@ -65,7 +65,7 @@ describe("the sweeper", () => {
     const first = start();
     const second = start();
     await untilBlocked(database.db);
-    // The session of the blocked tenant is locked by one sweeper; the other one passes it.
+    // One sweeper waits for the session of the blocked tenant. The other one skips it.
     await until(async () => (await openSessions(other)) === 0);
     let hasStopped = false;
     const stopping = Promise.all([first.stop(), second.stop()]).then(() => (hasStopped = true));
@@ -77,7 +77,7 @@ describe("the sweeper", () => {
     expect(await openSessions(blocked)).toBe(0);
   });
 
-  test("a failing tenant, at a sweep: others go on", async () => {
+  test("a failing tenant, at a sweep: other tenants are swept", async () => {
     const [bad, good] = [await seedOverdue(1, 200), await seedOverdue(1, 100)];
     const { client } = database.db;
     // Its counters cannot take the change.
@@ -94,7 +94,7 @@ describe("the sweeper", () => {
     expect(await findCreditDrift(database.db, bad, 10)).toEqual([]);
   });
 
-  test("a failing database, at a sweep: logged, tried again, the lag grows", async () => {
+  test("a failing database, at a sweep: logged and tried again; the lag grows", async () => {
     const { client } = database.db;
     await client`alter table usage_sessions rename to elsewhere`;
     const before = lines.length;

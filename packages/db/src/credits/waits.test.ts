@@ -1,4 +1,4 @@
-/** What an operation on credits decides when it has waited for another one: by what that one has committed. */
+/** The decision of an operation on credits after a wait for another one: by the committed result of that one. */
 import { describe, expect, test } from "bun:test";
 import type { SessionId } from "@realtime-avatar/domain/id";
 import { mutate } from "@realtime-avatar/testing/credits/mutations";
@@ -33,7 +33,7 @@ const whileWaiting = <Result>(
   work: () => Promise<Result>,
   during?: () => Promise<unknown>,
 ): Promise<Result> => whileHeld(database, ({ client }) => before(client), work, during);
-/** As `whileWaiting`, and the callers of the tenant expire meanwhile. `column` has the time of their end. */
+/** Like `whileWaiting`, but the callers of the tenant expire meanwhile. `column` has the time of their end. */
 const whileCallersExpire = <Result>(
   tenantId: string,
   before: (client: TestDb["client"]) => Promise<unknown>,
@@ -152,7 +152,7 @@ describe("an open that waits", () => {
     expect((await first.counters()).stored).toEqual((await first.counters()).expected);
   });
 
-  test("an open, the same claim committed in the wait: replayed, although nothing is left", async () => {
+  test("an open, the same claim committed in the wait: replayed, although no credits are left", async () => {
     const world = await worldOf({ cap: 60 });
     const { tenantId } = world;
     const [first, second] = [world.open([toOpen({ claim: "a" })]), world.open([toOpen({ claim: "a" })])];
@@ -177,7 +177,7 @@ describe("an open that waits", () => {
   });
 });
 
-/** Those of the rows `all` that are locked now. `name` is the expression that names a row. */
+/** The rows of `all` that are locked now. `name` is an expression that names a row. */
 const lockedOf = async (all: readonly string[], table: string, name: string, tenantIds: readonly string[]) => {
   const free = await database.db.client.unsafe(
     `select ${name} as name from ${table} where tenant_id = any($1) and ${name} = any($2) for update skip locked`,
@@ -212,7 +212,7 @@ describe("the order of locks", () => {
       const keys = world.records.map(({ id }) => id).toSorted();
       const meters = () => lockedOf(keys, "api_key_meters", "api_key_id", [tenantId]);
       const accounts = () => lockedOf(["live"], "credit_accounts", "environment", [tenantId]);
-      /** What is locked while `work` waits for the row that `hold` locks. */
+      /** The locked rows while `work` waits for the row that `hold` locks. */
       const waitFor = async (hold: (client: TestDb["client"]) => Promise<unknown>): Promise<string[]> => {
         await open(world)();
         if (name === "a sweep") await world.expire(world.session(0));
@@ -347,7 +347,7 @@ test("a release, naming a usage: counts only with usage:write", async () => {
   }
 });
 
-test("a started session, released without usage:write: stays open, and is marked once", async () => {
+test("a started session, released without usage:write: stays open, marked once", async () => {
   const world = await worldOf({});
   await world.open([toOpen({ maxSeconds: 10, minSeconds: 10 })]);
   const id = world.session(0);
@@ -375,7 +375,7 @@ test("a report that uses up the hold: the call must end", async () => {
   expect(await report(10)).toMatchObject({ session: { mustEnd: true } });
 });
 
-test("amounts, near the largest number: no overflow, not passed", async () => {
+test("amounts, near the largest number: no overflow, limits not exceeded", async () => {
   const world = await worldOf({ cap: 2 ** 53 - 1 });
   const price = 2 ** 53 - 1;
   expect(await kindOf(world, { price, maxSeconds: 1800, minSeconds: 1800 })).toEqual({
@@ -388,7 +388,7 @@ test("amounts, near the largest number: no overflow, not passed", async () => {
   expect((await world.move("grant", { ...movement, amount: 1 })).stored).toBe("too_large");
 });
 
-test("a cap of 0, and a balance of 0: nothing opens", async () => {
+test("a cap of 0, and a balance of 0: no session opens", async () => {
   const world = await worldOf({ cap: 0 }, { cap: null }, { environment: "test" });
   expect(await kindOf(world, { minSeconds: 1 })).toEqual({ kind: "spend_limit_exceeded", limitedBy: "self" });
   expect(await kindOf(world, { key: 2, minSeconds: 1 })).toEqual({ kind: "insufficient_credits" });

@@ -3,7 +3,7 @@ import type { Db } from "../connection/pool.ts";
 import { combined, type Databases, findIn, readAll } from "./databases.ts";
 
 describe("findIn", () => {
-  /** Databases, told apart by this. */
+  /** Databases, distinguished by this value. */
   const named = (deadlineMs: number): Db => ({ deadlineMs }) as Db;
   const [one, two] = [named(1), named(2)];
   const outcome = (found: Record<number, string | Error | null>) => async (db: Db) => {
@@ -12,7 +12,7 @@ describe("findIn", () => {
     return value;
   };
 
-  test("the first has it: found, and no other is asked", async () => {
+  test("the first has it: found, and no other is searched", async () => {
     const asked: number[] = [];
     const find = async (db: Db): Promise<string> => {
       asked.push(db.deadlineMs);
@@ -30,7 +30,7 @@ describe("findIn", () => {
     expect(await findIn([one, two], outcome(found))).toBe(expected);
   });
 
-  test("one that fails, and no other has it: the failure, because it may be there", async () => {
+  test("one that fails, and no other has it: the failure, because that one may have it", async () => {
     const find = outcome({ 1: new Error("down"), 2: null });
     await expect(findIn([one, two], find)).rejects.toThrow("down");
     await expect(findIn([two, one], find)).rejects.toThrow("down");
@@ -38,7 +38,7 @@ describe("findIn", () => {
   });
 });
 
-test("combined: numbers are added, of lengths of time the longest, of others what is known", () => {
+test("combined, with nulls: sums of numbers, the longest of lengths of time, known values", () => {
   const all = [
     { jobs: 2, oldestSeconds: 5, autoCreate: null },
     { jobs: 3, oldestSeconds: 40, autoCreate: true },

@@ -9,21 +9,22 @@ setDefaultTimeout(1_800_000);
 
 const ROOT = join(import.meta.dir, "../../../..");
 /**
- * Without those that depend on chance, on times or on the code of a constraint: a function takes longer here, and the error of a copied row has no code.
+ * Tests that depend on chance, on times or on the code of a constraint are omitted, because functions are slower here,
+ * and the error of a copied row has no code.
  */
 const LEFT_OUT =
   "{**/histories.test.ts,**/plans.test.ts,packages/db/src/*.test.ts,packages/db/src/{connection,functions,query,shards,statements}/**}";
 
-/** The tests of functions that those of their subject do not call. */
+/** The tests of functions that the tests of their subject do not call. */
 const ELSEWHERE = ["apps/api/src/calls/preloads.test.ts", "apps/api/src/calls/turns.test.ts"];
 
-/** The functions that read or write tables by themselves. The others do the same on any node. */
+/** The functions that directly read or write tables. The others work in the same way on every node. */
 const WITH_TABLES = FUNCTION_FILES.filter((text) =>
   /\b(?:from|join|into|update)\s+(?:public|fleet)\.\w+/.test(text.replaceAll(/--.*/g, "")),
 ).map((text) => /^create function rta\.(\w+)/m.exec(text)?.[1] ?? "");
 
 describe.skipIf(CITUS_BIN === undefined)("the functions, away from their shard", () => {
-  test("each function, called by the tests of its subject: they pass. A new one needs such a test", async () => {
+  test("each function, called by the tests of its subject: they pass (a new function needs such a test)", async () => {
     const coordinator = await startCitus(CITUS_BIN as string);
     const admin = client(coordinator);
     await admin.unsafe("alter system set track_functions = 'all'");

@@ -108,7 +108,7 @@ test("lists of bytes and numbers, random: read as sent", async () => {
   await fc.assert(property, { numRuns: 50 });
 });
 
-test("a view of a buffer, encoded: without what surrounds it", async () => {
+test("a view of a buffer, encoded: only its own bytes", async () => {
   const surrounded = new Uint8Array([1, 2, 3, 4]).subarray(1, 3);
   expect(list()([surrounded])).toBe('{"\\\\x0203"}');
 });

@@ -1,6 +1,6 @@
 /**
- * Forms of SQL that Citus refuses or, worse, silently changes: no function and no statement may use them, so that a database can be
- * distributed later. On one database they are correct, and no other test fails for them.
+ * Forms of SQL that Citus refuses or, worse, silently changes: functions and statements must not use them, so that a
+ * database can be distributed later. On one database they are correct, so no other test fails for them.
  */
 import { describe, expect, test } from "bun:test";
 import { join } from "node:path";
@@ -8,7 +8,9 @@ import { functionFiles, functionName } from "./files.ts";
 
 const SRC = join(import.meta.dir, "..");
 
-/** Where a statement ends or begins in PL/pgSQL, what nests, and what must not be taken for either. */
+/**
+ * Tokens that begin or end a statement in PL/pgSQL, tokens that nest, and tokens that must not be mistaken for these.
+ */
 const TOKEN = /--.*|'(?:[^']|'')*'|\b(?:case|end\s+if|end\s+loop|end|then|else|loop|begin|declare)\b|[();]/g;
 
 /** The single SQL statements and expressions of a function or of a listing of statements, without comments. */
@@ -34,7 +36,7 @@ const queriesOf = (text: string): string[] => {
   return [...queries, (query + text.slice(last)).trim()].filter(Boolean);
 };
 
-/** `ownTyped`: the variables of a function whose type is not built in. */
+/** `ownTyped`: the variables of a function with a type that is not built in. */
 type Code = { name: string; queries: string[]; ownTyped: ReadonlySet<string> };
 const codeOf = (name: string, text: string, body = text): Code => ({
   name,
@@ -67,7 +69,7 @@ const statements: Code[] = listing
 const TABLE = /\b(?:from|join|into|update|using)\s+(?:public|fleet)\.\w+|\bdelete from (?:public|fleet)\./;
 const called = (query: string): string[] => [...query.matchAll(/\brta\.(\w+)\(/g)].map(([, name = ""]) => name);
 
-/** The functions that read or write tables, by themselves or by those that they call. */
+/** The functions that read or write tables, directly or by functions that they call. */
 const withTables = new Set(
   functions.filter(({ queries }) => queries.some((one) => TABLE.test(one))).map((one) => one.name),
 );
@@ -91,7 +93,7 @@ const conflictConditions = (query: string): string[] =>
 /** The CASE and COALESCE of a query, up to their first end. */
 const casesOf = (query: string): string[] =>
   [...query.matchAll(/\bcase\b.*?\bend\b|\bcoalesce\(.*?\),?$/gms)].map(([text]) => text);
-/** What an UPDATE sets. */
+/** The assignments of an UPDATE. */
 const setsOf = (query: string): string[] =>
   [...query.matchAll(/\bupdate\s+(?:public|fleet)\..*?\bset\b(.*?)(?=\bfrom\b|\bwhere\b|$)/gs)].map(
     ([, set = ""]) => set,
@@ -161,7 +163,8 @@ const faultsOf = (query: string, next: string, ownTyped: ReadonlySet<string>): s
     ],
     [
       TABLE.test(query) && ownTyped.has(assignedBy(query)),
-      // PL/pgSQL passes the variable as a parameter of the query, which does not use it. Citus does not name its type to the node.
+      // PL/pgSQL passes the variable as a parameter of the query, which does not use it. Citus does not pass its type
+      // to the node.
       "a query of a table is assigned to a variable of our own type, which fails when the shard is on another node (42P18): write `select array(…) into v_x`, or `select row.* into v_x`",
     ],
   ];

@@ -17,7 +17,7 @@ const texts = await Promise.all(
   (await functionFiles()).map(async (path) => ({ name: functionName(path), path, text: await textOf(path) })),
 );
 
-/** The parts of a list up to where it ends: at a bracket that was not opened in it, or at `end`. */
+/** The parts of a list up to its end: a bracket that was not opened in it, or `end`. */
 const listIn = (text: string, end: RegExp = /^$/): string[] => {
   const parts = [""];
   let depth = 0;
@@ -68,7 +68,7 @@ const lengthOf = (text: string): number => {
   return text.length;
 };
 
-/** The rows that a text inserts, `p_x.*` as the attributes of its type. */
+/** The rows that a text inserts. `p_x.*` stands for the attributes of its type. */
 const insertsIn = (text: string, of: string): Row[] =>
   [...text.matchAll(/insert into (\S+)(?: as \w+)? \(([^)]*)\)\s*(?:select|values \()/g)].map((match) => {
     const values = listIn(text.slice(match.index + match[0].length), /^(?:\sfrom\b|\son\s|;)/);
@@ -89,7 +89,10 @@ const returnsIn = (text: string, of: string): Row[] => {
   }));
 };
 
-/** What is wrong with a row. `isNamed`: each value has the name of its attribute; else none has the name of another one. */
+/**
+ * The fault of a row. `isNamed`: each value must have the name of its attribute; otherwise, no value may have the name
+ * of another attribute.
+ */
 const faultsOf = ({ of, names, values }: Row, isNamed: boolean): string[] => {
   if (values.length !== names.length) return [`${of}: ${values.length} values, ${names.length} names`];
   return values.flatMap((value, at) => {

@@ -75,7 +75,8 @@ describe("the schema of the functions", () => {
     expect(rows.filter(({ isDefiner, isPublic }) => isDefiner || isPublic)).toEqual([]);
   });
 
-  // Otherwise each call costs as much as a small statement: so it does when the declared volatility does not fit the expression.
+  // Otherwise each call costs as much as a small statement, for example when the declared volatility does not fit the
+  // expression.
   test("a function of one expression, called in a query: becomes part of the query", async () => {
     const { client } = database.db;
     const rows = await client<{ name: string; types: string[] }[]>`
@@ -106,7 +107,7 @@ describe("the schema of the functions", () => {
     expect({ ...row }).toEqual({ own: false, other: true });
     const tenantId = await seedTenant(database.db);
     await seedKey(database.db, tenantId);
-    // The other version writes as well, into the same tables.
+    // The other version also writes into the same tables.
     const { record } = await seedKey(database.db, tenantId);
     const [written] = await database.db.client.unsafe(
       `select ${other.name}.create_root_api_key(
@@ -143,7 +144,7 @@ describe("a dropped schema under a running replica", () => {
     };
   };
 
-  test("a write, the schema dropped: not executed, and works when it is back", async () => {
+  test("a write, the schema dropped: not executed; works again after the schema is restored", async () => {
     for (const prepare of [true, false]) {
       const db = connect(database.url, { connections: 1, prepare });
       const write = await keyWriter(db);

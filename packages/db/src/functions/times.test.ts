@@ -1,6 +1,7 @@
 /**
- * Times are stored in milliseconds. PostgreSQL rounds them, so that a time in the second half of a millisecond would be stored as the
- * next one: what is due now would be due later, and what ends now would end later. Every clock that is stored is therefore truncated.
+ * Times are stored in milliseconds. PostgreSQL rounds times, so a time in the second half of a millisecond would be
+ * stored as the next one. A row that is due now would be due later, and a lease that ends now would end later.
+ * Therefore every stored clock is truncated.
  */
 import { expect, test } from "bun:test";
 import { join } from "node:path";
@@ -8,10 +9,13 @@ import { functionFiles } from "./files.ts";
 
 const SRC = join(import.meta.dir, "..");
 const CLOCK = /\b(?:now|(?:clock|statement|transaction)_timestamp)\(\)|\bcurrent_timestamp\b/g;
-/** What may stand before a clock: a truncation, a comparison, a difference, a function that only compares or truncates it, and the time of an id. */
+/**
+ * The allowed contexts before a clock: a truncation, a comparison, a difference, a function that only compares or
+ * truncates it, and the time of an id.
+ */
 const BEFORE =
   /(?:date_trunc\('milliseconds', |[<>]=? ?|<= \([\w.]+, | - |rta\.\w+_to_serve\(|rta\.may_report\([^;]*|rta\.close_sessions\([^;]*|checked_at := |v_at constant timestamptz := )$/;
-/** What may stand behind it: a difference, or the name under which a statement returns it. */
+/** The allowed contexts after a clock: a difference, or the name under which a statement returns it. */
 const BEHIND = /^(?: - | as "checkedAt")/;
 
 /** The lines of an SQL text that store a clock, or keep it in a variable, without truncating it. */
@@ -34,7 +38,7 @@ test.each([
   expect(untruncated(text)).toEqual([text]);
 });
 
-test("the functions and the statements: every clock that they store is truncated", async () => {
+test("the functions and the statements: every stored clock is truncated", async () => {
   const files = (await functionFiles()).map((path) => join(SRC, path));
   expect(files.length).toBeGreaterThan(100);
   const found: string[] = [];

@@ -1,4 +1,4 @@
-/** What the functions do under waits, hostile input and hostile neighbours, called as the service calls them. */
+/** The functions under waits, hostile input and hostile neighbours, called like the service calls them. */
 import { describe, expect, test } from "bun:test";
 import { digestApiKey } from "@realtime-avatar/domain/api-keys/secret";
 import { seedCaller } from "@realtime-avatar/testing/credits";
@@ -220,7 +220,7 @@ describe("the caller of a write", () => {
     async (field) => {
       const parent = await newCaller();
       const whole = await newCaller(parent);
-      // Lineage is what a revocation of the parent is found by.
+      // A revocation of the parent is found by the lineage.
       await database.db.client`update api_keys set revoked_at = now() where id = ${parent.id}`;
       const target = await newCaller();
       const caller = { ...whole, [field]: null } as never;
@@ -261,7 +261,7 @@ test("a secret, reported for another key: revokes nothing", async () => {
   expect(await revoke(target.credentialKeyId)).toHaveLength(1);
 });
 
-test("a quota, in a batch of several tenants: counts for each by itself", async () => {
+test("a quota, in a batch of several tenants: counts for each separately", async () => {
   const [full, free, gone] = [await newCaller(), await newCaller(), await newCaller()];
   await seedKey(database.db, full.tenantId);
   await database.db.client`update api_keys set revoked_at = now() where id = ${gone.id}`;

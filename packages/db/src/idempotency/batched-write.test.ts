@@ -69,7 +69,7 @@ describe("a batch of creates", () => {
   test.each([
     ["first", [0, 1, 2]],
     ["among others", [3, 5, 7]],
-  ])("a batch, a caller being changed, %s: only its creates wait", async (_, places) => {
+  ])("a batch, a caller being changed, %s: only the creates of that caller wait", async (_, places) => {
     const [valid, changing] = [await seedCaller(database.db), await seedCaller(database.db)];
     const holder = session(database.url);
     await holder.client`begin`;
@@ -88,7 +88,7 @@ describe("a batch of creates", () => {
     expect(await written(changing)).toHaveLength(0);
   });
 
-  test("one Idempotency-Key of two keys of a tenant, sent again by both: each has its own response", async () => {
+  test("one Idempotency-Key of two keys of a tenant, repeated by both: each gets its own response", async () => {
     const one = await seedCaller(database.db);
     const other = await seedCaller(database.db, one.tenantId);
     const send = (caller: Caller, text: string) => {
@@ -108,7 +108,7 @@ describe("a batch of creates", () => {
     expect(await written(one)).toHaveLength(2);
   });
 
-  test("a batch, with all outcomes: each at its own place, with claims and without", async () => {
+  test("a batch, with all outcomes: each at its own position, with and without claims", async () => {
     const [valid, full, revoked] = await Promise.all([1, 2, 3].map(() => seedCaller(database.db)));
     if (!valid || !full || !revoked) throw new Error("no callers");
     const quota = 10;
@@ -116,7 +116,7 @@ describe("a batch of creates", () => {
     await createKey(full, "earlier", quota, "done");
     await createKey(valid, "earlier", quota, "done");
     await revoke(revoked);
-    // The first create is a batch of its own; the others wait, and are the next batch.
+    // The first create is a separate batch. The others wait and form the next batch.
     const sizes: number[] = [];
     const watcher = { statement: () => {}, batchRetry: () => {}, batch: (_: string, size: number) => sizes.push(size) };
     const watched = connectTo(database, { connections: 1, watcher });

@@ -15,7 +15,7 @@ const age = (caller: Caller, idempotencyKey: string, by: string) => db.client`
   where tenant_id = ${caller.tenantId} and idempotency_key = ${idempotencyKey}`;
 
 describe("findStoredResponse", () => {
-  test("a stored response, found: as the first attempt stored it", async () => {
+  test("a stored response, found: equal to that of the first attempt", async () => {
     const caller = await seedCaller(db);
     await write(caller, "k");
     const { request, idempotencyKey, ...response } = newClaim("k", "k");
@@ -64,7 +64,7 @@ describe("sweepIdempotencyKeys", () => {
   test("a sweep, of claims of several ages: deletes those older than 24 hours", async () => {
     const caller = await seedCaller(db);
     for (const key of ["old", "older", "recent"]) await write(caller, key);
-    // What earlier tests have left.
+    // Deletes the rows of earlier tests.
     await sweepIdempotencyKeys(db);
     await age(caller, "old", "24 hours 1 second");
     await age(caller, "older", "2 days");
@@ -73,7 +73,7 @@ describe("sweepIdempotencyKeys", () => {
     expect(rows).toEqual([{ idempotency_key: "recent" }] as never);
   });
 
-  test("a sweep, of more rows than a statement takes: deletes all but locked ones", async () => {
+  test("a sweep, of more rows than a statement takes: deletes all except locked ones", async () => {
     const caller = await seedCaller(db);
     await db.client.unsafe(`
       insert into idempotency_claims

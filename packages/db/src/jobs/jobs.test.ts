@@ -1,4 +1,4 @@
-/** Jobs: claims, leases, slots and turns, and what the end of a job does to its asset. */
+/** Jobs: claims, leases, slots and turns, and the effect of a job's end on its asset. */
 import { describe, expect, test } from "bun:test";
 import type { AssetRecord } from "@realtime-avatar/domain/assets/asset";
 import type { JobRecord } from "@realtime-avatar/domain/job";
@@ -74,7 +74,7 @@ const meterOf = async ({ tenantId, environment }: Caller) => {
 };
 
 describe("the claim of a job", () => {
-  test("a claim, several jobs due: the one due longest, none before its time", async () => {
+  test("a claim, several jobs due: the one due longest; none before it is due", async () => {
     const caller = await seedCaller(db);
     const at = (seconds: number) => ({ runAt: new Date(Date.now() + seconds * 1000) });
     const { job: late } = await add(caller, at(-10));
@@ -102,13 +102,13 @@ describe("the claim of a job", () => {
     expect((await jobStats(db)).oldestSeconds).toBeGreaterThanOrEqual(599);
   });
 
-  test("a claim, of other kinds: leaves the job", async () => {
+  test("a claim, of other kinds: does not take the job", async () => {
     await add(await seedCaller(db));
     expect(await claimJob(db, jobClaim({ kinds: [] }))).toBeNull();
     expect(await jobStats(db)).toMatchObject({ queued: 1, running: 0 });
   });
 
-  test("a claim, of a job whose lease is over: takes it", async () => {
+  test("a claim, of a job whose lease is over: takes the job", async () => {
     const caller = await seedCaller(db);
     const { job } = await add(caller);
     const lost = await claimed(1);
@@ -117,7 +117,7 @@ describe("the claim of a job", () => {
     expect(await jobStats(db)).toMatchObject({ queued: 1, running: 0 });
     const second = await claimed(1);
     expect(second).toMatchObject({ id: job.id, attempts: 1, runsAlone: true });
-    // The first worker has lost it, and takes nothing away from the second.
+    // The first worker has lost the job, and does not affect the second.
     expect(await renewJob(db, lost, 60)).toBe(false);
     expect(await startAsset(db, lost)).toBeNull();
     expect(await finish(lost)).toBe("lost");
@@ -136,7 +136,7 @@ describe("the claim of a job", () => {
     expect(await claim(3)).toBeNull();
     expect(await finish(first)).toBe("finished");
     expect(await finish(third)).toBe("finished");
-    // Of two slots, the second one is still taken, and of one slot none.
+    // With two slots, the second one is still taken. With one slot, no slot is free.
     expect(await claim(1)).not.toBeNull();
     expect(await claim(2)).toBeNull();
     expect(await retry(second)).toBe("retried");
@@ -164,7 +164,7 @@ describe("the turns of tenants", () => {
     expect(turns).toBe("FOFOLFOFFF");
   });
 
-  test("the turn, of 80 tenants, some not due: comes round for each", async () => {
+  test("the turn, of 80 tenants, some not due: each tenant is served", async () => {
     const callers: Caller[] = [];
     for (let at = 0; at < 80; at++) callers.push(await seedCaller(db));
     for (const [at, caller] of callers.entries()) {
@@ -205,7 +205,7 @@ describe("the renewal of a lease", () => {
     await expireLeases(db);
     expect(await claimed(1)).toMatchObject({ id: next.id });
     expect(await renewJob(db, job, 60)).toBe(false);
-    // The work that it has done counts, if it was done.
+    // Finished work counts nevertheless.
     expect(await finish(job)).toBe("finished");
     expect([await takenSlots(db), await jobsLeft(db)]).toEqual([1, 1]);
   });
@@ -219,7 +219,7 @@ describe("the job of an upload", () => {
     const started = await startAsset(db, job);
     expect(started).toEqual({ ...asset, status: "processing", version: 2, updatedAt: expect.any(Date) } as never);
     expect(await findAsset(db, caller, asset.id)).toEqual(started);
-    // A second worker that begins anew finds it so.
+    // A second worker that begins anew finds this state.
     expect(await startAsset(db, job)).toEqual(started);
     expect(await finish(job)).toBe("finished");
     const { kind: _, ...file } = READY;
@@ -338,7 +338,7 @@ test("a deleted asset, its job ending later: not revived, the slot is freed", as
       kind: "written",
     });
     const deleted = await findAsset(db, caller, asset.id);
-    // The worker may still be busy: until it notices, the slot is taken.
+    // The worker may still be busy. Until it notices, the slot is taken.
     expect(await takenSlots(db)).toBe(1);
     expect(await end(job)).toEqual(["lost", "lost", "lost", "lost", false, [null, false]][at]);
     expect(await findAsset(db, caller, asset.id)).toEqual(deleted);

@@ -1,4 +1,4 @@
-/** Jobs whose worker died: which of them the death counts for, and which run alone. */
+/** Jobs whose worker died: the jobs for which the death counts, and the jobs that run alone. */
 import { expect, test } from "bun:test";
 import { fileDatabase } from "@realtime-avatar/testing/fixture";
 import { claimedJob, expireLeases, jobClaim, ROOMY, withoutJobs } from "@realtime-avatar/testing/postgres/jobs";
@@ -25,13 +25,13 @@ test("a job whose lease has run out, claimed again: the first time costs no atte
   expect(await claimed()).toMatchObject({ attempts: 1, runsAlone: false });
   for (const attempts of [1, 2, 3]) {
     await expireLeases(db);
-    // Beside other jobs it is left.
+    // A worker with other jobs does not get it.
     expect(await claimBeside()).toBe("alone");
     expect(await claimed()).toMatchObject({ id: job.id, attempts, runsAlone: true });
   }
 });
 
-test("a job that ran alone, given back: an attempt that came to an end lets it run beside others again", async () => {
+test("a job that ran alone, given back: after this attempt it may run beside others again", async () => {
   await add(await seedCaller(db));
   await claimed();
   await expireLeases(db);
@@ -43,13 +43,13 @@ test("a job that ran alone, given back: an attempt that came to an end lets it r
   expect(await claimBeside()).toBeNull();
 });
 
-test("a lease that is renewed for no time: the job can be claimed at once, and runs alone", async () => {
+test("a lease that is renewed for 0 seconds: the job can be claimed at once, and runs alone", async () => {
   const { job } = await add(await seedCaller(db));
   expect(await renewJob(db, await claimed(), 0)).toBe(true);
   expect(await claimed()).toMatchObject({ id: job.id, attempts: 1, runsAlone: true });
 });
 
-test("a job that ends its worker each time, beside others: it is found, and the others lose no attempt", async () => {
+test("a job that ends its worker each time, beside others: it is identified, and the others lose no attempt", async () => {
   const caller = await seedCaller(db);
   const { job: poison } = await add(caller);
   for (let count = 0; count < 2; count++) await add(caller);
@@ -59,7 +59,7 @@ test("a job that ends its worker each time, beside others: it is found, and the 
     await expireLeases(db);
     const job = await claimed();
     attempts.set(job.id, job.attempts);
-    // The worker dies, until it gives the job up.
+    // The worker dies each time, until the job is given up.
     if (job.id === poison.id && job.attempts <= 5) continue;
     await db.client`delete from jobs where id = ${job.id}`;
     await db.client`update job_slots set lease = null, leased_until = null`;

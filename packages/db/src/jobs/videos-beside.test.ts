@@ -1,4 +1,4 @@
-/** Videos beside other jobs: they take minutes, and files and avatars do not wait for them. */
+/** Videos beside other jobs. Videos take minutes, and files and avatars do not wait for them. */
 import { expect, test } from "bun:test";
 import type { JobRecord } from "@realtime-avatar/domain/job";
 import { seedVideo } from "@realtime-avatar/testing/avatars/videos";
@@ -42,7 +42,7 @@ test("a tenant of one slot with a video that is rendered: its files go on, its n
   const first = await claimedJob(db, { slots: 1 });
   expect(first.id).toBe(files[0]?.id as never);
   expect(await claimJob(db, jobClaim({ slots: 1 }))).toBeNull();
-  // Only the tenant's own jobs keep the others waiting.
+  // Only jobs of the same tenant delay the others.
   expect(await jobStats(db)).toEqual({ queued: 2, running: 2, oldestSeconds: 0 });
   await startAsset(db, first);
   expect(await finishAsset(db, first, READY_ASSET, operatorOrigin())).toBe("finished");

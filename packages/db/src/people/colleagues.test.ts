@@ -61,7 +61,7 @@ const sessions = async () =>
   (await client`select id from user_sessions where tenant_id = ${tenantId}`).map((row) => row["id"] as string);
 const ids = (rows: readonly Record<string, unknown>[]) => rows.map((row) => row["id"]);
 
-test("a passkey, used: it alone has its counter and its last use", async () => {
+test("a passkey, used: only its counter and its last use change", async () => {
   const { one } = await seedTwo();
   await client`update passkeys set last_used_at = null, counter = 1 where tenant_id = ${tenantId}`;
   const origin = seedOrigin();
@@ -69,7 +69,7 @@ test("a passkey, used: it alone has its counter and its last use", async () => {
     { tenantId, userId: one.caller.id, passkeyId: one.second.id, userAgent: null },
     origin,
   );
-  // A counter that has not moved on is that of a copy.
+  // A counter that has not increased is that of a copy.
   for (const [counter, isAccepted] of [
     [0, false],
     [1, false],
@@ -82,7 +82,7 @@ test("a passkey, used: it alone has its counter and its last use", async () => {
   expect(ids(used)).toEqual([one.second.id]);
 });
 
-test("an identity, used: it alone has its last use", async () => {
+test("an identity, used: only its last use changes", async () => {
   const { one } = await seedTwo();
   await addIdentity(one.caller);
   await client`update user_identities set last_used_at = null`;
@@ -93,7 +93,7 @@ test("an identity, used: it alone has its last use", async () => {
   expect(ids(await client`select id from user_identities where last_used_at is not null`)).toEqual([one.identity.id]);
 });
 
-test("a session, verified: it alone, and not with the passkey of a colleague", async () => {
+test("a session, verified: only this one; with the passkey of a colleague: refused", async () => {
   const { one, other } = await seedTwo();
   await client`update user_sessions set verified_until = created_at`;
   const until = verifiedUntil(new Date());
@@ -116,7 +116,7 @@ test("a passkey, deleted: its other sessions end, and no others; that of a colle
   expect((await deleteIdentity(db, other.identity.id, ISSUER, one.caller, origin)).kind).toBe("not_found");
   expect((await deletePasskey(db, one.second.id, ANY, one.caller, origin)).kind).toBe("written");
   expect((await sessions()).sort()).toEqual(before.filter((id) => id !== one.session).sort());
-  // Its own session goes on, though the passkey that has opened it is gone.
+  // The caller's session goes on, although the passkey that opened it is deleted.
   expect((await deletePasskey(db, one.passkey.id, { ...ANY, issuer: ISSUER }, one.caller, origin)).kind).toBe(
     "written",
   );
@@ -124,11 +124,11 @@ test("a passkey, deleted: its other sessions end, and no others; that of a colle
   expect((await sessions()).sort()).toEqual(left.sort());
 });
 
-test("the last way to sign in, while colleagues have others: kept", async () => {
+test("the last way to sign in, while colleagues have other ways: kept", async () => {
   const { one } = await seedTwo();
   const origin = seedOrigin(one.caller);
   expect((await deletePasskey(db, one.second.id, ANY, one.caller, origin)).kind).toBe("written");
-  // Its identity is of an issuer that is not in use.
+  // The identity belongs to an issuer that is not in use.
   const last = await deletePasskey(
     db,
     one.passkey.id,
@@ -159,7 +159,7 @@ test("the limits of passkeys, identities and sessions: of each person", async ()
   expect((await sessions()).filter((id) => id !== added).sort()).toEqual(before.sort());
 });
 
-test("a sign-in beyond the limit: ends the session that is idle, though another is older", async () => {
+test("a sign-in beyond the limit: ends the idle session, even if another one is older", async () => {
   const { caller, passkey } = await seedPerson(db, tenantId, "viewer");
   const [older, idle] = [await signIn(caller, passkey), await signIn(caller, passkey)];
   for (let count = 3; count < MAX_SESSIONS; count++) await signIn(caller, passkey);
@@ -177,7 +177,7 @@ test("a sign-in beyond the limit: ends the session that is idle, though another 
   expect([left.length, left.includes(older), left.includes(idle)]).toEqual([MAX_SESSIONS, true, false]);
 });
 
-test("a session that has expired, or of a colleague: not found at its end", async () => {
+test("the end of an expired session, or of a colleague's session: not found", async () => {
   const { one, other } = await seedTwo();
   const end = (id: string | null, ofOthers: boolean) =>
     endUserSession(db, id as never, { ofOthers, ...ANY }, one.caller, seedOrigin(one.caller));
@@ -187,7 +187,7 @@ test("a session that has expired, or of a colleague: not found at its end", asyn
   expect((await end(other.session, true)).kind).toBe("written");
 });
 
-test("a person, removed: the links to and from that person are gone, and those of a colleague stay", async () => {
+test("a person, removed: the links to and from that person are deleted, those of a colleague are kept", async () => {
   const { one, other } = await seedTwo();
   const third = await seedPerson(db, tenantId, "viewer");
   const invite = async (by: PersonCaller, email: string, userId: PersonCaller["id"] | null) => {

@@ -1,4 +1,4 @@
-/** The statements of identities, run by a role with the rights of the service alone; and the races that they decide. */
+/** The statements of identities, run by a role with only the rights of the service, and the races that they decide. */
 import { describe, expect, test } from "bun:test";
 import {
   type IdentityRecord,
@@ -26,7 +26,7 @@ import { insertUserSession, verifyUserSession } from "./user-sessions.ts";
 import { deleteUser } from "./users.ts";
 
 const database = await fileDatabase();
-/** Connections of a role with the rights of the service alone. */
+/** Connections of a role with only the rights of the service. */
 const db = await serviceRole(database);
 const tenantId = await seedTenant(database.db);
 
@@ -75,13 +75,13 @@ describe("a role with the rights of the service", () => {
     expect(await sessionsOf(caller)).toHaveLength(3);
     await deleteIdentity(db, second.id, ISSUER, caller, seedOrigin(caller));
     expect(await sessionsOf(caller)).toHaveLength(2);
-    // Its own session stays when the identity of that one is deleted.
+    // The caller's session remains when its identity is deleted.
     await insertPasskey(db, newPasskey(caller.user), newChallenge(), caller, seedOrigin(caller));
     await deleteIdentity(db, identity.id, ISSUER, caller, seedOrigin(caller));
     expect(await sessionsOf(caller)).toEqual([caller.sessionId]);
   });
 
-  test("an identity or a passkey, deleted: the links for further passkeys of that person end, and those of others stay", async () => {
+  test("an identity or a passkey, deleted: the links for further passkeys of that person end; those of others remain", async () => {
     const [one, other] = [await seed("owner"), await seed("owner")];
     const passkey = newPasskey(one.caller.user);
     await insertPasskey(db, passkey, newChallenge(), one.caller, seedOrigin(one.caller));
@@ -128,7 +128,7 @@ describe("a role with the rights of the service", () => {
     expect((await more).kind).toBe("over_quota");
   });
 
-  test("a user, removed: their identities go too", async () => {
+  test("a user, removed: the user's identities are deleted", async () => {
     const { caller, identity } = await seed("viewer");
     expect((await deleteUser(db, caller, ANY, null, operatorOrigin())).kind).toBe("written");
     expect(await findIdentity(db, tenantId, identity)).toBeNull();
@@ -137,7 +137,7 @@ describe("a role with the rights of the service", () => {
 });
 
 describe("the last way to sign in", () => {
-  test("the last way, deleted: kept; identities count only while their issuer is in use", async () => {
+  test("the deletion of the last way: refused; identities count only while their issuer is in use", async () => {
     const { caller, identity } = await seed("viewer");
     const origin = seedOrigin(caller);
     expect((await deleteIdentity(db, identity.id, ISSUER, caller, origin)).kind).toBe("last_passkey");
@@ -159,7 +159,7 @@ describe("the last way to sign in", () => {
       const [first, second] = await Promise.all([
         deletePasskey(db, passkey.id, { ...ANY, issuer: ISSUER }, caller, origin),
         deleteIdentity(db, identity.id, ISSUER, caller, origin),
-        // Takes the same locks meanwhile.
+        // This takes the same locks meanwhile.
         signInWith(caller, identity),
       ]);
       expect([first.kind, second.kind].toSorted()).toEqual(["last_passkey", "written"]);

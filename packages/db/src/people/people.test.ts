@@ -1,4 +1,4 @@
-/** The statements of people, run by a role with the rights of the service alone; and the order of their locks. */
+/** The statements of people, run by a role with only the rights of the service, and the order of their locks. */
 import { describe, expect, test } from "bun:test";
 import { randomBytes } from "node:crypto";
 import { newId } from "@realtime-avatar/domain/id";
@@ -40,7 +40,7 @@ import {
 import { deleteUser, findUser, findUserByEmail, hasUsers, listUsers, updateUser } from "./users.ts";
 
 const database = await fileDatabase();
-/** Connections of a role with the rights of the service alone. */
+/** Connections of a role with only the rights of the service. */
 const db = await serviceRole(database);
 const tenantId = await seedTenant(database.db);
 
@@ -108,7 +108,7 @@ test("the role, with people: registers, signs in, changes and removes", async ()
   }
 });
 
-test("the last seen times, of removed users and sessions: swept after a day, written again too", async () => {
+test("the last seen times, of removed users and sessions: swept after a day, even if written again", async () => {
   const { caller } = await seed("owner");
   const { caller: gone } = await seed("viewer");
   const seen = async () => {
@@ -124,7 +124,7 @@ test("the last seen times, of removed users and sessions: swept after a day, wri
   await recordPeopleSeen(db, uses);
   expect((await deleteUser(db, gone, ANY, caller, seedOrigin(caller))).kind).toBe("written");
   expect(await seen()).toEqual([caller.id, caller.sessionId, gone.sessionId].sort());
-  // By a process that has not noticed yet.
+  // Written by a process that has not noticed the removal.
   await recordPeopleSeen(db, uses);
   expect(await sweepPeopleSeen(db)).toBe(3);
   expect(await seen()).toEqual([caller.id]);
@@ -143,7 +143,7 @@ describe("two invitations of one address", () => {
     async (isAnother) => {
       if (isAnother) await insert(create());
       const [first, second] = [create(), create()];
-      // As the first of them, before its commit.
+      // Like the first of them, before its commit.
       const other = session(database.url);
       await other.client`begin`;
       await other.client`
@@ -188,7 +188,7 @@ describe("concurrent changes of people", () => {
           ];
         }),
       );
-      // Their versions have moved on: without a new look-up, every write would be stale.
+      // The versions of the users have increased. Without a new look-up, every write would be stale.
       for (const owner of owners) {
         const user = (await findUser(db, tenantId, owner.caller.id)) as UserRecord;
         owner.caller = { ...owner.caller, user, version: user.version };

@@ -28,7 +28,7 @@ import {
 } from "./user-sessions.ts";
 import { deleteUser, findUser, findUserByEmail, listUsers, updateUser } from "./users.ts";
 
-/** Tenants, each with a person; and people of the tenant of the caller. */
+/** The numbers of tenants, each with a person, and of people of the caller's tenant. */
 const TENANTS = 1000;
 const PEOPLE = 100;
 let caller: PersonCaller;
@@ -97,7 +97,7 @@ test.each<[name: string, work: () => Promise<unknown>]>([
     "a sign-in beyond the bound",
     async () => {
       for (let count = 0; count < 21; count++) ({ token } = await signIn());
-      // The session of the caller has ended with it.
+      // The sign-in has ended the session of the caller.
       caller = await lookedUp();
     },
   ],

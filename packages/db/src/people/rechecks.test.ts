@@ -1,6 +1,6 @@
 /**
- * What a write of a person reads again under its locks. `bun run test:mutations` runs this file on functions that leave one of
- * these out.
+ * The values that a write of a person reads again under its locks. `bun run test:mutations` runs this file on functions
+ * without one of these checks.
  */
 import { describe, expect, test } from "bun:test";
 import { newId } from "@realtime-avatar/domain/id";
@@ -36,7 +36,7 @@ const invite = async (person: PersonCaller | null, role: Role = "viewer") => {
   if (!invitation) throw new Error("no invitation");
   return invitation;
 };
-/** Accepts an invitation, as a request does that has looked it up. */
+/** Accepts an invitation, like a request that has looked it up. */
 const accept = async (invitation: Awaited<ReturnType<typeof invite>>, on: TestDb = db) => {
   const origin = operatorOrigin();
   const { email, role } = invitation;
@@ -98,13 +98,13 @@ describe.each(Object.keys(WRITES))("%s", (name) => {
 });
 
 describe("a link of a person", () => {
-  test("a link, accepted twice: once", async () => {
+  test("a link, accepted twice: accepted once", async () => {
     const invitation = await invite((await seedPerson("viewer")).caller);
     expect((await accept(invitation)).kind).toBe("written");
     expect((await accept(invitation)).kind).toBe("invalid_invitation");
   });
 
-  test("a link, accepted twice at once: once", async () => {
+  test("a link, accepted twice at once: accepted once", async () => {
     const invitation = await invite((await seedPerson("viewer")).caller);
     const other = session(database.url);
     await other.client`begin`;
@@ -147,7 +147,7 @@ test("two owners, both demoting themselves at once: one stays", async () => {
   await other.close();
 });
 
-test("a person, signing in beyond the bound: no more sessions than that", async () => {
+test("a person, signing in beyond the bound: sessions within the bound", async () => {
   const { caller, passkey } = await seedPerson("viewer");
   for (let count = 0; count < MAX_SESSIONS; count++) {
     const fields = { tenantId, userId: caller.id, passkeyId: passkey.id, userAgent: null };

@@ -1,4 +1,4 @@
-/** The totals of the lists that only grow: sessions, credit entries, audit events and deliveries. */
+/** The totals of lists that only grow: sessions, credit entries, audit events and deliveries. */
 import { beforeAll, expect, test } from "bun:test";
 import type { TenantId } from "@realtime-avatar/domain/id";
 import { MAX_COUNTED, parseItems, type Total, type WrittenPage } from "@realtime-avatar/domain/page";
@@ -14,7 +14,7 @@ import { countDeliveries, listDeliveries } from "../webhooks/deliveries.ts";
 
 const { db } = await fileDatabase();
 const [small, large] = [await seedTenant(db), await seedTenant(db)];
-/** More than are counted. */
+/** More rows than a count counts. */
 const ROWS = MAX_COUNTED + 100;
 const KEY = "key_01h455vb4p0000000000000001";
 
@@ -54,7 +54,7 @@ beforeAll(async () => {
 type Environment = "live" | "test";
 type Of = { tenantId: TenantId; environment: Environment };
 type List = {
-  /** Filters, each with a value that a part of the rows has. */
+  /** Filters, each with a value of some of the rows. */
   values: Record<string, string>;
   list: (db: Db, of: Of, page: never) => Promise<WrittenPage>;
   count: (db: Db, of: Of, filters: never) => Promise<Total>;
@@ -97,26 +97,29 @@ const choicesOf = (values: Record<string, string>): Record<string, string>[] =>
     [{}],
   );
 
-test.each(Object.keys(LISTS))("%s, counted with each choice of filters: as many as all pages have", async (name) => {
-  const { values, list, count } = LISTS[name] as List;
-  const counts = new Set<number>();
-  for (const environment of ["live", "test"] as const) {
-    for (const choice of choicesOf(values)) {
-      const filters = { ...windowOf(name), ...choice };
-      const of = { tenantId: small, environment };
-      let items = 0;
-      for (let before: string | null = null; ; ) {
-        const page = await list(db, of, { filters, before, limit: 50 } as never);
-        items += parseItems(page).length;
-        if (page.next === null) break;
-        before = page.next;
+test.each(Object.keys(LISTS))(
+  "%s, counted with each choice of filters: the number of items on all pages",
+  async (name) => {
+    const { values, list, count } = LISTS[name] as List;
+    const counts = new Set<number>();
+    for (const environment of ["live", "test"] as const) {
+      for (const choice of choicesOf(values)) {
+        const filters = { ...windowOf(name), ...choice };
+        const of = { tenantId: small, environment };
+        let items = 0;
+        for (let before: string | null = null; ; ) {
+          const page = await list(db, of, { filters, before, limit: 50 } as never);
+          items += parseItems(page).length;
+          if (page.next === null) break;
+          before = page.next;
+        }
+        expect([filters, await count(db, of, filters as never)]).toEqual([filters, { count: items, isExact: true }]);
+        counts.add(items);
       }
-      expect([filters, await count(db, of, filters as never)]).toEqual([filters, { count: items, isExact: true }]);
-      counts.add(items);
     }
-  }
-  if (name !== "credit entries of a key") expect(counts.size).toBeGreaterThan(3);
-});
+    if (name !== "credit entries of a key") expect(counts.size).toBeGreaterThan(3);
+  },
+);
 
 test.each(Object.keys(LISTS).filter((name) => name !== "credit entries of a key"))(
   "%s, more than are counted: the maximum, in one statement that reads a bounded number of rows",

@@ -1,4 +1,6 @@
-/** The totals of lists: they are what all pages have together, or at least `MAX_COUNTED`, and read a bounded number of rows. */
+/**
+ * The totals of lists equal the number of items on all pages, up to `MAX_COUNTED`, and read a bounded number of rows.
+ */
 import { beforeAll, describe, expect, test } from "bun:test";
 import type { API_KEY_LIST } from "@realtime-avatar/domain/api-keys/schemas";
 import { API_KEY_STATUSES } from "@realtime-avatar/domain/api-keys/status";
@@ -56,9 +58,9 @@ const itemsOnPages = async (read: (before: never) => Promise<WrittenPage>): Prom
 };
 
 const [small, large] = [await seedTenant(db), await seedTenant(db)];
-/** More than are counted. */
+/** More rows than a count counts. */
 const ROWS = MAX_COUNTED + 100;
-/** A search reads 15,000 rows and the index of names at most. What it finds is read again by its id. */
+/** A search reads at most 15,000 rows and the index of names. It reads the found rows again by their ids. */
 const MAX_READ = 4 * MAX_COUNTED;
 const NONE = { count: 0, isExact: true };
 beforeAll(async () => {
@@ -66,7 +68,7 @@ beforeAll(async () => {
   await insertRows(large, ROWS, false);
 });
 
-test("avatars, counted with each filter and in each environment: as many as all pages have", async () => {
+test("avatars, counted with each filter and in each environment: the number of items on all pages", async () => {
   const kinds = [{}, { sourceKind: "image" }, { sourceKind: "video" }] as const;
   const statuses = [{}, ...AVATAR_STATUSES.map((status) => ({ status }))];
   const searches = [{}, { name: "NAME 3" }, { id: "ava_01h455vb4p0000000000000150" }, { from: "2030-01-01T00:00:00Z" }];
@@ -85,7 +87,7 @@ test("avatars, counted with each filter and in each environment: as many as all 
   expect((await countAvatars(db, { tenantId: small, environment: "live" }, {})).count).toBeGreaterThan(50);
 });
 
-test("keys, counted with each filter, by callers of either environment: as many as all pages have", async () => {
+test("keys, counted with each filter, by callers of either environment: the number of items on all pages", async () => {
   const environments = [{}, { environment: "live" }, { environment: "test" }] as const;
   const statuses = [{}, ...API_KEY_STATUSES.map((status) => ({ status }))];
   const searches = [{}, { name: "name 3" }, { ancestorId: "key_01h455vb4p0000000000000001" }];

@@ -1,4 +1,7 @@
-/** Lists: their JSON is what the API shows of each record, their pages end in time, and none reads a table row by row. */
+/**
+ * Lists: their JSON is the API's representation of each record, their pages are bounded, and no list reads a whole
+ * table.
+ */
 import { beforeAll, describe, expect, test } from "bun:test";
 import { presentApiKey } from "@realtime-avatar/domain/api-keys/api-key";
 import { type ApiKey, ApiKeyPage, type ApiKeyWithCreator } from "@realtime-avatar/domain/api-keys/schemas";
@@ -33,15 +36,15 @@ const database = await serviceDatabase();
 const { db } = database;
 
 const all = { filters: {}, before: null, limit: 100 } as const;
-/** Of public URLs. */
+/** The origin of public URLs. */
 const ORIGIN = 'https://api.example.com/"\\é';
-/** The text of a page must be that of its items, and its items what its schema says. */
+/** The text of a page must be that of its items, and its items must match the schema. */
 const check = (page: WrittenPage, shown: readonly object[], schema: TSchema): void => {
   expect(page.items).toBe(shown.map((item) => JSON.stringify(item)).join());
   expect(validate(schema, { data: parseItems(page), nextCursor: null })).toEqual([]);
 };
 
-/** Nothing that JSON, PostgreSQL or JavaScript treat in a way of their own is left out. */
+/** All characters that JSON, PostgreSQL or JavaScript treat specially. */
 const TEXTS = [
   "plain",
   '"quoted" \\ back\\\\slash / \'; drop table avatars; --',
@@ -110,7 +113,7 @@ describe("the JSON that the database writes", () => {
       const { sourceAssetId, id } = avatar;
       const create = { ...avatar, sourceAssetId: null };
       expect(await insertAvatar(db, create, null, caller, operatorOrigin())).toEqual({ kind: "written" });
-      // Any text, as versions without assets accepted it.
+      // Any text, because versions without assets accepted it.
       await db.client`update avatars set source_asset_id = ${sourceAssetId} where tenant_id = ${tenantId} and id = ${id}`;
     }
 
@@ -128,7 +131,7 @@ describe("the JSON that the database writes", () => {
         AvatarPage,
       );
     }
-    // As reading one shows it, after a change too.
+    // Equal to a read of one, also after a change.
     const [newest] = listed as [AvatarRecord];
     const changes = { settings: OBJECTS[3] ?? {}, metadata: OBJECTS[2] ?? {}, displayName: TEXTS[4] ?? "" };
     const provided = inStatus(newest.status);
@@ -214,7 +217,7 @@ describe("the JSON that the database writes", () => {
       (environment: "live" | "test") =>
       (record: AuditEventRecord): AuditEvent => {
         const actorType = record.actorId && (record.actorId.startsWith("usr_") ? "user" : "api_key");
-        // The key is a live one.
+        // The key is live.
         const nameOf = (id: string | null) =>
           id === caller.id && environment === "live" ? (TEXTS[1] as string) : null;
         const names = { actorName: nameOf(record.actorId), targetName: nameOf(record.targetId) };
@@ -242,7 +245,7 @@ describe("the JSON that the database writes", () => {
 });
 
 describe("a page of a list", () => {
-  /** Rows as requests would have made them, with ids in order. */
+  /** Rows like those of requests, with ids in order. */
   const seedAvatars = (tenantId: TenantId, count: number, bytes: number) =>
     db.client.unsafe(`insert into avatars select '${tenantId}', 'ava_01h455vb4p' || lpad(i::text, 16, '0'), 'live', 'n', 'image', 'm',
       'ready', null, null, null, 0, json_build_object('a', repeat('x', ${bytes})), json_build_object('b', repeat('y', ${bytes})),
@@ -273,7 +276,7 @@ describe("a page of a list", () => {
     const ids = pages.flatMap((page) => parseItems<Avatar>(page)).map(({ id }) => id);
     expect(ids).toEqual([...new Set(ids)].sort().reverse());
     expect(ids).toHaveLength(40);
-    // Exactly as many as there are, and one fewer.
+    // Exactly the number of rows, and one fewer.
     expect((await pagesOf(tenantId, 8)).map((page) => parseItems(page).length)).toEqual([8, 8, 8, 8, 8]);
     expect((await pagesOf(tenantId, 13)).map((page) => parseItems(page).length)).toEqual([13, 13, 13, 1]);
   });
@@ -294,7 +297,7 @@ describe("a page of a list", () => {
     const page = await listAvatars(counting, { tenantId: one, environment: "live" }, all, ORIGIN);
     expect(sent).toHaveLength(1);
     expect(parseItems(page)).toHaveLength(3);
-    // Through the pool, where those that come together are one batch; different ones share a statement.
+    // Through the pool, which batches concurrent requests. Different pages share a statement.
     const ask = (tenantId: TenantId, environment: "live" | "test", limit: number, before: "ava" | null = null) =>
       listAvatars(
         pool,
@@ -323,7 +326,7 @@ describe("a filter that few rows match", () => {
   beforeAll(async () => {
     tenantId = await seedTenant(db);
     const { record } = await seedKey(db, tenantId, { environment: "live", scopes: ["*"] });
-    // Below all others: the last that is looked at.
+    // Below all others, so it is examined last.
     oldest = "key_00000000000000000000000000";
     await db.client.unsafe(`
       insert into api_keys select '${tenantId}', '${oldest}', lpad('z', 16, 'z'), 'live', 'oldest', '{*}', null, null, null, '{}', 1, now();
@@ -337,7 +340,7 @@ describe("a filter that few rows match", () => {
       analyze`);
   });
 
-  /** Reads a list to its end; the number of its pages, and its items. */
+  /** Reads a list to its end. Returns the number of its pages, and its items. */
   const readAll = async <Item>(read: (before: string | null) => Promise<WrittenPage>) => {
     const items: Item[] = [];
     let pages = 0;
@@ -367,7 +370,7 @@ describe("a filter that few rows match", () => {
     }
   });
 
-  test("a filter, one old key matching: a maximum of keys for each page, found on a later one", async () => {
+  test("a filter, one old key matching: each page reads a bounded number of keys; a later page has it", async () => {
     await db.client`update api_keys set revoked_at = now() where id = ${oldest} and tenant_id = ${tenantId}`;
     const { pages, items } = await readKeys({ status: "revoked" });
     expect(items.map(({ name }) => name)).toEqual(["oldest"]);
@@ -385,7 +388,7 @@ describe("a filter that few rows match", () => {
     expect(await read("test", { action: "avatar.deleted" })).toMatchObject({ pages: 1, items: [{}] });
     expect(await read("live", { action: "api_key.created" })).toMatchObject({ pages: 1, items: [{}] });
     expect(await read("live", { action: "api_key.revoked" })).toEqual({ pages: 1, items: [] });
-    // A target with many events, of which none is by this credential.
+    // A target with many events, none of them by this credential.
     const rare = await read("live", { targetId: "ava_x", actorKeyId: "0000000000000000" });
     expect([rare.items.length, rare.pages]).toEqual([0, 4]);
   });

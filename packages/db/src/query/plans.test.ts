@@ -57,7 +57,7 @@ const db: TestDb = {
 const tenantId = await seedTenant(db);
 const parent = await seedKey(db, tenantId, { environment: "live", scopes: ["*"] });
 const { secret } = await seedKey(db, tenantId, { environment: "live", scopes: ["*"] }, parent.record);
-// All of one kind, as the server sees it, so that it is tempted to read the primary key and to filter.
+// All rows look alike to the server, so that it is tempted to read the primary key and filter.
 const target = (await seedKey(db, tenantId, { environment: "live", scopes: ["*"] })).record;
 await db.client.unsafe(`
   insert into tenants (tenant_id, name, created_at) select ${rowId("ten")}, 'n', now() from generate_series(1, ${ROWS}) i;
@@ -92,7 +92,7 @@ const caller = await findTestCaller(db, secret.keyId);
 
 await explain();
 
-/** The plan of each statement that `work` runs, which must have one text. What `work` writes is rolled back. */
+/** The plan of each statement of `work`, which must have one text. The writes of `work` are rolled back. */
 const plansOf = async (work: () => Promise<unknown>): Promise<string> => {
   plans.length = 0;
   texts.clear();
@@ -115,7 +115,7 @@ const window = { from: "2026-01-01T00:00:00.000Z", to: "2026-03-01T00:00:00.000Z
 const ORIGIN = "https://example.com";
 type Case = [string, () => Promise<unknown>, string[]];
 
-/** Every choice of filters of each list, and the index in whose order it is read. */
+/** Every combination of filters of each list, and the index whose order it uses. */
 const keyLists = ([undefined, ...API_KEY_STATUSES] as const).flatMap((status): Case[] => {
   const filters = status && { status };
   const extra = { active: [], revoked: ["api_keys_revoked_index"], expired: ["api_keys_expires_at_index"] };
@@ -268,7 +268,7 @@ const cases: Case[] = [
   ],
 ];
 
-/** Lists that are read in the order of their index: a sort would read all that there is before the limit. */
+/** Lists that are read in the order of their index. A sort would read all rows before the limit. */
 const inOrder = new Set([...keyLists, ...eventLists, ...sessionLists].map(([name]) => name));
 
 test.each(cases)("the statement for %s, explained: one statement, by its index", async (name, work, indexes) => {
@@ -331,14 +331,14 @@ describe("the index of a batch", () => {
   });
 });
 
-// The server keeps it while the tables grow, until they are analyzed again.
+// The server keeps such a plan while the tables grow, until they are analyzed again.
 test("a plan, made while the tables were small: reads rows by the primary key", async () => {
   const tenant = await seedTenant(small.db);
   const { record, secret } = await seedKey(small.db, tenant, { environment: "live", scopes: ["*"] });
   for (let count = 0; count < 130; count++) await seedKey(small.db, tenant, {}, record);
   await small.db.client`analyze`;
   await smallSession.explain();
-  // As the service's connections have it.
+  // The setting of the service's connections.
   await smallSession.db.client`set enable_seqscan = off`;
   smallSession.plans.length = 0;
   await findCredential(smallSession.db, secret.keyId, record.id);
@@ -361,7 +361,7 @@ ofOneDatabase("a statement, executed for tables of any size: planned once", asyn
     [],
   );
   await pool.close();
-  // One for creates of all kinds, and for any number of them.
+  // One plan for creates of all kinds and any number of them.
   expect(counts).toHaveLength(3);
   for (const { custom, generic } of counts) expect([custom, generic]).toEqual([0, expect.any(Number)]);
 });

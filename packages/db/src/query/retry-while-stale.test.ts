@@ -1,4 +1,4 @@
-/** The number of attempts, and what ends them. */
+/** The number of attempts, and their end. */
 import { expect, test } from "bun:test";
 import { retryWhileStale } from "./retry-while-stale.ts";
 

@@ -1,4 +1,4 @@
-/** Searches of keys and avatars: what they find, on which pages, and by which index. */
+/** Searches of keys and avatars: their results, their pages and their indexes. */
 import { beforeAll, describe, expect, test } from "bun:test";
 import type { API_KEY_LIST, ApiKey } from "@realtime-avatar/domain/api-keys/schemas";
 import type { AVATAR_LIST, Avatar } from "@realtime-avatar/domain/avatars/schemas";
@@ -92,7 +92,7 @@ describe("a part of a name", () => {
     expect(await allAvatars(caller, { name })).toEqual({ names: found, pages: 1 });
   });
 
-  test("a name, with a status and a kind: those that have all of them", async () => {
+  test("a name, with a status and a kind: rows that match all filters", async () => {
     expect((await allAvatars(caller, { name: "support", status: "draft" })).names).toHaveLength(2);
     expect((await allAvatars(caller, { name: "support", status: "ready" })).names).toHaveLength(0);
     expect((await allAvatars(caller, { name: "s", status: "draft", sourceKind: "image" }, 1)).names).toEqual(
@@ -129,7 +129,7 @@ describe("more avatars than a page reads", () => {
   let caller: Caller;
   beforeAll(async () => {
     caller = await seedCaller(db);
-    // The oldest 300 have a name of their own, and one of them another. In the order of their creation.
+    // In the order of creation. The oldest 300 have a separate name, and one of them a third one.
     const ids = Array.from({ length: ROWS }, (_, at) => newId("ava", new Date(Date.UTC(2026, 0, 1) + at), random));
     await db.client`
       insert into avatars (
@@ -150,8 +150,8 @@ describe("more avatars than a page reads", () => {
 
   test.each([
     ["a text that is rare", "needle", 5000],
-    ["a text that is rare, and absent", "absent", 5000],
-    // The newest 15,000, and the last of them again.
+    ["a text that is rare in the sample, and absent", "absent", 5000],
+    // The newest 15,000, then the last of them again.
     ["a text that is frequent in the sample, and in no new name", "old", 40_000],
     ["a frequent text", "new 1", 2000],
   ])("%s: a page reads few rows", async (_, name, most) => {
@@ -173,20 +173,23 @@ describe("more avatars than a page reads", () => {
 
   test.each([
     ["a frequent text", "NEW 1", {}],
-    ["a text of old avatars alone", "old", {}],
-    ["a text of old avatars alone, with a status", "old", { status: "ready" }],
+    ["a text of only old avatars", "old", {}],
+    ["a text of only old avatars, with a status", "old", { status: "ready" }],
     ["a text that is in few names of any age", "77", {}],
     ["a letter beyond ASCII and one that is not", "é", {}],
-  ] as const)("%s: each once, newest first, in any number of pages", async (_, name, more) => {
+  ] as const)("%s: each row once, newest first, with pages of any size", async (_, name, more) => {
     const rows = await db.client<{ name: string }[]>`
       select display_name as name from avatars where tenant_id = ${caller.tenantId} and status = any(${"status" in more ? [more.status] : ["ready", "failed"]})
         and strpos(lower(display_name), ${name.toLowerCase()}) > 0 order by id desc`;
     expect((await allAvatars(caller, { name, ...more })).names).toEqual(rows.map(({ name }) => name));
   });
 
-  /** Pads a name, because a page reads fewer rows the longer the text is: 2,500 of this length. */
+  /** Pads a name, because a page reads fewer rows for a longer text: 2,500 rows for this length. */
   const long = (text: string): string => text.padEnd(160, ".");
-  /** Seeds more rows than two pages read. The oldest `old` have another name. Of the 30 rows of the sample, all have it or none. */
+  /**
+   * Seeds more rows than two pages read. The oldest `old` rows have another name. All or none of the 30 rows of the
+   * sample have it.
+   */
   const seedOld = async (old: number, isSampleOld: boolean): Promise<TenantId> => {
     const tenantId = await seedTenant(db);
     const ids = Array.from({ length: 2 * ROWS }, (_, at) => newId("ava", new Date(Date.UTC(2026, 0, 1) + at), random));
@@ -204,7 +207,7 @@ describe("more avatars than a page reads", () => {
 
   test.each([
     ["the sample has a part of the text too often", 1000, true],
-    ["the sample has no part of the text, and yet the index finds more rows than a page reads", 2650, false],
+    ["the sample has no part of the text, but the index finds more rows than a page reads", 2650, false],
   ])("%s: short pages, until it is found", async (_, old, isSampleOld) => {
     const tenantId = await seedOld(old, isSampleOld);
     const name = long("old");
@@ -226,12 +229,12 @@ describe("more avatars than a page reads", () => {
       1,
       1000,
     ],
-  ])("the text %j: the more a row costs, the fewer a page reads", (name, least, most) => {
+  ])("the text %j: a page reads fewer rows if each costs more", (name, least, most) => {
     const { maxRead } = searchInputs("ava", { name }, null);
     expect([maxRead >= least, maxRead <= most]).toEqual([true, true]);
   });
 
-  // The server keeps a plan that was made while the tables were empty, until they are analyzed.
+  // The server keeps a plan that was made while the tables were empty until they are analyzed.
   ofOneDatabase.each([
     ["large", explained],
     ["empty", explainedEmpty],
@@ -251,14 +254,14 @@ describe("more avatars than a page reads", () => {
       expect(plan).toMatch(/Index Cond: \(\(\(tenant_id \|\| ''::text\) = .*~~ inputs\.pattern\)\)/);
       expect(plan).toContain("One-Time Filter");
       expect(plan).not.toContain("Seq Scan");
-      // It takes as long as the square of the marks of a name.
+      // `normalize` takes time proportional to the square of the number of marks in a name.
       expect(plan).not.toContain("normalize(");
     },
   );
 });
 
 describe("keys", () => {
-  test("keys by name, status, environment, id and ancestor: those that have all of them", async () => {
+  test("keys by name, status, environment, id and ancestor: rows that match all filters", async () => {
     const tenantId = await seedTenant(db);
     const { record: root } = await seedKey(db, tenantId, { environment: "live", name: "Root", scopes: ["*"] });
     const { record: child } = await seedKey(db, tenantId, { environment: "live", name: "Child one" }, root);
@@ -359,14 +362,14 @@ describe.skipIf(process.env["LONG"] !== "1")("a tenant with 1,000,000 avatars an
         ["a number that many names contain", "777", 1],
         ["a frequent word", "ada", 1],
         ["a long text", "x".repeat(120), 1],
-        ["a word of old names alone", "legacy", 60],
-        ["frequent words that are never together", "zoë zoë ada", 200],
+        ["a word of only old names", "legacy", 60],
+        ["frequent words that never occur in one name", "zoë zoë ada", 200],
         ["two letters", "zq", 100],
         ["a wildcard", "%", 100],
       ].map((each) => [list, ...each] as [keyof typeof lists, string, string, number]),
     ),
   )(
-    "a search of %s for %s: each page reads few rows, and finds what there is",
+    "a search of %s for %s: each page reads few rows, and all matches are found",
     async (list, _, name, maxPages) => {
       reads.length = 0;
       const found: string[] = [];

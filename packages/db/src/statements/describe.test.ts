@@ -5,7 +5,7 @@ import { describeStatements } from "./describe.ts";
 
 const GENERATED = join(import.meta.dir, "../../generated");
 
-/** Ignores white space and what a formatter adds. */
+/** Ignores white space and the changes of a formatter. */
 const compact = (text: string): string => text.replaceAll(/[\s;]+/g, "");
 
 test("the listing of statements, compared with bun run statements: current", async () => {

@@ -28,7 +28,7 @@ const { client } = db;
 withoutJobs(db);
 const ORIGIN = "https://assets.example.com";
 
-/** A tenant with an endpoint for all events, and a video that holds three seconds. */
+/** A tenant with an endpoint for all events, and a video that holds credits for three seconds. */
 const world = async () => {
   const tenantId = await seedTenant(db, { live: 100 * PRICE });
   await seedEndpoint(db, tenantId);
@@ -62,7 +62,7 @@ describe("a video that is rendered", () => {
     const job = await started();
     expect(await reportVideo(db, job, 0.51239)).toBeNull();
     expect(await shown(caller, video)).toMatchObject({ status: "rendering", progress: 0.512 });
-    // A report that comes late takes nothing back.
+    // A late report does not lower the progress.
     expect(await reportVideo(db, job, 0.2)).toBeNull();
     expect(await shown(caller, video)).toMatchObject({ progress: 0.512 });
     const file = videoFile({ ...caller });
@@ -92,20 +92,20 @@ describe("a video that is rendered", () => {
       "usage_session.opened",
       "usage_session.ended",
     ]);
-    // Again, by the same worker: it has lost the job.
+    // The same worker ends it again, but has lost the job.
     expect(await finish(job, ready(videoFile({ ...caller })))).toBe("lost");
     expect(await balance(caller)).toEqual({ held: 0, used: 3 * PRICE });
     expect([await drift(caller), await takenSlots(db)]).toEqual([[], 0]);
   });
 
-  test("longer than it holds: charged what it holds", async () => {
+  test("longer than its hold: charged the hold", async () => {
     const { caller, video } = await world();
     await finish(await started(), ready(videoFile({ ...caller }), { durationMs: 9000 }));
     expect(await shown(caller, video)).toMatchObject({ durationSeconds: 9, billedSeconds: 3 });
     expect(await drift(caller)).toEqual([]);
   });
 
-  test("a file that does not fit into the quota: failed, not charged, and no asset", async () => {
+  test("a file that does not fit into the quota: failed, not charged, without an asset", async () => {
     const { caller, video, tenantId } = await world();
     const file = videoFile({ ...caller });
     for (const quota of [{ maxAssets: 5, maxBytes: 999 }]) {
@@ -157,7 +157,7 @@ describe("a video that is rendered", () => {
     expect([await bytesOf(caller), (await balance(caller)).used]).toEqual([0, 3 * PRICE]);
   });
 
-  test("its asset deleted by itself: ready, without the asset", async () => {
+  test("its asset deleted separately: ready, without the asset", async () => {
     const { caller, video } = await world();
     const file = videoFile({ ...caller });
     await finish(await started(), ready(file));
@@ -167,7 +167,7 @@ describe("a video that is rendered", () => {
 });
 
 describe("a worker that is lost", () => {
-  test("at each step: the next one renders the video, and it is charged once", async () => {
+  test("at each step: the next worker renders the video, which is charged once", async () => {
     const { caller, video } = await world();
     const claimedOnly = await claimedJob(db);
     await expireLeases(db);
@@ -185,7 +185,7 @@ describe("a worker that is lost", () => {
     expect([await balance(caller), await drift(caller)]).toEqual([{ held: 0, used: 3 * PRICE }, []]);
   });
 
-  test("two that end at once: one is charged", async () => {
+  test("two workers that end it at once: charged once", async () => {
     const { caller } = await world();
     const first = await started();
     await expireLeases(db);
@@ -211,7 +211,7 @@ describe("a worker that is lost", () => {
     expect([await balance(caller), await drift(caller)]).toEqual([{ held: 0, used: 0 }, []]);
   });
 
-  test("a cancellation while it renders: the renewal of its lease fails, and its end changes nothing", async () => {
+  test("a cancellation during the rendering: the renewal of the lease fails, and the end of the job changes nothing", async () => {
     const { caller, video } = await world();
     const job = await started();
     await deleteVideo(db, video.id, { versions: null, managesFiles: true }, caller, seedOrigin(caller));
@@ -223,11 +223,11 @@ describe("a worker that is lost", () => {
   });
 });
 
-describe("what else ends a video", () => {
+describe("other ends of a video", () => {
   const revoke = (tenantId: string, id: string) =>
     client`update api_keys set revoked_at = now(), ended_at = now() where tenant_id = ${tenantId} and id = ${id}`;
 
-  test("its key or an ancestor, revoked while it waits, renders or ends: failed with `key_ended`, not charged", async () => {
+  test("its key or an ancestor, revoked before or during the rendering or at the end: failed with `key_ended`, not charged", async () => {
     for (const step of ["waits", "renders", "ends"]) {
       const { caller, record, avatarId, tenantId } = await world();
       await client`delete from jobs`;
@@ -249,7 +249,7 @@ describe("what else ends a video", () => {
     }
   });
 
-  test("its key, expired or with a lower cap: rendered and charged, as it was admitted", async () => {
+  test("its key, expired or with a lowered cap: rendered and charged, because it was admitted", async () => {
     const { caller, video } = await world();
     await client`
       update api_keys set expires_at = now() - interval '1 second', created_at = now() - interval '1 day',
@@ -258,7 +258,7 @@ describe("what else ends a video", () => {
     expect(await shown(caller, video)).toMatchObject({ billedSeconds: 3 });
   });
 
-  test("a report by an engine: refused; a release, by any key: the video is canceled, whatever was said to be used", async () => {
+  test("a report by an engine: refused; a release by any key: the video is canceled, for every `used`", async () => {
     for (const isEngine of [true, false]) {
       const { caller, video } = await world();
       const job = await started();
@@ -300,7 +300,7 @@ describe("what else ends a video", () => {
     }
   });
 
-  test("no worker within a day: failed with `no_capacity`; one that is rendered now, or newer: left", async () => {
+  test("no worker within a day: failed with `no_capacity`; a video that is being rendered, or is newer: unchanged", async () => {
     const [old, rendered, lost, newer] = [await world(), await world(), await world(), await world()];
     await client`delete from jobs where target_id in (${old.video.id}, ${newer.video.id})`;
     for (const _ of [1, 2]) await started();
@@ -320,7 +320,7 @@ describe("what else ends a video", () => {
   });
 });
 
-test("the files of videos, too old: deleted, but for those that an avatar is built from; their videos stay", async () => {
+test("the files of videos, too old: deleted, except those that an avatar is built from; their videos remain", async () => {
   const worlds = [await world(), await world(), await world()];
   const files = [];
   for (const _ of worlds) {

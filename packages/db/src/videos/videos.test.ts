@@ -1,4 +1,7 @@
-/** Videos: their creation under limits and credits, and their deletion. What workers do is in `rendering.test.ts`. */
+/**
+ * Videos: their creation under limits and credits, and their deletion. The writes of workers are in
+ * `rendering.test.ts`.
+ */
 import { describe, expect, test } from "bun:test";
 import type { UsageSession } from "@realtime-avatar/domain/credits/schemas";
 import { parseItems } from "@realtime-avatar/domain/page";
@@ -41,7 +44,7 @@ const audio = async (caller: Caller, durationMs: number | null, status: "ready" 
 };
 
 describe("a new video", () => {
-  test("a text, written: holds its seconds, and is the same in a read, a list and its stored form", async () => {
+  test("a text, written: holds credits for its seconds, equal in a read, a list and its stored form", async () => {
     const { caller, avatarId, tenantId } = await world();
     const metadata = { user_id: "u-1", deep: { a: [1.5, "ü"] } };
     const { video, outcome } = await seedVideo(db, caller, avatarId, { metadata });
@@ -82,7 +85,7 @@ describe("a new video", () => {
     }
   });
 
-  test("a session of a video, open: takes the place of no other session", async () => {
+  test("a session of a video, open: takes no place from other sessions", async () => {
     const { caller, avatarId } = await world(100 * PRICE, { maxConcurrentSessions: 1 });
     for (const _ of [1, 2]) expect((await seedVideo(db, caller, avatarId)).outcome.kind).toBe("written");
     expect(await countOpenSessions(db, caller)).toMatchObject({ activeSessions: 0 });
@@ -92,7 +95,12 @@ describe("a new video", () => {
   test.each([
     ["the request", "flite-rms", "flite-rms", []],
     ["the avatar", null, "flite-rms", []],
-    ["the service, as that of the avatar does not exist", null, "flite-slt", [expect.stringContaining("voice-no-1")]],
+    [
+      "the service, because that of the avatar does not exist",
+      null,
+      "flite-slt",
+      [expect.stringContaining("voice-no-1")],
+    ],
   ])("its voice, by %s: written", async (by, voiceId, used, warnings) => {
     const { caller, avatarId } = await world();
     const stored = by === "the avatar" ? "flite-rms" : "voice-no-1";
@@ -103,15 +111,15 @@ describe("a new video", () => {
 
   test.each([
     ["of 7.2 s", 7200, 8],
-    ["whose length is not known", null, 600],
-  ])("an audio %s: holds its seconds", async (_, durationMs, seconds) => {
+    ["of unknown length", null, 600],
+  ])("an audio %s: holds credits for its seconds", async (_, durationMs, seconds) => {
     const { caller, avatarId } = await world(1000 * PRICE);
     const { outcome } = await seedVideo(db, caller, avatarId, await audio(caller, durationMs));
     const responseFields = { voiceId: null, reservedCreditMicros: seconds * PRICE, warnings: [] };
     expect(outcome).toEqual({ kind: "written", responseFields });
   });
 
-  test("an audio that is too long, is not ready, is a picture, or of others: refused, and nothing is written", async () => {
+  test("an audio that is too long, is not ready, is a picture, or foreign: refused, nothing is written", async () => {
     const { caller, avatarId, tenantId } = await world(1000 * PRICE);
     const other = await world();
     const picture = await seedAsset(db, tenantId);
@@ -129,7 +137,7 @@ describe("a new video", () => {
     expect(await reserved(caller)).toBe(0);
   });
 
-  test("an avatar that is not ready, deleted, or of others: refused", async () => {
+  test("an avatar that is not ready, deleted or foreign: refused", async () => {
     const { caller, avatarId } = await world();
     const other = await world();
     expect((await seedVideo(db, caller, other.avatarId)).outcome).toEqual({ kind: "avatar_not_found" });
@@ -158,7 +166,7 @@ describe("a new video", () => {
     expect((await seedVideo(db, child.caller, avatarId)).outcome).toEqual({ ...refusal, limitedBy: "ancestor" });
   });
 
-  test("as many as may run, created at once: no more are written", async () => {
+  test("more creates at once than may run: the maximum is written", async () => {
     const { caller, avatarId } = await world();
     const all = await Promise.all(
       Array.from({ length: 12 }, () => seedVideo(db, caller, avatarId, { terms: { maxVideos: 5 } })),
@@ -171,7 +179,7 @@ describe("a new video", () => {
     expect((await seedVideo(db, caller, avatarId, { terms: { maxVideos: 5 } })).outcome.kind).toBe("written");
   });
 
-  test("an Idempotency-Key, used again: the first response; after a refusal: free", async () => {
+  test("an Idempotency-Key, used again: the first response; after a refusal: usable", async () => {
     const { caller, avatarId, tenantId } = await world(4 * PRICE);
     const claim = newClaim("a", "x");
     await client`update avatars set status = 'disabled' where id = ${avatarId}`;
@@ -185,7 +193,7 @@ describe("a new video", () => {
     expect(await client`select from videos where tenant_id = ${tenantId}`).toHaveLength(1);
   });
 
-  test("a key that was revoked: stale, and nothing is written", async () => {
+  test("a revoked key: stale, nothing is written", async () => {
     const { caller, avatarId, record, tenantId } = await world();
     await client`update api_keys set revoked_at = now(), ended_at = now() where id = ${record.id}`;
     expect((await seedVideo(db, caller, avatarId)).outcome).toEqual({ kind: "stale" });
@@ -194,7 +202,7 @@ describe("a new video", () => {
 });
 
 describe("a deletion", () => {
-  test("a video that is queued, or rendered: canceled, not charged, and its job is gone", async () => {
+  test("a video that is queued, or rendered: canceled, not charged, its job deleted", async () => {
     const { caller, avatarId, tenantId } = await world();
     await seedEndpoint(db, tenantId);
     for (const isRendered of [false, true]) {
@@ -216,7 +224,7 @@ describe("a deletion", () => {
     expect(await drift(tenantId)).toEqual([]);
   });
 
-  test("one that was canceled: deleted without its text; again, or with another version: unchanged", async () => {
+  test("a canceled video: deleted with its text; a second time, or with another version: unchanged", async () => {
     const { caller, avatarId } = await world();
     const { video } = await seedVideo(db, caller, avatarId);
     expect(await remove(video.id, caller, { versions: ["7"] })).toMatchObject({ kind: "unchanged" });
@@ -231,7 +239,7 @@ describe("a deletion", () => {
     expect((await list({ avatarId })).items).toBe("");
   });
 
-  test("of others: by a key of another lineage refused, by one that manages files, or an ancestor, made", async () => {
+  test("a video of another key: refused for another lineage; allowed for a key that manages files, or an ancestor", async () => {
     const { caller, record, avatarId, tenantId } = await world();
     const child = await seedCaller(db, tenantId, {}, record);
     const own = await seedVideo(db, child.caller, avatarId);

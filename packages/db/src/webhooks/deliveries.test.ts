@@ -19,7 +19,7 @@ const listed = async (...args: Parameters<typeof listDeliveries>) =>
   parseItems<WebhookDelivery>(await listDeliveries(...args));
 
 describe("the list of deliveries", () => {
-  test("by each filter, and all: the newest first, as JSON.stringify writes them", async () => {
+  test("by each filter, and by all: newest first, in the form of JSON.stringify", async () => {
     const caller = await seedCaller(db);
     const [one, other] = [await seedEndpoint(db, caller), await seedEndpoint(db, caller, { events: ["avatar.*"] })];
     const [a, b] = [newTarget(), newTarget()];
@@ -57,7 +57,7 @@ describe("the list of deliveries", () => {
     expect([...parseItems<WebhookDelivery>(page), ...rest]).toEqual(all);
   });
 
-  test("of another tenant or environment: nothing is found, nor sent again", async () => {
+  test("of another tenant or environment: not found, not sent again", async () => {
     const [caller, stranger] = [await seedCaller(db), await seedCaller(db)];
     const endpoint = await seedEndpoint(db, caller);
     await seedEvents(db, caller, [newTarget()]);
@@ -98,7 +98,7 @@ describe("a delivery that is sent again", () => {
     },
   );
 
-  test("while a worker sends it: that attempt goes on, and its schedule begins anew", async () => {
+  test("while a worker sends it: that attempt continues, and its schedule begins anew", async () => {
     const caller = await seedCaller(db);
     await seedEndpoint(db, caller);
     await seedEvents(db, caller, [newTarget()]);
@@ -140,7 +140,7 @@ describe("a delivery that is sent again", () => {
 });
 
 describe("a test of an endpoint", () => {
-  test("of one that selects other events: sent to it alone, with the next place", async () => {
+  test("of one that selects other events: sent only to it, with the next sequence", async () => {
     const caller = await seedCaller(db);
     const endpoint = await seedEndpoint(db, caller, { events: ["avatar.*"] });
     await seedEndpoint(db, caller);
@@ -159,7 +159,7 @@ describe("a test of an endpoint", () => {
     }
   });
 
-  test("twenty at once: each has a place of its own", async () => {
+  test("twenty at once: each has its own sequence", async () => {
     const caller = await seedCaller(db);
     const endpoint = await seedEndpoint(db, caller);
     await Promise.all(
@@ -169,7 +169,7 @@ describe("a test of an endpoint", () => {
     expect(sequences).toEqual(Array.from({ length: 20 }, (_, n) => n + 1));
   });
 
-  test("twice with one Idempotency-Key: one delivery, whose id the replay has", async () => {
+  test("twice with one Idempotency-Key: one delivery; the replay has its id", async () => {
     const caller = await seedCaller(db);
     const colleague = await seedCaller(db, caller.tenantId);
     const endpoint = await seedEndpoint(db, caller);

@@ -62,7 +62,7 @@ describe("a webhook endpoint", () => {
     }
   });
 
-  test("40 creates at once: 16 in each environment, exactly", async () => {
+  test("40 creates at once: exactly 16 in each environment", async () => {
     const live = await seedCaller(db);
     const ofTest = await findTestCaller(
       db,
@@ -76,7 +76,7 @@ describe("a webhook endpoint", () => {
     );
     const counted = (kind: string) => outcomes.filter((outcome) => outcome.kind === kind).length;
     expect([counted("written"), counted("quota_exceeded")]).toEqual([2 * MAX_ENDPOINTS, 40 - 2 * MAX_ENDPOINTS]);
-    // The claim of a refused create is not kept: with room, it is written.
+    // The claim of a refused create is not kept, so the same request is written later.
     const [{ id = "" } = {}] = parseItems<{ id: never }>(await listEndpoints(db, live, { before: null, limit: 1 }));
     await deleteEndpoint(db, id as never, ANY, live, seedOrigin(live));
     const refused = outcomes.findIndex((outcome, n) => n % 2 === 0 && outcome.kind === "quota_exceeded");
@@ -111,7 +111,7 @@ describe("a webhook endpoint", () => {
     });
     await db.client`update webhook_endpoints set failing_since = now(), slow_until = now() where id = ${id}`;
     expect(await update({ ordered: true })).toMatchObject({ endpoint: { failingSince: expect.any(Date) } });
-    // Another receiver: what failed before does not count.
+    // Another receiver, so earlier failures do not count.
     expect(await update({ url: "https://other.example/" })).toMatchObject({ endpoint: { failingSince: null } });
     expect([...(await db.client`select slow_until from webhook_endpoints where id = ${id}`)]).toEqual([
       { slow_until: null },
@@ -126,7 +126,7 @@ describe("a webhook endpoint", () => {
     ]);
   });
 
-  test("two rotations at once: one is written, the other begins again, and the first secret goes on signing", async () => {
+  test("two rotations at once: one is written, the other is repeated, and the first secret still signs", async () => {
     const caller = await seedCaller(db);
     const endpoint = await seedEndpoint(db, caller);
     const rotate = (n: number) =>
@@ -162,7 +162,7 @@ describe("a webhook endpoint", () => {
     expect(await actionsOf(endpoint.id)).toEqual(["webhook_endpoint.created", "webhook_endpoint.deleted"]);
   });
 
-  test("a revoked key: stale, and nothing is written", async () => {
+  test("a revoked key: stale, nothing is written", async () => {
     const parent = await seedCaller(db);
     const endpoint = await seedEndpoint(db, parent);
     const { record, secret } = await seedKey(db, parent.tenantId, { environment: "live", scopes: ["*"] });

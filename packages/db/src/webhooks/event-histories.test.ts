@@ -1,6 +1,7 @@
 /**
- * Random histories of credits, keys and sessions by many clients on the pools of three replicas, with endpoints. Triggers note what
- * was committed. Afterwards the events are exactly that: none is lost, none is invented, and none is out of order.
+ * Random histories of credits, keys and sessions by many clients on the pools of three replicas, with endpoints.
+ * Triggers record the committed changes. Afterwards the events match them exactly: no event is lost, invented or out of
+ * order.
  */
 import { expect } from "bun:test";
 import { LoadClient, newLoad, seedLoad } from "@realtime-avatar/testing/credits/load";
@@ -22,7 +23,7 @@ const database = await fileDatabase({ isOne: true });
 const { client } = database.db;
 await mutate(database.db);
 
-/** Notes what a committed change is to send, from the rows alone: in `expected`. */
+/** Records in `expected`, from the rows, the events that a committed change must send. */
 await client.unsafe(`
   create table expected (tenant_id text, environment text, type text, target_id text);
   create function note_session() returns trigger language plpgsql as $$
@@ -78,7 +79,7 @@ await client.unsafe(`
   create trigger note_meter after update on api_key_meters for each row execute function note_meter()`);
 
 const findings = async () => ({
-  // What is expected for each type and target, and what there is.
+  // The expected and the actual number of events for each type and target.
   differences: await client`
     with expected as (
       select tenant_id, type, target_id, count(*) as count from expected
@@ -105,21 +106,21 @@ const findings = async () => ({
   gaps: await gaps(),
 });
 
-/** The events that a long history must have had: without them it has tested too little. */
+/** The events that a long history must have. Without them it has tested too little. */
 const REQUIRED = [
   ...["api_key.expiring", "api_key.spend_limit_reached", "api_key.updated", "avatar.created", "avatar.updated"],
   ...["credits.exhausted", "credits.granted", "credits.limit_changed", "credits.low", "usage_session.ended"],
   ...["usage_session.opened", "usage_session.started"],
 ];
 
-/** Targets of which a later event is visible, and an earlier one is not. */
+/** Targets with a visible later event and an invisible earlier one. */
 const gaps = async () => [
   ...(await client`
     select target_id, count(*), max(sequence) from webhook_events group by tenant_id, target_id
     having count(*) <> max(sequence) limit 10`),
 ];
 
-test("random histories on three replicas with endpoints: the events are what was committed, in order", async () => {
+test("random histories on three replicas with endpoints: the events match the committed changes, in order", async () => {
   const tenants = await seedLoad(database.db, 3);
   const [all, some] = tenants as [(typeof tenants)[0], (typeof tenants)[0]];
   for (const environment of ["live", "test"] as const) await seedEndpoint(database.db, all.tenantId, { environment });
@@ -144,7 +145,7 @@ test("random histories on three replicas with endpoints: the events are what was
       await Bun.sleep(20);
     }
   };
-  /** What the clients do not do: thresholds of both environments, avatars, keys that expire. */
+  /** Changes that the clients do not make: thresholds of both environments, avatars, keys that expire. */
   const change = async (pool: (typeof pools)[number], at: number) => {
     for (let count = 0; !isOver(); count++) {
       for (const environment of ["live", "test"] as const) {
@@ -164,7 +165,7 @@ test("random histories on three replicas with endpoints: the events are what was
       await client`
         update api_keys set expires_at = now() + interval '6 days', created_at = now() - interval '1 year'
         where id in (select id from api_keys where tenant_id = ${all.tenantId} and revoked_at is null order by random() limit 1)`;
-      // A cap of which more than 80 % are spent when the sessions that are open now end.
+      // A cap of which more than 80 % are spent when the present open sessions end.
       await client`
         update api_keys set spend_limit_credit_micros = settled + reserved from api_key_meters meter
         where meter.tenant_id = api_keys.tenant_id and meter.api_key_id = api_keys.id and settled > 0 and (meter.tenant_id, meter.api_key_id) in (

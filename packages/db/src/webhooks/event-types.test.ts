@@ -23,12 +23,12 @@ const functionTexts = async () => {
 };
 
 const ALL = WEBHOOK_EVENT_TYPES as readonly string[];
-/** The texts of the functions of each subject, and what they say of the audit events that they write: whether these are events. */
+/** The texts of the functions of each subject, and whether they write audit events that are also events. */
 const FUNCTION_FILES_OF = Map.groupBy(await functionTexts(), ({ subject }) => subject);
 const WRITES_AUDIT_EVENTS = /\bperform rta\.insert_audit_events\((?:[^;]*,)\s*(true|false)\s*\);/g;
 
 describe("the list of events", () => {
-  /** Whether an action of the audit trail is an event too. A new action has no place here, and does not compile. */
+  /** Whether an action of the audit trail is also an event. Without an entry here, a new action does not compile. */
   const DECISIONS: Record<AuditAction, boolean> = {
     "api_key.created": true,
     "api_key.updated": true,
@@ -49,7 +49,7 @@ describe("the list of events", () => {
     "credits.voided": true,
     "credits.adjusted": true,
     "credits.limit_changed": true,
-    // Personal data, and what people do to their own sign-in.
+    // Personal data, and changes by people of their own sign-in.
     "user.created": false,
     "user.updated": false,
     "user.deleted": false,
@@ -63,7 +63,7 @@ describe("the list of events", () => {
     "passkey.deleted": false,
     "identity.created": false,
     "identity.deleted": false,
-    // What is done to endpoints is not sent to endpoints. The sender alone writes `webhook_endpoint.disabled`.
+    // Changes of endpoints are not sent to endpoints. Only the sender writes `webhook_endpoint.disabled`.
     "webhook_endpoint.created": false,
     "webhook_endpoint.updated": false,
     "webhook_endpoint.deleted": false,
@@ -71,12 +71,12 @@ describe("the list of events", () => {
     "webhook_endpoint.disabled": false,
     // By the operator. The end itself sends the event of this name (TRANSITIONS).
     "usage_session.ended": false,
-    // What the tenant has decided about its own data.
+    // Decisions of the tenant about its own data.
     "settings.updated": false,
     "transcript.deleted": false,
     "recording.deleted": false,
   };
-  /** What the transition to each status of a session sends. */
+  /** The event of the transition to each status of a session. */
   const TRANSITIONS: Record<SessionStatus, WebhookEventType> = {
     reserved: "usage_session.opened",
     started: "usage_session.started",
@@ -133,14 +133,14 @@ describe("the list of events", () => {
         values as never[],
       );
       expect(await deliveredTypes(db, tenantId, "key_x")).toEqual(isSent ? [action] : []);
-      // The functions of its subject say so.
+      // The functions of its subject declare it.
       const files = FUNCTION_FILES_OF.get(subjectOf(action)) ?? [];
       const said = files.flatMap(({ text }) => [...text.matchAll(WRITES_AUDIT_EVENTS)].map(([, value]) => value));
       expect(new Set(said)).toEqual(new Set([`${isSent}`]));
     },
   );
 
-  test("what an endpoint selects: as the domain says", async () => {
+  test("the selection of an endpoint: the same as in the domain", async () => {
     const choices = [null, ["avatar.*"], ["avatar.created", "credits.*"], ["usage_session.ended"]] as const;
     for (const events of choices) {
       for (const type of WEBHOOK_EVENT_TYPES) {

@@ -1,4 +1,4 @@
-/** Which changes are written as events, and for which endpoints. */
+/** The changes that are written as events, and the endpoints that get them. */
 import { describe, expect, test } from "bun:test";
 import { isId, newId, type TenantId } from "@realtime-avatar/domain/id";
 import type { WebhookEventType } from "@realtime-avatar/domain/webhooks/events";
@@ -30,7 +30,7 @@ await mutate(database.db);
 const { db } = database;
 const { client } = db;
 
-/** A tenant with a live key and, unless told otherwise, an endpoint for all events in live. */
+/** A tenant with a live key and, by default, an endpoint for all events in live. */
 const world = async (endpoint: Parameters<typeof seedEndpoint>[2] | null = {}) => {
   const tenantId = await seedTenant(db, { live: 1000 * PRICE, test: 1000 * PRICE });
   const { caller, record } = await seedCaller(db, tenantId);
@@ -39,7 +39,7 @@ const world = async (endpoint: Parameters<typeof seedEndpoint>[2] | null = {}) =
 };
 
 describe("ids", () => {
-  test("ids that the database makes: valid, different, and in the order of time", async () => {
+  test("ids from the database: valid, different, and in the order of time", async () => {
     const schema = client.unsafe(FUNCTIONS_SCHEMA);
     const rows = await client<{ id: string }[]>`
       select 'evt_' || ${schema}.new_id(timestamptz '2026-11-24T00:00:00.123Z' + make_interval(secs => i / 1000.0)) as id
@@ -48,7 +48,7 @@ describe("ids", () => {
     expect(ids.every((id) => isId("evt", id))).toBe(true);
     expect(new Set(ids).size).toBe(2000);
     expect(ids.toSorted()).toEqual(ids);
-    // As `newId` makes them: the same characters of the time, and of the version and the variant of a UUIDv7.
+    // Like the ids of `newId`: the same characters for the time, and for the version and the variant of a UUIDv7.
     const at = new Date("2026-11-24T00:00:00.124Z");
     expect(ids[0]?.slice(0, 14)).toBe(newId("evt", at, random).slice(0, 14));
     expect(ids.every((id) => /^evt_.{10}[ef]..[89abrstv]/.test(id))).toBe(true);
@@ -183,7 +183,7 @@ describe("an event and its change", () => {
     expect(await readEventTypes(db, tenantId)).toEqual([`avatar.created ${first.id} 1`]);
   });
 
-  test("changes in the other environment, or of another tenant: nothing is sent", async () => {
+  test("changes in the other environment, or of another tenant: no event", async () => {
     const { tenantId, caller } = await world({ environment: "test" });
     const other = await world(null);
     await create(caller);
@@ -203,7 +203,7 @@ describe("an event and its change", () => {
     expect(await readDeliveries(db, tenantId)).toEqual(Array(2).fill(`${endpointId} credits.low a`));
   });
 
-  test("a creation, of a target that has events: the next sequence, alone and beside others", async () => {
+  test("a creation, of a target with events: the next sequence, alone and in a batch", async () => {
     const { tenantId } = await world();
     await emit(db, tenantId, "a", "b");
     await emitOf(db, tenantId, "avatar.created", ["a"]);
@@ -218,7 +218,7 @@ describe("an event and its change", () => {
     ]);
   });
 
-  test("16 endpoints, one event alone and one beside others: a delivery for each, with an id of its own", async () => {
+  test("16 endpoints, an event alone and one in a batch: a delivery with its own id for each", async () => {
     const { tenantId } = await world(null);
     for (let count = 0; count < 16; count++) await seedEndpoint(db, tenantId);
     await emit(db, tenantId, "a");
@@ -229,7 +229,7 @@ describe("an event and its change", () => {
     expect(rows.every(({ id }) => isId("whd", id))).toBe(true);
   });
 
-  test("events of two targets, given in reverse: written in the order of the targets, so that no two deadlock", async () => {
+  test("events of two targets, given in reverse: written in the order of the targets, without deadlocks", async () => {
     const { tenantId } = await world();
     await whileHeld(
       database,
@@ -260,7 +260,7 @@ describe("an event and its change", () => {
     }
   });
 
-  test("uploads that are failed by the sweep: each sends its event", async () => {
+  test("uploads that the sweep fails: each sends its event", async () => {
     const { tenantId, caller } = await world();
     const ids = [1, 2, 3].map(() => plannedAsset(caller, { status: "pending_upload", sizeBytes: null }));
     for (const asset of ids) {

@@ -21,7 +21,7 @@ const queue = testQueue(db);
 const { finish, claimOne, passTime, statuses } = queue;
 const { client } = db;
 
-// Each test has the queue for itself: a claim serves all tenants.
+// Each test starts with an empty queue, because a claim serves all tenants.
 beforeEach(queue.clear);
 
 describe("an endpoint that fails", () => {
@@ -41,7 +41,7 @@ describe("an endpoint that fails", () => {
     expect(await failingSince()).toBeNull();
   });
 
-  test("five days without one success: disabled, with an audit event, and the others are told", async () => {
+  test("five days without a success: disabled, with an audit event and an event for the other endpoints", async () => {
     const caller = await seedCaller(db);
     const endpoint = await seedEndpoint(db, caller, { events: ["avatar.*"] });
     const other = await seedEndpoint(db, caller, { events: ["webhook_endpoint.*"] });
@@ -74,7 +74,7 @@ describe("an endpoint that fails", () => {
     expect((await webhookStats(db)).disabledEndpoints).toBe(1);
   });
 
-  test("five days after the first failure, but a success between: not disabled", async () => {
+  test("five days after the first failure, with a success in between: not disabled", async () => {
     const caller = await seedCaller(db);
     const endpoint = await seedEndpoint(db, caller);
     await seedEvents(db, caller, [newTarget(), newTarget()]);
@@ -99,7 +99,7 @@ describe("an endpoint that fails", () => {
     expect(await findEndpoint(db, caller, endpoint.id)).toMatchObject({ status: "disabled" });
   });
 
-  test("410: disabled at once; enabled again by its owner, it begins anew", async () => {
+  test("410: disabled at once; after its owner enables it, failures count anew", async () => {
     const caller = await seedCaller(db);
     const endpoint = await seedEndpoint(db, caller);
     await seedEvents(db, caller, [newTarget()]);
@@ -109,7 +109,7 @@ describe("an endpoint that fails", () => {
     expect(await findEndpoint(db, caller, endpoint.id)).toMatchObject(gone);
     const update = (status: "enabled" | "disabled", version: string) =>
       updateEndpoint(db, endpoint.id, { status }, { versions: [version] }, caller, seedOrigin(caller));
-    // Disabled once more by its owner: the reason stays.
+    // Its owner disables it again. The reason is unchanged.
     expect(await update("disabled", "2")).toMatchObject({ kind: "written", endpoint: gone });
     const enabled = await update("enabled", "3");
     expect(enabled).toMatchObject({
@@ -118,7 +118,7 @@ describe("an endpoint that fails", () => {
     });
   });
 
-  test("429: nothing is sent until its time, and its queue is no reason to alert", async () => {
+  test("429: nothing is sent until the pause ends, and its queue causes no alert", async () => {
     const caller = await seedCaller(db);
     const endpoint = await seedEndpoint(db, caller);
     await seedEvents(db, caller, [newTarget(), newTarget()]);
@@ -135,7 +135,7 @@ describe("an endpoint that fails", () => {
     expect(await webhookStats(db)).toMatchObject({ due: 0, pending: 2, oldestDueSeconds: 0 });
   });
 
-  test("disabled by the operator: with its reason, an audit event, and once", async () => {
+  test("disabled by the operator: once, with its reason and an audit event", async () => {
     const caller = await seedCaller(db);
     const endpoint = await seedEndpoint(db, caller);
     const disable = () => disableEndpoint(db, caller.tenantId, endpoint.id, seedOrigin());
@@ -165,7 +165,7 @@ describe("the sweep", () => {
     }
   };
 
-  test("deliveries of 30 days: deleted in batches, past those that are pending or locked", async () => {
+  test("deliveries of 30 days: deleted in batches, except pending or locked ones", async () => {
     const caller = await seedCaller(db);
     await seedEndpoint(db, caller);
     await seedEvents(db, caller, Array.from({ length: 5 }, newTarget));
@@ -193,7 +193,7 @@ describe("the sweep", () => {
     await seedEvents(db, caller, [b], 1, "avatar.deleted");
     await deliverAll();
     expect(await events()).toHaveLength(5);
-    // One of the two deliveries of each event is left: the events stay.
+    // One of the two deliveries of each event remains, so the events remain.
     await client`delete from webhook_deliveries where endpoint_id = (select max(endpoint_id) from webhook_deliveries)`;
     expect(await swept()).toBe(5);
     expect(await events()).toEqual(["avatar.updated 2 -"]);

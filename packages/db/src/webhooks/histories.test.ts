@@ -1,7 +1,8 @@
 /**
- * Random histories of deliveries by many workers at once, on the pools of three replicas: workers that claim, deliver, fail, are too
- * late or die, connections that the server ends, and changes of the endpoints meanwhile. Afterwards each event has reached each
- * endpoint, or was canceled or given up; no bound was passed; and order was kept where it was asked for. `LONG=1` runs many more.
+ * Random histories of deliveries by many workers at once, on the pools of three replicas: workers claim, deliver, fail,
+ * are too late or die, the server ends connections, and endpoints change meanwhile. Afterwards each event was delivered
+ * to each endpoint, canceled or given up. No bound was exceeded, and ordered endpoints got their events in order.
+ * `LONG=1` runs many more.
  */
 import { expect, setDefaultTimeout, test } from "bun:test";
 import type { WebhookDeliveryId } from "@realtime-avatar/domain/id";
@@ -28,14 +29,14 @@ const [PER_ENDPOINT, PER_TENANT, WORKERS, TENANTS, TARGETS] = [3, 5, 4, 4, 6];
 const database = await fileDatabase();
 const { client } = database.db;
 await mutate(database.db);
-/** The pools of three replicas: for each test its own, as one of them ends connections. */
+/** The pools of three replicas. Each test has its own, because one of them ends connections. */
 const openPools = () =>
   Promise.all([1, 2, 3].map(() => fixture(connectTo(database, { connections: 4, deadlineMs: 60_000 }))));
 type Pools = Awaited<ReturnType<typeof openPools>>;
 
 setDefaultTimeout(isLong ? 3_600_000 : 300_000);
 
-/** Tenants with an endpoint that asks for order and one that does not. */
+/** Tenants with an ordered and an unordered endpoint. */
 const seedTenants = async () => {
   await client`truncate webhook_deliveries, webhook_events, webhook_endpoints, webhook_turns, webhook_hosts`;
   return Promise.all(
@@ -49,12 +50,12 @@ const seedTenants = async () => {
 };
 type Tenants = Awaited<ReturnType<typeof seedTenants>>;
 
-/** What the workers have done. */
+/** The history of the workers. */
 const newHistory = (tenants: Tenants) => ({
   orderedIds: new Set<string>(tenants.map(({ endpoints: [ordered] }) => ordered?.id as string)),
   /** The deliveries whose end a worker has at least begun to write, by endpoint, target and sequence. */
   ended: new Set<string>(),
-  /** The body that each event was sent with. */
+  /** The body with which each event was sent. */
   bodies: new Map<string, string>(),
   faults: [] as string[],
   claims: 0,
@@ -74,7 +75,7 @@ const check = (history: History, delivery: HeldDelivery): void => {
   }
 };
 
-/** Sends what one claim gets; a part of it is forgotten, as if the worker had died. */
+/** Sends the deliveries of one claim. Some are dropped, as if the worker had died. */
 const work = async (db: Db, history: History): Promise<number> => {
   const bounds = { leaseSeconds: 1, limit: 1 + Math.floor(Math.random() * 12) };
   const claimed = await claimSome(db, { ...bounds, perEndpoint: PER_ENDPOINT, perTenant: PER_TENANT });
@@ -106,7 +107,7 @@ const work = async (db: Db, history: History): Promise<number> => {
 const countPending = async (): Promise<number> =>
   Number((await client`select count(*) as count from webhook_deliveries where status = 'pending'`)[0]?.["count"]);
 
-/** Workers of all replicas, until nothing is pending and `others` have ended. */
+/** Runs the workers of all replicas until no delivery is pending and `others` have ended. */
 const runWorkers = async (pools: Pools, history: History, others: readonly (() => Promise<void>)[]): Promise<void> => {
   let isOver = false;
   const workers = pools.flatMap((pool) =>
@@ -121,7 +122,7 @@ const runWorkers = async (pools: Pools, history: History, others: readonly (() =
       }
     }),
   );
-  // Who holds what, as the database says: more often than a claim takes.
+  // Observes the leases in the database, more often than a claim takes.
   const observer = (async () => {
     while (!isOver) {
       const over = await client`
@@ -139,7 +140,7 @@ const runWorkers = async (pools: Pools, history: History, others: readonly (() =
   await Promise.all([...workers, observer]);
 };
 
-/** Writes the events of all tenants, some at a time. */
+/** Writes the events of all tenants, several at a time. */
 const emitAll = (tenants: Tenants) => async (): Promise<void> => {
   for (let written = 0; written < EVENTS; ) {
     for (const { caller, targets } of tenants) {
@@ -171,7 +172,7 @@ const endOf = async () => {
   return { rows: [...rows], events };
 };
 
-test("three replicas, workers that die and connections that end: nothing lost, no bound passed, order kept", async () => {
+test("three replicas, dying workers and ended connections: no event lost, no bound exceeded, order kept", async () => {
   const pools = await openPools();
   for (let round = 0; round < ROUNDS; round++) {
     const tenants = await seedTenants();
@@ -217,7 +218,7 @@ const disturb = (pools: Pools, tenants: Tenants) => async (): Promise<void> => {
   }
 };
 
-test("endpoints that change, and deliveries that are sent again, beside the workers: each ends, and no deadlock", async () => {
+test("changed endpoints and resent deliveries, beside the workers: each delivery ends, without deadlocks", async () => {
   const pools = await openPools();
   for (let round = 0; round < ROUNDS; round++) {
     const tenants = await seedTenants();

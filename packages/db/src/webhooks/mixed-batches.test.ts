@@ -1,4 +1,4 @@
-/** Deliveries that are recorded together: each has its own outcome, wherever it is in the batch. */
+/** Deliveries that are recorded in one batch: each has its own outcome, at any position in the batch. */
 import { beforeEach, expect, test } from "bun:test";
 import { newId } from "@realtime-avatar/domain/id";
 import { fileDatabase } from "@realtime-avatar/testing/fixture";
@@ -21,18 +21,21 @@ const { client } = db;
 beforeEach(testQueue(db).clear);
 
 const SECOND = 1000;
-/** Of what is handed back unsent: it tells the moment of the batch, from which the other times count. */
+/**
+ * The delay of the delivery that is handed back unsent. It shows the moment of the batch, from which the other times
+ * count.
+ */
 const UNSENT_MS = 30 * SECOND;
 type Expected = {
-  /** Of the delivery. `inMs`: until its next attempt; null: none. */
+  /** The state of the delivery. `inMs`: the time until its next attempt; null without one. */
   delivery: { status: string; attempts: number; attemptCount: number; inMs: number | null; isHeld: boolean };
-  /** Of its endpoint, which has no other delivery. */
+  /** The state of its endpoint, which has no other delivery. */
   endpoint: { status: string; reason: string | null; isFailing: boolean; slowForMs: number | null };
 };
 const works = { status: "enabled", reason: null, isFailing: false, slowForMs: null };
 const fails = { ...works, isFailing: true };
 
-/** What happens to a delivery of each of these endpoints, and what is stored then. */
+/** The outcome of a delivery of each of these endpoints, and the state stored for it. */
 const MEMBERS: Record<string, [finish: (held: HeldDelivery) => FinishedDelivery, expected: Expected]> = {
   delivered: [
     (held) => finishedDelivery(held, "delivered"),
@@ -74,7 +77,7 @@ const MEMBERS: Record<string, [finish: (held: HeldDelivery) => FinishedDelivery,
     (held) => finishedDelivery(held, "retry", { attempt: null, delayMs: UNSENT_MS }),
     { delivery: { status: "pending", attempts: 0, attemptCount: 0, inMs: UNSENT_MS, isHeld: false }, endpoint: works },
   ],
-  "of a lease that was lost": [
+  "with a lost lease": [
     (held) => finishedDelivery({ ...held, lease: newLease() }, "failed"),
     { delivery: { status: "pending", attempts: 0, attemptCount: 0, inMs: null, isHeld: true }, endpoint: works },
   ],
@@ -105,27 +108,30 @@ test.each<[string, (places: string[]) => string[]]>([
   ["in one order", (places) => places],
   ["in the reverse order", (places) => places.toReversed()],
   ["in a third one", (places) => [...places.slice(3), ...places.slice(0, 3)]],
-])("deliveries of every outcome, recorded together %s: each has its own, and its endpoint too", async (_, order) => {
-  const callers = [await seedCaller(db), await seedCaller(db)];
-  const ids = new Map<string, string>();
-  for (const [at, name] of names.entries()) {
-    const caller = callers[at % 2] as (typeof callers)[0];
-    const { id } = await seedEndpoint(db, caller, { url: `https://${at}.example.com`, events: ["avatar.*"] });
-    ids.set(id, name);
-  }
-  for (const caller of callers) await seedEvents(db, caller, [newTarget()]);
-  const held = new Map((await claimSome(db)).map((one) => [ids.get(one.endpointId), one]));
-  expect(held.size).toBe(names.length);
-  const finished = order(names).map((name) => MEMBERS[name]?.[0](held.get(name) as HeldDelivery) as FinishedDelivery);
-  expect(await finishDeliveries(db, finished, seedOrigin())).toBe(names.length - 1);
-  expect(await stored(ids)).toEqual(Object.fromEntries(names.map((name) => [name, MEMBERS[name]?.[1] as Expected])));
-  const disabled = await client`
+])(
+  "deliveries of every outcome, recorded in one batch %s: each delivery and its endpoint have their own outcome",
+  async (_, order) => {
+    const callers = [await seedCaller(db), await seedCaller(db)];
+    const ids = new Map<string, string>();
+    for (const [at, name] of names.entries()) {
+      const caller = callers[at % 2] as (typeof callers)[0];
+      const { id } = await seedEndpoint(db, caller, { url: `https://${at}.example.com`, events: ["avatar.*"] });
+      ids.set(id, name);
+    }
+    for (const caller of callers) await seedEvents(db, caller, [newTarget()]);
+    const held = new Map((await claimSome(db)).map((one) => [ids.get(one.endpointId), one]));
+    expect(held.size).toBe(names.length);
+    const finished = order(names).map((name) => MEMBERS[name]?.[0](held.get(name) as HeldDelivery) as FinishedDelivery);
+    expect(await finishDeliveries(db, finished, seedOrigin())).toBe(names.length - 1);
+    expect(await stored(ids)).toEqual(Object.fromEntries(names.map((name) => [name, MEMBERS[name]?.[1] as Expected])));
+    const disabled = await client`
     select target_id from audit_events
     where action = 'webhook_endpoint.disabled' and target_id in ${client([...ids.keys()])}`;
-  expect(disabled.map((event) => ids.get(event["target_id"]))).toEqual(["gone"]);
-});
+    expect(disabled.map((event) => ids.get(event["target_id"]))).toEqual(["gone"]);
+  },
+);
 
-test("bodies, frozen together, some before: each is returned at its own place", async () => {
+test("bodies, frozen in one batch, some already frozen: each is returned at its own position", async () => {
   const callers = [await seedCaller(db), await seedCaller(db)];
   for (const caller of callers) {
     await seedEndpoint(db, caller, { events: ["avatar.*"] });

@@ -35,7 +35,7 @@ import { announceExpiringKeys } from "./expiring-keys.ts";
 import { finishDeliveries, freezeBodies, sweepDeliveries, webhookStats } from "./sending.ts";
 
 const ROWS = 3000;
-/** Tenants whose endpoint is dead, each with so many deliveries that wait for their next attempt. */
+/** The numbers of tenants with a dead endpoint, and of deliveries of each that wait for their next attempt. */
 const [DEAD, WAITING] = process.env["LONG"] === "1" ? [200, 100] : [100, 30];
 
 const database = await fileDatabase();
@@ -101,7 +101,7 @@ const ANY = { versions: null };
 const page = { before: null, limit: 50 };
 const oldDelivery = `whd_01h455vb4p${"1".padStart(16, "0")}` as const;
 
-/** Does `work` as the service's connections do. The tables of avatars and of keys are small here. */
+/** Runs `work` with the settings of the service's connections. The tables of avatars and of keys are small here. */
 const asService = async (work: () => Promise<unknown>): Promise<void> => {
   await db.client`set enable_seqscan = off`;
   await work();
@@ -110,7 +110,7 @@ const asService = async (work: () => Promise<unknown>): Promise<void> => {
 
 const cases: [string, () => Promise<unknown>, string[]][] = [
   [
-    "writing what has happened to an avatar",
+    "writing an event of an avatar",
     () => seedAvatar(db, caller),
     ["webhook_endpoints_enabled_index", "webhook_events_sequence_index"],
   ],
@@ -220,7 +220,7 @@ const cases: [string, () => Promise<unknown>, string[]][] = [
     ["webhook_deliveries_failed_index", "webhook_deliveries_retried_index"],
   ],
   [
-    "sending what is recovered",
+    "sending recovered deliveries",
     async () => {
       // An endpoint with eight deliveries that are due or being sent gets no further ones.
       await owner`
@@ -252,7 +252,7 @@ test.each(cases)("the statement for %s, explained: reads no whole table", async 
   for (const index of indexes) expect([index, plan.includes(index)]).toEqual([index, true]);
 });
 
-/** The pages of the database that a claim reads, once its plans are made, and how long it takes. What it writes is rolled back. */
+/** The pages of the database that a claim reads, after its plans are made, and its time. Its writes are rolled back. */
 const costOf = async (limit = 100): Promise<{ buffers: number; ms: number; rows: number }> => {
   const explained = `explain (analyze, buffers, costs off, format json)
     select * from ${FUNCTIONS_SCHEMA}.claim_deliveries('lease', 60, ${limit}, 8, 32)`;
@@ -273,7 +273,7 @@ const costOf = async (limit = 100): Promise<{ buffers: number; ms: number; rows:
 const print = (title: string, cost: object): void =>
   void (process.env["LONG"] === "1" && process.stdout.write(`${title}: ${JSON.stringify(cost)}\n`));
 
-test("a claim while nothing is due, and the deliveries of dead endpoints wait: reads one entry of an index", async () => {
+test("a claim, no delivery due, those of dead endpoints waiting: reads one entry of an index", async () => {
   await owner`delete from webhook_deliveries where status = 'pending' and next_attempt_at < now() + interval '10 minutes'`;
   await owner`update webhook_endpoints set recovery_next_at = null`;
   await owner.unsafe("vacuum analyze webhook_deliveries, webhook_endpoints");
@@ -284,7 +284,7 @@ test("a claim while nothing is due, and the deliveries of dead endpoints wait: r
   expect(cost.buffers).toBeLessThanOrEqual(8);
 });
 
-test("10,000 due deliveries of one tenant, and one of another, beside dead endpoints: what is read does not grow with them", async () => {
+test("10,000 due deliveries of one tenant, and one of another, beside dead endpoints: the pages read do not grow", async () => {
   const [many, one] = [await seedCaller(database.db), await seedCaller(database.db)];
   for (const other of [many, one]) await seedEndpoint(database.db, other);
   await seedEvents(database.db, one, [newTarget()]);

@@ -1,4 +1,4 @@
-/** Recoveries, resends and tests: which deliveries are sent again, and the budget of a host. */
+/** Recoveries, resends and tests: the deliveries that are sent again, and the budget of a host. */
 import { beforeEach, describe, expect, test } from "bun:test";
 import type { WebhookEndpointId } from "@realtime-avatar/domain/id";
 import { mutate } from "@realtime-avatar/testing/credits/mutations";
@@ -22,7 +22,7 @@ const queue = testQueue(db);
 const { finish, statuses } = queue;
 const { client } = db;
 
-// Each test has the queue for itself: a claim serves all tenants.
+// Each test starts with an empty queue, because a claim serves all tenants.
 beforeEach(queue.clear);
 
 const EVER = new Date(0);
@@ -37,11 +37,11 @@ const written = (recovered: number, pausedUntil: string | null = null) => ({
   nextRecoveryAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/) as string,
 });
 
-/** Ends the attempts of all deliveries, each of which was tried. */
+/** Ends the attempts of all deliveries as failed, each after one attempt. */
 const failAll = () =>
   client`update webhook_deliveries set status = 'failed', waits = false, attempt_count = 10, next_attempt_at = null,
     lease = null, leased_until = null`;
-/** Lets the host get further deliveries, and the endpoints be looked at. */
+/** Ends the pause of the host, so that the recoveries of its endpoints go on. */
 const passPause = async (): Promise<void> => {
   await client`update webhook_hosts set next_release_at = now() - interval '1 second'`;
   await client`update webhook_endpoints set recovery_next_at = now() - interval '1 second' where recovery_next_at is not null`;
@@ -53,11 +53,11 @@ const hosts = async () =>
       select host, failures, round(extract(epoch from next_release_at - now()) / 60)::integer as pause
       from webhook_hosts order by environment, host`
   ).map(({ host, failures, pause }) => [host, failures, pause]);
-/** A host that works: its first recovered delivery was delivered. */
+/** A working host: its first recovered delivery was delivered. */
 const prove = async (host: string): Promise<void> => {
   await client`update webhook_hosts set failures = 0, probes = 0 where host = ${host}`;
 };
-/** Delivers all that recoveries send, and returns what was claimed, in that order. */
+/** Delivers all recovered deliveries, and returns the claimed ones, in order. */
 const deliverAll = async (): Promise<HeldDelivery[]> => {
   const all: HeldDelivery[] = [];
   for (;;) {
@@ -70,7 +70,7 @@ const deliverAll = async (): Promise<HeldDelivery[]> => {
 };
 
 describe("a recovery", () => {
-  test("what failed or was canceled since then, of one endpoint: sent again, and no other", async () => {
+  test("failed or canceled deliveries of one endpoint since a time: sent again, no others", async () => {
     const caller = await seedCaller(db);
     const [endpoint, other] = [await seedEndpoint(db, caller), await seedEndpoint(db, caller)];
     await seedEvents(db, caller, [newTarget(), newTarget()]);
@@ -96,7 +96,7 @@ describe("a recovery", () => {
     expect(await client`select 1 from webhook_endpoints where recovery_next_at is not null`).toHaveLength(0);
   });
 
-  test("of an ordered endpoint: in the order in which it happened, with a schedule that begins anew", async () => {
+  test("of an ordered endpoint: in the order of the events, with a new schedule", async () => {
     const caller = await seedCaller(db);
     const endpoint = await seedEndpoint(db, caller, { ordered: true });
     const [a, b] = [newTarget(), newTarget()];
@@ -113,7 +113,7 @@ describe("a recovery", () => {
     expect((await deliverAll()).map(({ sequence }) => sequence)).toEqual([2, 3]);
   });
 
-  test("100 deliveries: at most 8 at a time, in the order in which they happened; new events do not wait for them", async () => {
+  test("100 deliveries: at most 8 at a time, in the order of the events; new events do not wait for them", async () => {
     const caller = await seedCaller(db);
     const endpoint = await seedEndpoint(db, caller);
     await seedEvents(db, caller, [newTarget()], 100);
@@ -126,19 +126,19 @@ describe("a recovery", () => {
     const first = await claimSome(db, { perEndpoint: 50, perTenant: 50 });
     expect(first.map(({ id }) => id as string).sort()).toEqual(happened.slice(0, 8));
     await passPause();
-    // Eight are being sent: the others stay where they are.
+    // Eight are being sent, so the others are unchanged.
     await seedEvents(db, caller, [newTarget()]);
     expect(await claimSome(db, { perEndpoint: 50, perTenant: 50 })).toHaveLength(1);
     await finish(first, "delivered");
     await passPause();
     const rest = (await deliverAll()).map(({ id }) => id as string);
     expect(rest.toSorted()).toEqual(happened.slice(8));
-    // Events of one millisecond come in any order.
+    // Events of one millisecond are in any order.
     const times = rest.map((id) => id.slice(0, "whd_".length + 10));
     expect(times).toEqual(times.toSorted());
   });
 
-  test("what waits for another attempt, and what has none yet or is being sent: the first is sent again at once", async () => {
+  test("deliveries that wait for another attempt, and deliveries without an attempt or being sent: only the first are sent again", async () => {
     const caller = await seedCaller(db);
     const endpoint = await seedEndpoint(db, caller);
     await seedEvents(db, caller, [newTarget(), newTarget(), newTarget()]);
@@ -153,7 +153,7 @@ describe("a recovery", () => {
     ).toHaveLength(1);
   });
 
-  test("twice within a minute, by a caller: refused with the time until then; by the operator: not", async () => {
+  test("twice within a minute, by a caller: refused, with the remaining time; by the operator: accepted", async () => {
     const caller = await seedCaller(db);
     const endpoint = await seedEndpoint(db, caller);
     expect(await recover(endpoint.id, caller)).toMatchObject({ kind: "written" });
@@ -167,7 +167,7 @@ describe("a recovery", () => {
     expect(await recover(endpoint.id, caller, EVER, "again")).toMatchObject({ kind: "written" });
   });
 
-  test("twenty at once: one of them starts it", async () => {
+  test("twenty requests at once: one starts the recovery", async () => {
     const caller = await seedCaller(db);
     const endpoint = await seedEndpoint(db, caller);
     const outcomes = await Promise.all(
@@ -176,7 +176,7 @@ describe("a recovery", () => {
     expect(outcomes.map(({ kind }) => kind).sort()).toEqual([...Array(19).fill("rate_limited"), "written"]);
   });
 
-  test("of an endpoint that is disabled or deleted meanwhile: it ends", async () => {
+  test("of an endpoint that is disabled or deleted meanwhile: the recovery ends", async () => {
     const caller = await seedCaller(db);
     const [one, two] = [await seedEndpoint(db, caller), await seedEndpoint(db, caller)];
     await seedEvents(db, caller, [newTarget()], 3);
@@ -203,7 +203,7 @@ describe("the budget of a host", () => {
   };
   const SPELLINGS = ["https://hooks.example.com/a", "https://HOOKS.example.com./b", "https://hooks.Example.com:8443?c"];
 
-  test("a host that is new, by each spelling and port: one delivery is tried, then one after 1, 2, 4 … minutes, at most 60", async () => {
+  test("a new host, by each spelling and port: one delivery is tried, then one after 1, 2, 4 … minutes, at most 60", async () => {
     const caller = await seedCaller(db);
     await recovering(caller, SPELLINGS);
     const pauses = [];
@@ -211,7 +211,7 @@ describe("the budget of a host", () => {
       const held = await claimSome(db, { perEndpoint: 50, perTenant: 500 });
       expect(held).toHaveLength(1);
       expect(await claimSome(db)).toEqual([]);
-      // While its outcome is not known, and after its failure.
+      // While its outcome is unknown, and after its failure.
       pauses.push((await hosts())[0]?.[2]);
       await finish(held, "failed");
       await client`update webhook_endpoints set recovery_next_at = now() - interval '1 second' where recovery_next_at is not null`;
@@ -222,7 +222,7 @@ describe("the budget of a host", () => {
     expect(await hosts()).toHaveLength(1);
   });
 
-  test("one success: all endpoints of the host go on, with 20 a second together", async () => {
+  test("one success: all endpoints of the host go on, with 20 deliveries a second in total", async () => {
     const caller = await seedCaller(db);
     await recovering(caller, SPELLINGS);
     await finish(await claimSome(db), "delivered");
@@ -239,7 +239,7 @@ describe("the budget of a host", () => {
     expect(await deliverAll()).toHaveLength(60 - 9);
   });
 
-  test("five failures in a row: a pause of a minute, which the next recovery tells; a success between them: none", async () => {
+  test("five failures in a row: a pause of a minute, which the next recovery reports; with a success in between: no pause", async () => {
     const caller = await seedCaller(db);
     const [endpoint] = await recovering(caller, SPELLINGS.slice(0, 1));
     if (!endpoint) throw new Error("there is no endpoint");
@@ -278,7 +278,7 @@ describe("the budget of a host", () => {
     await change({ status: "disabled" });
     await change({ status: "enabled" });
     expect(await again("two")).toEqual([]);
-    // Another host has another budget, and then the first one is as it was.
+    // Another host has another budget. Back at the first host, its budget is unchanged.
     await change({ url: "https://other.example.com/" });
     expect(await again("three")).toHaveLength(1);
     await change({ url: "https://hooks.example.com/" });
@@ -291,7 +291,7 @@ describe("the budget of a host", () => {
     expect(await claimSome(db)).toEqual([]);
   });
 
-  test("a URL that is changed while the recovery goes on: the host that gets the deliveries pays for them", async () => {
+  test("a URL that is changed during the recovery: the budget of the host that gets the deliveries counts", async () => {
     const caller = await seedCaller(db);
     const urls = Array.from({ length: 4 }, (_, n) => `https://h${n}.example.com/`);
     const endpoints = await recovering(caller, urls);
@@ -304,7 +304,7 @@ describe("the budget of a host", () => {
     ]);
   });
 
-  test("two tenants, and two environments of one: each has its own", async () => {
+  test("two tenants, and two environments of one: separate budgets", async () => {
     const [caller, stranger] = [await seedCaller(db), await seedCaller(db)];
     const { secret } = await seedKey(db, caller.tenantId, { environment: "test", scopes: ["*"] });
     const ofTest = await findTestCaller(db, secret.keyId);
@@ -320,14 +320,14 @@ describe("the budget of a host", () => {
     );
   });
 
-  test("many workers at once: one delivery of a new host, whichever claims", async () => {
+  test("many workers at once: together one delivery of a new host", async () => {
     const caller = await seedCaller(db);
     await recovering(caller, [...SPELLINGS, ...SPELLINGS.map((url) => `${url}2`)]);
     const claimed = await Promise.all(Array.from({ length: 10 }, () => claimSome(db)));
     expect(claimed.flat()).toHaveLength(1);
   });
 
-  test("an endpoint without a URL, which a program reads: all is sent, as if it worked", async () => {
+  test("an endpoint without a URL, which a program reads: all deliveries are released, as for a working host", async () => {
     const caller = await seedCaller(db);
     const endpoint = await seedEndpoint(db, caller, { url: null });
     await seedEvents(db, caller, [newTarget()], 20);
@@ -338,7 +338,7 @@ describe("the budget of a host", () => {
 });
 
 describe("resends and tests", () => {
-  test("of one host: 60 at once, whichever endpoint they are of; then refused with the time until the next one", async () => {
+  test("of one host: 60 at once over all its endpoints; then refused, with the time until the next one", async () => {
     const caller = await seedCaller(db);
     const [one, two] = [
       await seedEndpoint(db, caller, { url: "https://hooks.example.com/1" }),
@@ -356,13 +356,13 @@ describe("resends and tests", () => {
     let sent = 0;
     let outcome = await send(sent);
     for (; outcome.kind === "written"; outcome = await send(++sent));
-    // A slow machine gets back one each two seconds.
+    // On a slow machine, one is added every two seconds.
     expect(sent).toBeWithin(60, 62 + Math.ceil((performance.now() - startedAt) / 2000));
     if (outcome.kind !== "rate_limited") throw new Error(outcome.kind);
     expect([1, 2]).toContain(outcome.waitSeconds);
     await client`update webhook_hosts set resent_until = resent_until + interval '1 hour'`;
     for (const { kind } of [await resend("last"), await sendTest(two.id)]) expect(kind).toBe("rate_limited");
-    // A replay is no resend. Other hosts and other tenants are not limited.
+    // A replay is not a resend. Other hosts and other tenants are not limited.
     expect(await resend("0")).toMatchObject({ kind: "replayed" });
     expect(await sendTest(other.id)).toMatchObject({ kind: "written" });
     expect(await sendTest(ofStranger.id, stranger)).toMatchObject({ kind: "written" });

@@ -1,4 +1,4 @@
-/** Outcomes that wait for other transactions: none of them deadlocks, and nothing that waits for an end is forgotten. */
+/** Outcomes that wait for other transactions: no deadlock, and no parked delivery is forgotten. */
 import { beforeEach, expect, test } from "bun:test";
 import { mutate } from "@realtime-avatar/testing/credits/mutations";
 import { session } from "@realtime-avatar/testing/database";
@@ -22,7 +22,7 @@ const { finish, passTime, statuses } = queue;
 
 beforeEach(queue.clear);
 
-/** Events of these targets, one after the other, for an endpoint that asked for order. */
+/** Events of these targets, one after the other, for an ordered endpoint. */
 const seedInOrder = async (targets: readonly string[]) => {
   const caller = await seedCaller(db);
   await seedEndpoint(db, caller, { ordered: true });
@@ -54,12 +54,12 @@ const holderOf = async ({ id }: HeldDelivery) => {
   };
 };
 
-test("late outcomes, one of a delivery that waits now, beside the end of what it waits for: neither waits for the other", async () => {
+test("late outcomes, one of a delivery that is parked now, beside the end of the earlier event: no deadlock", async () => {
   const caller = await seedInOrder(["resent", "first", "resent", "other", "last"]);
   const claimed = await claimSome(db);
   expect(await finish([of(claimed, "resent")], "delivered")).toBe(1);
   const late = [of(claimed, "first"), of(await claimSome(db), "resent"), of(claimed, "other")];
-  // The leases run out, and the first of `resent` is sent again: its second waits when it is claimed next.
+  // The leases run out, and the first of `resent` is sent again. Its second is parked at the next claim.
   await resendDelivery(db, of(claimed, "resent").id, caller, seedOrigin(caller));
   await passTime();
 
@@ -78,7 +78,7 @@ test("late outcomes, one of a delivery that waits now, beside the end of what it
   expect(await statuses()).toEqual({ delivered: 4, pending: 1 });
 });
 
-test("the same, of a delivery that is parked after the end was begun: neither waits for the other", async () => {
+test("the same, with a delivery that is parked after the end began: no deadlock", async () => {
   const caller = await seedInOrder(["held", "resent", "first", "resent", "third", "other"]);
   const claimed = await claimSome(db);
   expect(await finish([of(claimed, "resent")], "delivered")).toBe(1);
@@ -108,14 +108,14 @@ test("the same, of a delivery that is parked after the end was begun: neither wa
   expect(await statuses()).toEqual({ delivered: 5, pending: 1 });
 });
 
-test("an end for which a delivery waits since it was begun, held by another transaction: written again, and that one goes on", async () => {
+test("an end, while another transaction holds the successor that was parked meanwhile: repeated, and the successor is unparked", async () => {
   const caller = await seedInOrder(["first", "one"]);
   const claimed = await claimSome(db);
   await seedEvents(db, caller, ["one"]);
   const first = await holderOf(of(claimed, "first"));
   const ofClaimed = begin(() => finish(claimed, "delivered"));
   await untilWaiting(db, 1);
-  // The second of `one` is parked, while its first is not locked yet.
+  // The second of `one` is parked while its first is not locked yet.
   expect(await claimSome(db)).toEqual([]);
   expect(await statuses()).toEqual({ pending: 2, "pending waits": 1 });
   const [waiting] = await db.client<HeldDelivery[]>`select id from webhook_deliveries where waits`;

@@ -27,7 +27,7 @@ const queue = testQueue(db);
 const { finish, claimOne, passTime, statuses } = queue;
 const { client } = db;
 
-// Each test has the queue for itself: a claim serves all tenants.
+// Each test starts with an empty queue, because a claim serves all tenants.
 beforeEach(queue.clear);
 
 describe("a delivery", () => {
@@ -63,9 +63,10 @@ describe("a delivery", () => {
     expect(await webhookStats(db)).toEqual({ due: 0, pending: 0, oldestDueSeconds: 0, disabledEndpoints: 0 });
   });
 
-  // A time is stored in milliseconds, and PostgreSQL rounds it: the second half of a millisecond would be stored as the next one.
+  // A time is stored in milliseconds, and PostgreSQL rounds it. So the second half of a millisecond would be stored as
+  // the next one.
   ofOneDatabase.each(["000", "499", "500", "999"])(
-    "events %s microseconds after a millisecond, one and several: due at once",
+    "one and several events, %s microseconds after a millisecond: due at once",
     async (microseconds) => {
       const caller = await seedCaller(db);
       await seedEndpoint(db, caller);
@@ -138,7 +139,7 @@ describe("a claim", () => {
     expect(claimed).toHaveLength(5);
   });
 
-  test("three tenants with three endpoints each: equal shares, and what an endpoint may hold is never passed", async () => {
+  test("three tenants with three endpoints each: equal shares, within the limit of each endpoint", async () => {
     const callers = await Promise.all([1, 2, 3].map(() => seedCaller(db)));
     for (const caller of callers) {
       for (let n = 0; n < 3; n++) await seedEndpoint(db, caller);
@@ -155,7 +156,7 @@ describe("a claim", () => {
     expect(await claimSome(db, { perEndpoint: 4, perTenant: 10 })).toEqual([]);
   });
 
-  test("a tenant with little room: its endpoints are served in turn", async () => {
+  test("a tenant with few places: its endpoints are served in turn", async () => {
     const caller = await seedCaller(db);
     for (let n = 0; n < 4; n++) await seedEndpoint(db, caller);
     await seedEvents(db, caller, Array.from({ length: 4 }, newTarget));
@@ -170,7 +171,7 @@ describe("a claim", () => {
     expect(served.slice(4)).toEqual(served.slice(0, 4));
   });
 
-  test("more tenants than a claim looks at: each is served before one is served again", async () => {
+  test("more tenants than a claim examines: each is served before one is served again", async () => {
     const callers = await Promise.all(Array.from({ length: 12 }, () => seedCaller(db)));
     for (const caller of callers) {
       await seedEndpoint(db, caller);
@@ -218,7 +219,7 @@ describe("a claim", () => {
     ["disabled", { status: "disabled" }],
     ["deleted", null],
     ["no longer interested in avatars", { events: ["asset.*"] }],
-  ] as const)("an endpoint that is %s: what is due is canceled, what waits for its turn too", async (_, changes) => {
+  ] as const)("an endpoint that is %s: due deliveries are canceled, parked ones too", async (_, changes) => {
     const caller = await seedCaller(db);
     const endpoint = await seedEndpoint(db, caller, { ordered: true });
     const target = newTarget();
@@ -235,13 +236,13 @@ describe("a claim", () => {
     expect(await statuses()).toEqual({ canceled: 3 });
   });
 
-  test("disabled while deliveries of three resources end, and claimed: neither waits for the other, and all that waits is canceled", async () => {
+  test("disabled while deliveries of three resources end, then claimed: no deadlock, and all parked deliveries are canceled", async () => {
     const caller = await seedCaller(db);
     const endpoint = await seedEndpoint(db, caller, { ordered: true });
     await seedEvents(db, caller, [newTarget(), newTarget(), newTarget(), newTarget()], 3);
     const held = await claimSome(db, { limit: 3 });
     await updateEndpoint(db, endpoint.id, { status: "disabled" }, { versions: null }, caller, seedOrigin(caller));
-    // The next delivery of each resource whose first one is held: they are locked in this order.
+    // The next delivery of each resource whose first one is held, in the order of their locks.
     const next = await client<{ id: string }[]>`
       select id from webhook_deliveries where sequence = 2 and target_id in ${client(held.map(({ targetId }) => targetId))}
       order by tenant_id, id`;
@@ -255,7 +256,7 @@ describe("a claim", () => {
     expect(await statuses()).toEqual({ canceled: 9, delivered: 3 });
   });
 
-  test("an endpoint that is enabled before the next attempt: the attempt goes on", async () => {
+  test("an endpoint that is enabled again before the next attempt: the attempt takes place", async () => {
     const caller = await seedCaller(db);
     const endpoint = await seedEndpoint(db, caller);
     await seedEvents(db, caller, [newTarget()]);
@@ -268,7 +269,7 @@ describe("a claim", () => {
   });
 });
 
-describe("an endpoint that asked for order", () => {
+describe("an ordered endpoint", () => {
   test("events of one resource: one after the other, also while the first waits for its next attempt", async () => {
     const caller = await seedCaller(db);
     await seedEndpoint(db, caller, { ordered: true });
@@ -298,7 +299,7 @@ describe("an endpoint that asked for order", () => {
     expect(await statuses()).toEqual({ delivered: 5, failed: 1 });
   });
 
-  test("1,000 events behind one that waits, and one of another resource: the other is claimed, and then nothing is looked at", async () => {
+  test("1,000 events after one that waits, and one of another resource: only the latter is claimed, then no event is examined", async () => {
     const caller = await seedCaller(db);
     await seedEndpoint(db, caller, { ordered: true });
     const [a, b] = [newTarget(), newTarget()];
@@ -316,7 +317,7 @@ describe("an endpoint that asked for order", () => {
     expect((await webhookStats(db)).due).toBe(0);
   });
 
-  test("order asked for while events are sent, and no longer: nothing is left behind", async () => {
+  test("order switched on and off while events are sent: no event stays parked", async () => {
     const caller = await seedCaller(db);
     const endpoint = await seedEndpoint(db, caller);
     const target = newTarget();
@@ -333,7 +334,7 @@ describe("an endpoint that asked for order", () => {
     expect(await statuses()).toEqual({ delivered: 4 });
   });
 
-  test("an event, claimed while the one before it is being ended: left as it is, and sent when that one has ended", async () => {
+  test("an event, claimed while its predecessor ends: unchanged, and sent after that end", async () => {
     const caller = await seedCaller(db);
     const endpoint = await seedEndpoint(db, caller);
     await seedEvents(db, caller, [newTarget()], 2);
@@ -347,7 +348,7 @@ describe("an endpoint that asked for order", () => {
     expect((await claimOne()).sequence).toBe(2);
   });
 
-  test("order, no longer asked for while the first event waits for its next attempt: the others are sent", async () => {
+  test("order, switched off while the first event waits for its next attempt: the others are sent", async () => {
     const caller = await seedCaller(db);
     const endpoint = await seedEndpoint(db, caller, { ordered: true });
     await seedEvents(db, caller, [newTarget()], 4);

@@ -1,4 +1,4 @@
-/** What the transitions of usage sessions and calls send: each transition one event, by whichever function it is made. */
+/** The events of transitions of usage sessions and calls: one event per transition, from every function. */
 import { describe, expect, test } from "bun:test";
 import { newId, type SessionId } from "@realtime-avatar/domain/id";
 import { callRequest, readyAvatar, report, seedCall, sync } from "@realtime-avatar/testing/calls/calls";

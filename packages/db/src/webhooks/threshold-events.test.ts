@@ -1,4 +1,4 @@
-/** Events of limits that are reached: low and exhausted credits, spend caps, and keys that expire. */
+/** Events of reached limits: low and exhausted credits, spend caps, and keys that expire. */
 import { describe, expect, test } from "bun:test";
 import { newId, type SessionId } from "@realtime-avatar/domain/id";
 import { PRICE, seedCaller, seedMovement, seedSession, sessionRequest } from "@realtime-avatar/testing/credits";
@@ -35,7 +35,7 @@ const open = (caller: Caller, seconds: number): Promise<SessionId> =>
   seedSession(db, caller, { maxSeconds: seconds, minSeconds: seconds });
 const release = (caller: Caller, id: SessionId, seconds = 0) =>
   releaseSession(db, id, { isEngine: true, used: seconds * PRICE, reason: null }, caller, operatorOrigin());
-/** Asks for more than there is, and returns the outcome. */
+/** Requests more than the available credits, and returns the outcome. */
 const ask = async (caller: Caller, seconds = 100_000): Promise<string> => {
   const { now, requestId } = operatorOrigin();
   const request = {
@@ -60,17 +60,17 @@ describe("low credits", () => {
   const lowOf = async (tenantId: Caller["tenantId"]): Promise<number> =>
     (await deliveredTypes(db, tenantId, tenantId)).filter((type) => type === "credits.low").length;
 
-  test("credits that fall below the threshold: one event, and another after they have risen", async () => {
+  test("credits that fall below the threshold: one event, and another one after a rise above it", async () => {
     const one = await world(100);
     const { tenantId, caller } = one;
     expect(await setThreshold(one, 50)).toEqual({ kind: "written" });
     const first = await open(caller, 50);
-    // As much as the threshold is not less.
+    // Exactly the threshold is not below it.
     expect(await lowOf(tenantId)).toBe(0);
     const second = await open(caller, 1);
     await open(caller, 10);
     expect(await lowOf(tenantId)).toBe(1);
-    // What comes back raises it: 49, then 89 are available.
+    // Returned credits raise the balance: 49, then 89 are available.
     await release(caller, second, 1);
     await open(caller, 1);
     expect(await lowOf(tenantId)).toBe(1);
@@ -91,7 +91,7 @@ describe("low credits", () => {
     expect(await lowOf(one.tenantId)).toBe(1);
   });
 
-  test("a threshold, set above what is available: an event at once; again, or none: no other", async () => {
+  test("a threshold, set above the available credits: an event at once; set again, or removed: no event", async () => {
     const one = await world(100);
     const { tenantId } = one;
     await setThreshold(one, 200);
@@ -118,7 +118,7 @@ describe("low credits", () => {
   });
 
   ofOneDatabase(
-    "batches of the same tenants in two environments, while one of them has another event: they wait for each other in one order",
+    "batches of the same tenants in two environments, while one of them has another event: locked in one order",
     async () => {
       const tenants = [await world(100), await world(100), await world(100)];
       const ids = tenants.map(({ tenantId }) => tenantId);
@@ -154,7 +154,7 @@ describe("low credits", () => {
 });
 
 describe("exhausted credits", () => {
-  test("sessions, refused for lack of credits: one event an hour, although nothing is opened", async () => {
+  test("sessions, refused for lack of credits: one event an hour, although no session is opened", async () => {
     const { tenantId, caller } = await world(10);
     const kinds = await Promise.all(Array.from({ length: 20 }, () => ask(caller)));
     expect(new Set(kinds)).toEqual(new Set(["insufficient_credits"]));
@@ -179,7 +179,7 @@ describe("exhausted credits", () => {
     expect(rows).toHaveLength(0);
   });
 
-  test("the look-up of a caller: tells whether a refusal for lack of credits is to be announced", async () => {
+  test("the look-up of a caller: says whether a refusal for lack of credits must be announced", async () => {
     const { tenantId, endpoint, caller } = await world(10);
     const isDue = async () =>
       (await findCredential(db, caller.credentialKeyId, null, undefined, "headroom"))?.caller.headroom
@@ -215,7 +215,7 @@ describe("spend caps", () => {
   test("a key, charged 80 % and 100 % of its cap: one event each, and a refund repeats none", async () => {
     const one = await world(1000, { spendLimitCreditMicros: 100 * PRICE });
     await spend(one.caller, 79);
-    // What is held does not count.
+    // Held credits do not count.
     const held = await open(one.caller, 21);
     expect(await reached(one)).toBe(0);
     await release(one.caller, held, 0);
@@ -228,7 +228,7 @@ describe("spend caps", () => {
     expect(await reached(one)).toBe(2);
   });
 
-  test("a cap, passed at once, raised and lowered: one event; again after it was raised", async () => {
+  test("a cap, reached in one step: one event; after it was raised and lowered: another one", async () => {
     const one = await world(1000, { spendLimitCreditMicros: 100 * PRICE });
     await spend(one.caller, 100);
     expect(await reached(one)).toBe(1);
@@ -237,7 +237,8 @@ describe("spend caps", () => {
     expect(await reached(one)).toBe(1);
     await spend(caller, 30);
     expect(await reached(one)).toBe(2);
-    // 330 of 340: the end of the next session tells nothing new, as 80 % was told. Of 330, all is spent.
+    // With 330 of 340 spent, the end of the next session sends no event, because 80 % was announced. With a cap of 330,
+    // all is spent.
     caller = await setCap(caller, 340);
     await spend(caller, 1);
     expect(await reached(one)).toBe(2);
@@ -250,7 +251,7 @@ describe("spend caps", () => {
     expect(await reached(one)).toBe(3);
   });
 
-  test("a key that is renamed after its cap was announced: announced no more", async () => {
+  test("a key that is renamed after its cap was announced: not announced again", async () => {
     const one = await world(1000, { spendLimitCreditMicros: 100 * PRICE });
     await spend(one.caller, 85);
     expect(await reached(one)).toBe(1);
@@ -270,7 +271,7 @@ describe("spend caps", () => {
     expect(await reached({ ...one, caller: child.caller })).toBe(1);
   });
 
-  test("a key, whose sessions the sweep ends: told once by many sweeps", async () => {
+  test("a key, whose sessions the sweep ends: announced once by many sweeps", async () => {
     const one = await world(1000, { spendLimitCreditMicros: 10 * PRICE });
     const ids = await Promise.all([1, 2, 3, 4, 5].map(() => open(one.caller, 2)));
     await client`
@@ -284,7 +285,7 @@ describe("spend caps", () => {
 describe("keys that expire", () => {
   const DAY_MS = 86_400_000;
   const days = (count: number): Date => new Date(Date.now() + count * DAY_MS);
-  /** A key that was created 100 days ago, unless told otherwise, and expires in `left` days. */
+  /** A key that was created 100 days ago by default, and expires in `left` days. */
   const expiring = async (
     { tenantId }: { tenantId: Caller["tenantId"] },
     left: number,
@@ -303,7 +304,7 @@ describe("keys that expire", () => {
     (await deliveredTypes(db, tenantId, id)).filter((type) => type === "api_key.expiring").length;
   const move = (id: string, left: number) => client`update api_keys set expires_at = ${days(left)} where id = ${id}`;
 
-  test("a key that expires: told seven days and one day before, once each, by three workers", async () => {
+  test("a key that expires: announced seven days and one day before, once each, by three workers", async () => {
     const { tenantId } = await world();
     const { id } = await expiring({ tenantId }, 7.01);
     const counts: number[] = [];
@@ -315,14 +316,14 @@ describe("keys that expire", () => {
     expect(counts).toEqual([0, 1, 1, 1, 2, 2, 2]);
   });
 
-  test("a key that nobody was told about in time: told once", async () => {
+  test("a key whose first notice was missed: announced once", async () => {
     const { tenantId } = await world();
     const { id } = await expiring({ tenantId }, 0.5);
     await announce();
     expect(await told(tenantId, id)).toBe(1);
   });
 
-  test("keys that live shortly, have ended, or are of another environment or tenant: not told", async () => {
+  test("keys with a short life, ended keys, or those of another environment or tenant: not announced", async () => {
     const { tenantId, caller } = await world();
     const other = await seedTenant(db);
     const parent = await seedCaller(db, tenantId);
@@ -331,7 +332,7 @@ describe("keys that expire", () => {
     await client`update api_keys set created_at = ${days(-100)} where id = ${child.record.id}`;
     await revokeApiKey(db, parent.record, { version: null }, caller, operatorOrigin());
     const keys = [
-      // Two days in all, and half a day in all.
+      // A life of two days, and one of half a day.
       ...[await expiring({ tenantId }, 1.5, { age: 0.5 }), await expiring({ tenantId }, 0.4, { age: 0.1 })],
       ...[await expiring({ tenantId }, 5, { environment: "test" }), await expiring({ tenantId: other }, 5)],
       { id: child.record.id },
@@ -343,13 +344,13 @@ describe("keys that expire", () => {
     await move(keys[0]?.id ?? "", 0.9);
     await announce();
     expect(await told(tenantId, keys[0]?.id ?? "")).toBe(1);
-    // An endpoint of the other environment, added now, is told of its key.
+    // An endpoint of the other environment, added now, gets the event of its key.
     await seedEndpoint(db, tenantId, { environment: "test", events: ["api_key.*"] });
     await announce();
     expect(await told(tenantId, keys[2]?.id ?? "")).toBe(1);
   });
 
-  test("another expiry: told again", async () => {
+  test("another expiry: announced again", async () => {
     const { tenantId, caller } = await world();
     const { id } = await expiring({ tenantId }, 5);
     await announce();

@@ -27,7 +27,7 @@ test("items, in the batch already: count towards its size", () => {
   expect(batch).toEqual(["x", "a1", "b1"]);
 });
 
-test("an item, refused by the batch: stays, offered once, does not delay its owner's others", () => {
+test("an item, refused by the batch: stays, is offered once, and does not delay other items of its owner", () => {
   const queue = queueOf("a1", "a2", "a3", "b1");
   const offered: string[] = [];
   const accept = (item: string): boolean => {
@@ -61,7 +61,7 @@ test.each([
   expect(queue.count).toBe(items.length - (evicted === null ? 0 : 1));
 });
 
-test("an owner whose only item was removed: no longer counts as one, so another owner makes room", () => {
+test("an owner whose only item was removed: no longer counts as an owner, so another owner makes room", () => {
   const queue = queueOf("a1", "b1", "b2", "b3");
   queue.remove("a", "a1");
   queue.remove("b", "b3");

@@ -1,4 +1,7 @@
-/** What the embedded database needs after a power cut is on the disk before it is used: its password, and where its cluster is. */
+/**
+ * The files that the embedded database needs after a power cut are durable before their use: its password and the
+ * location of its cluster.
+ */
 import { expect, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { chmod, mkdir, readFile, stat, writeFile } from "node:fs/promises";
@@ -10,7 +13,7 @@ import { initialize } from "./home.ts";
 
 const root = await fileFolder();
 
-test.skipIf(!canSeeSyncs)("a password: durable before it has its name, and then its name", async () => {
+test.skipIf(!canSeeSyncs)("a password: its content is durable before its name", async () => {
   const path = join(root, "password");
   const syncs = await recordSyncs(
     () => writeOnce(path, "text"),
@@ -32,7 +35,7 @@ test.skipIf(!canSeeSyncs)("folders for the cluster: the name of each is durable"
   expect(syncs).toEqual(["shelter", ""].map((name) => ({ path: join(root, name).replace(/\/$/, ""), seen: true })));
 });
 
-test.skipIf(!canSeeSyncs)("a new cluster: made durable by initdb, and its name afterwards", async () => {
+test.skipIf(!canSeeSyncs)("a new cluster: initdb makes it durable, then its name becomes durable", async () => {
   const binaries = join(root, "binaries");
   await mkdir(join(binaries, "bin"), { recursive: true });
   // Writes its arguments into the cluster, in place of a database.

@@ -1,4 +1,4 @@
-/** The embedded PostgreSQL ends with the last process that uses it, however that ends. */
+/** The embedded PostgreSQL ends with the last process that uses it, even if that is killed. */
 import { afterEach, beforeAll, describe, expect, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
@@ -11,7 +11,7 @@ import { openEmbedded } from "../embedded.ts";
 import { parseHosts } from "../server/hosts.ts";
 import { serverEnvironment } from "./supervisor.ts";
 
-/** With LONG=1, a process ends or comes at every moment. */
+/** With LONG=1, a process ends or starts at every moment. */
 const isLong = process.env["LONG"] === "1";
 
 const fast = { settings: { fsync: "off" } };
@@ -55,7 +55,7 @@ afterEach(async () => {
 });
 
 const launch = (data: string, program: string[] = programs.bundle) => {
-  // Nothing of the tests' own, but a value that must not leak.
+  // Only the path, and a value that must not leak.
   const env = { PATH: process.env["PATH"] ?? "", TZ: "UTC", SECRET_OF_THE_SERVICE: "hunter2" };
   const user = Bun.spawn([...program, data], { env, cwd: folder, stdout: "pipe", stderr: "inherit" });
   users.add(user);
@@ -115,13 +115,13 @@ describe("a process that uses the server", () => {
     const user = await startUser(data, programs[kind]);
     const processes = await processesOf(data);
     expect(processes.length).toBeGreaterThan(1);
-    // Of the environment of the service they have what programs need, and no secret.
+    // They have only the variables that programs need, and no secret of the service.
     for (const { pid } of process.platform === "linux" ? processes : []) {
       expect(await readFile(`/proc/${pid}/environ`, "utf8").catch(() => "")).not.toContain("hunter2");
     }
     await user.end(signal);
     await untilNone(data);
-    // It was shut down in order: it has not crashed.
+    // The server was shut down in order and has not crashed.
     const log = await readFile(join(data, "postgres/server.log"), "utf8");
     expect(log).toContain("received fast shutdown request");
     expect(log.trimEnd()).toEndWith("database system is shut down");
@@ -137,7 +137,7 @@ describe("a process that uses the server", () => {
     const pid = await serverPid(data);
     await first.end("SIGKILL");
     await second.end("SIGKILL");
-    // The supervisor would have had the time to be wrong.
+    // Time enough for a faulty supervisor to stop the server.
     await Bun.sleep(300);
     expect(await query(own.url, "select 1 as alive")).toEqual([{ alive: 1 }]);
     const third = await startUser(data);
@@ -147,13 +147,13 @@ describe("a process that uses the server", () => {
     await untilNone(data);
   });
 
-  test("processes, starting together: share one server; leaving together while another comes: leave nothing else", async () => {
-    // With LONG=1 each prepares a cluster of its own in the first round, of which one is kept.
+  test("processes, starting at the same time: share one server; ending at the same time while another starts: only its server remains", async () => {
+    // With LONG=1, each prepares its own cluster in the first round. One of these is kept.
     const data = isLong ? join(folder, "crowd") : await preparedDataDirectory(join(folder, "crowd"));
     for (const count of isLong ? [5, 5, 5] : [4]) {
       const crowd = await Promise.all(Array.from({ length: count }, () => openEmbedded(data, fast)));
       expect(new Set(crowd.map(({ url }) => url)).size).toBe(1);
-      // All leave at once, and another one comes meanwhile.
+      // All end at once, and another process starts meanwhile.
       const leaving = Promise.all(crowd.map(({ close }) => close()));
       const late = await openEmbedded(data, fast);
       await leaving;
@@ -164,7 +164,7 @@ describe("a process that uses the server", () => {
     }
   });
 
-  test("a process, killed while it starts the server at two moments (LONG=1 for ten): leaves nothing", async () => {
+  test("a process, killed while it starts the server at two moments (LONG=1 for ten): leaves no server", async () => {
     const data = await preparedDataDirectory(join(folder, "early"));
     for (let moment = 0; moment < 300; moment += isLong ? 30 : 150) {
       const user = launch(data);
@@ -178,7 +178,7 @@ describe("a process that uses the server", () => {
     await next.close();
   });
 
-  test("a process, starting while the server stops (LONG=1: at five moments): starts it again", async () => {
+  test("a process, starting while the server stops (LONG=1: at five moments): starts the server again", async () => {
     const data = await preparedDataDirectory(join(folder, "between"));
     for (const moment of isLong ? [0, 10, 20, 30, 40] : [20]) {
       const user = await startUser(data);
@@ -202,7 +202,7 @@ describe("a killed supervisor", () => {
     });
   };
 
-  test("a supervisor, killed with users left: the server runs on, the last one stops it", async () => {
+  test("a supervisor, killed while processes use the server: the server keeps running, and the last process stops it", async () => {
     const data = await preparedDataDirectory(join(folder, "orphan"));
     const first = await openEmbedded(data, fast);
     const pid = await serverPid(data);
@@ -215,7 +215,7 @@ describe("a killed supervisor", () => {
     await untilNone(data);
   });
 
-  test("a supervisor, killed with no users left: replaced with its server", async () => {
+  test("a supervisor, killed after the last process: replaced together with its server", async () => {
     const data = await preparedDataDirectory(join(folder, "unused"));
     const user = await startUser(data);
     const pid = await serverPid(data);
@@ -229,7 +229,7 @@ describe("a killed supervisor", () => {
 });
 
 describe("a server of the version that listened by TCP", () => {
-  /** As that version started it: on loopback, without a socket, with a log that root has opened. */
+  /** Started like that version: on loopback, without a socket, with a log that root has opened. */
   const startEarlier = async (data: string) => {
     const embedded = await openEmbedded(data, fast);
     await query(embedded.url, "create table kept as select 42 as answer");
@@ -266,7 +266,7 @@ describe("a server of the version that listened by TCP", () => {
     const data = await preparedDataDirectory(join(folder, "earlier-used"));
     const { pid, url } = await startEarlier(data);
     const other = clientOf(url);
-    // What each process of that version holds.
+    // The lock that each process of that version holds.
     await other`select pg_advisory_lock_shared(7229002)`;
     const embedded = await openEmbedded(data, fast);
     expect(embedded.url).toBe(url);
@@ -279,7 +279,7 @@ describe("a server of the version that listened by TCP", () => {
   });
 });
 
-test("the environment, computed: variables for programs, locale and time zone only", () => {
+test("the environment of the server: only variables for programs, locale and time zone", () => {
   const before = { ...process.env };
   try {
     Object.assign(process.env, {

@@ -37,11 +37,11 @@ describe("the detection of hanging connections", () => {
   });
 });
 
-test("hanging connections, replaced: by as many others, and afterwards as many as before", async () => {
+test("hanging connections, replaced by the same number; afterwards as many as before", async () => {
   await withPool({ connections: 2, deadlineMs: 60_000 }, async (db) => {
     const hanging = [0, 1].map(() => catchFailure(forLong(db)));
     await sleepers(2);
-    // It waits for a second, and is served then.
+    // The statement waits for a second, and is then served.
     expect(await now(db)).toHaveLength(1);
     hanging.push(...[0, 1].map(() => catchFailure(forLong(db))));
     const pids = await sleepers(4);

@@ -26,7 +26,7 @@ test("jobs, queued: taken in order", () => {
   expect(queue.size).toBe(0);
 });
 
-test("a queue, full: no room; a removed job leaves its place", () => {
+test("a full queue: no room; a removed job frees its place", () => {
   const queue = new StatementQueue(1);
   const waiting = job("a");
   queue.add(waiting);

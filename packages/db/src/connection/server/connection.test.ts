@@ -1,4 +1,4 @@
-/** What a connection tells the server of its password, and which servers it accepts. */
+/** How a connection sends its password, and which servers it accepts. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { appendFile, chown, copyFile, readFile, stat, writeFile } from "node:fs/promises";
 import { createServer, type Socket } from "node:net";
@@ -15,7 +15,7 @@ import { findPrimary } from "./primary.ts";
 const PASSWORD = "hunter2-of-a-test";
 const folder = await fileFolder();
 let server: EmbeddedDatabase & { port: number };
-/** TLS is tested where there is something to make certificates with. */
+/** TLS is tested if a tool for making certificates exists. */
 const openssl = Bun.which("openssl");
 
 /** Gives the server a certificate for `localhost`, from an authority in `ca.crt`. */
@@ -70,7 +70,7 @@ const byTcp = (role: string, host = "127.0.0.1", query = ""): string =>
 const bySocket = (role: string): string =>
   `postgres://${role}:${PASSWORD}@${encodeURIComponent(server.directory)}:${server.port}/postgres`;
 
-/** Who the server takes us for; or the code of the error. */
+/** The user according to the server, or the code of the error. */
 const whoIs = async (url: string, allowWeakAuth?: boolean): Promise<string> => {
   const db = connect(url, { connections: 1, allowWeakAuth });
   try {
@@ -100,7 +100,7 @@ describe("a server that asks for a password", () => {
     expect(await whoIs(bySocket("of_peer"))).toBe("of_peer");
   });
 
-  test("a server, asking in clear or by MD5: refused everywhere, and the start says what to do", async () => {
+  test("a server, asking in clear or by MD5: refused everywhere, and the error at the start names the remedy", async () => {
     const url = byTcp("of_password");
     const refused = expect.objectContaining({ code: "WEAK_AUTH_REFUSED" });
     await expect(findPrimary(url)).rejects.toEqual(refused);
@@ -109,7 +109,7 @@ describe("a server that asks for a password", () => {
     const config = { databaseUrl: url, dataDirectory: "unused", deadlineMs: 5000, connections: 1, prepare: true };
     await expect(openDatabase(config)).rejects.toThrow(/DATABASE_URL \(WEAK_AUTH_REFUSED\).*DATABASE_ALLOW_WEAK_AUTH/);
     const opened = await openDatabase({ ...config, allowWeakAuth: true });
-    // Not as a role that may create tables, but it has connected.
+    // The role may not create tables, but it has connected.
     await expect(opened.migrate()).rejects.toThrow("permission denied");
     await opened.close();
   });
@@ -117,7 +117,7 @@ describe("a server that asks for a password", () => {
   test.each([
     ["in clear", [3]],
     ["hashed with MD5", [5, 1, 2, 3, 4]],
-  ])("an impostor, asking %s: hears no password", async (_, [kind = 0, ...salt]) => {
+  ])("an impostor, asking %s: receives no password", async (_, [kind = 0, ...salt]) => {
     const heard: Buffer[] = [];
     const sockets = new Set<Socket>();
     const impostor = createServer((socket) => {
@@ -137,7 +137,7 @@ describe("a server that asks for a password", () => {
     await expect(client(`${url}?weak_auth=true`)`select 1`).rejects.toMatchObject({ code: "WEAK_AUTH_REFUSED" });
     for (const socket of sockets) socket.destroy();
     impostor.close();
-    // Each time it has heard who wants to connect, and no more.
+    // Each time it has received only the name of the user.
     expect(heard).toHaveLength(3);
     for (const message of heard) expect(message.toString()).toContain("someone");
     expect(Buffer.concat(heard).toString()).not.toContain(PASSWORD);
@@ -145,7 +145,7 @@ describe("a server that asks for a password", () => {
 });
 
 describe.skipIf(openssl === null)("a server with TLS", () => {
-  /** As `whoIs`, in a process that trusts the authority, or does not. */
+  /** Like `whoIs`, in a process that does or does not trust the authority. */
   const connectedUser = async (url: string, isTrusting: boolean): Promise<string> => {
     const script = `
       const { connect } = await import(${JSON.stringify(join(import.meta.dir, "../pool.ts"))});

@@ -33,7 +33,7 @@ describe("several hosts", () => {
     });
   });
 
-  test("a host, delaying the first connection: delays no other", async () => {
+  test("a silent host: delays only the first connection", async () => {
     const dialled: string[] = [];
     const silent = await startProxy((_, upstream) => {
       dialled.push("silent");
@@ -46,7 +46,7 @@ describe("several hosts", () => {
     const hosts = [silent, primary].map(({ url }) => new URL(url).host);
     const url = database.url.replace(new URL(database.url).host, hosts.join());
     await withPool({ url, connections: 1, deadlineMs: 60_000 }, async (db) => {
-      // On a busy machine the primary may need so long that the silent host is tried as well, but never first.
+      // On a busy machine the primary may be so slow that the silent host is also tried, but never first.
       for (const first of ["silent", "primary", "primary", "primary", "primary"]) {
         dialled.length = 0;
         const lost = catchFailure(forLong(db));

@@ -58,7 +58,8 @@ export type OpenDatabase = {
   close(): Promise<void>;
 };
 
-const NO_RESPONSE = "Its host does not respond. Check that it is the right host, and that no firewall blocks this machine.";
+const NO_RESPONSE =
+  "Its host does not respond. Check that it is the right host, and that no firewall blocks this machine.";
 /** The advice for a failure of the database of DATABASE_URL, by its code. */
 const ADVICE: Record<string, string> = {
   WEAK_AUTH_REFUSED:

@@ -1,5 +1,5 @@
--- Creates a root key for the operator. Returns false and writes nothing when no such tenant exists. Locks the tenant's
--- row against deletion.
+-- Creates a root key for the operator. Returns false and writes nothing when no such tenant exists.
+-- Lock order: the tenant's row, against its deletion.
 create function rta.create_root_api_key(p_api_key rta.api_key, p_digest bytea, p_audit_event rta.audit_event)
 returns boolean
 language plpgsql as $$

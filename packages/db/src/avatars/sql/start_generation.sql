@@ -1,7 +1,7 @@
 -- Starts a new preparation of an avatar in place of the running one: deletes the older job and writes a new one, of the
 -- next generation. Returns the avatar that the calling function must write. Unless the preparation is in the
--- background, its status is 'preprocessing', and the error and the checks of the previous preparation are cleared. Lock
--- order: the calling function has locked the avatar; then its job.
+-- background, its status is 'preprocessing', and the error and the checks of the previous preparation are cleared.
+-- Lock order: the calling function has locked the avatar; then its job.
 create function rta.start_generation(p_avatar rta.avatar, p_is_background boolean, p_job_id text) returns rta.avatar
 language plpgsql as $$
 declare

@@ -1,6 +1,6 @@
 -- Writes the reports of a worker about the turns of its calls: see write_reports. A turn moves only forward, and a turn
--- that is over never changes, so a late or repeated report changes nothing. Its texts are erased when it is over. Lock
--- order: the calls by primary key, their turns. The calling function has locked no counters.
+-- that is over never changes, so a late or repeated report changes nothing. Its texts are erased when it is over.
+-- Lock order: the calls by primary key, their turns. The calling function has locked no counters.
 create function rta.write_turns(p_worker_id text, p_turns rta.reported_turn[]) returns void
 language plpgsql as $$
 declare

@@ -6,10 +6,10 @@
 --   'stale'           nothing is written: the caller has changed since its look-up
 --   'replayed'        nothing is written: the stored response follows
 -- An invitation of the operator lasts for its length from now, by the clock of the database. The expiry of a person's
--- invitation follows from the look-up, which has read that clock, so its response is known before the write. Lock
--- order: the caller (lock_caller; null: the operator), the claim, the user, the invitation. Other functions lock users
--- before claims. The order here cannot deadlock, because only a repetition of this request waits for its claim, and it
--- shares the lock of the user.
+-- invitation follows from the look-up, which has read that clock, so its response is known before the write.
+-- Lock order: the caller (lock_caller; null: the operator), the claim, the user, the invitation. Other functions lock
+-- users before claims. The order here cannot deadlock, because only a repetition of this request waits for its claim,
+-- and it shares the lock of the user.
 create function rta.create_invitation(
   p_caller rta.caller,
   p_invitation rta.invitation,

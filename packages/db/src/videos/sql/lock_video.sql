@@ -1,5 +1,5 @@
--- Locks a video and returns it. All fields are null when the tenant has no video with this id in the environment. Lock
--- order: the video, after callers and claims, and before all other rows.
+-- Locks a video and returns it. All fields are null when the tenant has no video with this id in the environment.
+-- Lock order: the video, after callers and claims, and before all other rows.
 create function rta.lock_video(p_tenant_id text, p_environment text, p_id text) returns rta.video
 language plpgsql as $$
 declare

@@ -1,7 +1,7 @@
 -- Records the outcomes of deliveries at their endpoints: since when an endpoint fails, and until when it is slow.
 -- Disables endpoints that have responded with 410, or have been failing since `p_failing_since`. Changes only locked
--- endpoints, because another transaction may hold an unlocked one and wait for a delivery that is locked here. Lock
--- order: the calling function has locked the endpoints and the deliveries; then see disable_failing_endpoint.
+-- endpoints, because another transaction may hold an unlocked one and wait for a delivery that is locked here.
+-- Lock order: the calling function has locked the endpoints and the deliveries; then see disable_failing_endpoint.
 create function rta.record_endpoint_outcomes(
   p_tenant_ids text[],      -- for each delivery
   p_endpoint_ids text[],

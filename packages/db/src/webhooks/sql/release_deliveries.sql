@@ -1,6 +1,6 @@
 -- Makes the next deliveries of the recovery of an endpoint due, as many as the endpoint and the budget of its host
--- allow (release_recoveries). Returns from which id and when the recovery goes on; null when no delivery is left. Lock
--- order: the calling function has locked the endpoint; the host, the deliveries (skip locked).
+-- allow (release_recoveries). Returns from which id and when the recovery goes on; null when no delivery is left.
+-- Lock order: the calling function has locked the endpoint; the host, the deliveries (skip locked).
 create function rta.release_deliveries(
   p_tenant_id text,
   p_environment text,

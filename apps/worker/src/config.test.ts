@@ -1,4 +1,4 @@
-/** The variables of the worker. Those that it shares with the API are tested in `packages/runtime`. */
+/** The variables of the worker. `packages/runtime` tests those that it shares with the API. */
 import { expect, test } from "bun:test";
 import { ConfigError } from "@realtime-avatar/runtime/config";
 import { readConfig } from "./config.ts";

@@ -1,4 +1,4 @@
-/** The worker as a process: its bundle, as it ships. */
+/** The worker as a process, from its shipped bundle. */
 import { describe, expect, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { rm } from "node:fs/promises";
@@ -17,7 +17,7 @@ import { LANDLOCK, landlockVersion } from "./sandbox/landlock.ts";
 
 const WORKER = "apps/worker/src/main.ts";
 const database = await fileDatabase({ isServed: true });
-/** `DATA_DIR`: where the workers keep files. */
+/** `DATA_DIR`: the folder of the workers' files. */
 const variables = { WORKER_PORT: "0", ...database.variables, DATA_DIR: await fileFolder() };
 
 describe("the worker", () => {
@@ -52,7 +52,7 @@ describe("the worker", () => {
     expect(worker.stdout()).toContain("stopped");
   });
 
-  test("the worker, with a LiveKit: deletes a room without a call, warns of rooms that participants create, and stops", async () => {
+  test("the worker, with a LiveKit: deletes a room without a call, warns that participants can create rooms, and stops", async () => {
     const livekit = await startLivekitStandIn({ autoCreate: true });
     const orphan = `${roomPrefix(await readInstance(database.db))}ses_1`;
     livekit.addRoom(orphan);
@@ -84,7 +84,7 @@ describe("the worker", () => {
     await rm(folder, { recursive: true });
   });
 
-  // As on a kernel that is too old: Linux before 4.14, and before 5.13.
+  // As on too old kernels: Linux before 4.14, and before 5.13.
   test.skipIf(landlockVersion() === 0)(
     "the worker, without seccomp: does not start; without Landlock: warns",
     async () => {
@@ -125,7 +125,7 @@ describe("the worker", () => {
     await rm(folder, { recursive: true });
   });
 
-  // `config.test.ts` has the other variables.
+  // `config.test.ts` tests the other variables.
   test("the worker, a bad DATABASE_URL or STORAGE_URL: exit 1 without its value", async () => {
     for (const name of ["DATABASE_URL", "STORAGE_URL"]) {
       const { code, stdout, stderr } = await runToEnd(bun(WORKER), { ...variables, [name]: "hunter2" });

@@ -1,6 +1,6 @@
 /**
- * Preparations while the workers, the API and PostgreSQL are killed at random: no request and no job is lost, none is executed
- * twice, and none is stuck.
+ * Preparations while the workers, the API and PostgreSQL are killed at random: no request or job is lost, executed
+ * twice or stuck.
  */
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { join } from "node:path";
@@ -19,7 +19,7 @@ import { inspectorCommand } from "./support/inspector.ts";
 import type { TestWorker } from "./support/job-worker.ts";
 import { type Call, createScenario, type Expected } from "./support/scenarios.ts";
 
-/** How many jobs there are, at least. */
+/** The minimum number of jobs. */
 const JOBS = process.env["LONG"] === "1" ? 10_000 : 30;
 const TENANTS = 5;
 const CALLERS = 16;
@@ -29,17 +29,17 @@ type Part = { name: string; kill(): Promise<void>; start(): Promise<void> };
 
 const folder = await fileFolder();
 const data = join(folder, "data");
-// What is killed here are processes: the operating system keeps what they have written.
+// Only processes are killed here, so the operating system keeps their written data.
 const cluster = await fixture(startCluster({ settings: { fsync: "off", max_connections: "100" } }));
 const url = await cluster.newDatabase();
 setDefaultTimeout(3_600_000);
-/** How long the last jobs may take: a stuck one takes for ever. */
+/** How long the last jobs may take. A stuck job never ends. */
 const DONE_MS = 600_000;
 
-/** Nothing listens there. */
+/** No program listens there. */
 const NO_ADDRESS = "http://127.0.0.1:1";
 
-/** A process that can be killed and started again. `start` waits for `started`, which can have its address. */
+/** A process that can be killed and started again. `start` waits for `started`, which can contain its address. */
 const processPart = (name: string, started: RegExp, run: () => RunningProcess): Part & { address(): string } => {
   let running: RunningProcess;
   let address = NO_ADDRESS;
@@ -59,7 +59,7 @@ const processPart = (name: string, started: RegExp, run: () => RunningProcess): 
 };
 
 const startParts = async () => {
-  // On a port of its own after each start: another process can have taken the one before.
+  // On a new port after each start, because another process can have taken the previous one.
   const api = processPart("api", /"url":"(http:[^"]+)"/, () =>
     startProcess(bun("apps/api/src/main.ts"), { PORT: "0", DATABASE_URL: url, DATA_DIR: data }),
   );
@@ -85,7 +85,7 @@ const startParts = async () => {
   return { url: api.address, parts: [...workers, api, postgres], processes: [api, ...workers] };
 };
 
-/** Runs `work` on the database, again when it has just been killed. */
+/** Runs `work` on the database, and repeats it when the database was just killed. */
 const onDatabase = async <Result>(work: (sql: ReturnType<typeof client>) => PromiseLike<Result>): Promise<Result> => {
   for (let attempt = 1; ; attempt++) {
     const sql = client(url);
@@ -111,13 +111,13 @@ const killAtRandom = async (parts: readonly Part[], isDone: () => boolean): Prom
     await part.kill();
     await part.start();
     kills[part.name] = (kills[part.name] ?? 0) + 1;
-    // A kill costs the jobs that run an attempt, and there are more kills than attempts.
+    // A kill costs the running jobs an attempt, and there are more kills than attempts.
     await onDatabase((sql) => sql`update jobs set attempts = 0 where attempts > 0`);
   }
   return kills;
 };
 
-/** Runs scenarios until they have `JOBS` jobs, some at a time. */
+/** Runs scenarios, several at a time, until they have `JOBS` jobs. */
 const runScenarios = async (calls: readonly Call[]): Promise<{ expected: Expected[]; jobs: number }> => {
   const expected: Expected[] = [];
   let next = 0;
@@ -185,7 +185,7 @@ test("jobs, with every process killed at random: none lost, doubled or stuck", a
   for (const part of service.processes) await part.kill();
 
   const rows = await readRows();
-  // Each request is executed once, however often it was repeated.
+  // Each request is executed once, even if it was repeated.
   expect(rows.map(({ id }) => id).sort()).toEqual(expected.map(({ id }) => id as AvatarId).sort());
   const byId = new Map(expected.map((one) => [one.id, one]));
   const wrong = rows.filter((row) => {
@@ -215,7 +215,7 @@ test("jobs, with every process killed at random: none lost, doubled or stuck", a
   }
 });
 
-/** No row is ahead of its files. */
+/** Checks that every file that a row names exists. */
 const checkFiles = async (rows: readonly Row[]): Promise<void> => {
   const storage = await openStorage(
     { kind: "disk", directory: join(data, "assets"), signingSecret: null },

@@ -1,16 +1,18 @@
-/** Preparations of many tenants: one that floods the queue delays another by no more than its turn. */
+/** Preparations of many tenants: a tenant that floods the queue delays another one by at most its turn. */
 import { expect, setDefaultTimeout, test } from "bun:test";
 import type { Caller } from "@realtime-avatar/db/callers/callers";
 import type { AvatarRecord } from "@realtime-avatar/domain/avatars/avatar";
 import { findTestCaller, seedAvatar, seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
 import { preparationTests } from "./support/preparations.ts";
 
-// No test asserts a time: a slow disk must not fail one.
+// Tests do not assert times, and a slow disk must not fail one.
 setDefaultTimeout(600_000);
 
-/** How many jobs one tenant has. One worker runs two jobs at once, so without turns the slots of this tenant would be all. */
+/**
+ * How many jobs one tenant has. One worker runs two jobs at once, so without turns this tenant would take all slots.
+ */
 const FLOOD = process.env["LONG"] === "1" ? 3000 : 200;
-/** How many each of the others has. */
+/** How many jobs each of the others has. */
 const FEW = 10;
 
 const tests = preparationTests();
@@ -23,7 +25,7 @@ const seedTester = async (): Promise<Caller> => {
 const seedMany = async (by: Caller, count: number): Promise<AvatarRecord[]> => {
   const avatars: AvatarRecord[] = [];
   const { db } = tests.world.database;
-  // Fewer at a time than the queue of the database takes.
+  // Fewer at a time than the queue of the database accepts.
   while (avatars.length < count) {
     const some = Array.from({ length: Math.min(100, count - avatars.length) }, () =>
       seedAvatar(db, by, { sourceAssetId: "ast_test_ready" }),
@@ -32,7 +34,7 @@ const seedMany = async (by: Caller, count: number): Promise<AvatarRecord[]> => {
   }
   return avatars;
 };
-/** How many avatars of the tenant have been prepared, in all or until one of the avatars of another tenant was. */
+/** How many avatars of the tenant have been prepared, in total or before one of another tenant's avatars. */
 const preparedOf = async ({ tenantId }: Caller, until: AvatarRecord | null = null): Promise<number> => {
   const [row] = await tests.world.database.db.client`
     select count(*)::integer as prepared from audit_events
@@ -49,19 +51,19 @@ test("tenants with few jobs, beside a flood: served in turns", async () => {
   const avatars = (await Promise.all(others.map((by) => seedMany(by, FEW)))).flat();
   tests.start();
   for (const avatar of avatars) await tests.settled(avatar);
-  // In turns, the flood has as many as each of the others, and those that were running.
+  // With turns, the flood has as many as each of the others, plus the running ones.
   const counts = await Promise.all(avatars.map((avatar) => preparedOf(flood, avatar)));
   expect(Math.max(...counts)).toBeLessThanOrEqual(2 * FEW);
 });
 
-test("a tenant, one job at a time beside a flood: waits for a few of it", async () => {
+test("a tenant, one job at a time beside a flood: waits for few jobs of the flood", async () => {
   const [flood, other] = [await seedTester(), await seedTester()];
   await seedMany(flood, FLOOD);
   tests.start();
   const waits: number[] = [];
   for (let count = 0; count < FEW && (await preparedOf(flood)) < FLOOD / 2; count++) {
     const [avatar] = (await seedMany(other, 1)) as [AvatarRecord];
-    // What was prepared while it was created does not count.
+    // Preparations during its creation do not count.
     const before = await preparedOf(flood);
     await tests.settled(avatar);
     waits.push((await preparedOf(flood, avatar)) - before);

@@ -1,4 +1,7 @@
-/** A worker that is killed, at any moment of a job: the next one finishes it, and no row is ahead of its files. */
+/**
+ * A worker that is killed at any moment of a job: the next worker finishes the job, and every file that a row names
+ * exists.
+ */
 import { afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { readdir, writeFile } from "node:fs/promises";
@@ -17,7 +20,7 @@ import { inspectorCommand, waitingInspectorCommand } from "./support/inspector.t
 import { startTestWorker, type TestWorker } from "./support/job-worker.ts";
 import { noise, openWorld, type World } from "./support/world.ts";
 
-// No test asserts a time: a slow disk must not fail one.
+// Tests do not assert times, and a slow disk must not fail one.
 setDefaultTimeout(600_000);
 
 const isLong = process.env["LONG"] === "1";
@@ -26,9 +29,12 @@ const KILLS = 200;
 
 let world: World;
 let server: TestServer;
-/** A file that the inspections, the checks of sources and the responses with a remote file wait for, where the test says so. */
+/**
+ * A file for which the inspections, the checks of sources and the responses with a remote file wait, if the test sets
+ * it.
+ */
 let gate = "";
-/** Which of the waiting remote files are sent without the gate. */
+/** The remote files that are sent without waiting for the gate. */
 let goesOn: (path: string) => boolean = () => false;
 const opened = async (): Promise<void> => {
   await until(() => existsSync(gate), { pollMs: 5 });
@@ -63,7 +69,7 @@ const startWorker = (options: Partial<TestWorker> = {}): RunningProcess =>
     TEST_WORKER: JSON.stringify({ ...optionsOf(), ...options }),
     TMPDIR: world.temporary,
   });
-/** Starts a worker whose inspections and checks of sources wait. Its lease is as long as it ships. */
+/** Starts a worker whose inspections and checks of sources wait. Its lease has the length of production. */
 const startWaiting = (): RunningProcess =>
   startWorker({ inspector: waitingInspectorCommand(gate), gate, leaseSeconds: JOB_TIMING.leaseSeconds });
 const kill = async (worker: RunningProcess): Promise<void> => {
@@ -71,10 +77,10 @@ const kill = async (worker: RunningProcess): Promise<void> => {
   await worker.exited;
 };
 
-/** Throws when an asset is said to have a file that is not in the store. */
+/** Throws when a row names a file of an asset that is not in the store. */
 const checkFiles = async (assets: readonly AssetRecord[]): Promise<void> => {
   for (const asset of assets) {
-    // The row first: its files were there before it.
+    // The row is read first, because its files were written before it.
     const [row] = await world.database.db.client`select status, public_type from assets where id = ${asset.id}`;
     const { original, public: published } = await world.filesOf(asset);
     const isKept = ["uploaded", "processing", "ready"].includes(row?.["status"]);
@@ -83,10 +89,10 @@ const checkFiles = async (assets: readonly AssetRecord[]): Promise<void> => {
   }
 };
 
-/** Throws when an avatar is said to have a prepared file that is not in the store, or was prepared more than once. */
+/** Throws when a row names a prepared file that is not in the store, or when an avatar was prepared more than once. */
 const checkPrepared = async (avatars: readonly AvatarRecord[]): Promise<void> => {
   for (const avatar of avatars) {
-    // The row first: its files were there before it.
+    // The row is read first, because its files were written before it.
     const { status, cacheManifestId, cacheVersion, previewFile } = await world.currentOf(avatar);
     const [, manifest = ""] = /^man_1_([0-9a-f]{64})$/.exec(cacheManifestId ?? "") ?? [];
     expect([avatar.id, status, cacheVersion]).toEqual([
@@ -108,8 +114,9 @@ const checkPrepared = async (avatars: readonly AvatarRecord[]): Promise<void> =>
 };
 
 /**
- * Lets a new worker finish what is left, and checks that nothing is missing and nothing is too much. It is a job loop of this
- * process; `processes.system.test.ts` has one that is a process. `sources`: assets that were ready from the start, without a public image.
+ * Lets a new worker finish the remaining jobs, and checks that no file is missing or left over. The worker is a job
+ * loop in this process; `processes.system.test.ts` tests one in a separate process. `sources`: assets that were ready
+ * from the start, without a public image.
  */
 const finish = async (
   assets: readonly AssetRecord[],
@@ -145,7 +152,7 @@ const finish = async (
   expect(prepared).toHaveLength(4 * avatars.length);
 };
 
-/** For states that last for a moment. */
+/** For states that last only a moment. */
 const OFTEN = { pollMs: 5 };
 const temporaryFiles = async (): Promise<string[]> =>
   (await readdir(world.temporary, { recursive: true })).filter((name) => name.endsWith("/original"));
@@ -227,7 +234,7 @@ describe("a worker killed while it prepares an avatar", () => {
       const worker = startWaiting();
       await until(async () => (await world.currentOf(avatar)).attempts === 1, OFTEN);
       if (moment !== "before") await until(async () => (await temporaryFiles()).length > 0, OFTEN);
-      // It cannot become ready.
+      // The avatar cannot become ready.
       if (moment === "stored") {
         unlock = await lock("avatars", avatar.id);
         await openGate();
@@ -235,7 +242,7 @@ describe("a worker killed while it prepares an avatar", () => {
       await until(async () => (await world.preparedOf(avatar)).length >= files, OFTEN);
       await kill(worker);
       await unlock();
-      // The statement of a worker that is killed can still be executed.
+      // The last statement of a killed worker can still be executed.
       await checkPrepared([avatar]);
       await finish([], [avatar], [asset]);
     },
@@ -250,7 +257,7 @@ test("killed by one job each time: that job fails after five attempts, and the j
   for (let deaths = 0; (await world.stateOf(poison)).status !== "failed"; deaths++) {
     const before = requests("waiting");
     const worker = startWorker({ concurrency: 3, leaseSeconds: JOB_TIMING.leaseSeconds });
-    // All three are fetched, the first time. Then the others may go on, but the poison does not.
+    // The first time, all three are fetched. Then only the two others may continue.
     if (deaths === 0) await until(async () => server.requests.length === 3, OFTEN);
     await until(async () => requests("waiting") > before || (await world.stateOf(poison)).status === "failed", OFTEN);
     await kill(worker);
@@ -272,7 +279,7 @@ test.skipIf(!isLong)("workers, killed at random moments: the next ones finish al
   for (let round = 0; round < KILLS; round++) {
     const [uploaded, remote] = [await world.seedUpload(await noise()), await world.seedRemote(remoteUrl())];
     assets.push(uploaded, remote);
-    // They wait for their assets.
+    // These avatars wait for their assets.
     avatars.push(await world.seedAvatar(uploaded.id), await world.seedAvatar(remote.id));
     const worker = startWorker();
     await worker.waitFor(/"msg":"started"/);
@@ -280,7 +287,7 @@ test.skipIf(!isLong)("workers, killed at random moments: the next ones finish al
     await kill(worker);
     await checkFiles(assets);
     await checkPrepared(avatars);
-    // Each kill costs the jobs that ran an attempt, and there are more kills than attempts.
+    // Each kill costs the running jobs an attempt, and there are more kills than attempts.
     await client`update jobs set attempts = 0`;
     if (round % 3 === 2) {
       await kill(other.running);

@@ -1,4 +1,4 @@
-/** Workers as processes, as they ship: several at once, and how one stops while it works. */
+/** Workers as processes, from their bundles: several at once, and a worker that stops while it works. */
 import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { chmod, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
@@ -27,12 +27,12 @@ const start = async (others: Record<string, string> = {}): Promise<RunningProces
   await worker.waitFor(/"msg":"listening/);
   return worker;
 };
-/** Starts a worker whose decoders stop before they begin, and write their ids to the file that is returned. Linux only. */
+/** Starts a worker whose decoders stop before they begin, and write their ids to the returned file. Linux only. */
 const startWithFrozenDecoders = async (): Promise<{ worker: RunningProcess; decoder: () => Promise<number> }> => {
   const [programs, ids] = [join(world.data, "programs"), join(world.data, "decoders")];
   const program = join(programs, "prlimit");
   await mkdir(programs);
-  // The worker finds it before the one of the system. The process that stops becomes the decoder when it goes on.
+  // The worker finds this program before that of the system. The stopped process becomes the decoder when it continues.
   await writeFile(
     program,
     `#!/bin/sh
@@ -49,12 +49,12 @@ const startWithFrozenDecoders = async (): Promise<{ worker: RunningProcess; deco
   return { worker, decoder };
 };
 
-test("two workers, with six jobs: share them, and do each once", async () => {
+test("two workers, with six jobs: share them, and run each once", async () => {
   const assets: AssetRecord[] = [];
   const image = await noise();
   for (let count = 0; count < 6; count++) assets.push(await world.seedUpload(image));
   const { client } = world.database.db;
-  // No asset can be started, so that each worker takes two jobs.
+  // No asset can be started, so each worker takes two jobs.
   const holder = session(world.database.url);
   await holder.client`begin`;
   await holder.client`select 1 from assets for update`;
@@ -75,7 +75,7 @@ test("two workers, with six jobs: share them, and do each once", async () => {
 });
 
 test.skipIf(process.env["LONG"] !== "1")(
-  "two workers, with preparations waiting for an asset: share them, and do each once",
+  "two workers, with preparations waiting for an asset: share them, and run each once",
   async () => {
     const { id } = await world.seedUpload(await readFile(portraitPath()));
     const avatars = await Promise.all([world.seedAvatar(id), world.seedAvatar(id)]);
@@ -131,7 +131,7 @@ test.skipIf(process.platform !== "linux")(
     await worker.exited;
     expect(await readdir(world.temporary)).toHaveLength(1);
     process.kill(decoder, "SIGCONT");
-    // Nothing waits for its report: it ends by itself.
+    // No process waits for its report, so it ends by itself.
     await until(() => !isAlive(decoder));
     const next = await start();
     expect(await readdir(world.temporary)).toEqual([]);

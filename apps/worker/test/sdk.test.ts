@@ -1,6 +1,6 @@
 /**
- * The published SDK, from the https address of a photo to an avatar that is ready: the API as a process, and a job loop with the
- * parts that ship. The resolver and the certificate authority of the photo's host are arguments of the fetcher.
+ * The published SDK, from the https address of a photo to a ready avatar, with the API as a process, and a job loop
+ * with the shipped parts. The resolver and the certificate authority of the photo's host are arguments of the fetcher.
  */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { readFile } from "node:fs/promises";
@@ -18,7 +18,7 @@ import { http, startServer, type TestServer } from "../src/remote/server.testing
 import { inspector } from "./support/inspector.ts";
 import { openWorld, type World } from "./support/world.ts";
 
-// No test asserts a time: a slow machine must not fail one.
+// Tests do not assert times, and a slow machine must not fail one.
 setDefaultTimeout(120_000);
 
 const HOST = "https://files.example.com";
@@ -46,7 +46,7 @@ const startLoop = (): void => {
   world.loop({
     process_asset: createProcessAsset({
       ...parts,
-      // The API takes no other ports than those of https, which a test cannot be sure to get.
+      // The API accepts only the ports of https, which a test may not get.
       fetchRemote: (url, request) => fetchRemote(url.replace(HOST, `${HOST}:${port}`), { ...request, network }),
       inspect: createInspect(options),
     }),

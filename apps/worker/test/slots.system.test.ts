@@ -1,4 +1,4 @@
-/** Files that are made to take long: one tenant has many, and another one's avatar does not wait for them. */
+/** Files that take long: one tenant has many of them, and another tenant's avatar does not wait for them. */
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { readFile } from "node:fs/promises";
 import type { AvatarRecord } from "@realtime-avatar/domain/avatars/avatar";
@@ -16,18 +16,18 @@ import { inspector } from "./support/inspector.ts";
 import { eachWorld } from "./support/world.ts";
 
 const isLong = process.env["LONG"] === "1";
-/** How many of such files the tenant has. */
+/** The number of such files of the tenant. */
 const FILES = isLong ? 30 : 4;
 /** How many avatars of the other tenant are timed. */
 const AVATARS = isLong ? 5 : 1;
 
 const world = eachWorld();
 setDefaultTimeout(1_800_000);
-/** How long one wait may take: the files of the tenant are made to take long. */
+/** How long one wait may take. The files of the tenant take long. */
 const LIMIT_MS = 600_000;
 let children = 0;
 
-/** Starts a worker's job loop with the limits that it has by default, and with children as they ship. */
+/** Starts a worker's job loop with the default limits, and with children as in production. */
 const start = (): void => {
   const parts = world.parts();
   const command = (task: string): string[] => {
@@ -45,7 +45,9 @@ const start = (): void => {
   );
 };
 
-/** Waits until the avatar has been prepared. Returns the most jobs of a tenant that were seen to run at once meanwhile. */
+/**
+ * Waits until the avatar has been prepared. Returns the maximum number of a tenant's jobs that ran at once meanwhile.
+ */
 const prepared = async (avatar: AvatarRecord, tenantId: string): Promise<number> => {
   let most = 0;
   const isReady = async (): Promise<boolean> => {
@@ -60,7 +62,7 @@ const prepared = async (avatar: AvatarRecord, tenantId: string): Promise<number>
   return most;
 };
 
-test(`a tenant with ${FILES} files that are made to take long: another one's avatar does not wait for them`, async () => {
+test(`a tenant with ${FILES} files that take long: another tenant's avatar does not wait for them`, async () => {
   const hostile = [await hugeChunks(), await jpegWithExif(loopingExif(4000))] as const;
   const other = await seedCaller(world.database.db);
   const portrait = await readFile(portraitPath());
@@ -84,12 +86,12 @@ test(`a tenant with ${FILES} files that are made to take long: another one's ava
   const meanwhile = await time();
   await world.untilDone(LIMIT_MS);
   for (const [index, asset] of assets.entries()) {
-    // What is wrong with the file was seen, or it was opened all the same: no limit of the sandbox had to end it.
+    // The fault of the file was found, or the file was opened. No limit of the sandbox was reached.
     expect(await world.stateOf(asset)).toMatchObject(
       index % 2 === 0 ? { status: "failed", errorCode: "not_decodable" } : { status: "ready" },
     );
   }
-  // One for each asset, and two for each avatar.
+  // One child for each asset, and two for each avatar.
   expect(children).toBe(FILES + 2 * meanwhile.length);
   if (isLong) process.stdout.write(`${JSON.stringify({ usual, meanwhile })}\n`);
 });

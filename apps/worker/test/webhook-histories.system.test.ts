@@ -1,8 +1,8 @@
 /**
- * Webhooks while workers and PostgreSQL are killed at random: changes of avatars, some of them rolled back, beside two workers that
- * send to a receiver that sometimes fails. Afterwards each event of a committed change has arrived at least once at each endpoint
- * (0 lost), none of a change that was not committed (0 invented), each with one body, and in order where that was asked for. `LONG=1`
- * makes 20,000 changes.
+ * Webhooks while workers and PostgreSQL are killed at random: changes of avatars, some of them rolled back, beside two
+ * workers that send to a receiver that sometimes fails. Afterwards each event of a committed change has arrived at
+ * least once at each endpoint (0 lost). No event of an uncommitted change has arrived (0 invented). Each event has one
+ * body, and ordered endpoints got their events in order. `LONG=1` makes 20,000 changes.
  */
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { createServer } from "node:http";
@@ -24,12 +24,12 @@ const isLong = process.env["LONG"] === "1";
 const CHANGES = isLong ? 20_000 : 100;
 const [TENANTS, WRITERS, WORKERS] = [3, 6, 2];
 
-// What is killed are processes: the operating system keeps what they have written.
+// Only processes are killed, so the operating system keeps their written data.
 const cluster = await fixture(startCluster({ settings: { fsync: "off", max_connections: "100" } }));
 const url = await cluster.newDatabase();
 const chance = (part: number): boolean => Math.random() < part;
 
-/** What the receiver has got. */
+/** The requests that the receiver has received. */
 const receipts = {
   /** The bodies of each event. */
   bodies: new Map<string, Set<string>>(),
@@ -55,14 +55,15 @@ const receiver = createServer((request, response) => {
     addTo(receipts.bodies, eventId, body);
     if (path.startsWith("/ordered")) {
       const last = receipts.last.get(`${path} ${data.id}`) ?? 0;
-      // Once more what was accepted, or the next: an earlier one was not skipped, and none comes back after a later one.
+      // The event repeats the last accepted one, or is the next one. So none was skipped, and none arrives after a
+      // later one.
       if (data.sequence !== last && data.sequence !== last + 1) {
         receipts.outOfOrder.push(`${path} ${data.id}: ${data.sequence} after ${last}`);
       }
     }
     const outcome = Math.random();
     if (outcome < 0.02) return void response.writeHead(500).end();
-    // Some get no response, and are cut by the sender.
+    // Some requests get no response, and the sender cuts them.
     if (outcome < 0.025) return;
     addTo(receipts.accepted, eventId, path);
     receipts.last.set(`${path} ${data.id}`, data.sequence);
@@ -94,10 +95,10 @@ const seedTenants = async () => {
   return callers;
 };
 
-/** What the writers have done. */
+/** The history of the writers. */
 const history = { changes: 0, written: 0, rolledBack: [] as string[], divided: 0, unknown: 0 };
 
-/** A create whose statement fails after its function has run: so it is rolled back. */
+/** A create whose statement fails after its function has run, so it is rolled back. */
 const rollBack = async (db: Db, caller: Caller): Promise<void> => {
   const failing = {
     run: (text: string, parameters: readonly unknown[]) =>
@@ -121,7 +122,10 @@ const rollBack = async (db: Db, caller: Caller): Promise<void> => {
   if (code === "22012") history.divided++;
 };
 
-/** Changes avatars until there are enough changes. Nothing is repeated: what is unknown is read from the audit trail at the end. */
+/**
+ * Changes avatars until the number of changes suffices. No change is repeated; unknown outcomes are read from the audit
+ * trail at the end.
+ */
 const write = async (db: Db, callers: readonly Caller[]): Promise<void> => {
   const avatars: { caller: Caller; id: AvatarId }[] = [];
   while (history.changes < CHANGES) {
@@ -175,7 +179,7 @@ const killAtRandom = async (parts: readonly Part[], isDone: () => boolean): Prom
   return kills;
 };
 
-/** Lets the pauses between attempts pass, until nothing is pending. Returns what the database has at the end. */
+/** Lets the pauses between attempts pass until no delivery is pending. Returns the final contents of the database. */
 const drain = async () => {
   const sql = client(url);
   const pending = () => sql`select * from webhook_deliveries where status = 'pending' limit 10`;

@@ -39,14 +39,14 @@ test.each([
   expect(() => readLivekitConfig({ ...complete, [name]: value })).not.toThrow(value);
 });
 
-test("LIVEKIT_URL with a slash at its end: without it", () => {
+test("LIVEKIT_URL with a slash at its end: the slash is removed", () => {
   expect(readLivekitConfig({ ...complete, LIVEKIT_URL: "ws://localhost:7880/" })?.url).toBe("ws://localhost:7880");
 });
 
-test("the configuration file of a LiveKit of the service, missing or incomplete, or without the service: null; complete: read", async () => {
+test("the configuration file of a LiveKit of the service, missing, incomplete, or without its service: null; complete: read", async () => {
   const folder = await temporaryFolder();
   const unlock = takeLock(folder);
-  // No other user can hold it.
+  // Other users cannot hold it.
   expect((await stat(join(folder, "livekit.lock"))).mode & 0o777).toBe(0o600);
   expect(await readEmbeddedConfig(folder)).toBeNull();
   for (const text of ["", "{", '{"port":7880}', '{"port":7880,"keys":{}}']) {

@@ -10,7 +10,7 @@ const openFiles = async (folder: string): Promise<number> => {
 };
 
 test.skipIf(process.platform !== "linux")(
-  "a lock, looked at while it is taken and free: no file stays open",
+  "a lock, checked while it is taken and free: no file stays open",
   async () => {
     const folder = await temporaryFolder();
     const unlock = takeLock(folder);

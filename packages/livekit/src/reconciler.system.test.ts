@@ -1,4 +1,7 @@
-/** The reconciler, on the stand-in: what it ends, deletes and leaves alone, also while LiveKit is down. */
+/**
+ * The reconciler, on the stand-in: the calls that it ends and the rooms that it deletes or keeps, also while LiveKit is
+ * down.
+ */
 import { afterEach, describe, expect, test } from "bun:test";
 import { attachAgent, confirmRoom, openCall, releaseCall } from "@realtime-avatar/db/calls/calls";
 import { readInstance } from "@realtime-avatar/db/calls/reconcile";
@@ -93,7 +96,7 @@ const untilCompared = async ({ livekit }: World): Promise<void> => {
 };
 
 describe("a call that awaits its agent", () => {
-  /** A call of so many seconds ago, whose agent was dispatched. */
+  /** A call that began this many seconds ago, whose agent was dispatched. */
   const startWithAgent = async (
     { livekit, caller, avatarId, nameOf }: World,
     secondsAgo: number,
@@ -112,9 +115,9 @@ describe("a call that awaits its agent", () => {
     agentIdentity: "agent",
   };
 
-  test("for five seconds: it is dispatched again in each pass, until a worker takes it", async () => {
+  test("for five seconds: the agent is dispatched again in each pass, until a worker takes it", async () => {
     const one = await world();
-    // The other one is not due before an hour, however long this takes.
+    // The other one is not due within an hour, even if this test is slow.
     const [late, early] = [await startWithAgent(one, 5), await startWithAgent(one, -3600)];
     const asked = (id: SessionId) =>
       one.livekit.requests.filter(({ method, name }) => method === "CreateDispatch" && name === one.nameOf(id)).length;
@@ -132,7 +135,7 @@ describe("a call that awaits its agent", () => {
     expect(one.lines.filter(({ level }) => level === "warn")).not.toEqual([]);
   });
 
-  test("that brings the avatar, or that has ended: it is not dispatched again", async () => {
+  test("that has its avatar, or that has ended: the agent is not dispatched again", async () => {
     const one = await world();
     const [attached, ended] = [await startWithAgent(one, 60), await startWithAgent(one, 60)];
     const call = { tenantId: one.tenantId, sessionId: attached };
@@ -148,7 +151,7 @@ describe("a call that awaits its agent", () => {
     expect(await client`select from call_agents where session_id = ${ended}`).toHaveLength(0);
   });
 
-  test("while LiveKit fails: calls end, and nothing of them stays", async () => {
+  test("while LiveKit fails: calls end, and no data of them remain", async () => {
     const one = await world();
     const id = await startWithAgent(one, 60);
     one.livekit.setFault({ kind: "refuses", status: 503 });
@@ -160,7 +163,7 @@ describe("a call that awaits its agent", () => {
 });
 
 describe("calls that end", () => {
-  test("a revoked key with a started and a reserved call: both end, the rooms are gone, one is charged", async () => {
+  test("a revoked key with a started and a reserved call: both end, the rooms are deleted, one is charged", async () => {
     const one = await world();
     const started = await one.start({ isStarted: true });
     const reserved = await one.start();
@@ -173,7 +176,7 @@ describe("calls that end", () => {
     expect(one.livekit.rooms()).toEqual([]);
     expect((await one.stateOf(started))["used"]).toBeGreaterThanOrEqual(7);
     expect((await one.stateOf(reserved))["used"]).toBe(0);
-    // A pass that changes nothing has no span.
+    // A pass without changes has no span.
     expect(one.spans.filter((span) => span.startsWith("e"))).toEqual(['end_due_calls {"ended":2,"moved":0}']);
     for (const id of [started, reserved]) expect(one.spans).toContain(`livekit_delete_room {"session_id":"${id}"}`);
     expect(await findCreditDrift(db, one.tenantId, 10)).toEqual([]);
@@ -207,7 +210,7 @@ describe("calls that end", () => {
     expect(await findCreditDrift(db, one.tenantId, 10)).toEqual([]);
   });
 
-  /** Lets a function of the database fail until the test ends. */
+  /** Makes a function of the database fail until the test ends. */
   const fail = async (name: "end_due_calls" | "expire_workers"): Promise<void> => {
     const [row] = await client`select pronamespace::regnamespace::text as schema from pg_proc where proname = ${name}`;
     const rename = (from: string, to: string) =>
@@ -216,7 +219,7 @@ describe("calls that end", () => {
     opened.push(() => rename("away", name));
   };
 
-  test("the end of due calls fails: calls of a lost worker move all the same", async () => {
+  test("the end of due calls fails: calls of a lost worker still move", async () => {
     const one = await world();
     await one.start({ isStarted: true });
     await sync(db, "other");
@@ -227,7 +230,7 @@ describe("calls that end", () => {
     await until(() => reconciler.stats().moved === 1);
   });
 
-  test("the expiry of workers fails: due calls are ended and counted all the same", async () => {
+  test("the expiry of workers fails: due calls are still ended and counted", async () => {
     const one = await world();
     const call = await one.start({ isStarted: true });
     await one.revoke();
@@ -239,7 +242,7 @@ describe("calls that end", () => {
 });
 
 describe("rooms", () => {
-  test("a room without a call: deleted, each time it comes back; rooms of others: left alone", async () => {
+  test("a room without a call: deleted each time it appears; rooms of other services: kept", async () => {
     const one = await world();
     const call = await one.start();
     one.livekit.addRoom("rta-other-ses_1");
@@ -254,7 +257,7 @@ describe("rooms", () => {
     expect(one.livekit.rooms().sort()).toEqual([one.nameOf(call), "rta-other-ses_1", "somebody else's"].sort());
   });
 
-  test("the room of an ended call that comes back: deleted, though it was known to be gone", async () => {
+  test("the room of an ended call that appears again: deleted, although its deletion was recorded", async () => {
     const one = await world();
     const call = await one.start({ isStarted: true });
     one.reconcile();
@@ -264,7 +267,7 @@ describe("rooms", () => {
     await until(() => one.livekit.rooms().length === 0);
   });
 
-  test("a room that is gone: a started call ends, charged what was reported; for a reserved one it is created again", async () => {
+  test("a missing room: a started call ends, charged the reported usage; for a reserved call it is created again", async () => {
     const one = await world();
     const started = await one.start({ isStarted: true });
     const reserved = await one.start();
@@ -280,7 +283,7 @@ describe("rooms", () => {
     expect(await findCreditDrift(db, one.tenantId, 10)).toEqual([]);
   });
 
-  test("a room that was missing in one list only: its call goes on", async () => {
+  test("a room that was missing in only one list: its call goes on", async () => {
     const one = await world();
     const call = await one.start({ isStarted: true });
     one.livekit.leaveOutOnce(one.nameOf(call));
@@ -289,7 +292,7 @@ describe("rooms", () => {
     expect(await one.stateOf(call)).toMatchObject({ status: "started", room: "exists" });
   });
 
-  test("a call whose room is still being created: left alone, and then as it is", async () => {
+  test("a call whose room is still being created: unchanged, also afterwards", async () => {
     const one = await world();
     const request = callRequest(one.caller, one.avatarId);
     const own = { ...request, roomName: one.nameOf(request.id) };
@@ -311,7 +314,7 @@ describe("a LiveKit that fails", () => {
     ["does not respond", async (one: World) => one.livekit.setFault({ kind: "slow", ms: 60_000 })],
     ["refuses", async (one: World) => one.livekit.setFault({ kind: "refuses", status: 500 })],
     ["loses its responses", async (one: World) => one.livekit.setFault({ kind: "loses_response" })],
-  ])("LiveKit %s: calls end in the database; afterwards the rooms are gone; one line is logged", async (_, fail) => {
+  ])("LiveKit %s: calls end in the database; later the rooms are deleted; one line is logged", async (_, fail) => {
     const one = await world();
     const calls = [await one.start({ isStarted: true }), await one.start()];
     const reconciler = one.reconcile();
@@ -320,7 +323,7 @@ describe("a LiveKit that fails", () => {
     await one.revoke();
     for (const call of calls) await untilRoom(one, call, "delete");
     await until(() => reconciler.stats().ended === 2);
-    // Later ones end as well: no pass waits for LiveKit.
+    // Later calls end as well: no pass waits for LiveKit.
     const { caller } = await seedCaller(db, one.tenantId);
     const id = newId("ses", new Date(), random);
     await seedCall(db, caller, one.avatarId, { id, roomName: one.nameOf(id) });
@@ -339,9 +342,9 @@ describe("a LiveKit that fails", () => {
     expect(one.spans.join()).not.toMatch(/eyJ[\w-]{20}/);
   });
 
-  test("LiveKit, not there at the start: the first list that fails is not logged, the second is", async () => {
+  test("LiveKit, unreachable at the start: the first failed list is not logged, the second is", async () => {
     const one = await world();
-    // Each pass would first ask for those of other tests.
+    // Each pass would first ask for the rooms of other tests.
     await client`delete from call_agents`;
     await one.livekit.kill();
     one.reconcile();
@@ -351,7 +354,7 @@ describe("a LiveKit that fails", () => {
     expect(one.spans.filter((span) => span === "compare_rooms {} failed").length).toBeGreaterThan(1);
   });
 
-  test("a stop while LiveKit does not respond: waits for no more than what is running", async () => {
+  test("a stop while LiveKit does not respond: waits only for the running work", async () => {
     const one = await world();
     await one.start();
     one.livekit.setFault({ kind: "slow", ms: 60_000 });
@@ -361,7 +364,7 @@ describe("a LiveKit that fails", () => {
     await reconciler.stop();
   });
 
-  test.each([true, false])("participants who create rooms: %p, which the stats say", async (autoCreate) => {
+  test.each([true, false])("a server whose participants create rooms: %p, as the stats show", async (autoCreate) => {
     const one = await world({ autoCreate });
     const reconciler = one.reconcile();
     await until(() => reconciler.stats().autoCreate !== null);
@@ -370,7 +373,7 @@ describe("a LiveKit that fails", () => {
   });
 });
 
-test("the pauses between passes: shorter than the 5 seconds in which a call ends and an empty room is gone", () => {
+test("the pauses between passes: shorter than the 5 seconds in which a call ends and an empty room is deleted", () => {
   expect(INTERVALS_MS.end).toBeLessThanOrEqual(2000);
   expect(INTERVALS_MS.list).toBeLessThan(5000);
 });

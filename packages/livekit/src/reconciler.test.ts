@@ -1,4 +1,7 @@
-/** What the reconciler makes of lists of rooms, which the test gives. reconciler.system.test.ts has it with a LiveKit. */
+/**
+ * What the reconciler does for lists of rooms that the test supplies. reconciler.system.test.ts tests it with a
+ * LiveKit.
+ */
 import { afterEach, beforeEach, expect, setDefaultTimeout, test } from "bun:test";
 import { readInstance } from "@realtime-avatar/db/calls/reconcile";
 import { roomName } from "@realtime-avatar/domain/calls/room";
@@ -50,8 +53,8 @@ const stateOf = async (id: SessionId | undefined) => {
 type List = string[] | Error | (() => Promise<string[]>);
 
 /**
- * Runs a reconciler whose LiveKit lists `lists`, one after another, until it has done with the last one. `did`: the requests that it
- * has sent besides, and what it has logged.
+ * Runs a reconciler whose LiveKit returns `lists`, one after another, until the last list is processed. `did`: the
+ * other requests of the reconciler, and its log.
  */
 const reconcile = async (lists: List[], change: Partial<Rooms> = {}) => {
   const did: string[] = [];
@@ -66,7 +69,7 @@ const reconcile = async (lists: List[], change: Partial<Rooms> = {}) => {
       const names = left.shift();
       if (names instanceof Error) throw names;
       const list = typeof names === "function" ? names() : names;
-      // All that the last list causes is done when the next one is asked for.
+      // All work for the last list is done when the reconciler asks for the next one.
       if (list === undefined) asked.resolve();
       return list ?? ended.promise;
     },
@@ -96,14 +99,14 @@ test("a reserved call whose room two lists do not have: the room is created agai
   expect(await stateOf(ids[0])).toBe("reserved, room exists");
 });
 
-test("the rooms of ended calls: gone when a list that was asked for later does not have them", async () => {
+test("the rooms of ended calls: gone when a list that was requested later does not have them", async () => {
   const { ids, names } = await startCalls(2);
   await client`update calls set room = 'delete' where session_id = any (${ids as string[]})`;
   await reconcile([[names[0] ?? ""]]);
   expect(await Promise.all(ids.map(stateOf))).toEqual(["started, room delete", "started, room gone"]);
 });
 
-test("a call that ends while the rooms are listed: its room is not gone by that list", async () => {
+test("a call that ends while the rooms are listed: this list does not prove its room gone", async () => {
   const { ids } = await startCalls(1);
   const endCall = async (): Promise<string[]> => {
     await client`update calls set room = 'delete' where session_id = ${ids[0] ?? ""}`;
@@ -129,7 +132,7 @@ test.each([
   ["unreachable, once", [new LivekitError("unreachable"), []], 0],
   ["unreachable, three times", Array(3).fill(new LivekitError("unreachable")), 1],
   ["refused, three times", Array(3).fill(new LivekitError("refused", 401)), 1],
-])("lists that fail, %s: one line in the log, but for a LiveKit that starts", async (_, lists, lines) => {
+])("lists that fail, %s: one line in the log, unless LiveKit is starting", async (_, lists, lines) => {
   expect(await reconcile(lists)).toHaveLength(lines);
 });
 
@@ -151,7 +154,7 @@ test("a stop while rooms are deleted: waits for their deletion", async () => {
   expect(deleted.sort()).toEqual(names.sort());
 });
 
-test("the end of due calls fails: lost workers are looked for all the same", async () => {
+test("the end of due calls fails: lost workers are still searched for", async () => {
   const names: (string | undefined)[] = [];
   const failing: typeof db = {
     ...db,

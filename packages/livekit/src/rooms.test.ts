@@ -1,4 +1,7 @@
-/** The rooms of a server, on the real LiveKit and on the stand-in: what holds for both, so that the stand-in tells the truth. */
+/**
+ * The rooms of a server. The same tests run on the real LiveKit and on the stand-in, so the stand-in behaves like
+ * LiveKit.
+ */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { AGENT_AWAY_SECONDS, JOIN_TIMEOUT_SECONDS } from "@realtime-avatar/domain/calls/limits";
 import { avatarToken, type CallToken, personToken } from "@realtime-avatar/domain/calls/room";
@@ -40,7 +43,7 @@ const configOf = ({ url, apiKey, apiSecret }: Pick<Server, "url" | "apiKey" | "a
   apiSecret: new Secret(apiSecret),
 });
 
-/** The result of a request, which is sent again while it takes longer than its deadline, as it may on a busy machine. */
+/** The result of a request. It is sent again when it exceeds its deadline, which happens on a busy machine. */
 const answered = async <Result>(request: () => Promise<Result>): Promise<Result> => {
   const failed = (error: unknown): null => {
     if (!(error instanceof LivekitError) || error.kind !== "timed_out") throw error;
@@ -96,7 +99,7 @@ for (const { name, isMissing, start } of SERVERS) {
       expect(new Set(requests.map(({ method }) => method))).toEqual(new Set(["create", "list", "delete"]));
     });
 
-    test("a room, created: has a place for one person, and outlives the times to join and to be away", async () => {
+    test("a room, created: admits one person, and exists longer than the times to join and to be away", async () => {
       const { url, apiKey, apiSecret } = configOf(server);
       await rooms.create("rta-settings");
       const [room] = await new RoomServiceClient(url, apiKey, apiSecret.reveal()).listRooms(["rta-settings"]);
@@ -106,7 +109,7 @@ for (const { name, isMissing, start } of SERVERS) {
       await rooms.delete("rta-settings");
     });
 
-    test("an agent, dispatched into a room: once, although the room is created twice; and again, as it was", async () => {
+    test("an agent, dispatched into a room: once, although the room is created twice; dispatched again with the same metadata", async () => {
       const agent = { agentName: "an-agent", metadata: `{"text":"${"é".repeat(60_000)}"}` };
       const config = configOf(server);
       const dispatches = new AgentDispatchClient(config.url, config.apiKey, config.apiSecret.reveal());
@@ -125,7 +128,7 @@ for (const { name, isMissing, start } of SERVERS) {
       await rooms.delete("rta-no-agent");
     });
 
-    test("a server where participants create no rooms, asked: false; one where they do: true; neither has a room then", async () => {
+    test("autoCreates, for a server whose participants cannot create rooms: false; for one where they can: true; no room remains", async () => {
       expect(await answered(() => rooms.autoCreates())).toBe(false);
       const ofOpen = createRooms(configOf(open));
       expect(await answered(() => ofOpen.autoCreates())).toBe(true);
@@ -136,7 +139,7 @@ for (const { name, isMissing, start } of SERVERS) {
     test.each([
       ["the person", personToken],
       ["the avatar", (room: string) => avatarToken(room, "avatar", 60)],
-    ])("the token of %s: valid while the room exists, and not before or after", async (_, tokenOf) => {
+    ])("the token of %s: valid only while the room exists", async (_, tokenOf) => {
       const token = await mintToken(configOf(server), tokenOf("rta-tokens"));
       expect(await validate(token)).toBe(404);
       await rooms.create("rta-tokens");
@@ -145,7 +148,7 @@ for (const { name, isMissing, start } of SERVERS) {
       expect(await validate(token)).toBe(404);
     });
 
-    test("the token of the person: joins no other room, and calls nothing of the API", async () => {
+    test("the token of the person: joins no other room, and can call no method of the API", async () => {
       await rooms.create("rta-mine");
       const token = await mintToken(configOf(server), personToken("rta-mine"));
       const statuses = await Promise.all([
@@ -166,7 +169,7 @@ for (const { name, isMissing, start } of SERVERS) {
       ],
       ["with another key", () => bearer({ roomCreate: true, roomList: true }, { ...server, apiKey: "APIother" })],
       ["with the grant to list alone", () => bearer({ roomList: true })],
-    ])("a create %s: 401, and no room", async (_, authorization) => {
+    ])("a create %s: 401, and no room is created", async (_, authorization) => {
       expect(await callApi("CreateRoom", { name: "rta-no" }, await authorization())).toBe(401);
       expect(await rooms.list("")).toEqual([]);
     });
@@ -204,7 +207,7 @@ for (const { name, isMissing, start } of SERVERS) {
 }
 
 describe("rooms of a server that fails", () => {
-  test("a server that is not there: unreachable", async () => {
+  test("a server that does not run: unreachable", async () => {
     const [port] = await freePorts(1);
     const requests: LivekitRequest[] = [];
     const rooms = createRooms(

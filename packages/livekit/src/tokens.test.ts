@@ -1,4 +1,4 @@
-/** What the tokens of a call allow, claim by claim. rooms.test.ts has them at a server. */
+/** What the tokens of a call allow, claim by claim. rooms.test.ts tests them at a server. */
 import { expect, test } from "bun:test";
 import { createHmac } from "node:crypto";
 import { avatarToken, personToken } from "@realtime-avatar/domain/calls/room";
@@ -8,7 +8,7 @@ import { mintToken, probeToken } from "./tokens.ts";
 const SECRET = "s".repeat(32);
 const config = { url: "ws://127.0.0.1:1", apiKey: "APIkey", apiSecret: new Secret(SECRET) };
 
-/** The claims of a token whose signature is right, without those of its time, and for how many seconds it is valid. */
+/** The claims of a token with a valid signature, without the times, and for how many seconds it is valid. */
 const claimsOf = (token: string) => {
   const [head = "", body = "", signature] = token.split(".");
   expect(signature).toBe(createHmac("sha256", SECRET).update(`${head}.${body}`).digest("base64url"));
@@ -16,7 +16,7 @@ const claimsOf = (token: string) => {
   return { claims, seconds: Math.round(exp - (nbf ?? Date.now() / 1000)) };
 };
 
-test("the token of a person: in one room, the microphone alone, for as long as the person may take to join", async () => {
+test("the token of a person: one room, only the microphone, valid for the time to join", async () => {
   const asked = personToken("rta-1");
   const { claims, seconds } = claimsOf(await mintToken(config, asked));
   expect(claims).toEqual({
@@ -33,7 +33,7 @@ test("the token of a person: in one room, the microphone alone, for as long as t
   expect(seconds).toBeWithin(asked.ttlSeconds - 1, asked.ttlSeconds + 2);
 });
 
-test("the token of the avatar: an agent in one room, for as long as the domain says", async () => {
+test("the token of the avatar: an agent in one room, valid for the time of the domain", async () => {
   const asked = avatarToken("rta-1", "avatar", 60);
   const { claims, seconds } = claimsOf(await mintToken(config, asked));
   expect(claims).toMatchObject({ iss: "APIkey", sub: asked.identity, kind: "agent", attributes: asked.attributes });
@@ -42,7 +42,7 @@ test("the token of the avatar: an agent in one room, for as long as the domain s
   expect(seconds).toBeWithin(asked.ttlSeconds - 1, asked.ttlSeconds + 2);
 });
 
-test("the token that asks about a room: sees, sends and changes nothing in it, for ten seconds", async () => {
+test("the token that asks about a room: cannot see, send or change anything in the room, valid for ten seconds", async () => {
   const { claims, seconds } = claimsOf(await probeToken(config, "rta-probe"));
   const none = { canSubscribe: false, canPublish: false, canPublishData: false, canUpdateOwnMetadata: false };
   expect(claims.video).toEqual({ roomJoin: true, room: "rta-probe", ...none });

@@ -23,7 +23,7 @@ const sign = (body: string, { key = "APIkey", secret = SECRET, ttl = 60 } = {}):
   return token.toJwt();
 };
 
-test("an event with its signature: names its room, whatever else it has", async () => {
+test("an event with its signature: names its room, with any other fields", async () => {
   expect(await readEvent(config, await sign(EVENT), async () => EVENT)).toEqual({ roomName: "rta-1" });
 });
 
@@ -43,7 +43,7 @@ const signWith = (claims: object): string => {
 };
 const inSeconds = (seconds: number): number => Math.floor(Date.now() / 1000) + seconds;
 
-test("an event whose signature begins in two seconds: accepted, as clocks differ", async () => {
+test("an event whose signature begins in two seconds: accepted, because clocks differ", async () => {
   const signature = signWith({ nbf: inSeconds(2), exp: inSeconds(60) });
   expect(await readEvent(config, signature, async () => EVENT)).toEqual({ roomName: "rta-1" });
 });

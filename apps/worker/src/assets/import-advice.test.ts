@@ -7,7 +7,7 @@ import { importAdvice } from "./import-advice.ts";
 const adviceOf = (kind: "refused" | "unavailable", code: string) =>
   ASSET_KINDS.map((asset) => importAdvice({ kind, code, detail: "" } as Refused | Unavailable, asset));
 
-test("a failed import, of each code and kind: a sentence that says what to do", () => {
+test("a failed import, of each code and kind: a sentence with the advice", () => {
   for (const code of [...ASSET_ERROR_CODES.import, "too_large", "empty"]) {
     const advice = [...adviceOf("refused", code), ...adviceOf("unavailable", code)].filter(
       (text) => text !== undefined,
@@ -20,7 +20,7 @@ test("a failed import, of each code and kind: a sentence that says what to do", 
       ]);
     }
   }
-  // Too large for its kind: the words of that kind.
+  // Too large for its kind: the advice of that kind.
   expect(adviceOf("refused", "too_large").map((text) => /picture|video|recording/.exec(text)?.[0])).toEqual([
     "picture",
     "video",

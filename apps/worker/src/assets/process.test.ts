@@ -23,7 +23,7 @@ import { createInspect, type InspectOptions } from "./inspect.ts";
 import { createProcessAsset, type ProcessOptions } from "./process.ts";
 
 let server: TestServer;
-/** What the server of the remote files responds. */
+/** The response of the server of remote files. */
 let respond: (path: string) => string | Buffer;
 const world = eachWorld();
 beforeEach(async () => {
@@ -49,7 +49,7 @@ const start = (options: Partial<ProcessOptions & InspectOptions> & { retrySecond
   world.loop({ process_asset: handler }, { timing: { retrySeconds } });
 };
 
-/** Waits until the job of the asset is gone or waits for its next attempt, and returns the state. */
+/** Waits until the asset has no job, or its job waits for the next attempt. Returns the state. */
 const settled = (asset: AssetRecord) =>
   until(
     async () => {
@@ -88,7 +88,7 @@ describe("an uploaded asset", () => {
     await world.removed();
   });
 
-  test("an upload, refused by every decoder: failed, and its files are gone", async () => {
+  test("an upload, refused by every decoder: failed, its files deleted", async () => {
     const asset = await world.seedUpload((await noise()).subarray(0, 2000));
     start();
     expect(await settled(asset)).toMatchObject({ status: "failed", errorCode: "not_decodable" });
@@ -121,7 +121,7 @@ describe("an uploaded asset", () => {
     expect(await world.filesOf(asset)).toEqual({ original: false, public: false });
   });
 
-  test("an upload, its file missing in the store: tried again, and the log suggests why", async () => {
+  test("an upload, its file missing in the store: tried again, with a possible reason in the log", async () => {
     const asset = await world.seedUpload(await noise());
     await world.storage.delete(originalKey(asset));
     start();
@@ -168,7 +168,7 @@ describe("an asset from a URL", () => {
       "https_required",
       "The URL to which the host redirects does not begin with https://. Use a URL that begins with https://, or upload the file instead.",
     ],
-  ])("a remote file that %s, fetched: failed at once, and says what to do", async (_, response, code, detail) => {
+  ])("a remote file that %s: failed at once, with advice", async (_, response, code, detail) => {
     respond = response;
     const asset = await world.seedRemote(urlOf("ada.png"));
     start();
@@ -177,7 +177,7 @@ describe("an asset from a URL", () => {
     expect(await world.filesOf(asset)).toEqual({ original: false, public: false });
   });
 
-  test("a remote file, its host away for a time: fetched again, and ready", async () => {
+  test("a remote file, its host unreachable for a time: fetched again, ready", async () => {
     const bytes = await noise();
     let requests = 0;
     respond = () => (requests++ === 0 ? http(503, {}) : file(bytes));
@@ -187,7 +187,7 @@ describe("an asset from a URL", () => {
     expect([await world.stateOf(asset), requests]).toMatchObject([{ status: "ready" }, 2]);
   });
 
-  test("a remote file, its host away for good: failed with that reason", async () => {
+  test("a remote file, its host permanently unreachable: failed with that reason", async () => {
     respond = () => http(503, {});
     const asset = await world.seedRemote(urlOf("ada.png"));
     start({ retrySeconds: 0 });
@@ -212,7 +212,10 @@ describe("an asset from a URL", () => {
 });
 
 describe("a crashing decoder", () => {
-  /** A program in place of the sandbox's child, which crashes the first `crashes` times. It can open no file to count in. */
+  /**
+   * A program in place of the sandbox's child, which crashes the first `crashes` times. It cannot open a file for
+   * counting.
+   */
   const crashing = (crashes: number) => {
     let started = 0;
     const report = `{"kind":"accepted","width":1,"height":1,"publicWidth":1,"publicHeight":1,"publicBytes":1}`;
@@ -224,13 +227,13 @@ describe("a crashing decoder", () => {
     return { command, starts: () => started };
   };
 
-  /** Waits until the job of the asset is gone. */
+  /** Waits until the asset has no job. */
   const ended = async (asset: AssetRecord) => {
     await until(async () => (await world.stateOf(asset)).attempts === null);
     return world.stateOf(asset);
   };
 
-  test("that crashes once: the next attempt makes the asset ready", async () => {
+  test("that crashes once: the asset is ready after the next attempt", async () => {
     const { command, starts } = crashing(1);
     const asset = await world.seedUpload(await noise());
     start({ command, retrySeconds: 0 });
@@ -238,7 +241,7 @@ describe("a crashing decoder", () => {
     expect([starts(), await world.filesOf(asset)]).toEqual([2, { original: true, public: true }]);
   });
 
-  test("that always crashes: the fault of the service, after all attempts, and of no other asset", async () => {
+  test("that always crashes: a fault of the service after all attempts; other assets are not affected", async () => {
     const { command, starts } = crashing(Number.POSITIVE_INFINITY);
     const [asset, video] = [await world.seedUpload(await noise()), await world.seedUpload(Buffer.from("x"))];
     start({ command, retrySeconds: 0 });
@@ -249,7 +252,7 @@ describe("a crashing decoder", () => {
   });
 
   test.skipIf(process.platform !== "linux")(
-    "that takes too much processor time: the fault of the file, after one child",
+    "that takes too much processor time: a fault of the file, after one child",
     async () => {
       let starts = 0;
       const command = () => {
@@ -300,7 +303,7 @@ describe("an asset that changes meanwhile", () => {
   test.each([
     ["original", originalKey],
     ["public image", publicKey],
-  ] as const)("an asset, its %s not stored: not marked as stored, and tried again", async (_, keyOf) => {
+  ] as const)("an asset, its %s not stored: not recorded as stored, and tried again", async (_, keyOf) => {
     const bytes = await noise();
     respond = () => file(bytes);
     const asset = await world.seedRemote(urlOf("ada.png"));
@@ -341,7 +344,7 @@ describe("an asset that changes meanwhile", () => {
     };
     start(options);
     await fetched.promise;
-    // The first worker leaves the job, which must run alone, to the second.
+    // The first worker does not claim the job again, because it must run alone there.
     start(options);
     await world.expire();
     await world.untilDone();

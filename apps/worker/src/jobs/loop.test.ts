@@ -26,7 +26,7 @@ const RESULT = {
   publicType: null,
 } as const;
 
-/** Starts and ends the job in the database, as every handler does. `work` is done in between. */
+/** Starts and ends the job in the database, as every handler does. `work` runs in between. */
 const handlerOf =
   (work: JobHandler = async () => ({ kind: "ready" })): JobHandler =>
   async (job, context) => {
@@ -57,7 +57,8 @@ test("jobs, of several tenants: each run once, within both limits", async () => 
       running.all++;
       running.most = Math.max(running.most, running.all);
       running.mostOfTenant = Math.max(running.mostOfTenant, ofTenant);
-      // The first ones wait for each other, however slowly they are claimed. The others give a job too many the time to start.
+      // The first jobs wait for each other, even if they are claimed slowly. The others give a surplus job the time to
+      // start.
       await until(() => running.most >= 3, { pollMs: 5 });
       await Bun.sleep(30);
       running.all--;
@@ -72,7 +73,7 @@ test("jobs, of several tenants: each run once, within both limits", async () => 
   for (const asset of assets) expect((await world.stateOf(asset)).status).toBe("ready");
 });
 
-test("videos of two tenants, which take long: another tenant's file does not wait for them", async () => {
+test("long videos of two tenants: another tenant's file does not wait for them", async () => {
   const { db } = world.database;
   for (const _ of [1, 2]) {
     const caller = await seedCaller(db, await seedTenant(db, { live: 100 * PRICE }));
@@ -99,7 +100,7 @@ test("videos of two tenants, which take long: another tenant's file does not wai
   await until(() => videos === 2);
 });
 
-test("a handler, throwing: its job is tried again with the reason, others go on", async () => {
+test("a handler, throwing: its job is tried again with the reason; other jobs continue", async () => {
   const [bad, good] = await seed(2);
   let failures = 0;
   start(
@@ -136,7 +137,7 @@ test("a job, retried five times: waits with its error, then its asset has failed
     expect(await state()).toMatchObject({ attempts: attempt, lastError: "The disk has no room for the file." });
     await world.expire();
   }
-  // Its row says it a moment before the log does.
+  // The row has the end a moment before the log.
   await world.ended(5);
   expect(await state()).toMatchObject({ status: "failed", errorCode: "internal", attempts: null });
   expect(attempts).toEqual([1, 2, 3, 4, 5]);
@@ -170,7 +171,7 @@ test("jobs whose worker died: each runs alone, and costs no attempt", async () =
     handlerOf(async (job) => {
       attempts.push(job.attempts);
       running.add(job.targetId);
-      // Long enough for the loop to claim another one.
+      // Long enough for the loop to claim another job.
       for (let look = 0; look < 30; look++) {
         if ([...running].some((id) => died.includes(id))) besides.push(running.size);
         await Bun.sleep(10);
@@ -184,7 +185,7 @@ test("jobs whose worker died: each runs alone, and costs no attempt", async () =
   expect([Math.max(...besides), attempts]).toEqual([1, [1, 1, 1, 1]]);
 });
 
-test("a loop that stops after a crash: what has not ended can be claimed at once, runs alone, and lost no attempt", async () => {
+test("a loop that stops after a crash: unfinished jobs can be claimed at once, run alone, and lose no attempt", async () => {
   await seed(2);
   const untilBoth = Promise.withResolvers<void>();
   let started = 0;
@@ -223,26 +224,26 @@ test("a lease, during long work: renewed, and no other loop takes the job", asyn
   const long = handlerOf(async (_, { signal }) => {
     runs++;
     const first = await leasedUntil();
-    // Until the other loop would have taken it: it looks every 250 ms.
+    // Long enough for the other loop to claim it, which polls every 250 ms.
     const isOver = async () =>
       (await client`select 1 where now() > ${first}::timestamptz + interval '1 second'`).length > 0;
     await until(isOver, { pollMs: 200 });
     aborted.push(signal.aborted);
     return { kind: "ready" };
   });
-  // Renewed every second, so that a slow machine has two more.
+  // Renewed every second, so a slow machine has two more seconds.
   const timing = { leaseSeconds: 3 };
   const timers = countIntervals();
   const loops = [start(long, { timing }), start(long, { timing })];
   await world.untilDone();
   await Promise.all(loops.map((loop) => loop.stop()));
-  // Nothing renews it any more.
+  // The lease is no longer renewed.
   expect(timers.open()).toBe(0);
   timers.restore();
   expect([runs, aborted, (await world.stateOf(asset as never)).status]).toEqual([1, [false], "ready"]);
 });
 
-test("work, its lease lost: aborted, and it writes nothing", async () => {
+test("work, its lease lost: aborted, nothing written", async () => {
   const [asset] = await seed(1);
   const seen = Promise.withResolvers<unknown>();
   let lost: ClaimedJob | null = null;
@@ -272,7 +273,7 @@ test("work, its lease lost: aborted, and it writes nothing", async () => {
   ]);
 });
 
-test("a loop, stopped: claims nothing, short work ends, long work is handed back without an attempt", async () => {
+test("a loop, stopped: claims no job, short work ends, long work is handed back without an attempt", async () => {
   const [short, long] = await seed(2);
   const untilBoth = Promise.withResolvers<void>();
   const aborted = Promise.withResolvers<void>();
@@ -297,7 +298,7 @@ test("a loop, stopped: claims nothing, short work ends, long work is handed back
   expect((await world.stateOf(short as never)).status).toBe("ready");
   expect(await world.stateOf(long as never)).toMatchObject({ status: "uploaded", attempts: 0 });
   expect(await world.stateOf(later as never)).toMatchObject({ status: "uploaded", attempts: 0 });
-  // At once, and not after a lease or a pause.
+  // At once, without waiting for a lease or a pause.
   const attempts: number[] = [];
   start(
     handlerOf(async (job) => {
@@ -309,7 +310,7 @@ test("a loop, stopped: claims nothing, short work ends, long work is handed back
   expect(attempts).toEqual([1, 1]);
 });
 
-test("a loop, stopped while work ignores it: stops, and hands the job back", async () => {
+test("a loop, stopped while its work ignores the abort: stops, and hands the job back", async () => {
   const [asset] = await seed(1);
   const untilStarted = Promise.withResolvers<void>();
   const loop = start(
@@ -324,7 +325,7 @@ test("a loop, stopped while work ignores it: stops, and hands the job back", asy
   expect(await world.stateOf(asset as never)).toMatchObject({ status: "uploaded", attempts: 0 });
 });
 
-test("work, taking too long: aborted, and counted as an attempt", async () => {
+test("work, taking too long: aborted, counted as an attempt", async () => {
   const [asset] = await seed(1);
   start(
     handlerOf(async (_, { signal }) => {
@@ -337,7 +338,7 @@ test("work, taking too long: aborted, and counted as an attempt", async () => {
   expect(await world.stateOf(asset as never)).toMatchObject({ attempts: 1, lastError: "It took too long." });
 });
 
-test("a queue, not readable for a time: logged, then read again", async () => {
+test("a queue, unreadable for a time: logged, then read again", async () => {
   const { client } = world.database.db;
   await client`alter table jobs rename to away`;
   start(handlerOf());
@@ -348,7 +349,7 @@ test("a queue, not readable for a time: logged, then read again", async () => {
   expect((await world.stateOf(asset as never)).status).toBe("ready");
 });
 
-test("the metrics and the traces, after a job: count it, and have its span, by kind and outcome", async () => {
+test("a job, ended: counted in the metrics and with a span in the traces, by kind and outcome", async () => {
   const metrics = createMetrics("1.2.3");
   await seed(1);
   const spans: object[] = [];
@@ -362,7 +363,7 @@ test("the metrics and the traces, after a job: count it, and have its span, by k
   expect(spans).toEqual([["job", expect.any(Number), attributes, false]]);
 });
 
-test("a renewal that takes longer than its lease: the job is lost, as another worker may have it", async () => {
+test("a renewal that takes longer than its lease: the job is lost, because another worker may have it", async () => {
   await seed(1);
   const now = performance.now.bind(performance);
   let passedMs = 0;
@@ -372,7 +373,7 @@ test("a renewal that takes longer than its lease: the job is lost, as another wo
     const renewing = holdLease();
     passedMs = 60_001;
     await renewing;
-    // A timer that is due fires before one that is set now.
+    // A due timer fires before a timer that is set now.
     await Bun.sleep(1);
     passedMs = 0;
     reasons.push(signal.reason);
@@ -383,7 +384,7 @@ test("a renewal that takes longer than its lease: the job is lost, as another wo
   expect(reasons).toEqual(["lost"]);
 });
 
-test("a job that has ended: leaves no listener on the signal of the worker, which runs many", async () => {
+test("an ended job: leaves no listener on the signal of the worker", async () => {
   const gone = async () => ({ kind: "gone" });
   const handlers = { process_asset: gone, prepare_avatar: gone, render_video: gone };
   const runner = { db: world.database.db, handlers, log: world.log, random, timing: JOB_TIMING } as JobRunner;

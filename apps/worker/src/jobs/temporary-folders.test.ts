@@ -1,4 +1,4 @@
-/** Temporary folders of jobs: whose they are, and who removes them. */
+/** Temporary folders of jobs: their owners and their removal. */
 import { expect, test } from "bun:test";
 import { existsSync, readFileSync } from "node:fs";
 import { chown, mkdir, readdir, rm, stat, symlink, utimes, writeFile } from "node:fs/promises";
@@ -45,7 +45,7 @@ test("a folder, its process killed: removed; its process running: kept", async (
 test.skipIf(process.platform !== "linux")("a folder, its process id used again: removed", async () => {
   const name = await createTemporaryFolders(folder).use(async (own) => own.slice(folder.length + 1));
   const [prefix = "", pid = ""] = [name.split("-").slice(0, 4).join("-"), name.split("-")[4]];
-  // It would have started a tick earlier.
+  // As if the process had started a tick earlier.
   const start = readFileSync("/proc/self/stat", "utf8").split(") ").at(-1)?.split(" ")[19];
   await mkdir(join(folder, `${prefix}-${pid}-${Number(start) - 1}-abcdef`));
   expect(await createTemporaryFolders(folder).sweep(new Date())).toBe(1);

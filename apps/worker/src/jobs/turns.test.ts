@@ -2,10 +2,10 @@ import { expect, test } from "bun:test";
 import type { Db } from "@realtime-avatar/db/connection/pool";
 import { createTurns } from "./turns.ts";
 
-/** Databases, told apart by this. */
+/** Databases, distinguished by this value. */
 const named = (deadlineMs: number): Db => ({ deadlineMs }) as Db;
 
-test("the turns of several databases: each in its turn, none while it pauses, and one that is new as well", () => {
+test("the turns of several databases, new ones included: each in its turn, none during its pause", () => {
   const all = [named(0), named(1), named(2)];
   const turns = createTurns({ all: () => all });
   const next = (count: number) => Array.from({ length: count }, () => turns.next().db?.deadlineMs ?? null);
@@ -19,12 +19,12 @@ test("the turns of several databases: each in its turn, none while it pauses, an
   expect((turn as { pauseMs: number }).pauseMs).toBeWithin(900, 1001);
   all.push(named(3));
   expect(next(1)).toEqual([3]);
-  // A job of it has ended: it is asked at once.
+  // A job of the database has ended, so its turn comes at once.
   turns.pause(all[1] as Db, 0);
   expect(turns.next().db?.deadlineMs).toBe(1);
 });
 
-test("the turns while there is no database yet: a pause", () => {
+test("the turns without a database: a pause", () => {
   const turn = createTurns({ all: () => [] }).next();
   expect(turn.db).toBeNull();
 });

@@ -1,4 +1,4 @@
-/** The check of sources, in the sandbox, with the programs that it uses. */
+/** The check of sources, in the sandbox, with its real programs. */
 import { describe, expect, test } from "bun:test";
 import { copyFile, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -17,7 +17,9 @@ import { type CheckedSource, type CheckSourceOptions, createCheckSource } from "
 import { describeFailures } from "./checks.ts";
 
 const ffmpeg = findFfmpeg();
-/** With LONG=1, a film in each container. Without it, one; `frame.system.test.ts` has a frame of each container. */
+/**
+ * With LONG=1, a film in each container; without it, in one. `frame.system.test.ts` tests a frame of each container.
+ */
 const isLong = process.env["LONG"] === "1";
 const base = await fileFolder();
 let count = 0;
@@ -26,7 +28,7 @@ const log = { warn: (...entry: unknown[]) => warnings.push(entry) } as never;
 
 type Checked = Extract<CheckedSource, { kind: "checked" }>;
 
-/** Checks a file in a folder of its own, as a job does. */
+/** Checks a file in a new folder, like a job. */
 const checkFile = async (
   bytes: Buffer,
   options: Partial<CheckSourceOptions> = {},
@@ -49,7 +51,8 @@ const codes = (checks: readonly Check[]): string[] => checks.map(({ code }) => c
 const failures = (checks: readonly Check[]): string[] => codes(checks.filter(({ verdict }) => verdict === "fail"));
 
 describe("an image", () => {
-  // `prepare.test.ts` has a photo of a face; `picture.system.test.ts` has one of few pixels, and one that is damaged in its middle.
+  // `prepare.test.ts` tests a photo of a face. `picture.system.test.ts` tests one with few pixels, and one that is
+  // damaged in its middle.
   test("an image, without a face: fails, without files, with advice", async () => {
     const { checks, files } = await checked(await readFile(landscapePath()), { command: inspector });
     expect([failures(checks), files]).toEqual([["face_count"], null]);
@@ -71,7 +74,7 @@ describe("an image", () => {
 
 describe("a failing child", () => {
   const run = (program: string) => [process.execPath, "--no-env-file", "-e", program];
-  /** How many children were started, and what came of them. */
+  /** Returns the number of started children, and the outcome. */
   const countChildren = async (command: () => string[], options: Partial<CheckSourceOptions> = {}) => {
     let children = 0;
     const counted = () => {
@@ -82,20 +85,20 @@ describe("a failing child", () => {
     return { children, outcome };
   };
 
-  test("by a crash: the job is tried again, and the file is not said to be bad", async () => {
+  test("by a crash: the job is tried again, and the file is not reported as bad", async () => {
     warnings.length = 0;
     const { children, outcome } = await countChildren(() => run("process.exit(7)"));
     expect(outcome).toEqual({ kind: "retry", error: "The inspection ended with exit code 7." });
     expect([children, warnings.length]).toEqual([1, 1]);
   });
 
-  test("by its time, which it waited: the job is tried again, and the file is not said to be bad", async () => {
+  test("by its time, spent waiting: the job is tried again, and the file is not reported as bad", async () => {
     const { children, outcome } = await countChildren(() => run("setTimeout(() => {}, 1e9)"), { sourceMs: 1000 });
     expect([children, outcome]).toEqual([1, { kind: "retry", error: "The inspection took longer than 1 s." }]);
   });
 
   test.skipIf(process.platform !== "linux")(
-    "by its processor time: the file counts as not decodable, after one child",
+    "by its processor time: the file counts as undecodable, after one child",
     async () => {
       const { children, outcome } = await countChildren(() => ["/bin/sh", "-c", "kill -XCPU $$"], {
         sourceCpuSeconds: 1,
@@ -107,7 +110,7 @@ describe("a failing child", () => {
     },
   );
 
-  test("by its memory: the file counts as not decodable, after one child", async () => {
+  test("by its memory: the file counts as undecodable, after one child", async () => {
     const grow = "const kept = []; for (;;) kept.push(new Uint8Array(2 ** 24).fill(1));";
     const { children, outcome } = await countChildren(() => run(grow));
     expect([children, outcome]).toMatchObject([1, { checks: [{ code: "decodable", verdict: "fail" }] }]);
@@ -141,7 +144,7 @@ describe("a failing child", () => {
     expect(files).toBeNull();
   });
 
-  test("a child, its job canceled: to be done again", async () => {
+  test("a child, its job canceled: the job is tried again", async () => {
     const { outcome, folder } = await checkFile(await readFile(portraitPath()), {}, AbortSignal.abort());
     expect(outcome.kind).toBe("retry");
     expect(await readdir(folder)).toEqual(["original"]);
@@ -178,7 +181,7 @@ describe("a video", () => {
   test.each([
     ["crashes", "kill -SEGV $$"],
     ["gets no thread", "echo Resource temporarily unavailable >&2; exit 1"],
-  ])("a video, whose ffmpeg %s: to be checked again", async (_, text) => {
+  ])("a video, whose ffmpeg %s: the job is tried again", async (_, text) => {
     const program = join(base, "program");
     await writeFile(program, `#!/bin/sh\n${text}\n`, { mode: 0o755 });
     const { outcome } = await checkFile(await video({ width: 640, height: 640 }), {
@@ -196,7 +199,9 @@ describe("a video", () => {
   /** The fastest encoding: the content matters, not the size. */
   const H264 = ["-c:v", "libx264", "-preset", "ultrafast"] as const;
 
-  /** Two seconds, of five frames each: the portrait, then black from `seconds` on, in a container of the given name. */
+  /**
+   * Two seconds with five frames each: the portrait, then black from `seconds` on, in a container of the given name.
+   */
   const film = async (name: string, seconds: number, ...codec: string[]): Promise<Buffer> => {
     const [picture, output] = [join(base, "portrait.jpg"), join(base, name)];
     await copyFile(portraitPath(), picture);
@@ -210,7 +215,7 @@ describe("a video", () => {
     return readFile(output);
   };
 
-  // In the first film, the frame in the middle, which is examined first, is black.
+  // In the first film, the middle frame, which is examined first, is black.
   test.skipIf(ffmpeg === null).each([
     ["film.mp4", 0.6, "0.2", H264],
     ...(isLong
@@ -260,16 +265,16 @@ describe("a video", () => {
       );
       const { info, measured } = await resultOf(film);
       expect([info.width, measured("resolution")]).toEqual([info.height, 800]);
-      // A face that is squeezed would be smaller than in the photo.
+      // A squeezed face would be smaller than in the photo.
       const { checks } = await checked(await readFile(portraitPath()), { command: inspector });
       const ofPhoto = checks.find(({ code }) => code === "face_size")?.measured;
       expect(Math.abs((measured("face_size") ?? 99) - (ofPhoto ?? 0))).toBeLessThan(3);
     },
   );
 
-  // The colours are those that Chromium 156 shows of the same files, but for the blue of PQ. Where Chromium has no GPU, libyuv
-  // converts the video with 8 bits and a coefficient of blue that is 2.0 instead of 2.14: it gets 145 of 255 for 147.3, which becomes
-  // 167 instead of 175.
+  // The colours are those that Chromium 156 shows for the same files, except the blue of PQ. Without a GPU, libyuv
+  // converts the video for Chromium with 8 bits and a coefficient of blue of 2.0 instead of 2.14. It gets 145 of 255
+  // instead of 147.3, which becomes 167 instead of 175.
   test.skipIf(ffmpeg === null).each([
     ["pq", "smpte2084", [0, 225, 175]],
     ["hlg", "arib-std-b67", [0, 139, 116]],

@@ -24,7 +24,7 @@ test("an image, checked: every check of the table, in order, within bounds", () 
   expect(codes(checks)).toEqual(REQUIREMENTS.image.map(({ code }) => code));
   for (const check of checks) expect([check.code, Value.Check(CheckSchema, check)]).toEqual([check.code, true]);
   expect(checks.filter(({ verdict }) => verdict !== "pass")).toEqual([]);
-  // The shorter side, 600 of 800 pixels.
+  // The shorter side has 600 of 800 pixels.
   expect(checks.find(({ code }) => code === "resolution")?.measured).toBe(600);
 });
 
@@ -38,7 +38,7 @@ test("a code, of the table: has its own words", () => {
   }
 });
 
-test("a check of a video that does not pass: no word of a photo; of an image: none of a video", () => {
+test("a failed check of a video: its text does not mention a photo; of an image: no mention of a video", () => {
   const [WORST, OTHER] = [1e6, { image: /video/i, video: /photo|image/i }];
   for (const kind of ["image", "video"] as const) {
     for (const { code, required } of REQUIREMENTS[kind]) {
@@ -54,7 +54,7 @@ test("a check of a video that does not pass: no word of a photo; of an image: no
   }
 });
 
-test("a check, not passed: says what to do", () => {
+test("a failed check: has advice", () => {
   for (const kind of ["image", "video"] as const) {
     for (const { code, required } of REQUIREMENTS[kind]) {
       if (required === null) continue;
@@ -100,11 +100,14 @@ test.each([
     -40,
     " The face is tilted 40° counterclockwise: turn the photo so that the face is upright, and upload it again.",
   ],
-] as const)("an image, turned by %d° for its face, which is tilted by %d°: its check says so", (turned, roll, text) => {
-  const [count] = faceChecks("image", { ...report({ roll }), turned });
-  expect(count).toMatchObject({ code: "face_count", verdict: "pass", measured: 1 });
-  expect(count?.detail).toBe(`One face was found; exactly 1 face is required.${text}`);
-});
+] as const)(
+  "an image, turned by %d° for its face, which is tilted by %d°: the check mentions it",
+  (turned, roll, text) => {
+    const [count] = faceChecks("image", { ...report({ roll }), turned });
+    expect(count).toMatchObject({ code: "face_count", verdict: "pass", measured: 1 });
+    expect(count?.detail).toBe(`One face was found; exactly 1 face is required.${text}`);
+  },
+);
 
 test.each([
   ["pass", { eyes: 15, mouth: 35 }, []],
@@ -138,7 +141,7 @@ describe("the checks of a refused file", () => {
     ["too_many_frames", 9, "single_frame", "image"],
     ["too_long", 130, "duration", "video"],
     ["frame_rate_too_high", 90, "frame_rate", "video"],
-  ] as const)("a file, refused as %s: one failed check with what was measured", (code, measured, failed, kind) => {
+  ] as const)("a file, refused as %s: one failed check with the measured value", (code, measured, failed, kind) => {
     const [check, ...others] = refusedChecks(kind, refused(code, "x", "y", measured));
     expect([check, others]).toMatchObject([{ code: failed, verdict: "fail", measured }, []]);
   });
@@ -150,7 +153,7 @@ describe("the checks of a refused file", () => {
     ["no_video_track", "decodable", "video"],
     // Shorter than the minimum by less than the rounding.
     ["too_short", "duration", "video"],
-  ] as const)("a file, refused as %s: one failed check with the inspection's words", (code, failed, kind) => {
+  ] as const)("a file, refused as %s: one failed check with the text of the inspection", (code, failed, kind) => {
     const measured = code === "too_short" ? 1 : 50_000_000;
     const [check, ...others] = refusedChecks(kind, refused(code, "What was found.", "What to do.", measured));
     expect([check, others]).toEqual([plainCheck(failed, "fail", "What was found. What to do."), []]);
@@ -163,7 +166,7 @@ test("the error, of failed checks: their details, as many as fit", () => {
   expect(describeFailures([size, yaw])).toBe(yaw.detail);
   const long = plainCheck("decodable", "fail", "x".repeat(300));
   expect(describeFailures([long, long, yaw])).toBe(long.detail);
-  // To the last character: one more does not fit.
+  // Up to the last character; one more does not fit.
   const rest = (length: number) => plainCheck("codec", "fail", "y".repeat(length));
   const room = MAX_ERROR_LENGTH - long.detail.length - 1;
   expect(describeFailures([long, rest(room)])).toHaveLength(MAX_ERROR_LENGTH);

@@ -1,4 +1,7 @@
-/** What the children of one source may use together, and what their ends mean. check-source.system.test.ts has real ones. */
+/**
+ * The shared limits of the children of one source, and the outcomes of their ends. check-source.system.test.ts tests
+ * real children.
+ */
 import { expect, test } from "bun:test";
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -15,7 +18,7 @@ const folder = await fileFolder();
 const log = createLog("silent");
 const { signal: never } = new AbortController();
 
-test("the children of a source: have its processor time together, a second at least, and never more than their own", () => {
+test("the children of a source: share its processor time, with at least a second and at most their own limit", () => {
   const ended: number[] = [];
   const onEnd = ({ cpuMs }: { cpuMs: number }) => void ended.push(cpuMs);
   const runner = createChildRunner({ log, sourceCpuSeconds: 20, onEnd }, folder, never);
@@ -31,7 +34,7 @@ test("the children of a source: have its processor time together, a second at le
   expect(ended).toEqual([9000, 2500, 60_000]);
 });
 
-test("the children of a source: have its time together, a second at least", () => {
+test("the children of a source: share its time, with at least a second", () => {
   const wallMs = (sourceMs: number) =>
     createChildRunner({ log, sourceMs }, folder, never).limits(SANDBOX_LIMITS).wallMs;
   expect(wallMs(3_600_000)).toBe(SANDBOX_LIMITS.wallMs);

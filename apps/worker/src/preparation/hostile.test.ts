@@ -1,6 +1,6 @@
 /**
- * The hostile corpus as sources of avatars: a sample, and with LONG=1 all of it. The parent survives every file, no child has
- * more than 1 GiB, and each file ends with checks that say why it is not accepted, or as checked.
+ * The hostile corpus as sources of avatars: a sample, and with LONG=1 all of it. The parent survives every file, no
+ * child uses more than 1 GiB, and each file ends as checked, or with checks that give the reason of the refusal.
  */
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { mkdir, rm, writeFile } from "node:fs/promises";
@@ -21,7 +21,7 @@ const isFull = process.env["LONG"] === "1";
 const base = await fileFolder();
 setDefaultTimeout(3_600_000);
 
-/** What is checked although the first bytes are of no accepted type: a second line of defense. */
+/** The type for files whose first bytes are of no accepted type. They are checked too, as a second line of defense. */
 const ANYWAY: Magic = { kind: "image", contentType: "image/jpeg" };
 
 let peakBytes = 0;
@@ -54,7 +54,7 @@ test(`hostile files, checked: each ends with checks (${isFull ? "all" : "a sampl
   const results = (await openAll(files, check)).map(([{ name }, result]) => ({ name, ...result }));
   expect(results).toHaveLength(files.length);
   for (const { name, outcome } of results) {
-    // None is a good portrait: of no video a frame can be decoded, and of the images none has one face.
+    // None is a good portrait: the videos have no decodable frame, and no image has exactly one face.
     const error = outcome.kind === "checked" ? describeFailures(outcome.checks) : "";
     expect([name, outcome]).toMatchObject([name, { kind: "checked", files: null }]);
     expect([name, error.length > 0]).toEqual([name, true]);

@@ -1,4 +1,4 @@
-/** What happens while an avatar is prepared: deletion, a new source, another worker, a store that is away. */
+/** Events during the preparation of an avatar: a deletion, a new source, another worker, an unavailable store. */
 import { describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { originalKey } from "@realtime-avatar/domain/assets/asset";
@@ -15,7 +15,7 @@ import type { CheckSource } from "./check-source.ts";
 
 const { world, start, seed, settled, change, auditOf } = preparationTests();
 
-/** A check of a source that waits: `started` resolves when it begins, and it ends after `goOn`. */
+/** A check of a source that waits: `started` resolves when it begins. It ends after `goOn`. */
 const held = (checkSource: CheckSource = accept) => {
   const started = Promise.withResolvers<void>();
   const goOn = Promise.withResolvers<void>();
@@ -32,7 +32,7 @@ const held = (checkSource: CheckSource = accept) => {
 };
 
 test.each(["while its source is checked", "while its files are stored"])(
-  "an avatar, deleted %s: stays deleted, and nothing stays in the store",
+  "an avatar, deleted %s: stays deleted, no file remains in the store",
   async (when) => {
     const avatar = await seed();
     const { storage } = world;
@@ -64,12 +64,12 @@ test.each(["while its source is checked", "while its files are stored"])(
   },
 );
 
-test("a worker, its lease lost: changes nothing of the next worker's preparation", async () => {
+test("a worker, its lease lost: does not change the next worker's preparation", async () => {
   const avatar = await seed();
   const { checkSource, started, goOn } = held();
   start({ checkSource });
   await started;
-  // The first worker leaves the job, which must run alone, to the second.
+  // The first worker does not claim the job again, because it must run alone there.
   start({ checkSource });
   await world.expire();
   const ready = await settled(avatar);
@@ -82,7 +82,7 @@ test("a worker, its lease lost: changes nothing of the next worker's preparation
   expect(await auditOf(avatar)).toEqual(["avatar.created", "avatar.prepared"]);
 });
 
-test("a worker, its lease lost after storing: its files are left to the next one", async () => {
+test("a worker, its lease lost after storing: the next worker uses its files", async () => {
   const avatar = await seed();
   const stored = Promise.withResolvers<void>();
   const goOn = Promise.withResolvers<void>();
@@ -151,7 +151,7 @@ test("a new source, while it is prepared: the old one is served, then replaced",
   expect(await world.preparedOf(avatar)).toHaveLength(8);
 });
 
-test("an avatar, prepared again and again: keeps the files of its last generations only", async () => {
+test("an avatar, prepared repeatedly: keeps only the files of its last generations", async () => {
   const avatar = await seed();
   start();
   expect(await settled(avatar)).toMatchObject({ status: "ready", generation: 1 });
@@ -189,7 +189,7 @@ test("a new source, failing a check: the old one stays, with the error", async (
   expect(await world.preparedOf(avatar)).toHaveLength(4);
 });
 
-test("a preparation, replaced by another: changes nothing", async () => {
+test("a preparation, replaced by another: has no effect", async () => {
   const avatar = await seed();
   const source = await world.seedReady(await noise());
   const stored = Promise.withResolvers<void>();
@@ -241,14 +241,14 @@ test.each([0, 1, 2, 3])("a preparation, file %i not stored: tried again with the
   expect(puts.slice(0, index + 1)).toEqual(second.slice(0, index + 1));
 });
 
-test("a preparation, the store failing five times: failed, with a reason that is not the source", async () => {
+test("a preparation, the store failing five times: failed, with a reason other than the source", async () => {
   const avatar = await seed();
   const { storage } = world;
   const put = async (): Promise<never> => {
     throw new StorageError("unavailable", "The store did not answer in time.");
   };
   start({ retrySeconds: 0, storage: { ...storage, put } });
-  // The row says it a moment before the log does.
+  // The row has the end a moment before the log.
   await world.ended(5);
   expect(await world.currentOf(avatar)).toMatchObject({
     status: "failed",
@@ -264,7 +264,7 @@ describe.skipIf(!canMountDisk)("a full disk (as root, who may mount a small file
     async (which) => {
       await withSmallDisk(async (full) => {
         const isStore = which === "stored files";
-        // The source fits, and the pictures beside it do not.
+        // The source fits, but the pictures beside it do not.
         const source = await world.seedReady(await noise(isStore ? 500 : 800));
         const avatar = await world.seedAvatar(source.id);
         const disk = { kind: "disk", directory: join(full, "assets"), signingSecret: null } as const;

@@ -84,7 +84,7 @@ describe("the source of an avatar", () => {
     await world.removed();
   });
 
-  test("a source, failing a check: a failed avatar with the reason, nothing stored", async () => {
+  test("a source, failing a check: a failed avatar with the reason, no file stored", async () => {
     const avatar = await seed();
     start({ checkSource: refuse });
     expect(await settled(avatar)).toMatchObject({
@@ -108,7 +108,7 @@ describe("the source of an avatar", () => {
     expect(await world.preparedOf(avatar)).toEqual([expect.stringMatching(/^1\/[0-9a-f]{64}-json$/)]);
   });
 
-  test("a source, still processed: waited for, without using an attempt", async () => {
+  test("a source, still processed: awaited, without using an attempt", async () => {
     const asset = await world.seedUpload(await noise());
     const avatar = await world.seedAvatar(asset.id);
     const metrics = createMetrics("1.2.3");
@@ -152,7 +152,7 @@ describe("the source of an avatar", () => {
   });
 
   test.each(["ast_test_ready", newId("ast", new Date(), random)])(
-    "a source, %s in live: does not exist, and the avatar fails",
+    "a source, %s in live: not found, and the avatar fails",
     async (sourceAssetId) => {
       const avatar = await seed();
       await world.database.db.client`update avatars set source_asset_id = ${sourceAssetId} where id = ${avatar.id}`;
@@ -178,7 +178,7 @@ describe("the source of an avatar", () => {
   });
 });
 
-// `check-source.system.test.ts` has a photo without a face, with the error of its avatar.
+// `check-source.system.test.ts` tests a photo without a face, with the error of its avatar.
 describe("a photo in the sandbox", () => {
   const checkBundled = () => createCheckSource({ log: world.log, command: inspector });
 
@@ -196,7 +196,7 @@ describe("a photo in the sandbox", () => {
       height: 256,
     });
     await world.removed();
-    // Prepared again, the files are the same.
+    // A second preparation writes the same files.
     await world.stopLoops();
     await world.database.db.client`
       update avatars set status = 'preprocessing', generation = 1 where id = ${avatar.id}`;
@@ -227,7 +227,7 @@ describe("a test asset", () => {
     if (outcome.kind === "internal") {
       expect(state).toMatchObject({ checks: [], error: expect.stringContaining("not in its source") });
       await world.ended(5);
-      // The caller asked for it: no operator is woken.
+      // The caller requested the failure, so the operator is not warned.
       expect(world.lines.filter(({ level }) => Number(level) > 30)).toEqual([]);
       const text = await (await metrics.fetch(new Request("http://localhost/metrics"))).text();
       expect(text).not.toContain('outcome="exhausted"');

@@ -18,9 +18,9 @@ test.each(CASES)("the checks of a test asset, %s, %s: fit the table of requireme
     expect(Value.Check(Check, check)).toBe(true);
     const requirement = REQUIREMENTS[kind].find(({ code }) => code === check.code);
     if (!requirement) throw new Error("unreachable");
-    // A share of more than everything would be no example of what a photo measures.
+    // A share above 100 % cannot be the measure of a photo.
     if (requirement.unit === "%" && check.verdict === "pass") expect(check.measured).toBeLessThanOrEqual(100);
-    // What the check would say of this number.
+    // The verdict of the check for this number.
     if (check.measured !== null) expect(toVerdict(requirement, check.measured)).toBe(check.verdict);
   }
   const special = checks.filter(({ verdict }) => verdict !== "pass").map(({ code, verdict }) => [code, verdict]);

@@ -1,4 +1,4 @@
-/** `forgery.test.ts` has the addresses that are not public. */
+/** `forgery.test.ts` tests the addresses that are not public. */
 import { expect, test } from "bun:test";
 import { isPublicAddress } from "./address.ts";
 
@@ -31,9 +31,12 @@ test.each(["4000::1", "5f00::1", "1::1", "e000::1"])("an address, %s outside of 
   expect(isPublicAddress(address)).toBe(false);
 });
 
-/** Each IPv6 address with the IPv4 address that it contains: only that of NAT64 with the well-known prefix decides. */
+/**
+ * Each IPv6 address with the IPv4 address that it contains. The IPv4 address decides only for NAT64 with the well-known
+ * prefix.
+ */
 test.each([
-  // NAT64, well-known prefix (RFC 6052): what DNS64 makes of a name without an IPv6 address.
+  // NAT64, well-known prefix (RFC 6052): the addresses that DNS64 makes for a name without an IPv6 address.
   ["64:ff9b::808:808", "8.8.8.8", true],
   ["64:ff9b::8.8.8.8", "8.8.8.8", true],
   ["64:ff9b:0:0:0:0:5db8:d822", "93.184.216.34", true],
@@ -49,15 +52,15 @@ test.each([
   // Outside of the /96.
   ["64:ff9b::1:808:808", "8.8.8.8", false],
   ["64:ff9a::808:808", "8.8.8.8", false],
-  // NAT64, local use (RFC 8215): an operator chooses what it leads to.
+  // NAT64, local use (RFC 8215): the operator chooses the targets.
   ["64:ff9b:1::808:808", "8.8.8.8", false],
   ["64:ff9b:1:ffff::808:808", "8.8.8.8", false],
-  // IPv4-mapped, IPv4-compatible, IPv4-translated (RFC 4291, RFC 2765): in no name of the public internet.
+  // IPv4-mapped, IPv4-compatible, IPv4-translated (RFC 4291, RFC 2765): not used by names of the public internet.
   ["::ffff:8.8.8.8", "8.8.8.8", false],
   ["::ffff:a00:1", "10.0.0.1", false],
   ["::8.8.8.8", "8.8.8.8", false],
   ["::ffff:0:808:808", "8.8.8.8", false],
-  // 6to4 and Teredo (RFC 7526, RFC 4380): given up, and their relays are of other operators.
+  // 6to4 and Teredo (RFC 7526, RFC 4380): obsolete, with relays of other operators.
   ["2002:808:808::1", "8.8.8.8", false],
   ["2002:a00:1::1", "10.0.0.1", false],
   ["2001:0:808:808:8000:63bf:f7f7:f7f7", "8.8.8.8", false],

@@ -1,4 +1,4 @@
-/** The fetcher against servers that break each rule. Nothing leaves the machine: names resolve to loopback. */
+/** The fetcher against servers that break each rule. Names resolve to loopback, so no request leaves the machine. */
 import { describe, expect, test } from "bun:test";
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
@@ -101,7 +101,7 @@ const respond = (path: string, socket: TLSSocket): void => {
 
 const server = await fixture(startServer(respond));
 
-/** Fetches a path of the server. There is a file exactly when the outcome is `fetched`. */
+/** Fetches a path of the server. Checks that a file exists exactly when the outcome is `fetched`. */
 const fetchPath = async (path: string, options: Partial<FetchOptions> = {}) => {
   files += 1;
   const to = join(folder, String(files));
@@ -185,14 +185,14 @@ describe("the fetcher", () => {
     expect([outcome.kind, String(content)]).toEqual(["fetched", "hello"]);
   });
 
-  test("a response, longer than declared: no more than the declared length is kept", async () => {
+  test("a response, longer than declared: only the declared length is kept", async () => {
     const { outcome, content } = await fetchPath("/long");
-    // Bytes after the end belong to no response.
+    // Bytes after the end do not belong to the response.
     if (outcome.kind === "fetched") expect(String(content)).toBe("hel");
     else expect(outcome.code).toBe("connection_lost");
   });
 
-  test("a refusal, its detail: the limit or status, not the host's words", async () => {
+  test("the detail of a refusal: the limit or the status, no text of the host", async () => {
     expect((await fetchPath("/large")).outcome).toMatchObject({
       detail: "The file is larger than 0.1 MiB.",
     });
@@ -202,7 +202,7 @@ describe("the fetcher", () => {
   });
 
   test.each(["/nothing", "/slow", "/slow-head", "/open", "/no-body"])(
-    "a response, %s: given up after the total time",
+    "a response, %s: canceled after the total time",
     async (path) => {
       const { outcome } = await fetchPath(path, { totalMs: 300 });
       expect(outcome).toEqual({
@@ -253,7 +253,7 @@ describe("the fetcher", () => {
   });
 
   test.each(["/nothing", "/slow-head", "/switch", "/only-early"])(
-    "%s: no file is open before there is a body",
+    "%s: no file is open before the body begins",
     async (path) => {
       const open = join(folder, "open");
       const fetched = fetchRemote(`https://files.example.com:${server.port}${path}`, {

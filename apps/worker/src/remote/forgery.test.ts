@@ -8,7 +8,7 @@ import { fetchRemote } from "./fetch.ts";
 import type { Network } from "./request.ts";
 import { http, startServer } from "./server.testing.ts";
 
-/** Where the server redirects to. */
+/** The target of the server's redirect. */
 let location = "";
 let files = 0;
 const folder = await fileFolder();
@@ -57,11 +57,11 @@ describe("requests to hosts that are not public", () => {
   test.each(HOSTS)("a redirect, to %s: no connection", async (host) => {
     const before = server.connections();
     location = `https://${host}:${server.port}/`;
-    // A header is Latin-1: a host with other characters arrives as an unknown one, and is percent-encoded here.
+    // A header is Latin-1. A host with other characters would arrive garbled, so it is percent-encoded here.
     if (/[^\x20-\x7e]/.test(host)) location = `https://${encodeURIComponent(host)}:${server.port}/`;
     const code = await fetchUrl(`https://files.example.com:${server.port}/`);
     expect(["ip_address_not_allowed", "host_not_public", "invalid_url"]).toContain(code);
-    // The one that was redirected.
+    // The only connection is the redirected one.
     expect(server.connections()).toBe(before + 1);
   });
 
@@ -81,7 +81,7 @@ describe("DNS rebinding", () => {
     location = "http://files.example.com/";
     const before = server.connections();
     const resolved: string[] = [];
-    // The first answer is the only one that is allowed; each later one would be another machine.
+    // Only the first address is allowed. Each later one would be another machine.
     const code = await fetchUrl(`https://files.example.com:${server.port}/`, {
       resolve: async (host) => {
         resolved.push(host);

@@ -3,13 +3,13 @@ import { expect, setDefaultTimeout, test } from "bun:test";
 import { join } from "node:path";
 import { runToEnd, source } from "@realtime-avatar/testing/processes";
 
-// No test asserts a time.
+// Tests do not assert times.
 setDefaultTimeout(60_000);
 
 const NETWORK = ["unshare", ...(process.getuid?.() === 0 ? [] : ["--user", "--map-root-user"]), "--net"];
 const hasNetwork =
   Bun.which("unshare") !== null && Bun.which("ip") !== null && Bun.spawnSync([...NETWORK, "true"]).exitCode === 0;
-/** Each address of NAT64 is one of this machine, in that network. */
+/** In that network, each address of NAT64 belongs to this machine. */
 const PREPARE = `
 ip link set lo up
 ip route add local 64:ff9b::/96 dev lo

@@ -1,4 +1,4 @@
-/** Connections to receivers: kept with the addresses that were checked, and bounded. */
+/** Connections to receivers: kept with the checked addresses, and bounded. */
 import { expect, test } from "bun:test";
 import { join } from "node:path";
 import type { TLSSocket } from "node:tls";
@@ -73,7 +73,7 @@ test.each(["/long", "/close"])("a message after the response %s: a new connectio
 
 test("a response of more than 64 KiB that does not end: cut", async () => {
   const poster = createPoster({ network: server.network, totalMs: 600_000, bodyMs: 600_000 });
-  // Without the bound, this test times out.
+  // Without the bound, this test would time out.
   expect(await poster.post(messageTo("/endless"), signal)).toMatchObject({ status: 200 });
   poster.close();
 });
@@ -84,7 +84,7 @@ test("the bounds of an attempt: those of docs/webhooks.md", async () => {
   expect(document).toContain(`At most ${MAX_READ_BYTES / 1024} KiB of a response are read`);
 });
 
-test("a kept connection that the receiver has closed: the message is sent on a new one", async () => {
+test("a kept connection that the receiver has closed: the message is sent on a new connection", async () => {
   const { poster } = open();
   await poster.post(messageTo("/ok"), signal);
   for (let i = 0; i < 10; i++) {
@@ -112,8 +112,8 @@ test("bytes after a response: never the response to the next message", async () 
   poster.close();
 });
 
-test("receivers, more than connections are kept to: those that were used longest ago are closed", async () => {
-  // Its clock stands still: no connection is closed for being idle.
+test("more receivers than kept connections: the least recently used ones are closed", async () => {
+  // The clock stands still, so no connection is closed for being idle.
   const { poster, connections } = open(createConnections(() => 0));
   for (let i = 0; i < 300; i += 20) {
     await Promise.all(Array.from({ length: 20 }, (_, j) => poster.post(messageTo("/ok", `whe_${i + j}`), signal)));
@@ -129,7 +129,7 @@ test("a message, canceled before it or while it is sent: canceled", async () => 
   poster.close();
 });
 
-test("a message: its headers and body; of the response the first 512 bytes, and none of an encoded one", async () => {
+test("a message: sent with its headers and body; the first 512 bytes of the response are kept, none of an encoded one", async () => {
   const own = await fixture(
     startServer((path, socket) => {
       const encoding = path === "/gzip" ? { "Content-Encoding": " GZIP" } : {};

@@ -13,7 +13,7 @@ afterAll(() => {
   server.close();
 });
 
-test("look-ups that a name server does not answer, and one of another name: it is answered at once", async () => {
+test("look-ups without a response of the name server, and one of another name: that one is resolved at once", async () => {
   let ended = 0;
   for (let i = 0; i < 64; i++) {
     void PUBLIC_INTERNET.resolve(`name${i}.silent.example.com`)

@@ -1,6 +1,6 @@
 /**
- * After every way in which an import or a delivery ends, no socket is open. The kernel's table of connections says so, not the client.
- * The server never closes a connection by itself.
+ * After every kind of end of an import or a delivery, no socket is open. This is read from the kernel's table of
+ * connections, not from the client. The server never closes a connection by itself.
  */
 import { afterAll, expect, setDefaultTimeout, test } from "bun:test";
 import { existsSync, readFileSync } from "node:fs";
@@ -20,7 +20,7 @@ setDefaultTimeout(60_000);
 
 const TABLES = ["/proc/self/net/tcp", "/proc/self/net/tcp6"];
 const canCount = existsSync("/proc/self/net/tcp");
-/** Established, being established, and closed by the other side alone (proc_pid_net(5)). */
+/** Established, being established, and closed only by the other side (proc_pid_net(5)). */
 const OPEN_STATES = ["01", "02", "08"];
 
 /** How many sockets of clients are open, by the port of their server. */
@@ -37,13 +37,16 @@ const openSockets = (): Map<number, number> => {
 
 type Counts = Record<string, number>;
 const ROUNDS = 60;
-/** Waits until each way has as many open sockets as expected. Returns how many each has at last. `ports`: of the ways. */
+/**
+ * Waits until each case has the expected number of open sockets. Returns the final number of each case. `ports`: those
+ * of the cases.
+ */
 const settledSockets = async (ports: Record<string, number>, expected: Counts): Promise<Counts> => {
   for (let round = 0; ; round++) {
     const open = openSockets();
     const counts = Object.fromEntries(Object.entries(ports).map(([way, port]) => [way, open.get(port) ?? 0]));
     if (round === ROUNDS || Bun.deepEquals(counts, expected)) return counts;
-    // To read the table takes the kernel milliseconds.
+    // Reading the table takes the kernel milliseconds.
     await Bun.sleep(50);
   }
 };
@@ -116,14 +119,14 @@ type Way = {
   network?: Partial<Network>;
   isSilent?: true;
   file?: string | undefined;
-  /** `early`: before the request. Otherwise once the server has it. */
+  /** `early`: before the request. Otherwise after the server has received it. */
   cancel?: "early" | "late";
 };
 const WAYS: Record<string, Way> = {
   ...Object.fromEntries(Object.keys(RESPONSES).map((path) => [path, { path }])),
   "a certificate of no known authority": { path: "200", network: { ca: "" } },
   "no TLS": { isSilent: true },
-  // The kernel names this address in another form: as if the runtime had connected to one that was not checked.
+  // The kernel returns this address in another form, as if the runtime had connected to an unchecked address.
   "an address that was not checked": { path: "200", network: { resolve: async () => ["::ffff:7f00:1"] } },
   "an address that is not allowed": { path: "200", network: { isAllowed: () => false } },
   "canceled before": { path: "200", cancel: "early" },
@@ -131,10 +134,10 @@ const WAYS: Record<string, Way> = {
   "canceled in the body": { path: "no end of the body", cancel: "late" },
   "canceled without a length": { path: "no end without a length", cancel: "late" },
 };
-/** Those that end by the time alone. */
+/** The cases that end only by the time limit. */
 const isEndless = ([, { path, cancel }]: [string, Way]): boolean => path?.startsWith("no ") === true && !cancel;
 
-/** Where a way leads, and how. `signal` cancels it. */
+/** Opens the target of a case in its way. `signal` cancels it. */
 const open = async (entry: [string, Way]) => {
   const { path = "", network: changes, isSilent, cancel } = entry[1];
   const { network, port, requests } = await newServer();
@@ -154,7 +157,10 @@ const open = async (entry: [string, Way]) => {
     network: { ...network, ports: [ownPort], ...changes },
   };
 };
-/** Goes all ways at once, those that end by the time alone last: they have their connections by then. Returns their ports. */
+/**
+ * Runs all cases at once. Those that end only by the time limit are awaited last, because they have their connections
+ * by then. Returns the ports.
+ */
 const goAll = async (
   ways: Record<string, Way>,
   go: (name: string, way: Awaited<ReturnType<typeof open>> & Pick<Way, "file">) => Promise<void>,
@@ -175,7 +181,7 @@ const goAll = async (
 const { signal: never } = new AbortController();
 const noneOf = (ways: object): Counts => Object.fromEntries(Object.keys(ways).map((way) => [way, 0]));
 
-test.skipIf(!canCount)("an import, however it has ended: no socket is open", async () => {
+test.skipIf(!canCount)("an import, after every kind of end: no socket is open", async () => {
   const outcomes = new Set<string>();
   const ways = { ...WAYS, "a disk that takes no file": { path: "200", file: "no such folder/file" } };
   const ports = await goAll(ways, async (name, { url, signal, times, network, file = name.replaceAll("/", "") }) => {
@@ -184,7 +190,7 @@ test.skipIf(!canCount)("an import, however it has ended: no socket is open", asy
     outcomes.add("code" in outcome ? outcome.code : outcome.kind);
   });
   expect(await settledSockets(ports, noneOf(ways))).toEqual(noneOf(ways));
-  // Each way leads where it should.
+  // Each case has its expected outcome.
   expect([...outcomes].sort()).toEqual([
     ...["canceled", "certificate_not_valid", "connection_lost", "empty", "encoding_not_allowed", "failed", "fetched"],
     ...[
@@ -199,7 +205,7 @@ test.skipIf(!canCount)("an import, however it has ended: no socket is open", asy
   ]);
 });
 
-/** Responses that end: their connection is kept for the next message to the receiver. */
+/** Complete responses, whose connection is kept for the next message to the receiver. */
 const KEPT = ["200", "chunked", "100 and 200", "204", "301 to another path", "302 to itself"].concat([
   "307 to a URL that is refused",
   "404",
@@ -211,14 +217,14 @@ const KEPT = ["200", "chunked", "100 and 200", "204", "301 to another path", "30
 ]);
 
 test.skipIf(!canCount)(
-  "a delivery, however it has ended: a socket is open after a response with an end alone, and none once the poster is closed",
+  "a delivery, after every kind of end: a socket is open only after a complete response, and none after the poster is closed",
   async () => {
     const posters: { close(): void; size(): number }[] = [];
     const ports = await goAll(WAYS, async (_, { url, signal, times, network }) => {
       const connections = createConnections();
       const poster = createPoster({ ...times, network, bodyMs: 100 }, connections);
       posters.push({ close: poster.close, size: connections.size });
-      // Two: the second one finds what the first one has left.
+      // Two, because the second one may find connections of the first.
       for (let count = 0; count < 2; count++) {
         await poster.post({ receiver: "whe_1", url, headers: {}, body: "" }, signal);
       }
@@ -232,7 +238,7 @@ test.skipIf(!canCount)(
 );
 
 type Ask = (network: Network, receiver?: string) => Promise<unknown>;
-/** What closes a kept connection. Its addresses are old, so that they are looked up again. */
+/** The events that close a kept connection. Its addresses are old, so they are looked up again. */
 const CLOSES: Record<string, (ask: Ask, network: Network, size: () => number) => Promise<unknown>> = {
   "another address": (ask, network) => ask({ ...network, resolve: async () => ["127.0.0.2"] }),
   "a name that is refused": (ask, network) => ask({ ...network, isAllowed: () => false }),

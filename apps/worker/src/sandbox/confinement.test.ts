@@ -1,4 +1,7 @@
-/** What the worker does on machines that cannot confine its children. `files.test.ts` and `run.system.test.ts` have what a child cannot do. */
+/**
+ * The worker on machines that cannot confine its children. `files.test.ts` and `run.system.test.ts` test the
+ * confinement of a child.
+ */
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -8,14 +11,14 @@ import { png } from "./corpus/images.testing.ts";
 import { LANDLOCK, landlockVersion } from "./landlock.ts";
 import { canFilterSystemCalls } from "./system-calls.ts";
 
-// No test asserts a time: a slow machine must not fail one.
+// Tests do not assert times, and a slow machine must not fail one.
 setDefaultTimeout(120_000);
 
 const [EPERM, ENOSYS, EOPNOTSUPP] = [1, 38, 95];
 const SECCOMP = process.arch === "x64" ? 317 : 277;
 const module = (name: string) => JSON.stringify(join(import.meta.dir, name));
 
-/** Runs a program where system calls are refused with an error. */
+/** Runs a program whose system calls are refused with an error. */
 const where = (refused: Record<number, number>, program: string) =>
   runToEnd(
     [process.execPath, "--no-env-file", "--preload", join(import.meta.dir, "refusing.testing.ts"), "-e", program],
@@ -37,7 +40,7 @@ test.skipIf(landlockVersion() === 0).each([
   ["landlock_create_ruleset", EPERM],
   ["landlock_add_rule", EPERM],
   ["landlock_restrict_self", EPERM],
-  // Landlock is there, as its version says, so this is no kernel without it.
+  // The kernel reports a version of Landlock, so it has Landlock.
   ["landlock_restrict_self", ENOSYS],
 ] as const)("a kernel with Landlock, refusing %s with error %p: no file is opened", async (name, error) => {
   const { code, stderr } = await where({ [LANDLOCK[name]]: error }, DESCRIBE);
@@ -46,7 +49,7 @@ test.skipIf(landlockVersion() === 0).each([
 });
 
 test.skipIf(!canFilterSystemCalls()).each([ENOSYS, EOPNOTSUPP])(
-  "a kernel, without Landlock (error %p): files are opened, and it says so",
+  "a kernel, without Landlock (error %p): files are opened, with a message",
   async (error) => {
     const folder = await temporaryFolder();
     await writeFile(join(folder, "picture"), await png());

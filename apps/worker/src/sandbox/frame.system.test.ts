@@ -1,4 +1,4 @@
-/** Frames of videos: what ffmpeg gets, and what it cannot do. Programs in its place tell what it could have done. */
+/** Frames of videos: the input of ffmpeg, and its confinement. Programs in its place report what they can do. */
 import { describe, expect, test } from "bun:test";
 import { existsSync, readlinkSync } from "node:fs";
 import { chmod, mkdir, readFile, writeFile } from "node:fs/promises";
@@ -19,11 +19,11 @@ let count = 0;
 
 const SOURCE = { contentType: "video/mp4", codec: "avc", seconds: 0.5 } as const;
 
-/** The outcome of a program with a file, and what it has written; null where nothing is left of it. */
+/** The outcome of a program with a file, and its output; null when no output remains. */
 const frame = async (program: string, bytes: Uint8Array, options: { wallMs?: number } & Partial<FrameSource> = {}) => {
   const { wallMs = FRAME_LIMITS.wallMs, ...source } = options;
   count += 1;
-  // As a job does it: others cannot enter the folder.
+  // As in a job, other users cannot enter the folder.
   const folder = join(base, String(count));
   await mkdir(folder, { mode: 0o700 });
   const [path, output] = [join(folder, "original"), join(folder, "frame")];
@@ -43,14 +43,14 @@ const script = async (text: string): Promise<string> => {
 };
 
 describe("the program that extracts a frame", () => {
-  // A program can start no other one, so each of these becomes the one that tells.
+  // A program cannot start another one, so each of these becomes the program that reports.
   test("the program, its environment: no variables of the worker", async () => {
     const { outcome, written } = await frame(await script("exec env"), Buffer.from(""));
     expect(outcome).toEqual({ kind: "written" });
     const variables = String(written)
       .match(/^[^=]+/gm)
       ?.sort();
-    // The shell adds those that begin with these words.
+    // The shell adds the variables that begin with these words.
     expect(variables?.filter((name) => !/^(_|PWD|OLDPWD|SHLVL)$/.test(name))).toEqual([
       "BUN_JSC_jitMemoryReservationSize",
       "BUN_JSC_useOMGJIT",
@@ -82,7 +82,7 @@ describe("the program that extracts a frame", () => {
     expect(outcome).toEqual({ kind: "not_decodable" });
   });
 
-  test("the program, where namespaces are free: a network of its own", async () => {
+  test("the program, with permitted namespaces: its own network", async () => {
     const { namespaces } = (await confinementOfMachine()).description;
     const { outcome, written } = await frame(await script("exec readlink /proc/self/ns/net"), Buffer.from(""));
     expect(outcome.kind).toBe("written");
@@ -96,12 +96,12 @@ describe("the program that extracts a frame", () => {
     ["does not end", "exec sleep 100", { kind: "failed", code: "stalled" }],
     ["writes too much", "exec head -c 100000000 /dev/zero", { kind: "not_decodable" }],
     ["complains without end", "while :; do echo no >&2; done", { kind: "failed", code: "crashed" }],
-  ])("the program, when it %s: an error, and nothing left", async (_, text, expected) => {
+  ])("the program, when it %s: an error, no output left", async (_, text, expected) => {
     const { outcome, written } = await frame(await script(text), Buffer.from(""), { wallMs: 1500 });
     expect([outcome, written]).toMatchObject([expected, null]);
   });
 
-  test("that is not there: a fault of the machine, not of the video", async () => {
+  test("that does not exist: a fault of the machine, not of the video", async () => {
     const { outcome } = await frame(join(base, "missing"), Buffer.from(""));
     expect(outcome).toMatchObject({ kind: "failed", code: "crashed" });
   });
@@ -171,14 +171,14 @@ describe.skipIf(ffmpeg === null)("ffmpeg", () => {
     expect(size).toEqual({ width: 320, height: 240, depth: "uchar" });
   });
 
-  test("ffmpeg, with a frame that is shown for long: takes it as the last key frame", async () => {
+  test("ffmpeg, with a frame that is shown for long: takes that frame, as the last key frame", async () => {
     const bytes = await filmOf("testsrc=s=320x240:r=0.2:d=10", "mp4", ...H264);
     const late = { seconds: 9 };
     expect((await frame(ffmpeg ?? "", bytes, late)).written?.length).toBe(0);
     expect(await sizeOf(bytes, { ...late, position: "key_frame" })).toMatchObject({ width: 320, height: 240 });
   });
 
-  test("ffmpeg, asked for 16 bits: writes them", async () => {
+  test("ffmpeg, asked for 16 bits: writes 16 bits", async () => {
     expect(await sizeOf(await film("mp4", ...H264), { bits: 16 })).toEqual({
       width: 320,
       height: 240,
@@ -186,7 +186,8 @@ describe.skipIf(ffmpeg === null)("ffmpeg", () => {
     });
   });
 
-  // Exact by the matrix of the video: ITU-R BT.601 for 8 bits, as none is named, and BT.2020 for 10.
+  // Exact according to the matrix of the video: ITU-R BT.601 for 8 bits, because the video names none, and BT.2020 for
+  // 10 bits.
   test.each([
     ["8 bits, grey", "yuv420p", 8, [150, 128, 128], [156, 156, 156]],
     ["8 bits, white", "yuv420p", 8, [235, 128, 128], [255, 255, 255]],

@@ -1,4 +1,4 @@
-/** The sandbox around children that misbehave. The inspections themselves are tested beside them. */
+/** The sandbox around children that misbehave. The inspections have separate tests. */
 import { afterEach, describe, expect, test } from "bun:test";
 import { existsSync, readFileSync } from "node:fs";
 import { chmod, readdir, rm, writeFile } from "node:fs/promises";
@@ -35,7 +35,7 @@ const probeCommand = (task: string, behavior: string, argument = ""): string[] =
   ...[process.execPath, "--no-env-file", PROBE, task, behavior, argument],
 ];
 
-/** The outcome of a child that behaves so. */
+/** The outcome of a child with this behaviour. */
 const probe = (
   behavior: string,
   { argument = "", parent = tmpdir(), ...limits }: Partial<SandboxLimits> & { argument?: string; parent?: string } = {},
@@ -49,7 +49,7 @@ const probe = (
       command: (task) => probeCommand(task, behavior, argument),
     },
   );
-/** What the child found out. */
+/** The report of the child. */
 const told = async (behavior: string, options: Parameters<typeof probe>[1] = {}) => {
   const outcome = await probe(behavior, options);
   if (outcome.kind !== "failed") throw new Error("the probe made a report");
@@ -83,7 +83,7 @@ describe("a child in the sandbox", () => {
     "a child, opening a file: filtered, and its memory closed to other processes",
     async () => {
       const preload = join(folder, "preload.ts");
-      // What the child is at its end, in place of its success.
+      // Reports the state of the child at its end, in place of its success.
       await writeFile(
         preload,
         `import { readFileSync, statSync, writeFileSync } from "node:fs";
@@ -101,7 +101,7 @@ describe("a child in the sandbox", () => {
         PNG,
         { input: picture, outputs: [publicImage()] },
         {
-          // An ordinary user, whose memory belongs to itself otherwise.
+          // An ordinary user, to whom the memory would otherwise belong.
           command: (task) => [...ORDINARY_USER, ...childCommand(task).toSpliced(2, 0, "--preload", preload)],
           program: { ...own, paths: [...own.paths, preload], listed: [...own.listed, folder] },
         },
@@ -111,12 +111,12 @@ describe("a child in the sandbox", () => {
       const { stderr } = outcome as { stderr: string };
       expect(stderr).toMatch(/^NoNewPrivs:\s+1$/m);
       expect(stderr).toMatch(/^Seccomp:\s+2$/m);
-      // The kernel gives it to root, because the child is not dumpable.
+      // The kernel gives the memory to root, because the child is not dumpable.
       expect(stderr).toContain("Owner of its memory: 0\n");
     },
   );
 
-  test("a child, connecting: no network where the system allows to take it away", async () => {
+  test("a child, connecting: no network, if the system allows its removal", async () => {
     let connections = 0;
     const server = createServer((socket) => {
       connections += 1;
@@ -175,7 +175,7 @@ describe("a child in the sandbox", () => {
     if (isLinux) expect(outcome).toMatchObject({ kind: "failed", code: "out_of_memory" });
   });
 
-  test("a child, sleeping: killed after its time, which can be the machine's fault", async () => {
+  test("a child, sleeping: killed after its time, possibly the machine's fault", async () => {
     const outcome = await probe("sleep", { wallMs: 500 });
     expect(outcome).toMatchObject({ kind: "failed", code: "stalled" });
     expect(isTransient(outcome as Failed)).toBe(true);
@@ -200,7 +200,7 @@ describe("a child in the sandbox", () => {
     "a child, while its user has as many threads as 63 others: gets its own",
     async () => {
       const asUser = isRoot ? ["setpriv", `--reuid=${SANDBOX_ID}`, `--regid=${SANDBOX_ID}`, "--clear-groups"] : [];
-      // Each waits for the standard input of the shell, which never comes.
+      // Each waits for the standard input of the shell, which never arrives.
       const many = "exec 3<&0; i=0; while [ $i -lt 756 ]; do read _ <&3 & i=$((i+1)); done; echo started; wait";
       const holder = Bun.spawn([...asUser, "sh", "-c", many], { stdin: "pipe", stdout: "pipe", detached: true });
       const picture = join(folder, "picture");
@@ -217,7 +217,7 @@ describe("a child in the sandbox", () => {
     },
   );
 
-  // Root's child changes its user, by which the kernel forgets with whom a process ends.
+  // Root's child changes its user. The kernel then drops the setting with which process it ends.
   test.skipIf(!isLinux).each([...(isRoot ? ["userAndSleep"] : []), "sleep"])(
     "a child, doing %s, its worker killed: ends",
     async (behavior) => {
@@ -233,7 +233,10 @@ describe("a child in the sandbox", () => {
           return "";
         }
       };
-      /** The child, once it is the probe, and another user where it becomes one. The first children find out what is possible. */
+      /**
+       * The child, after it has become the probe and, if applicable, another user. The first children only test the
+       * possible confinement.
+       */
       const findChild = (): string | undefined =>
         textOf(`${worker.pid}/task/${worker.pid}/children`)
           .split(" ")
@@ -269,7 +272,7 @@ describe("a child in the sandbox", () => {
   test.skipIf(!isLinux || !isRoot)(
     "a child, its worker being root: another user, no capabilities, cannot read the worker",
     async () => {
-      // `secrets.test.ts` has the same for a child of the same user.
+      // `secrets.test.ts` tests the same for a child of the same user.
       const { ids, capabilities, parent, back } = await told("user");
       expect(ids).toEqual([SANDBOX_ID, SANDBOX_ID, []]);
       expect([capabilities, parent]).toEqual(["none", "EACCES"]);
@@ -305,7 +308,7 @@ describe("the files of the sandbox", () => {
   });
 
   test("a failed child, afterwards: no file is left", async () => {
-    // A folder of its own: other tests run children at the same time.
+    // A separate folder, because other tests run children at the same time.
     const parent = await temporaryFolder();
     const seen = await readdir(folder);
     expect(await probe("crash", { parent })).toMatchObject({ kind: "failed" });

@@ -1,4 +1,4 @@
-/** What the worker makes of the end and of the report of a child. `run.system.test.ts` has children that are confined. */
+/** The interpretation of the end and of the report of a child. `run.system.test.ts` tests confined children. */
 import { expect, test } from "bun:test";
 import { existsSync, readdirSync } from "node:fs";
 import { open, writeFile } from "node:fs/promises";
@@ -34,24 +34,24 @@ const shell = (commands: string) =>
     command: () => ["/bin/sh", "-c", commands],
   });
 
-test("a child that reports a picture which it has not written: its report is not valid, and no file is left", async () => {
+test("a child that reports an unwritten picture: its report is invalid, and no file is left", async () => {
   expect(await shell(`echo '${JSON.stringify(REPORT)}'`)).toMatchObject({ kind: "failed", code: "invalid_report" });
   expect(files.outputs.map(existsSync)).toEqual([false]);
 });
 
-test("a child that leaves a process behind: what it has said is read, and the process ends", async () => {
+test("a child that leaves a process behind: its output is read, and the process ends", async () => {
   const outcome = await shell("sleep 1000 & echo $! >&2; exit 3");
   expect(outcome).toMatchObject({ kind: "failed", code: "crashed", stderr: expect.stringMatching(/^\d+\n$/) });
   const pid = Number(outcome.kind === "failed" && outcome.stderr);
   await until(() => !existsSync(`/proc/${pid}`), { pollMs: 5 });
 });
 
-/** Opened by itself, so that each test sees which descriptors a child gets. */
+/** Opened separately, so that each test sees which descriptors a child gets. */
 const descriptorsTo = async (use: (descriptors: Descriptors) => Promise<void>): Promise<void> => {
   const input = await open(files.input, "r");
   await use({ input: input.fd, output: "pipe", others: [], folder }).finally(() => input.close());
 };
-/** The soft and the hard limit of each resource, as proc_pid_limits(5) names them. */
+/** The soft and the hard limit of each resource, by the names of proc_pid_limits(5). */
 const resourcesIn = (text: string): Record<string, string> =>
   Object.fromEntries(
     [...text.matchAll(/^(Max [a-z ]+?) {2,}(\w+) +(\w+) /gm)].map(([, name, soft, hard]) => [name, `${soft} ${hard}`]),
@@ -82,7 +82,7 @@ test.skipIf(process.platform !== "linux").each<[string, SandboxLimits, number, n
   },
 );
 
-/** A child that is not confined by the kernel: what the worker itself watches. */
+/** A child that only the worker watches, without confinement by the kernel. */
 const watched = async (command: string[], limits: Partial<SandboxLimits> = {}, cancelMs?: number) => {
   const signal = cancelMs === 0 ? AbortSignal.abort() : cancelMs && AbortSignal.timeout(cancelMs);
   let outcome: Awaited<ReturnType<typeof runConfined>> | null = null;
@@ -123,7 +123,7 @@ test.skipIf(process.platform !== "linux").each<[string, Parameters<typeof watche
 });
 
 test.skipIf(process.platform !== "linux")(
-  "children, however they end, and a disk that has not their files: no descriptor stays open, and no folder is left",
+  "children, after every kind of end, and with missing files: no descriptor stays open, and no folder is left",
   async () => {
     const picture = { kind: "image", contentType: "image/jpeg" } as const;
     const options = { folder, confinement: NOT_CONFINED };
@@ -141,13 +141,13 @@ test.skipIf(process.platform !== "linux")(
       const codeOf = (error: NodeJS.ErrnoException) => error.code ?? error.message;
       const none = { input: join(folder, "none"), outputs: outputs.slice(1) };
       expect(await runInSandbox(picture, none, options).catch(codeOf)).toBe("ENOENT");
-      // The second one exists: the first one is removed, the second one is not.
+      // The second output exists. The first is removed, the second is not.
       const existing = { input: files.input, outputs: [join(folder, "1"), files.input, join(folder, "2")] };
       const portrait = { kind: "portrait", contentType: "image/jpeg", label: "AI" } as const;
       expect(await runInSandbox(portrait, existing, options).catch(codeOf)).toBe("EEXIST");
     };
     const openFiles = (): number => readdirSync("/proc/self/fd").length;
-    // The first time, Bun opens files that it keeps.
+    // At the first time, Bun opens files that it keeps open.
     await endAll();
     const before = openFiles();
     await endAll();

@@ -1,4 +1,4 @@
-/** The filter of system calls. `run.system.test.ts` and `frame.system.test.ts` show that the children have it. */
+/** The filter of system calls. `run.system.test.ts` and `frame.system.test.ts` test that the children have it. */
 import { expect, test } from "bun:test";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -20,9 +20,9 @@ test.skipIf(!canFilterSystemCalls())(
   },
 );
 
-// As systemd starts the service: the unit has `ProcSubset=pid`.
+// As under systemd, whose unit has `ProcSubset=pid`.
 test.skipIf(!canFilterSystemCalls() || process.getuid?.() !== 0)(
-  "the filter, where /proc shows only processes: installed",
+  "the filter, with only processes in /proc: installed",
   async () => {
     const [module, bun] = [join(import.meta.dir, "system-calls.ts"), process.execPath].map((text) =>
       JSON.stringify(text),
@@ -52,7 +52,8 @@ test.skipIf(!HEADERS.every((path) => existsSync(path)))(
       ...OWNER,
       ...CLONE,
     };
-    // Calls that Debian 12's headers, of Linux 6.1, do not have yet. Their numbers are the same on both.
+    // Calls that the headers of Debian 12 (Linux 6.1) do not have yet. Their numbers are the same on both
+    // architectures.
     for (const name of ["fchmodat2", "setxattrat", "removexattrat", "file_setattr"]) {
       if (tables.every((table) => !table.has(name))) delete calls[name];
     }

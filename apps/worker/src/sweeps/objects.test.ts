@@ -1,4 +1,4 @@
-/** The sweep of stored files that no asset keeps. */
+/** The sweep of stored files without an asset. */
 import { describe, expect, test } from "bun:test";
 import { oneDatabase } from "@realtime-avatar/db/databases/databases";
 import { originalKey, publicKey, uploadKey } from "@realtime-avatar/domain/assets/asset";
@@ -26,7 +26,7 @@ const sweepOf = (options: Partial<ObjectSweepOptions> = {}) =>
     storage: world.storage,
     log: world.log,
     pauseScale: 0,
-    // Every file of the test is older than a day.
+    // Makes every file of the test older than a day.
     now: () => new Date(Date.now() + DAY_MS + 1000),
     ...options,
   });
@@ -35,7 +35,7 @@ const setStatus = ({ id }: { id: string }, status: string, code: string | null =
   world.database.db.client`
     update assets set status = ${status}, error_code = ${code}, error_detail = ${code} where id = ${id}`;
 
-test("the sweep, of unknown, failed and deleted assets: removes their files and no others", async () => {
+test("the sweep, of unknown, failed and deleted assets: removes only their files", async () => {
   const [kept, failed, deleted] = await Promise.all([1, 2, 3].map(() => world.seedUpload(Buffer.from("x"))));
   const pending = await world.seedRemote("https://files.example.com/ada.png");
   if (!kept || !failed || !deleted) throw new Error("unreachable");
@@ -45,7 +45,7 @@ test("the sweep, of unknown, failed and deleted assets: removes their files and 
   for (const asset of [kept, failed, deleted, pending, unknown]) {
     for (const keyOf of [originalKey, publicKey, uploadKey]) await put(keyOf(asset));
   }
-  // Of another program, in the same bucket.
+  // Files of another program in the same bucket.
   const foreign = [
     "backup/2026-11-22",
     `originals/${kept.tenantId}`,
@@ -57,12 +57,12 @@ test("the sweep, of unknown, failed and deleted assets: removes their files and 
   expect(await sweep(never)).toBe(3 * 3 + 1);
   const left = [kept, pending].flatMap((asset) => [originalKey(asset), publicKey(asset)]);
   expect(await keys()).toEqual([...left, uploadKey(pending), ...foreign].sort());
-  // The next pass looks at all folders again.
+  // The next pass examines all folders again.
   for (const keyOf of [originalKey, publicKey, uploadKey]) await put(keyOf(unknown));
   expect(await sweep(never)).toBe(3);
 });
 
-test("the sweep, of a tenant whose database is not known: keeps its files, and goes on with those of others", async () => {
+test("the sweep, of a tenant whose database is unknown: keeps its files, and continues with those of others", async () => {
   const [strange, unknown] = [unknownAsset(), unknownAsset()];
   for (const asset of [strange, unknown]) await put(originalKey(asset));
   const one = oneDatabase(world.database.db);
@@ -87,7 +87,7 @@ test("the sweep, of young files: an hour for signed uploads, a day for others", 
 describe("prepared files", () => {
   const file = (generation: number, type: PreparedType = "webp") =>
     preparedFile(generation, Buffer.from(random(32)).toString("hex"), type);
-  /** Writes an avatar that serves what this generation has prepared, `hours` ago. */
+  /** Writes an avatar that has served the files of this generation since `hours` ago. */
   const seedServing = async (generation: number, hours = 2): Promise<AvatarRecord> => {
     const asset = await world.seedReady(Buffer.from("x"));
     const avatar = await world.seedAvatar(asset.id);
@@ -108,11 +108,11 @@ describe("prepared files", () => {
   };
   const prepared = async () => (await keys()).filter((key) => key.startsWith("prepared/"));
 
-  test("prepared files, of several generations: those served or about to be stay", async () => {
+  test("prepared files, of several generations: the served and the coming ones remain", async () => {
     const [serving, preparing, deleted] = [await seedServing(3), await seedServing(3), await seedServing(3)];
     const { client } = world.database.db;
     await client`update avatars set status = 'deleted' where id = ${deleted.id}`;
-    // In the background: the generation is written before its job ends.
+    // In the background, so the generation is written before its job ends.
     await client`update avatars set generation = 4 where id = ${preparing.id}`;
     await world.seedPreparation({ ...preparing, generation: 4 });
     const kept = [
@@ -122,18 +122,18 @@ describe("prepared files", () => {
     ];
     for (const avatar of [serving, preparing]) await putFiles(avatar, 2);
     await putFiles(deleted, 3);
-    // Of a preparation that was canceled, and whose files were stored after that.
+    // Files of a canceled preparation that were stored after the cancellation.
     await putFiles(serving, 4);
     await putFiles({ tenantId: serving.tenantId, id: newId("ava", new Date(), random) }, 1);
     expect(await sweepOf()(never)).toBe(3 * 5);
     expect(await prepared()).toEqual(kept.sort());
   });
 
-  test("prepared files, served until now: stay for an hour", async () => {
+  test("prepared files, served until now: remain for an hour", async () => {
     const [now, before] = [await seedServing(12, 0), await seedServing(12, 2)];
     const kept = [...(await putFiles(now, 12)), ...(await putFiles(now, 11)), ...(await putFiles(before, 12))];
     await putFiles(before, 11);
-    // A source that is swapped again and again does not fill the store.
+    // A source that is swapped repeatedly does not fill the store.
     await putFiles(now, 2);
     await sweepOf()(never);
     expect(await prepared()).toEqual(kept.sort());
@@ -147,7 +147,7 @@ describe("prepared files", () => {
     expect(await prepared()).toEqual([]);
   });
 
-  test("prepared files, mostly of unknown avatars: stay, it may be another database", async () => {
+  test("prepared files, mostly of unknown avatars: kept, because the store may belong to another database", async () => {
     for (let count = 0; count < 34; count++) {
       await putFiles({ tenantId: world.caller.tenantId, id: newId("ava", new Date(), random) }, 1);
     }
@@ -156,13 +156,13 @@ describe("prepared files", () => {
   });
 });
 
-test("the sweep, of files under a day old: leaves them", async () => {
+test("the sweep, of files under a day old: keeps them", async () => {
   await put(originalKey(unknownAsset()));
   expect(await sweepOf({ now: () => new Date(Date.now() + DAY_MS - 60_000) })(never)).toBe(0);
   expect(await keys()).toHaveLength(1);
 });
 
-test("the sweep, failing in a step: goes on there, a few files at a time", async () => {
+test("the sweep, failing in a step: resumes at that step, a few files at a time", async () => {
   const asset = await world.seedUpload(Buffer.from("x"));
   const unknown = Array.from({ length: 9 }, unknownAsset);
   for (const each of unknown) await put(originalKey(each));
@@ -240,7 +240,7 @@ test("the sweep, aborted: ends, and the next one goes on", async () => {
   expect(await keys()).toEqual([]);
 });
 
-test("the sweep, most files without an asset: removes nothing, and logs an error", async () => {
+test("the sweep, most files without an asset: removes no file, logs an error", async () => {
   for (let count = 0; count < 100; count++) await put(originalKey(unknownAsset()));
   expect(await sweepOf()(never)).toBe(0);
   expect(await keys()).toHaveLength(100);

@@ -1,9 +1,9 @@
-/** The schedule of the sweeps: each runs again and again, and none stops the others. */
+/** The schedule of the sweeps: each runs repeatedly, and none stops the others. */
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { createLog } from "@realtime-avatar/runtime/log";
 import { startSweeps } from "./schedule.ts";
 
-// No test asserts a time: a slow machine must not fail one.
+// Tests do not assert times, and a slow machine must not fail one.
 setDefaultTimeout(60_000);
 
 const logged = () => {

@@ -21,7 +21,7 @@ import { startTranscriptSender, type TranscriptSender } from "./sender.ts";
 
 const { db } = await fileDatabase();
 const { client } = db;
-/** The status of the responses of each path; 204 for others. `hang`: none. */
+/** The status of the responses of each path; 204 for others. `hang`: no response. */
 const statuses = new Map<string, number | "hang">();
 const receiver = await fixture(
   startReceiver(({ path }, response) => {
@@ -47,7 +47,7 @@ const startSender = (post: PostOptions = {}, changes = {}) =>
     timing: { ...SENDER_TIMING, idleMs: 20, failedMs: 100, stopMs: 1000 },
     ...changes,
   });
-/** A sender for each test of a `describe`. What earlier tests have left is not sent. */
+/** A sender for each test of a `describe`. Transcripts of earlier tests are not sent. */
 const sendDuringTests = (): void => {
   let sender: TranscriptSender | null = null;
   beforeEach(async () => {
@@ -59,7 +59,7 @@ const sendDuringTests = (): void => {
 beforeEach(() => sync(db, "worker", { slots: 200 }));
 
 const newTenant = async (): Promise<Caller> => (await seedCaller(db, await seedTenant(db, { live: 1_000_000 }))).caller;
-/** A call in which `texts` were said, by the person and the avatar in turn, and which has ended. Its transcript is due. */
+/** An ended call in which the person and the avatar said `texts` in turn. Its transcript is due. */
 const endedCall = async (
   path: string,
   texts: readonly string[],
@@ -102,7 +102,7 @@ const verify = ({ body, headers }: Received, secret = SECRET) => verifyTranscrip
 describe("a transcript", () => {
   sendDuringTests();
 
-  test("of an ended call, sent: once, as the published SDK verifies it; another secret or body: refused", async () => {
+  test("of an ended call, sent: once, accepted by the published SDK; with another secret or body: refused", async () => {
     const { id, avatarId, segments } = await endedCall("/first", ["What is the weather? é\u2028", "Mild today,"]);
     await until(() => isGone(id));
     const [message, ...others] = receiver.at("/first");
@@ -122,7 +122,7 @@ describe("a transcript", () => {
     await expect(verify({ ...message, headers: old })).rejects.toThrow("outside the replay window");
   });
 
-  test("delivered: its words, its URL and its secret are in no row of the database and in no line of the log", async () => {
+  test("delivered: its words, its URL and its secret are neither in the database nor in the log", async () => {
     const said = ["the code is heliotrope", "heliotrope it is"];
     const { id } = await endedCall("/erased-path", said);
     await until(() => isGone(id));
@@ -158,7 +158,7 @@ describe("a transcript", () => {
     expect([bodies("/one"), bodies("/two")]).toEqual([["of one"], ["of two"]]);
   });
 
-  test("of a call that nobody has joined: sent without segments", async () => {
+  test("of a call that the person did not join: sent without segments", async () => {
     const caller = await newTenant();
     const id = newId("ses", new Date(), random);
     const transcript = transcriptSeals(SEALING_KEY, id).sealReceiver({ url: urlOf("/alone"), secret: SECRET }, random);
@@ -174,12 +174,12 @@ describe("a transcript", () => {
 describe("an attempt that fails", () => {
   sendDuringTests();
 
-  test("a receiver that responds with 500: the same body, signed anew, by the schedule of webhooks, ten times; then it is deleted", async () => {
+  test("a receiver that responds with 500: ten attempts with the same body, signed anew, by the schedule of webhooks; then deleted", async () => {
     statuses.set("/down", 500);
     const { id } = await endedCall("/down", ["Hello"]);
     await untilAttempts(id, 1);
     expect((await stored(id)).pause).toBeWithin(1, 7);
-    // A later second: the signature is another one.
+    // At a later second, the signature differs.
     await Bun.sleep(1100 - (Date.now() % 1000));
     await makeDue(id);
     await untilAttempts(id, 2);
@@ -200,7 +200,7 @@ describe("an attempt that fails", () => {
     await until(() => lines.some((line) => line.includes("a transcript is given up") && line.includes(id)));
   });
 
-  test("a receiver that is up again: delivered", async () => {
+  test("a receiver that works again: delivered", async () => {
     statuses.set("/again", 503);
     const { id } = await endedCall("/again", ["Hello"]);
     await untilAttempts(id, 1);
@@ -224,7 +224,7 @@ describe("an attempt that fails", () => {
     expect(receiver.at("/gone")).toHaveLength(1);
   });
 
-  test("a secret that was sealed with another key: an attempt that fails, without a request", async () => {
+  test("a secret that was sealed with another key: a failed attempt, without a request", async () => {
     const { id } = await endedCall("/unreadable", ["Hello"], { key: new Uint8Array(32) });
     await untilAttempts(id, 1);
     expect(receiver.at("/unreadable")).toEqual([]);
@@ -265,7 +265,7 @@ describe("another sender", () => {
     expect(receiver.connections()).toBe(before);
   });
 
-  test("a worker that stops: handed back, which counts as no attempt", async () => {
+  test("a worker that stops: handed back, not counted as an attempt", async () => {
     statuses.set("/stopping", "hang");
     const stopping = startSender({}, { timing: { ...SENDER_TIMING, idleMs: 20, stopMs: 50 } });
     const { id } = await endedCall("/stopping", ["Hello"]);

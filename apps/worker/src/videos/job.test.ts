@@ -1,4 +1,7 @@
-/** The job of a video on a real queue and store: what is rendered, kept, charged and removed. `render.test.ts` has the rendering. */
+/**
+ * The job of a video on a real queue and store: the rendering, the stored files, the charge and the removal.
+ * `render.test.ts` tests the rendering itself.
+ */
 import { expect, test } from "bun:test";
 import { createHash } from "node:crypto";
 import { readdir, readFile, writeFile } from "node:fs/promises";
@@ -31,7 +34,7 @@ const put = async (key: string, bytes: string | Uint8Array, type: string): Promi
 };
 const digestOf = (bytes: string | Uint8Array): string => createHash("sha256").update(bytes).digest("hex");
 
-/** An avatar that is ready, with its manifest and its picture in the store. */
+/** A ready avatar, with its manifest and its picture in the store. */
 const seedPrepared = async (face: object | null = FACE): Promise<AvatarId> => {
   const { caller, database } = world;
   const id = await readyAvatar(database.db, caller);
@@ -69,7 +72,7 @@ const start = (
   world.loop({ render_video: createRenderJob(parts) }, { timing });
   return signed;
 };
-/** Renders as a test says, and notes what it was given. */
+/** Renders as a test specifies, and records its inputs. */
 const renderer = (
   outcome: (input: VideoInput, control: Parameters<RenderVideo>[1]) => Promise<VideoOutcome> | VideoOutcome,
 ) => {
@@ -114,7 +117,7 @@ test("a text: rendered from the prepared avatar, signed, stored and charged", as
   await world.removed();
 });
 
-test("an audio: its file, with its kind; one that is gone, an avatar that is disabled, a face that is unknown", async () => {
+test("an audio: its file, with its kind; a deleted audio, a disabled avatar, an unknown face: the outcome of each", async () => {
   const wav = Buffer.from("RIFF\x24\x00\x00\x00WAVEfmt ", "latin1");
   const asset = await world.seedReady(wav, "audio");
   const gone = await world.seedReady(Buffer.from("RIFFgoneWAVEfmt "), "audio");
@@ -147,7 +150,7 @@ test("an audio: its file, with its kind; one that is gone, an avatar that is dis
   ]);
 });
 
-test("a voice that the operator has taken away: the default voice, and a warning", async () => {
+test("a voice that the operator has removed: the default voice, and a warning", async () => {
   const video = await seed(await seedPrepared(), { voiceId: "flite-rms" });
   await world.database.db.client`update videos set voice_id = 'voice-gone-1' where id = ${video.id}`;
   const { inputs, render } = renderer(rendered);
@@ -157,7 +160,7 @@ test("a voice that the operator has taken away: the default voice, and a warning
   expect((await shown(video)).warnings[0]).toContain("voice-gone-1");
 });
 
-test("a text with words in letters that the voice does not know: the rest is spoken, and a warning", async () => {
+test("a text with words in letters that the voice does not know: the rest is spoken, with a warning", async () => {
   const video = await seed(await seedPrepared(), { text: "Hello, 世界." });
   start(renderer(rendered).render);
   await world.untilDone();
@@ -168,22 +171,25 @@ test("a text with words in letters that the voice does not know: the rest is spo
 test.each([
   ["that will fail again", "failed", 1],
   ["that can succeed later, each time", "retry", 5],
-] as const)("a failure %s: failed with its code, tried so often, and not charged", async (_, kind, attempts) => {
-  const video = await seed(await seedPrepared());
-  const { inputs, render } = renderer(() =>
-    kind === "failed"
-      ? { kind, code: "voice_refused", detail: "No." }
-      : { kind, code: "voice_busy", error: "It is busy." },
-  );
-  start(render);
-  await world.untilDone();
-  const code = kind === "failed" ? "voice_refused" : "voice_busy";
-  expect(await shown(video)).toMatchObject({ status: "failed", error: { code }, billedCreditMicros: 0 });
-  expect([inputs.length, await filesOf()]).toEqual([attempts, []]);
-  await world.removed();
-});
+] as const)(
+  "a failure %s: failed with its code, after the right number of attempts, and not charged",
+  async (_, kind, attempts) => {
+    const video = await seed(await seedPrepared());
+    const { inputs, render } = renderer(() =>
+      kind === "failed"
+        ? { kind, code: "voice_refused", detail: "No." }
+        : { kind, code: "voice_busy", error: "It is busy." },
+    );
+    start(render);
+    await world.untilDone();
+    const code = kind === "failed" ? "voice_refused" : "voice_busy";
+    expect(await shown(video)).toMatchObject({ status: "failed", error: { code }, billedCreditMicros: 0 });
+    expect([inputs.length, await filesOf()]).toEqual([attempts, []]);
+    await world.removed();
+  },
+);
 
-test("a server of voices that is busy five times: asked after longer and longer pauses; then failed, and not charged", async () => {
+test("a server of voices that is busy five times: asked after increasing pauses; then failed, not charged", async () => {
   const { client } = world.database.db;
   const asked: number[] = [];
   using server = Bun.serve({
@@ -219,7 +225,7 @@ test("a server of voices that is busy five times: asked after longer and longer 
   await world.removed();
 });
 
-test("a file beyond the quota: failed, and removed from the store", async () => {
+test("a file beyond the quota: failed, removed from the store", async () => {
   const video = await seed(await seedPrepared());
   start(renderer(rendered).render, { quota: { maxAssets: 10, maxBytes: 3 } });
   await world.untilDone();
@@ -227,34 +233,31 @@ test("a file beyond the quota: failed, and removed from the store", async () => 
   expect(await shown(video)).toMatchObject({ status: "failed", error: { code: "quota_exceeded" } });
 });
 
-test.each(["deleted", "released"])(
-  "a video that is %s while it renders: its rendering is aborted, and nothing is kept",
-  async (how) => {
-    const { caller, database } = world;
-    const video = await seed(await seedPrepared());
-    const rendering = Promise.withResolvers<AbortSignal>();
-    const { render } = renderer(async (input, { signal }) => {
-      rendering.resolve(signal);
-      await new Promise((resolve) => signal.addEventListener("abort", resolve));
-      // It ends late, with a file.
-      return rendered(input);
-    });
-    start(render);
-    const signal = await rendering.promise;
-    if (how === "deleted") {
-      await deleteVideo(database.db, video.id, { versions: null, managesFiles: true }, caller, seedOrigin(caller));
-    } else {
-      await database.db.client`update usage_sessions set must_end = true where id = ${video.sessionId}`;
-    }
-    await until(() => signal.aborted);
-    await world.ended();
-    expect(await shown(video)).toMatchObject({ status: "canceled", billedCreditMicros: 0 });
-    expect(await filesOf()).toEqual([]);
-    await world.removed();
-  },
-);
+test.each(["deleted", "released"])("a video that is %s during the rendering: aborted, no file kept", async (how) => {
+  const { caller, database } = world;
+  const video = await seed(await seedPrepared());
+  const rendering = Promise.withResolvers<AbortSignal>();
+  const { render } = renderer(async (input, { signal }) => {
+    rendering.resolve(signal);
+    await new Promise((resolve) => signal.addEventListener("abort", resolve));
+    // The rendering ends late, with a file.
+    return rendered(input);
+  });
+  start(render);
+  const signal = await rendering.promise;
+  if (how === "deleted") {
+    await deleteVideo(database.db, video.id, { versions: null, managesFiles: true }, caller, seedOrigin(caller));
+  } else {
+    await database.db.client`update usage_sessions set must_end = true where id = ${video.sessionId}`;
+  }
+  await until(() => signal.aborted);
+  await world.ended();
+  expect(await shown(video)).toMatchObject({ status: "canceled", billedCreditMicros: 0 });
+  expect(await filesOf()).toEqual([]);
+  await world.removed();
+});
 
-test("a worker that stops: the video is queued again, and another one renders it", async () => {
+test("a worker that stops: the video is queued again, and another worker renders it", async () => {
   const video = await seed(await seedPrepared());
   const rendering = Promise.withResolvers<void>();
   const { render } = renderer(async (_, { signal }) => {

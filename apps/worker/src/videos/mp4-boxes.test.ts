@@ -24,7 +24,7 @@ const numbers = (width: 4 | 8, values: readonly number[]): Buffer =>
       return bytes;
     }),
   );
-/** A table of chunks, which says that it has `count` entries. */
+/** A table of chunks that claims to have `count` entries. */
 const table = (type: "stco" | "co64", values: readonly number[], count = values.length): Buffer =>
   box(type, numbers(4, [0, count]), numbers(type === "co64" ? 8 : 4, values));
 const track = (...tables: Buffer[]): Buffer => box("trak", box("mdia", box("minf", box("stbl", ...tables))));
@@ -34,7 +34,7 @@ const shifted = (movie: Buffer): Buffer => {
   return copy;
 };
 
-test("tables of 32 and 64 bits, of two tracks: their offsets behind the place are moved, and nothing else", () => {
+test("tables of 32 and 64 bits, of two tracks: only their offsets after the place are moved", () => {
   const build = (short: number[], long: number[]): Buffer =>
     box(
       "moov",
@@ -45,7 +45,7 @@ test("tables of 32 and 64 bits, of two tracks: their offsets behind the place ar
   expect(shifted(build([99, 100, 5000], [50, 2 ** 33]))).toEqual(build([99, 1100, 6000], [50, 2 ** 33 + 1000]));
 });
 
-test("boxes whose size has 64 bits: walked as others", () => {
+test("boxes whose size has 64 bits: read like others", () => {
   const build = (offset: number): Buffer =>
     longBox("moov", longBox("trak", track(table("stco", [offset])).subarray(8)));
   expect(shifted(build(200))).toEqual(build(1200));

@@ -1,4 +1,4 @@
-/** A video as people meet it: played by Chromium, its lips beside its sound, ten minutes of it, and hostile audio. */
+/** A video in use: played by Chromium, its lips compared with its sound, ten minutes of it, and hostile audio. */
 import { beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
@@ -94,7 +94,10 @@ describe.skipIf(ffmpeg === null)(`the pictures and the sound of a video${without
     return stdout;
   };
   const PIXELS = 512 ** 2;
-  /** How much the mouth of each picture differs from that of the first one. The mouth is where the landmarks of the test say. */
+  /**
+   * The difference of the mouth in each picture from that in the first one. The landmarks of the test give the place of
+   * the mouth.
+   */
   const mouths = (): number[] => {
     const luma = decode("-map", "0:v", "-fps_mode", "passthrough", "-vf", "format=gray", "-f", "rawvideo");
     return Array.from({ length: luma.length / PIXELS }, (_, picture) => {
@@ -124,10 +127,10 @@ describe.skipIf(ffmpeg === null)(`the pictures and the sound of a video${without
     return product(a, b, meanA, meanB) / Math.sqrt(product(a, a, meanA, meanA) * product(b, b, meanB, meanB));
   };
 
-  test("lips beside the loudness: in step within a picture of 40 ms, still before the sound, and closed at the end", () => {
+  test("lips, compared with the loudness: in step within a picture of 40 ms, still before the sound, and closed at the end", () => {
     const [moves, loud] = [mouths(), loudness()];
     const count = Math.min(moves.length, loud.length);
-    // The mouth of `lag` pictures later beside the sound of now.
+    // The mouth `lag` pictures later, compared with the present sound.
     const best = [-5, -4, -3, -2, -1, 0, 1, 2, 3, 4, 5]
       .map((lag) => ({
         lag,
@@ -137,7 +140,7 @@ describe.skipIf(ffmpeg === null)(`the pictures and the sound of a video${without
     expect(best?.value).toBeGreaterThan(0.4);
     expect(Math.abs(best?.lag ?? 9)).toBeLessThanOrEqual(1);
     expect(Math.max(...loud.slice(0, PICTURES_BEFORE - 1))).toBeLessThan(1);
-    // Some noise of the encoder, and the head that moves a little.
+    // The noise of the encoder, and small movements of the head.
     const widest = Math.max(...moves);
     expect(Math.max(...moves.slice(0, PICTURES_BEFORE - 3))).toBeLessThan(widest / 4);
     expect(moves.at(-1)).toBeLessThan(widest / 2);
@@ -145,7 +148,7 @@ describe.skipIf(ffmpeg === null)(`the pictures and the sound of a video${without
 });
 
 describe.skipIf(ffmpeg === null)(`audio files${without}`, () => {
-  test("that are damaged in each part: each ends with an outcome, and nothing is left", async () => {
+  test("that are damaged in each part: each ends with an outcome, and no file is left", async () => {
     const random = seededBytes("damage");
     const sources: [Buffer, ContentType<"audio">][] = [
       [await m4a(), "audio/mp4"],
@@ -168,7 +171,7 @@ describe.skipIf(ffmpeg === null)(`audio files${without}`, () => {
     }
   });
 
-  test("that name another file, or are an endless list: not followed", async () => {
+  test("that refer to another file, or are an endless list: not followed", async () => {
     for (const text of [
       `ffconcat version 1.0\nfile ${join(REPOSITORY, "package.json")}\n`,
       "#EXTM3U\n#EXTINF:10,\n/etc/passwd\n",
@@ -181,7 +184,7 @@ describe.skipIf(ffmpeg === null)(`audio files${without}`, () => {
   });
 });
 
-test.skipIf(!isLong)("a video of 600 s: within the memory of the sandbox, and its file is bounded", async () => {
+test.skipIf(!isLong)("a video of 600 s: within the memory of the sandbox, with a bounded file", async () => {
   const seconds = 600;
   const voice = tone(seconds, 16_000, (at) => 0.3 * Math.sin(700 * at) * Math.sin(9 * at) ** 2);
   let peakBytes = 0;

@@ -1,4 +1,4 @@
-/** Videos as the worker renders them, in children that are confined as they ship. */
+/** Videos rendered like in the worker, in children that are confined as in production. */
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import { chmod, cp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -36,7 +36,7 @@ describe("a video of a second of sound", () => {
   });
 
   test.skipIf(without !== "")(
-    `of an avatar without a face, and with a mesh that is none: a portrait, and a warning${without}`,
+    `of an avatar without a face, and with an invalid mesh: a portrait, and a warning${without}`,
     async () => {
       const mesh = { version: 1, mesh: "A".repeat(3744) };
       for (const input of [{ mesh: null }, { mesh }]) {
@@ -75,7 +75,7 @@ describe("a video of a second of sound", () => {
 describe("a video of a text", () => {
   const say = (voice: Voice) => ({ sound: { kind: "text", text: "Hello, Paris. How are you?", voice } }) as const;
 
-  test("in a voice of the service, twice: equal bytes, as long as the speech, and nothing is left", async () => {
+  test("in a voice of the service, twice: equal bytes, with the length of the speech, and no file is left", async () => {
     const [first, second] = [await render({ bytes: NO_BYTES }, say(SLT)), await render({ bytes: NO_BYTES }, say(SLT))];
     const outcome = rendered(first.outcome);
     expect(outcome.durationMs).toBeWithin(2200, 3600);
@@ -110,20 +110,23 @@ test.skipIf(without !== "").each([
   ["m4a", "audio/mp4", "aac"],
   ["ogg", "audio/ogg", "libvorbis"],
   ["flac", "audio/flac", "flac"],
-] as const)(`the voice as %s: rendered, as long as the sound${without}`, async (extension, contentType, codec) => {
-  const [wav, path] = [join(base, `${extension}.wav`), join(base, `voice.${extension}`)];
-  await writeFile(wav, voiceFile());
-  expect(Bun.spawnSync([ffmpeg ?? "", "-v", "error", "-i", wav, "-c:a", codec, path]).stderr.toString()).toBe("");
-  const { outcome } = await render({ bytes: await Bun.file(path).bytes(), contentType });
-  // MP3 has silence at its end.
-  expect(rendered(outcome).durationMs).toBeWithin(1720, 1841);
-});
+] as const)(
+  `the voice as %s: rendered, with the length of the sound${without}`,
+  async (extension, contentType, codec) => {
+    const [wav, path] = [join(base, `${extension}.wav`), join(base, `voice.${extension}`)];
+    await writeFile(wav, voiceFile());
+    expect(Bun.spawnSync([ffmpeg ?? "", "-v", "error", "-i", wav, "-c:a", codec, path]).stderr.toString()).toBe("");
+    const { outcome } = await render({ bytes: await Bun.file(path).bytes(), contentType });
+    // MP3 has silence at its end.
+    expect(rendered(outcome).durationMs).toBeWithin(1720, 1841);
+  },
+);
 
 test.skipIf(process.getuid?.() !== 0)(
   "a program in a folder of root that no other user can enter: renders a text",
   async () => {
     const [bundle = ""] = bun("apps/worker/src/main.ts").slice(-1);
-    // Children find packages above it.
+    // Children find packages in the folders above it.
     const closed = join(REPOSITORY, "node_modules/.cache", `closed-${process.pid}`);
     try {
       await cp(dirname(bundle), closed, { recursive: true });
@@ -137,10 +140,10 @@ test.skipIf(process.getuid?.() !== 0)(
   },
 );
 
-describe("a rendering that is told to end", () => {
+describe("an aborted rendering", () => {
   const long = wavFile({ rate: 24_000, data: Buffer.concat(Array.from({ length: 60 }, () => VOICE)) });
 
-  test("in the middle: retry, its children end, and nothing is left", async () => {
+  test("in the middle: retry, its children end, and no file is left", async () => {
     const controller = new AbortController();
     const shares: number[] = [];
     const before = await readdir(tmpdir());

@@ -1,4 +1,4 @@
-/** Sounds of which no video can be made. `render.system.test.ts` renders videos. */
+/** Sounds that cannot become a video. `render.system.test.ts` renders videos. */
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import { copyFile, readdir } from "node:fs/promises";
 import { join } from "node:path";
@@ -22,7 +22,7 @@ const NO_BYTES = Buffer.alloc(0);
 describe("a text", () => {
   const text = (words: string, voice = SLT): Partial<VideoInput> => ({ sound: { kind: "text", text: words, voice } });
   const other: Voice = { ...SLT, id: "operator-1", provider: "openai", providerVoice: "nova" };
-  /** A server of voices that does what a test says. */
+  /** A server of voices that a test controls. */
   const withServer = async (respond: () => Response | Promise<Response>, waitMs = 30_000) => {
     const server = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: respond });
     const provider = { url: server.url.href.replace(/\/$/, ""), apiKey: null, model: "x", sampleRate: 24_000 } as const;
@@ -43,7 +43,7 @@ describe("a text", () => {
     expect(await readdir(folder)).toEqual(["original"]);
   });
 
-  // Flite needs 15 s of processor time for it.
+  // Flite needs 15 s of processor time for this.
   test.skipIf(!isLong)(
     "of more than 600 s: failed",
     async () => {
@@ -57,7 +57,7 @@ describe("a text", () => {
     600_000,
   );
 
-  test("in a voice whose server is not set any more: failed", async () => {
+  test("in a voice whose server is no longer configured: failed", async () => {
     const { outcome } = await render({ bytes: NO_BYTES }, text("Hello.", other));
     expect(outcome).toMatchObject({ kind: "failed", code: "voice_refused" });
   });
@@ -94,20 +94,20 @@ describe("a sound that cannot be said", () => {
     ["a WAV file without channels", voiceFile({ channels: 0, frameBytes: 0 }), "audio_malformed"],
     ["an empty file", Buffer.alloc(0), "audio_malformed"],
     ["601 s", wavFile({ rate: 8000, bits: 8, data: Buffer.alloc(8000 * 601, 77) }), "audio_too_long"],
-  ])("%s: failed, and nothing is left", async (_, bytes, code) => {
+  ])("%s: failed, and no file is left", async (_, bytes, code) => {
     const { outcome, folder } = await render({ bytes });
     expect(outcome).toMatchObject({ kind: "failed", code, detail: expect.stringMatching(/^[A-Z].*\.$/) });
     expect(await readdir(folder)).toEqual(["original"]);
   });
 
-  test("more than a second longer than what is held: failed with what to do", async () => {
+  test("more than a second longer than the hold: failed with advice", async () => {
     const bytes = wavFile({ rate: 8000, bits: 8, data: Buffer.alloc(8000 * 4, 77) });
     const { outcome, folder } = await render({ bytes, maxSeconds: 2 });
     expect(outcome).toMatchObject({ kind: "failed", code: "audio_malformed", detail: expect.stringContaining("WAV") });
     expect(await readdir(folder)).toEqual(["original"]);
   });
 
-  test("an MP3 file, without ffmpeg: failed with what to do", async () => {
+  test("an MP3 file, without ffmpeg: failed with advice", async () => {
     const { outcome } = await render({ bytes: Buffer.from("ID3"), contentType: "audio/mpeg" }, {}, { ffmpeg: null });
     expect(outcome).toMatchObject({
       kind: "failed",
@@ -132,7 +132,7 @@ describe("a sound that cannot be said", () => {
   );
 });
 
-test("a picture that is none: failed with what to do at once, and nothing is left", async () => {
+test("an invalid picture: failed at once with advice, and no file is left", async () => {
   const picture = join(base, "none.webp");
   await copyFile(import.meta.path, picture);
   const { outcome, folder } = await render({ bytes: voiceFile() }, { picture });
@@ -145,7 +145,7 @@ test("a picture that is none: failed with what to do at once, and nothing is lef
   expect(await readdir(folder)).toEqual(["original"]);
 });
 
-test("the longest recording, whose children take all their time: within the time of its job", () => {
+test("the longest recording, whose children use all their time: within the time of its job", () => {
   const sound = videoLimits({ kind: "sound", source: { kind: "pcm" } });
   const film = { kind: "film", samples: MAX_SOUND_SAMPLES, mesh: null, label: "", isTest: false, seed: 0 } as const;
   const wallMs = DECODE_LIMITS.wallMs + sound.wallMs + videoLimits(film).wallMs;

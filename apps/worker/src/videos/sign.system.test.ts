@@ -1,4 +1,4 @@
-/** Signed videos before programs of others: c2pa-python, which is built on the reference implementation, and ffmpeg. */
+/** Signed videos, read by other programs: c2pa-python, which is built on the reference implementation, and ffmpeg. */
 import { describe, expect, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { open, readFile, stat, writeFile } from "node:fs/promises";
@@ -26,7 +26,7 @@ const withoutReader = hasReader ? "" : " (skipped: PYTHON_C2PA names no Python w
 const ffmpeg = findFfmpeg();
 const withoutFfmpeg = ffmpeg === null ? " (skipped: there is no ffmpeg)" : "";
 
-/** Reads a file. Trusts an authority when one is named, and then accepts its certificates for a purpose, if one is given. */
+/** Reads a file. Trusts an authority if one is named, and accepts its certificates for a purpose if one is given. */
 const PROGRAM = `
 import c2pa, json, sys
 path, anchors, purpose = sys.argv[1:]
@@ -57,7 +57,7 @@ const read = async (path: string, trusted = "", purpose = "") => {
   expect(code).toBe(0);
   return JSON.parse(stdout);
 };
-/** A signer of an authority, its chain without the root, as C2PA asks. */
+/** A signer of an authority. Its chain omits the root, as C2PA requires. */
 const signerOf = async (
   issuer: Authority,
   options: SignerOptions,
@@ -105,7 +105,7 @@ describe.skipIf(!hasReader)(`c2pa-python${withoutReader}`, () => {
   });
 
   test.each<[KeyKind]>([["P-256"], ["P-384"], ["P-521"], ["Ed25519"], ["RSA"]])(
-    "a key of %s, its certificate of an authority: trusted where the authority is, and only there",
+    "a key of %s, its certificate of an authority: trusted exactly if the authority is trusted",
     async (kind) => {
       const path = await signed(await signerOf(authority, { kind }));
       expect(await read(path, anchors)).toMatchObject({
@@ -127,7 +127,7 @@ describe.skipIf(!hasReader)(`c2pa-python${withoutReader}`, () => {
     expect(await read(path, anchors)).toMatchObject({ state: "Trusted", failure: [] });
   });
 
-  test("a certificate that expired after the signature: no longer valid, because no authority has stamped the time", async () => {
+  test("a certificate that expired after the signature: invalid, because no authority has stamped the time", async () => {
     const now = new Date("2024-01-01T00:00:00Z");
     const signer = await signerOf(authority, { validTo: new Date("2025-01-01T00:00:00Z") }, { now });
     const { state, failure } = await read(await signed(signer, original, now), anchors);
@@ -135,7 +135,7 @@ describe.skipIf(!hasReader)(`c2pa-python${withoutReader}`, () => {
     expect(failure).toContain("signingCredential.expired");
   });
 
-  test("a certificate for the purpose of C2PA alone: trusted by a reader that lists the purpose", async () => {
+  test("a certificate only for the purpose of C2PA: trusted by a reader that lists the purpose", async () => {
     const path = await signed(await signerOf(authority, { purposes: [C2PA_CLAIM_SIGNING] }));
     expect(await read(path, anchors, C2PA_CLAIM_SIGNING)).toMatchObject({ state: "Trusted", failure: [] });
   });
@@ -144,7 +144,7 @@ describe.skipIf(!hasReader)(`c2pa-python${withoutReader}`, () => {
     const path = await signed(selfSigned);
     const bytes = await readFile(path);
     const box = readBoxes(bytes).find((found) => found.type === type);
-    // The last byte, which is in no size or type.
+    // The last byte, which is not part of a size or type.
     const at = (box?.start ?? 0) + (box?.bytes.length ?? 0) - 1;
     bytes.writeUInt8(bytes.readUInt8(at) ^ 1, at);
     await writeFile(path, bytes);
@@ -192,11 +192,11 @@ const now = new Date();
 await signVideo({ path, signer: await openVideoSigner(null, folder, console, now), createdAt: now });
 console.log(process.resourceUsage().maxRSS);`;
 
-test("200 MB: signed with the memory that a short video needs", async () => {
+test("200 MB: signed with the memory of a short video", async () => {
   const program = join(base, "sign.ts");
   const [short, long] = [join(base, "short.mp4"), join(base, "long.mp4")];
   await Promise.all([writeFile(program, SIGN), writeFile(short, original), writeFile(long, original)]);
-  // A last box of media, which is a hole of the file.
+  // A last box of media, which is a hole in the file.
   const { size } = await stat(long);
   const file = await open(long, "r+");
   const head = Buffer.alloc(8);

@@ -54,7 +54,7 @@ const packetsOf = async (file: Buffer) => {
   return packets;
 };
 
-/** The MP4 with its `moov` behind the media: its chunks are where they would be without it. */
+/** The MP4 with its `moov` after the media. Its chunks are at the offsets that they would have without it. */
 const movieLast = async (): Promise<Buffer> => {
   const boxes = readBoxes(original);
   const movie = boxes.find(({ type }) => type === "moov")?.bytes ?? Buffer.alloc(0);
@@ -68,7 +68,7 @@ const movieLast = async (): Promise<Buffer> => {
 };
 
 describe("a signed MP4", () => {
-  // All of it: there is no room for data of a person, a tenant or the machine.
+  // The whole manifest is compared, so it cannot contain data of a person, a tenant or the machine.
   test("its manifest: created by an AI system, at a time, by the product, as a composite with synthetic parts", async () => {
     const { bytes } = await signed(original);
     const manifest = await readManifest(bytes);
@@ -99,14 +99,14 @@ describe("a signed MP4", () => {
     });
   });
 
-  test("of another source: its manifest says so", async () => {
+  test("of another source: its manifest states the source", async () => {
     const source = { digitalSourceType: CAPTURE, description: "The voice of a person." };
     const { assertions, ...proofs } = await readManifest((await signed(original, { source })).bytes);
     expect(assertions["c2pa.actions.v2"]).toMatchObject({ actions: [source] });
     expect(proofs).toMatchObject(PROOFS);
   });
 
-  test("its boxes: the manifest behind ftyp, as C2PA and JUMBF name them, and the others as before", async () => {
+  test("its boxes: the manifest after ftyp, with the names of C2PA and JUMBF, and the others unchanged", async () => {
     const { bytes, path } = await signed(original);
     const types = readBoxes(original).map(({ type }) => type);
     expect(readBoxes(bytes).map(({ type }) => type)).toEqual(["ftyp", "uuid", ...types.slice(1)]);
@@ -127,7 +127,7 @@ describe("a signed MP4", () => {
     expect((await stat(path)).mode & 0o777).toBe(0o600);
   });
 
-  test("its packets: those of before, with moov first and with moov last, which comes first", async () => {
+  test("its packets: unchanged, with moov first and with moov last, which comes first", async () => {
     const last = await movieLast();
     const expected = await packetsOf(original);
     expect(expected).toHaveLength(50);
@@ -159,7 +159,7 @@ describe("a signed MP4", () => {
     expect(proofs).toMatchObject(PROOFS);
   });
 
-  test("the same input: the same bytes but for the signature, and with Ed25519 the same bytes", async () => {
+  test("the same input: the same bytes except the signature; with Ed25519 all bytes", async () => {
     const [first, second] = [await signed(original), await signed(original)];
     const end = readBoxes(first.bytes)[2]?.start ?? 0;
     // The signature is the end of the manifest.
@@ -187,7 +187,7 @@ describe("a signed MP4", () => {
 
 describe("a signed MP4 that was changed", () => {
   test.each(["moov", "mdat", "free"])("one bit of %s: the hash of the file does not match", async (type) => {
-    // A box of mediabunny that fills a gap, and one of the test.
+    // A box of mediabunny that fills a gap, and one from the test.
     const free = Buffer.from("\0\0\0\x0cfree\0\0\0\0", "latin1");
     const { bytes } = await signed(Buffer.concat([original, free]));
     const found = readBoxes(bytes).find((box) => box.type === type);
@@ -203,7 +203,7 @@ describe("a signed MP4 that was changed", () => {
       return copy;
     };
     expect(await readManifest(change("2026-06-01", "2025-06-01"))).toMatchObject({ ...PROOFS, hasAssertions: false });
-    // The last one but that in the certificate.
+    // The last occurrence except that in the certificate.
     const claim = bytes.indexOf("claim_generator_info");
     const other = Buffer.from(bytes);
     other.write("Another", bytes.indexOf("Realtime", claim));
@@ -211,7 +211,7 @@ describe("a signed MP4 that was changed", () => {
   });
 });
 
-describe("what cannot be signed", () => {
+describe("unsignable files", () => {
   test.each<[string, () => Promise<Buffer> | Buffer]>([
     ["fragments", () => video({ container: "fragments" })],
     ["a signature", async () => (await signed(original)).bytes],
@@ -233,7 +233,7 @@ describe("what cannot be signed", () => {
         ),
     ],
     ["1001 boxes", () => Buffer.concat([original, ...new Array(1001).fill(Buffer.from("\0\0\0\x08free", "latin1"))])],
-  ])("an MP4 with %s: refused, the file as before, no other file", async (_, create) => {
+  ])("an MP4 with %s: refused, the file unchanged, no other file", async (_, create) => {
     const file = Buffer.from(await create());
     const folder = await readdir(base);
     const signing = signed(file);
@@ -255,7 +255,7 @@ describe("what cannot be signed", () => {
     expect(await readdir(base)).not.toContain(`${count}.mp4.signed`);
   });
 
-  test("another path: the signed file there, the source as before; where there is a file: refused, and it stays", async () => {
+  test("another path: the signed file there, the source unchanged; an existing file there: refused, and that file is unchanged", async () => {
     const to = join(base, "other.mp4");
     const { bytes } = await signed(original, { to });
     expect(bytes.equals(original)).toBe(true);

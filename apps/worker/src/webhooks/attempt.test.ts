@@ -1,4 +1,7 @@
-/** What follows from each way in which an attempt can end. The sender with real receivers is in sender.test.ts and hostile.test.ts. */
+/**
+ * The outcome of each possible end of an attempt. sender.test.ts and hostile.test.ts test the sender with real
+ * receivers.
+ */
 import { describe, expect, test } from "bun:test";
 import type { Db } from "@realtime-avatar/db/connection/pool";
 import { sealWebhookSecret } from "@realtime-avatar/domain/webhooks/secret";
@@ -49,14 +52,14 @@ describe("a response", () => {
     [410, "refused", "gone"],
     [499, "refused", "retry"],
     [500, "failed", "retry"],
-  ] as const)("%d: its class is %s, and what follows is %s", async (status, attemptClass, outcome) => {
+  ] as const)("status %d: class %s, outcome %s", async (status, attemptClass, outcome) => {
     const { ended, class: shown } = await attempt(posted(status));
     expect(shown).toBe(attemptClass);
     expect([ended.outcome, ended.attempt?.status, ended.attempt?.error]).toEqual([outcome, status, null]);
     expect(ended.delayMs === null).toBe(outcome !== "retry");
   });
 
-  test("the first failure, and the last one: tried again in some seconds, or failed", async () => {
+  test("the first failure: tried again in some seconds; the last one: failed", async () => {
     const first = (await attempt(posted(500))).ended;
     expect(first.outcome).toBe("retry");
     expect(first.delayMs).toBeWithin(5 * SECOND_MS, 6 * SECOND_MS + 1);
@@ -67,7 +70,7 @@ describe("a response", () => {
     expect([unreached.outcome, unreached.delayMs]).toEqual(["failed", null]);
   });
 
-  test("Retry-After: waits as long, and slows its endpoint for a status that says so", async () => {
+  test("Retry-After: respected, and the endpoint is slowed for a status of overload", async () => {
     const { ended } = await attempt(posted(429, "60"));
     expect(ended).toMatchObject({ outcome: "retry", slowMs: 60 * SECOND_MS });
     expect(ended.delayMs).toBeWithin(60 * SECOND_MS, 72 * SECOND_MS + 1);
@@ -75,7 +78,7 @@ describe("a response", () => {
     expect((await attempt(posted(200, "60"))).ended).toMatchObject({ delayMs: null, slowMs: null });
   });
 
-  test("its body: kept as text, and none when there is none", async () => {
+  test("its body: kept as text; without a body: null", async () => {
     expect((await attempt(posted(500, undefined, Buffer.from("a\0b")))).ended.attempt?.responseBody).toBe("a\u{FFFD}b");
     expect((await attempt(posted(500))).ended.attempt?.responseBody).toBeNull();
     expect(responseText(Buffer.from("é".repeat(256)))).toBe("é".repeat(256));
@@ -83,7 +86,7 @@ describe("a response", () => {
     // Text that cannot be decoded becomes longer, and is cut between two characters.
     const long = responseText(Buffer.alloc(512, 0xff));
     expect([Buffer.byteLength(long) <= 512, long.length, new Set(long).size]).toEqual([true, 170, 1]);
-    // A character that is cut is left out.
+    // A cut character is omitted.
     expect(responseText(Buffer.from("ab€").subarray(0, 4))).toBe("ab");
   });
 });
@@ -102,7 +105,7 @@ test.each([
   expect(shown).toBe(error);
 });
 
-test("an attempt that was canceled, or whose secret cannot be opened: handed back, and counts as none", async () => {
+test("an attempt that was canceled, or whose secret cannot be opened: handed back, not counted", async () => {
   const canceled = await attempt(unavailable("canceled", "x"));
   expect([canceled.ended, canceled.class]).toEqual([handedBack(0), "handed_back"]);
   const unreadable = await attempt(posted(200), { secret: sealed(NEWEST, Buffer.alloc(32, 2)) });
@@ -116,7 +119,7 @@ test("an endpoint without a URL: delivered, without an attempt and without a mes
   expect(sent).toEqual([]);
 });
 
-test("the signatures: of the newest secret first, and of the one before where it can be opened", async () => {
+test("the signatures: that of the newest secret first, then that of the previous one if it can be opened", async () => {
   const signatures = async (change: Partial<ReadyDelivery>) => {
     const { sent } = await attempt(posted(200), change);
     const headers = new Headers(sent[0]?.headers);
@@ -141,7 +144,7 @@ test.each([
     expect(claimBounds(held, 100, 60)).toEqual({ leaseSeconds: 60, limit, perEndpoint, perTenant }),
 );
 
-test("outcomes that wait: recorded together; one by one after a failure; not those whose lease has ended", async () => {
+test("waiting outcomes: recorded in one batch; one by one after a failure; skipped after the end of their lease", async () => {
   const statements: string[] = [];
   const run = async (_: string, parameters: readonly unknown[]): Promise<never[]> => {
     const text = JSON.stringify(parameters);
@@ -162,7 +165,7 @@ test("outcomes that wait: recorded together; one by one after a failure; not tho
       ...handedBack(0),
     } as Finished);
   const later = performance.now() + 60_000;
-  // The first one is on its way while the others come.
+  // The first one is being recorded while the others arrive.
   add("a", later);
   for (const id of ["b", "c"]) add(id, later);
   add("d", performance.now() - 1);

@@ -77,7 +77,7 @@ test("an event of credits: the balance, for each target", async () => {
   expect(await bodyOf("credits.low", tenantId)).toEqual(balance);
 });
 
-test("events of credits in live and in test, of two tenants, rendered together: each with its own balance", async () => {
+test("events of credits in live and in test, of two tenants, rendered in one batch: each with its own balance", async () => {
   const other = (await seedCaller(db)).tenantId;
   const wallets = [tenantId, other].flatMap((tenant) => [
     { tenant, environment: "live" as const },
@@ -99,7 +99,7 @@ test("events of credits in live and in test, of two tenants, rendered together: 
   expect(new Set(balances.map((balance) => JSON.stringify(balance))).size).toBe(4);
 });
 
-test("an event of a session: the session as the response to a write shows it", async () => {
+test("an event of a session: the session as in the response to a write", async () => {
   const id = await seedSession(db, caller);
   const session = await findUsageSession(db, caller, id);
   expect(session).toMatchObject({ apiKeyName: "Key of a test" });

@@ -1,4 +1,4 @@
-/** Many hostile receivers at once: others are served, and the sender stays small and responsive. */
+/** Many hostile receivers at once: others are served, and the sender's memory and response time stay bounded. */
 import { expect, test } from "bun:test";
 import type { TLSSocket } from "node:tls";
 import { fileDatabase, fixture } from "@realtime-avatar/testing/fixture";
@@ -12,7 +12,7 @@ const { db } = await fileDatabase();
 const EARLY = http(103, { Link: "</a>" }).repeat(50);
 const LARGE = Buffer.alloc(16_384, "x");
 
-/** Writes again and again, as fast as the other side reads. */
+/** Writes continuously, as fast as the other side reads. */
 const flood = (socket: TLSSocket, bytes: string | Buffer): void => {
   const write = () => {
     while (socket.writable && socket.write(bytes));
@@ -65,16 +65,16 @@ test(`ten hostile receivers of each of ${TENANTS} tenants, and another tenant: a
   const sender = startTestSender(db, { network: server.network, totalMs: 4000 });
   await until(() => server.requests.length > 0);
   await Promise.all(Array.from({ length: 20 }, () => seedAvatar(db, good)));
-  // On a slow machine the first attempt of one may be too slow: the next attempt delivers it.
+  // On a slow machine, a first attempt may be too slow. Then the next attempt delivers the event.
   await until(async () => (await deliveriesTo(db, endpoint.id)).every(({ status }) => status === "delivered"));
   expect(await deliveriesTo(db, endpoint.id)).toHaveLength(20);
   expect(served).toBeGreaterThanOrEqual(20);
-  // How each of them ends is shown in hostile.test.ts. On a slow machine more of them are too slow.
+  // hostile.test.ts tests the end of each. On a slow machine, more of them are too slow.
   const ends = ["connection_failed", "invalid_response", "timed_out", null];
   for (const id of hostile)
     for (const { attempts } of await settled(db, id)) expect(ends).toContain(attempts[0]?.error ?? null);
   await sender.stop();
   clearInterval(watching);
-  // The receivers are in this process too: their sockets and buffers count.
+  // The receivers are also in this process, so their sockets and buffers count.
   expect(largest - before).toBeLessThan(300_000_000);
 });

@@ -19,7 +19,7 @@ const OUTSIDE = "93.184.215.14";
 const { signal } = new AbortController();
 const messageTo = (url: string, receiver = "whe_1"): Message => ({ receiver, url, headers: {}, body: "{}" });
 
-/** Posts to a URL as the service does, but to the port of the listener. Returns the class of what happened. */
+/** Posts to a URL like the service, but to the port of the listener. Returns the class of the outcome. */
 const postTo = async (url: string, network: Partial<Network> = {}, allowHttpLocalhost = false): Promise<string> => {
   const poster = createPoster({
     network: { ...inside.network, isAllowed: isPublicAddress, ...network },
@@ -70,7 +70,7 @@ describe("an endpoint inside", () => {
     expect(inside.connections()).toBe(before);
   });
 
-  test("a stored endpoint, whose name resolves to an address inside: the class, and no connection", async () => {
+  test("a stored endpoint, whose name resolves to an internal address: the class, and no connection", async () => {
     const network = { ...inside.network, isAllowed: isPublicAddress };
     const sender = startTestSender(db, { network });
     const before = inside.connections();
@@ -87,7 +87,7 @@ describe("an endpoint inside", () => {
 });
 
 describe("DNS rebinding", () => {
-  /** Loopback stands for the outside; 127.0.0.2 is an address inside. */
+  /** Loopback stands for a public address; 127.0.0.2 is an internal one. */
   const rebinding = (answers: string[][]) => {
     const resolved: string[] = [];
     const network: Network = {
@@ -102,7 +102,7 @@ describe("DNS rebinding", () => {
   };
   const url = `https://hooks.example.com:${inside.port}/`;
 
-  test("a name whose second answer is inside, between two attempts: the checked address is used, then the new one is refused", async () => {
+  test("a name that changes to an internal address between two attempts: the checked address is used, then the new one is refused", async () => {
     const { network, resolved } = rebinding([["127.0.0.1"], ["127.0.0.2"]]);
     let now = 0;
     const poster = createPoster(
@@ -118,12 +118,12 @@ describe("DNS rebinding", () => {
     expect(inside.connections()).toBe(before + 1);
     now += 31_000;
     expect([await post(), resolved.length]).toEqual(["host_not_public", 2]);
-    // The connection that was kept is closed: it is not the host of the name any more.
+    // The kept connection is closed, because its address is no longer one of the name.
     expect([await post(), inside.connections()]).toEqual(["host_not_public", before + 1]);
     poster.close();
   });
 
-  test("a name that gets another allowed address: the connections to the one before are closed, and not used", async () => {
+  test("a name that gets another allowed address: the connections to the previous one are closed, and not used", async () => {
     const { network } = rebinding([["127.0.0.1"], ["127.0.0.3"]]);
     let now = 0;
     const allowing = { ...network, isAllowed: () => true };
@@ -131,7 +131,7 @@ describe("DNS rebinding", () => {
     const poster = createPoster({ network: allowing, connectMs: 500 }, connections);
     expect(await poster.post(messageTo(url), signal)).toMatchObject({ kind: "posted" });
     now += 31_000;
-    // Nobody listens there.
+    // No program listens there.
     expect(await poster.post(messageTo(url), signal)).toMatchObject({ code: "connection_failed" });
     poster.close();
   });

@@ -1,4 +1,4 @@
-/** The sender against receivers that break each rule. Nothing leaves the machine: names resolve to loopback. */
+/** The sender against receivers that break each rule. Names resolve to loopback, so no request leaves the machine. */
 import { describe, expect, test } from "bun:test";
 import { createServer } from "node:net";
 import type { TLSSocket } from "node:tls";
@@ -92,7 +92,7 @@ const server = await fixture(startServer((path, socket) => RESPONSES[path]?.(soc
 const sender = startTestSender(db, { network: server.network });
 await fixture({ close: () => sender.stop() });
 
-/** Runs `work` with another sender. The first one is stopped, since either of two could claim. */
+/** Runs `work` with another sender. The first one is stopped, because otherwise either could claim. */
 const withSender = async (post: PostOptions, work: () => Promise<void>): Promise<void> => {
   await sender.stop();
   const own = startTestSender(db, { network: server.network, ...post });
@@ -116,7 +116,8 @@ const sendTo = async (path: string) => {
   const { caller, endpoint } = await endpointAt(path);
   await seedAvatar(db, caller);
   const [delivery] = await settled(db, endpoint.id);
-  // No word of the network, no address, no word of a receiver that is not in its body. Random ids contain any three letters.
+  // No text of the network, no address, no text of a receiver outside its body. Random ids can contain any three
+  // letters.
   const text = JSON.stringify(delivery).replaceAll(/_[0-9a-z]{26}/g, "");
   expect(text).not.toMatch(/127\.0\.0\.1|ECONN|socket|HPE|certificate has|words-of/i);
   return delivery;
@@ -138,11 +139,11 @@ describe("a receiver", () => {
     expect(await sendTo(path)).toMatchObject({ status: "delivered", attempts: [{ status: code, error: null }] });
   });
 
-  test("that sends a gigabyte: some of it is read, 512 bytes are kept", async () => {
+  test("that sends a gigabyte: a part is read, 512 bytes are kept", async () => {
     written = 0;
     const delivery = await sendTo("/large");
     expect(delivery?.attempts[0]?.responseBody).toBe("x".repeat(512));
-    // 64 KiB, and what the buffers of two sockets hold.
+    // 64 KiB, and the buffers of two sockets.
     expect(written).toBeLessThan(32_000_000);
   });
 
@@ -174,7 +175,7 @@ describe("a receiver", () => {
   test.each([301, 307, 304, 400, 500, 502, 503, 504, 999])(
     "that responds with %d: tried again, no redirect followed",
     async (code) => {
-      // Deliveries of other tests are tried again meanwhile.
+      // Meanwhile, deliveries of other tests are tried again.
       const requestsTo = (path: string): number =>
         server.requests.filter((head) => head.startsWith(`POST ${path} `)).length;
       const before = requestsTo("/ok");
@@ -215,8 +216,8 @@ describe("a receiver", () => {
   });
 });
 
-describe("what follows from a response", () => {
-  test("410: the endpoint is disabled, and the other endpoints are told", async () => {
+describe("the outcome of a response", () => {
+  test("410: the endpoint is disabled, with an event for the other endpoints", async () => {
     const { caller, endpoint } = await endpointAt("/410");
     const other = await seedSealedEndpoint(db, caller, {
       url: `https://files.example.com:${server.port}/ok`,
@@ -241,20 +242,17 @@ describe("what follows from a response", () => {
     expect(pause).toBeLessThanOrEqual(most);
   });
 
-  test.each(["/429", "/502", "/504"])(
-    "%s: nothing more is sent to the endpoint for a while, and others are served",
-    async (path) => {
-      const { caller, endpoint } = await endpointAt(path);
-      await seedAvatar(db, caller);
-      await settled(db, endpoint.id);
-      const [slow] =
-        await db.client`select slow_until > now() + interval '20 seconds' as "isSlow" from webhook_endpoints where id = ${endpoint.id}`;
-      expect(slow?.["isSlow"]).toBe(true);
-      await seedAvatar(db, caller);
-      await sendTo("/ok");
-      expect((await deliveriesTo(db, endpoint.id)).map(({ attempts }) => attempts.length)).toEqual([1, 0]);
-    },
-  );
+  test.each(["/429", "/502", "/504"])("%s: the endpoint is paused, and others are served", async (path) => {
+    const { caller, endpoint } = await endpointAt(path);
+    await seedAvatar(db, caller);
+    await settled(db, endpoint.id);
+    const [slow] =
+      await db.client`select slow_until > now() + interval '20 seconds' as "isSlow" from webhook_endpoints where id = ${endpoint.id}`;
+    expect(slow?.["isSlow"]).toBe(true);
+    await seedAvatar(db, caller);
+    await sendTo("/ok");
+    expect((await deliveriesTo(db, endpoint.id)).map(({ attempts }) => attempts.length)).toEqual([1, 0]);
+  });
 
   test("the tenth attempt, failed: the delivery has failed", async () => {
     const { caller, endpoint } = await endpointAt("/500");
@@ -267,7 +265,7 @@ describe("what follows from a response", () => {
   });
 });
 
-test("a sender that stops while a receiver hangs: the delivery is given back, and counts no attempt", async () => {
+test("a sender that stops while a receiver hangs: the delivery is handed back, without an attempt", async () => {
   const { caller, endpoint } = await endpointAt("/nothing");
   await sender.stop();
   const own = startTestSender(db, { network: server.network });

@@ -9,7 +9,7 @@ import { deliveriesTo, seedSealedEndpoint, settled, startReceiver, startTestSend
 
 const database = await fileDatabase();
 const { db } = database;
-/** Responses wait for it. */
+/** Responses wait for this promise. */
 let canRespond = Promise.resolve();
 const receiver = await fixture(
   startReceiver((_, response) => void canRespond.then(() => response.writeHead(204).end())),
@@ -20,7 +20,7 @@ const waiting = () => db.client<{ pid: number }[]>`
   select pid from pg_stat_activity
   where datname = current_database() and pid in (select pid from pg_locks where not granted)`;
 
-test("a worker, killed after the response and before its record: the same event again, the same id and bytes", async () => {
+test("a worker, killed after the response and before its record: the event is sent again, with the same id and bytes", async () => {
   const caller = await seedCaller(db);
   const endpoint = await seedSealedEndpoint(db, caller, { url: urlOf("/killed"), events: ["avatar.created"] });
   await seedAvatar(db, caller);
@@ -35,11 +35,11 @@ test("a worker, killed after the response and before its record: the same event 
     await until(() => receiver.at("/killed").length > 0);
     await transaction`select from webhook_deliveries where endpoint_id = ${endpoint.id} for update`;
     locked.resolve();
-    // The worker has the response, and its record waits for the row.
+    // The worker has the response. Its record waits for the row.
     await until(async () => (await waiting()).length > 0);
     worker.kill("SIGKILL");
     await worker.exited;
-    // The server would run a statement that waits for the row, although nobody waits for its result.
+    // Otherwise the server would still run the waiting statement, although its client is gone.
     const end = () => transaction`
       select pg_terminate_backend(pid) from pg_stat_activity
       where datname = current_database() and wait_event_type = 'Lock'`;

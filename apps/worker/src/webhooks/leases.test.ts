@@ -1,4 +1,7 @@
-/** A sender whose write of an outcome fails, one whose leases are too short for an attempt, and an event whose body cannot be made. */
+/**
+ * A sender whose write of an outcome fails, a sender whose leases are too short for an attempt, and an event whose body
+ * cannot be made.
+ */
 import { expect, test } from "bun:test";
 import { fileDatabase, fixture } from "@realtime-avatar/testing/fixture";
 import { seedAvatar, seedCaller } from "@realtime-avatar/testing/seeds";
@@ -18,7 +21,7 @@ const due = async (path: string) => {
   return endpoint;
 };
 
-/** The database, with a function that is told of each call of a database function before it is made. */
+/** The database, with a callback before each call of a database function. */
 const watched = (onCall: (name: string | undefined) => void): typeof db => ({
   ...db,
   run: async (text, parameters, name) => {
@@ -27,7 +30,7 @@ const watched = (onCall: (name: string | undefined) => void): typeof db => ({
   },
 });
 
-test("an outcome whose record has failed: is recorded later, and the event is sent once", async () => {
+test("an outcome whose record has failed: recorded later, and the event is sent once", async () => {
   const endpoint = await due("/unrecorded");
   let records = 0;
   const failing = watched((name) => {
@@ -54,14 +57,14 @@ test("a lease that ends before an attempt would: nothing is sent", async () => {
   expect(await deliveriesTo(db, endpoint.id)).toMatchObject([{ status: "pending", attemptCount: 0 }]);
 });
 
-test("an event of a later version, whose body this worker cannot make: it waits, and the others are sent", async () => {
+test("an event of a later version, whose body this worker cannot make: waits, and the others are sent", async () => {
   const url = `https://hooks.example.com:${receiver.port}/`;
   const [bad, good] = [await seedCaller(db), await seedCaller(db)];
   const unknown = await seedSealedEndpoint(db, bad, { url });
   const endpoint = await seedSealedEndpoint(db, good, { url, events: ["avatar.created"] });
   await seedAvatar(db, bad);
   await Promise.all(Array.from({ length: 5 }, () => seedAvatar(db, good)));
-  // All are claimed together.
+  // All are claimed in one batch.
   await db.client`
     update webhook_deliveries set next_attempt_at = now(),
       event_type = case endpoint_id when ${unknown.id} then 'voice.created' else event_type end

@@ -1,4 +1,6 @@
-/** Recoveries against a host that does not want them: how many requests it gets. With a real receiver and a real sender. */
+/**
+ * Recoveries of a host that refuses them: the number of requests that it gets. With a real receiver and a real sender.
+ */
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { recoverDeliveries } from "@realtime-avatar/db/webhooks/deliveries";
 import { fileDatabase, fixture } from "@realtime-avatar/testing/fixture";
@@ -6,7 +8,7 @@ import { seedAvatar, seedCaller, seedOrigin } from "@realtime-avatar/testing/see
 import { until } from "@realtime-avatar/testing/until";
 import { deliveriesTo, seedSealedEndpoint, startReceiver, startTestSender } from "./world.testing.ts";
 
-// No test asserts a time.
+// Tests do not assert times.
 setDefaultTimeout(60_000);
 
 const ENDPOINTS = 16;
@@ -28,7 +30,7 @@ test("20 recoveries of 16 endpoints of one host that fails: one request until it
   );
   const stored = async () => (await Promise.all(endpoints.map(({ id }) => deliveriesTo(db, id)))).flat();
   for (let n = 0; n < EVENTS; n++) await seedAvatar(db, caller);
-  // Each has had all of its attempts.
+  // Each delivery has had all of its attempts.
   await db.client`update webhook_deliveries set status = 'failed', next_attempt_at = null`;
   const sender = startTestSender(db, { network: receiver.network });
 

@@ -81,7 +81,7 @@ describe("a delivery", () => {
     expect(stored?.["body"]).toBe(message?.body);
   });
 
-  test("a message, verified by the library of npm: accepted; tampered with, too old or with another secret: refused", async () => {
+  test("a message, verified by the library of npm: accepted; changed, too old or with another secret: refused", async () => {
     const caller = await seedCaller(db);
     const endpoint = await seedSealedEndpoint(db, caller, { url: urlOf("/npm") });
     await seedAvatar(db, caller);
@@ -97,7 +97,7 @@ describe("a delivery", () => {
   });
 
   test.skipIf(!hasPackage)(
-    `a message, verified by the library of PyPI: accepted; tampered with: refused${hasPackage ? "" : ` (skipped: ${missing})`}`,
+    `a message, verified by the library of PyPI: accepted; changed: refused${hasPackage ? "" : ` (skipped: ${missing})`}`,
     async () => {
       const caller = await seedCaller(db);
       const endpoint = await seedSealedEndpoint(db, caller, { url: urlOf("/pypi") });
@@ -115,7 +115,7 @@ describe("a delivery", () => {
     },
   );
 
-  test("a secret, rotated: both sign until the older one ends, then the new one alone", async () => {
+  test("a secret, rotated: both sign until the older one expires, then only the new one", async () => {
     const caller = await seedCaller(db);
     const endpoint = await seedSealedEndpoint(db, caller, { url: urlOf("/rotated") });
     const secret = newWebhookSecret(random);
@@ -153,7 +153,7 @@ describe("a delivery", () => {
       attemptCount: 1,
       attempts: [{ status: 500, responseBody: "a response" }],
     });
-    // Four seconds at least, less what a busy machine took.
+    // At least four seconds, minus the time that a busy machine took.
     expect(failed?.pause).toBeGreaterThan(0);
     expect(failed?.pause).toBeLessThan(6.1);
     await updateAvatar(db, avatar.id, { displayName: "y" }, inStatus("draft"), caller, seedOrigin(caller));
@@ -236,7 +236,7 @@ describe("an endpoint, between two attempts", () => {
   });
 });
 
-test("a secret that was sealed with another key: nothing is sent, the operator is told, and it is sent when the key is right", async () => {
+test("a secret that was sealed with another key: nothing is sent, and the operator is warned; sent when the key is right", async () => {
   const caller = await seedCaller(db);
   const endpoint = await seedSealedEndpoint(db, caller, { url: urlOf("/sealed"), events: ["avatar.created"] });
   const other = sealWebhookSecret(endpoint.signingSecret, endpoint.id, new Uint8Array(32), random);

@@ -1,4 +1,4 @@
-/** The places of a sender: each tenant has its share of them, and each is given back. */
+/** The places of a sender: each tenant has its share, and each place is freed. */
 import { expect, test } from "bun:test";
 import { fileDatabase, fixture } from "@realtime-avatar/testing/fixture";
 import { seedAvatar, seedCaller } from "@realtime-avatar/testing/seeds";
@@ -17,7 +17,7 @@ const server = await fixture(
 const urlOf = (path: string): string => `https://files.example.com:${server.port}${path}`;
 const SENDS = 64;
 
-test("a sender with two places, and receivers that accept, refuse, hang up or have no URL: each place is given back", async () => {
+test("a sender with two places, and receivers that accept, refuse, hang up or have no URL: each place is freed", async () => {
   const caller = await seedCaller(db);
   const receiver = await fixture(
     startReceiver(({ path }, response) => response.writeHead(Number(path.slice(1))).end("a response")),
@@ -40,7 +40,7 @@ test("a sender with two places, and receivers that accept, refuse, hang up or ha
   await sender.stop();
 });
 
-test("tenants, whose endpoints hang and could take every place, and another tenant: it is served before one of them is given up", async () => {
+test("tenants with hanging endpoints that could take every place, and another tenant: the latter is served before any of them times out", async () => {
   for (let tenant = 0; tenant < 8; tenant++) {
     const caller = await seedCaller(db);
     for (let i = 0; i < 16; i++)
@@ -50,7 +50,7 @@ test("tenants, whose endpoints hang and could take every place, and another tena
   }
   const good = await seedCaller(db);
   const endpoint = await seedSealedEndpoint(db, good, { url: urlOf("/good"), events: ["avatar.created"] });
-  // On a busy machine, so many TLS connections at once take more than the second of other tests.
+  // On a busy machine, this many TLS connections at once take longer than the second of other tests.
   const times = { connectMs: 60_000, totalMs: 60_000 };
   const sender = startTestSender(db, { network: server.network, ...times }, { sends: SENDS });
   await until(() => hanging.size >= SENDS / 2);

@@ -1,6 +1,6 @@
 /**
- * The checks on photographs of people that were not used for their calibration. Without `LONG`, on the clearest pictures of
- * some photographs only.
+ * The checks on photographs of people that were not used for their calibration. Without `LONG`, only on the clearest
+ * pictures of some photographs.
  */
 import { afterAll, expect, setDefaultTimeout, test } from "bun:test";
 import { PHOTOS, type Photo, photoName } from "@realtime-avatar/testing/photos";
@@ -8,7 +8,7 @@ import { accuracyTable, countHits, listMisses } from "./accuracy.ts";
 import { isAccepted, measureAll } from "./measured.ts";
 import { createVariations, FACE_CODES } from "./variations.ts";
 
-// No test asserts a time: a slow machine must not fail one.
+// Tests do not assert times, and a slow machine must not fail one.
 setDefaultTimeout(600_000);
 
 const [fetchBefore, consoleBefore] = [globalThis.fetch, { ...globalThis.console }];
@@ -44,7 +44,7 @@ test("clear pictures, checked: accepted or refused by the expected check", async
   );
   const fronts = photos.filter(({ content }) => content === "front").map(photoName);
   const variations = (await createVariations(photos)).filter(({ name, isGood }) => CLEAR.has(name) && isGood !== null);
-  // The sample: each kind of one front, in turns, and each of the other photographs as it is.
+  // The sample: each kind of variation of one front photograph, in turns, and each of the other photographs unchanged.
   const frontOf = new Map([...CLEAR].map((name, index) => [name, fronts[index % fronts.length]]));
   const sample = variations.filter(({ photo, name }) => {
     return isLong || (fronts.includes(photo) ? frontOf.get(name) === photo : name === "as it is");
@@ -53,7 +53,7 @@ test("clear pictures, checked: accepted or refused by the expected check", async
   expect(sample.length).toBeGreaterThanOrEqual(CLEAR.size + photos.length - fronts.length);
   const measured = await measureAll(sample);
   expect(listMisses(measured).map(describe)).toEqual([]);
-  // Each check refuses, or no face is found any more.
+  // Each check refuses, or no face is found.
   const unnamed = measured.filter(({ expected, checks }) =>
     FACE_CODES.some(
       (code) => expected[code] === "fail" && checks[code]?.verdict !== "fail" && checks.face_count?.measured !== 0,
@@ -78,7 +78,7 @@ if (isLong) {
       // The line below the head.
       .filter((cells) => !cells.every((cell) => /^-+:?$/.test(cell)));
 
-  test("the table of hits, in docs/preparation.md: as measured, within two pictures", async () => {
+  test("the table of hits, in docs/preparation.md: the measured values, within two pictures", async () => {
     const measured = await measureAll(await createVariations(report));
     const text = await Bun.file(new URL("../../../../docs/preparation.md", import.meta.url)).text();
     const [, documented = ""] = /<!-- hits -->\n([\s\S]*?)<!-- -->/.exec(text) ?? [];

@@ -12,7 +12,7 @@ import { canFilterSystemCalls } from "../system-calls.ts";
 const PROBE = join(import.meta.dir, "escapes.testing.ts");
 const USER = 65_532;
 const isRoot = process.getuid?.() === 0;
-/** The image of the container runs as such a user, and its children are of the same one. */
+/** The image of the container runs as such a user, and its children have the same user. */
 const ORDINARY_USER = isRoot ? ["setpriv", `--reuid=${USER}`, `--regid=${USER}`, "--clear-groups"] : [];
 const canRun = canFilterSystemCalls() && (!isRoot || Bun.which("setpriv") !== null);
 
@@ -20,7 +20,10 @@ const folder = await fileFolder();
 const input = join(folder, "input");
 await writeFile(input, "the input");
 
-/** What a child of an ordinary user says of a way. `namespaces` false: as in a container, which forbids them. */
+/**
+ * The report of a child of an ordinary user about an attempt. `namespaces` false: as in a container, which forbids
+ * them.
+ */
 const attempt = async (way: string, argument: string, namespaces = true) => {
   const outcome = await runInSandbox(
     { kind: "image", contentType: "image/jpeg" },

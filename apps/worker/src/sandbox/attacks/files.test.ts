@@ -1,4 +1,7 @@
-/** The files that a child may open (`landlock.ts`). Each attempt is done by another process of its user as well, to show that it works. */
+/**
+ * The files that a child may open (`landlock.ts`). Another process of the same user also makes each attempt, to show
+ * that it works.
+ */
 import { afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { chownSync, openSync, readdirSync, readFileSync, symlinkSync } from "node:fs";
 import { chmod, chown, mkdir, rm, writeFile } from "node:fs/promises";
@@ -14,12 +17,12 @@ import { runInSandbox } from "../run.ts";
 import { SANDBOX_ID } from "../user.ts";
 import type { Places } from "./files.testing.ts";
 
-// No test asserts a time: a slow machine must not fail one.
+// Tests do not assert times, and a slow machine must not fail one.
 setDefaultTimeout(120_000);
 
 const PROBE = join(import.meta.dir, "files.testing.ts");
 const isRoot = process.getuid?.() === 0;
-// As root, the children of a test are of the user that ffmpeg has, and so are their files.
+// As root, the children of a test and their files have the user of ffmpeg.
 const AS_USER = isRoot ? ["setpriv", `--reuid=${SANDBOX_ID}`, `--regid=${SANDBOX_ID}`, "--clear-groups"] : [];
 const canRun = landlockVersion() > 0 && (!isRoot || Bun.which("setpriv") !== null);
 const NAMES = ["session-secret", "to-truncate", "to-remove", "to-move", "to-open"];
@@ -53,7 +56,7 @@ beforeEach(async () => {
     [...NAMES.map((name) => join(outside, name)), join(sibling, "original"), program].map((path) => ownFile(path)),
   );
   await ownFile(join(base, "input"), 0o666);
-  // The API, the worker, or PostgreSQL.
+  // Stands for the API, the worker, or PostgreSQL.
   other = startProcess([...AS_USER, "sh", "-c", 'cd "$1" && exec sleep 1000', "sh", outside], { SECRET });
   places = { outside, sibling, pid: other.pid, program };
   await until(() => readFileSync(`/proc/${other.pid}/cmdline`, "latin1").startsWith("sleep"), { pollMs: 5 });
@@ -67,7 +70,7 @@ afterEach(async () => {
 type Outcomes = { refused: Record<string, string>; allowed: Record<string, string> };
 const COMMAND = [...AS_USER, process.execPath, "--no-env-file", PROBE];
 
-/** What a child of these places found out. */
+/** The report of a child with these places. */
 const attempts = async (mayHaveNamespaces: boolean): Promise<Outcomes> => {
   const own = ownProgram();
   const outcome = await runInSandbox(
@@ -101,7 +104,7 @@ describe.skipIf(!canRun)("a child and the files of its user", () => {
     expect(Object.entries({ ...refused, ...allowed }).filter(([, said]) => said !== "done")).toEqual([]);
   });
 
-  test.each([true, false])("a child, opening files: its own alone (namespaces: %p)", async (mayHaveNamespaces) => {
+  test.each([true, false])("a child, opening files: only its own (namespaces: %p)", async (mayHaveNamespaces) => {
     const { refused, allowed } = await attempts(mayHaveNamespaces);
     expect(Object.keys(refused).length).toBeGreaterThan(20);
     expect(Object.entries(refused).filter(([, said]) => !/^(EACCES|EPERM|EXDEV|Error: refused)$/.test(said))).toEqual(
@@ -153,12 +156,12 @@ describe.skipIf(!canRun)("the program that decodes a video", () => {
       expect(outcome).toEqual({ kind: "not_decodable" });
     }
     expect(readdirSync(places.outside).sort()).toEqual([...NAMES].sort());
-    // The same user, with the same program, not confined.
+    // The same user, with the same program, without confinement.
     expect((await runToEnd([...AS_USER, program])).code).toBe(0);
   });
 
   test("the program, its memory: no other child opens it", async () => {
-    // Its first output is its own number, which stays that of the program that it becomes.
+    // Its first output is its process id, which remains that of the program that it becomes.
     const program = await script("echo $$; exec sleep 1000");
     const stop = new AbortController();
     const running = frame(program, { signal: stop.signal });
@@ -168,7 +171,7 @@ describe.skipIf(!canRun)("the program that decodes a video", () => {
       try {
         pid = readFileSync(join(base, "frame"), "utf8");
       } catch {
-        // It has not been created yet.
+        // The file does not exist yet.
       }
     }
     places = { ...places, pid: Number(pid) };

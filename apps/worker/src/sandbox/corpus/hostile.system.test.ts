@@ -1,6 +1,6 @@
 /**
- * The hostile corpus in the sandbox: a sample, and with LONG=1 all of it. The parent survives every file, and no child takes
- * more than 1 GiB or 30 s: the sandbox ends it then, which counts as refused by a limit.
+ * The hostile corpus in the sandbox: a sample, and with LONG=1 all of it. The parent survives every file. A child that
+ * exceeds 1 GiB or 30 s is ended by the sandbox, which counts as refused by a limit.
  */
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { existsSync } from "node:fs";
@@ -17,12 +17,12 @@ const isFull = process.env["LONG"] === "1";
 const folder = await fileFolder();
 setDefaultTimeout(3_600_000);
 
-/** What is opened although the first bytes are of no accepted type: a second line of defense. */
+/** The type for files whose first bytes are of no accepted type. They are opened too, as a second line of defense. */
 const ANYWAY: Magic = { kind: "image", contentType: "image/jpeg" };
 
 let peakBytes = 0;
 
-/** The outcome of a file as the worker gets it: refused by its first bytes, or opened in the sandbox. */
+/** The outcome of a file, as in the worker: refused by its first bytes, or opened in the sandbox. */
 const open = async ({ name }: HostileFile, bytes: Buffer): Promise<SandboxOutcome> => {
   const input = join(folder, name);
   const publicImage = `${input}.public.webp`;

@@ -14,7 +14,7 @@ const make = async (bytes: Uint8Array, source: SoundSource = { kind: "wav" }) =>
   const all = Buffer.concat(parts);
   return { report, pcm: new Int16Array(all.buffer, all.byteOffset, all.length >> 1) };
 };
-/** The largest difference of 16-bit samples from a wave, from `skip` seconds on to the end less as much. */
+/** The largest difference of 16-bit samples from a wave, without the first and the last `skip` seconds. */
 const difference = (pcm: Int16Array, wave: (seconds: number) => number, skip = 0.01): number => {
   let most = 0;
   for (let index = Math.round(48_000 * skip); index < pcm.length - 48_000 * skip; index++) {
@@ -25,7 +25,7 @@ const difference = (pcm: Int16Array, wave: (seconds: number) => number, skip = 0
 
 describe("sound of other rates", () => {
   test.each([8000, 11_025, 16_000, 22_050, 24_000, 32_000, 44_100, 48_000, 88_200, 96_000, 192_000, 44_101])(
-    "%i Hz: as long, at the same time, and the same tone",
+    "%i Hz: the same length, the same times, and the same tone",
     async (rate) => {
       const wave = sine(1000);
       const { report, pcm } = await make(wavFile({ rate, data: tone(1, rate, wave) }));
@@ -34,7 +34,7 @@ describe("sound of other rates", () => {
     },
   );
 
-  test("a tone that 48 kHz cannot have: not heard", async () => {
+  test("a tone that 48 kHz cannot represent: not audible", async () => {
     const { pcm } = await make(wavFile({ rate: 96_000, data: tone(1, 96_000, sine(30_000)) }));
     expect(difference(pcm, () => 0)).toBeLessThan(10);
   });
@@ -62,7 +62,7 @@ describe("a sound for a video", () => {
     ["cut", { dataBytes: 1000 }, "audio_malformed", "ends before"],
     ["without channels", { channels: 0, frameBytes: 0 }, "audio_malformed", "channels"],
     ["of 601 s", { rate: 8000, bits: 8, data: Buffer.alloc(8000 * 601, 77) }, "audio_too_long", "600 s"],
-  ])("that is %s: refused with what to do", async (_, parts, code, detail) => {
+  ])("that is %s: refused with advice", async (_, parts, code, detail) => {
     expect((await make(wavFile(parts))).report).toMatchObject({
       kind: "refused",
       code,
@@ -81,7 +81,7 @@ describe("a sound for a video", () => {
     expect((await make(pcm, { kind: "pcm" })).report).toMatchObject({ code: "audio_too_long" });
   });
 
-  test("PCM with half a sample at its end: its whole samples", async () => {
+  test("PCM with half a sample at its end: only its whole samples", async () => {
     const data = tone(0.1, 48_000, sine(440));
     const { report, pcm } = await make(Buffer.concat([data, Buffer.of(7)]), { kind: "pcm" });
     expect(report).toEqual({ kind: "accepted", samples: 4800 });

@@ -53,13 +53,13 @@ test.each<[string, WavParts, string]>([
   expect(() => open(parts)).toThrow(message);
 });
 
-test("a WAV file, cut anywhere: refused, or its whole samples are read", () => {
+test("a WAV file, cut at any place: refused, or its whole samples are read", () => {
   const whole = wavFile({ data: Buffer.alloc(8, 1) });
   for (let length = 0; length < whole.length; length++) {
     const bytes = whole.subarray(0, length);
     expect(() => readWav((start, end) => bytes.subarray(start, end), bytes.length)).toThrow(MalformedSound);
   }
-  // A stream does not know how long it becomes.
+  // A stream does not know its final length.
   for (const dataBytes of [0xffff_ffff, 0x7fff_ffff, 0]) {
     const { start, end } = open({ data: Buffer.alloc(9), dataBytes });
     expect([dataBytes, end - start]).toEqual([dataBytes, 8]);

@@ -39,7 +39,7 @@ describe.each(FORMATS)("EXIF data of a %s", (format) => {
   });
 });
 
-test("EXIF data with big-endian numbers, as many cameras write them: the orientation is kept", async () => {
+test("big-endian EXIF data, as from many cameras: the orientation is kept", async () => {
   const exif = Buffer.from("4d4d002a0000000800010112000300000001000600000000000000000000", "hex");
   const file = await jpegWithExif(exif);
   reduceExif(file, "image/jpeg");
@@ -48,7 +48,7 @@ test("EXIF data with big-endian numbers, as many cameras write them: the orienta
 
 test.each([
   ["directly", (file: Buffer) => file],
-  // libjpeg skips bytes that are no marker.
+  // libjpeg skips bytes that are not a marker.
   [
     "after other bytes",
     (file: Buffer) => Buffer.concat([file.subarray(0, 2), Buffer.from([1, 2, 3]), file.subarray(2)]),
@@ -57,7 +57,7 @@ test.each([
     "a second time",
     (file: Buffer) => Buffer.concat([file.subarray(0, file.indexOf("Exif") + 6 + 14 + 12 * 500), file.subarray(2)]),
   ],
-])("EXIF data that point to themselves, %s: no entry of them is left", async (_, place) => {
+])("EXIF data that point to themselves, %s: none of their entries remains", async (_, place) => {
   const file = place(await jpegWithExif(loopingExif(500)));
   expect(file.includes(Buffer.from([0x69, 0x87]))).toBe(true);
   reduceExif(file, "image/jpeg");

@@ -7,7 +7,7 @@ import * as images from "../corpus/images.testing.ts";
 import { inspectImage, restrict } from "./image.ts";
 
 restrict(sharp);
-// Other files of this process read other formats.
+// Other test files of this process read other formats.
 afterAll(() => sharp.unblock({ operation: ["VipsForeignLoad"] }));
 
 const inspect = (bytes: Buffer, contentType: ContentType<"image">) =>
@@ -16,7 +16,7 @@ const inspect = (bytes: Buffer, contentType: ContentType<"image">) =>
 const { maxPixels, maxPublicSide } = ASSET_LIMITS.image;
 
 test.skipIf(process.platform !== "linux" || process.env["LONG"] !== "1")(
-  "a header that takes too much processor time: the process ends as by the kernel",
+  "a header that takes too much processor time: the process ends as at the limit of the kernel",
   async () => {
     const program = `import { readHeader } from ${JSON.stringify(join(import.meta.dir, "image.ts"))};
       const spin = () => {
@@ -31,7 +31,7 @@ test.skipIf(process.platform !== "linux" || process.env["LONG"] !== "1")(
   120_000,
 );
 
-test("a JPEG of more scans than pictures have: refused before it is decoded", async () => {
+test("a JPEG with too many scans: refused before it is decoded", async () => {
   const { report } = await inspect(manyScans(), "image/jpeg");
   expect(report).toMatchObject({ kind: "refused", code: "not_decodable", detail: expect.stringMatching(/883 scans/) });
 });
@@ -80,7 +80,7 @@ describe("an accepted image", () => {
     });
   });
 
-  test("an image, also valid as another format: the public one has none of it", async () => {
+  test("an image, also valid as another format: the public image does not contain that format", async () => {
     const page = Buffer.from("<script>alert(1)</script>PK\x03\x04%PDF-1.7");
     const { report, publicImage } = await inspect(Buffer.concat([await images.png(), page]), "image/png");
     expect(report.kind).toBe("accepted");
@@ -108,7 +108,7 @@ describe("a JPEG that libjpeg warns of", () => {
     const file = await image();
     const { report, publicImage } = await inspect(file, "image/jpeg");
     expect(report).toMatchObject({ kind: "accepted", width: 96, height: 64 });
-    // The same picture as without it.
+    // The same picture as without this change.
     const plain = await inspect(await images.jpeg(), "image/jpeg");
     expect(publicImage).toEqual(plain.publicImage);
   });
@@ -143,7 +143,7 @@ describe("the colours of the public image", () => {
     }
   });
 
-  // What Chromium 156 shows for the same pixels of a video.
+  // The values that Chromium 156 shows for the same pixels of a video.
   test.each([
     ["PQ", [9, 16, 0, 1], [21, 115, 108]],
     ["HLG", [9, 18, 0, 1], [63, 92, 89]],

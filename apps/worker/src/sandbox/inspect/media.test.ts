@@ -3,7 +3,7 @@ import { detectContentType, type Magic } from "@realtime-avatar/domain/assets/ma
 import * as media from "../corpus/media.testing.ts";
 import { inspectMedia } from "./media.ts";
 
-/** Inspects a file as what its first bytes say that it is. */
+/** Inspects a file as the type of its first bytes. */
 const inspect = (file: Buffer, magic: Magic | null = detectContentType(file)) => {
   if (!magic || magic.kind === "image") throw new Error("the file is neither a video nor audio");
   return inspectMedia({ read: (start, end) => file.subarray(start, end), size: file.length }, magic);
@@ -16,7 +16,7 @@ describe("accepted video and audio", () => {
     [{ container: "webm" }, { codec: "vp9", seconds: 2 }],
     [{ codec: "vp9" }, { codec: "vp9" }],
     [{ rotation: 90 }, { width: 360, height: 640 }],
-    // Each limit, from the inside.
+    // Each limit, at its allowed end.
     [{ width: 1920, height: 1080 }, {}],
     [{ width: 1080, height: 1920 }, {}],
     [
@@ -44,7 +44,7 @@ describe("accepted video and audio", () => {
   });
 });
 
-describe("the time that a video is shown", () => {
+describe("the shown time of a video", () => {
   test.each(["mp4", "mov", "webm", "fragments"] as const)(
     "a video, beginning at 60 s, as %s: lasts 3 s",
     async (container) => {
@@ -53,7 +53,7 @@ describe("the time that a video is shown", () => {
     },
   );
 
-  // Each edit: its duration in the file, and from which second of the track on. -1 shows nothing.
+  // Each edit: its duration in the file, and its first second in the track. -1 shows nothing.
   test.each([
     ["trimmed at its start", [[5, 60]], { seconds: 5, shownTo: 5 }],
     ["trimmed at both ends", [[2, 1]], { seconds: 2, shownTo: 2 }],
@@ -84,7 +84,7 @@ describe("the time that a video is shown", () => {
       ],
       { seconds: 9, shownTo: 9 },
     ],
-  ] as const)("a video of 125 s, with an edit list %s: lasts as long as it is shown", async (_, edits, facts) => {
+  ] as const)("a video of 125 s, with an edit list %s: has the length of the shown part", async (_, edits, facts) => {
     const file = media.withEdits(await media.video({ seconds: 125, framesPerSecond: 5 }), edits);
     expect(await inspect(file)).toMatchObject({ kind: "accepted", framesPerSecond: 5, ...facts });
   });

@@ -1,4 +1,4 @@
-/** Sample tables that count more than a file has. What is read of those that are in order is in `media.test.ts`. */
+/** Sample tables that count more than a file has. `media.test.ts` tests the reading of valid ones. */
 import { describe, expect, test } from "bun:test";
 import { hugeChunks, manyTimes } from "../corpus/amplified.testing.ts";
 import * as media from "../corpus/media.testing.ts";
@@ -22,7 +22,7 @@ const track = (...tables: Buffer[]): Buffer =>
     box("trak", box("mdia", box("hdlr", words(0, 0), Buffer.from("vide")), box("minf", box("stbl", ...tables)))),
   );
 const HUGE = 0x7fff_ffff;
-/** As large as a photograph: what is small is not what counts. */
+/** As large as a photograph, so that the checks do not depend on a small file. */
 const filler = box("free", Buffer.alloc(100_000));
 const sizes = (count: number): Buffer => box("stsz", words(0, 0, count), Buffer.alloc(4 * count, 1));
 

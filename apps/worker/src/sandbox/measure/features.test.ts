@@ -1,4 +1,4 @@
-/** What is measured of eyes and mouths, on photographs as they are and with something before the face. */
+/** The measures of eyes and mouths, on unchanged photographs and on those with a covered face. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { readFile } from "node:fs/promises";
 import { PHOTOS, photoName, photoPath } from "@realtime-avatar/testing/photos";
@@ -7,7 +7,7 @@ import { faceChecks } from "../../preparation/checks.ts";
 import { type FindFaces, loadFaces, type Picture, type Point } from "./faces.ts";
 import { eyeContrast, mouthContrast } from "./features.ts";
 
-// No test asserts a time: a slow machine must not fail one.
+// Tests do not assert times, and a slow machine must not fail one.
 setDefaultTimeout(120_000);
 
 const SIDE = 512;
@@ -44,7 +44,7 @@ const middle = (mesh: readonly Point[], ...indices: number[]): Point => {
   const mean = (axis: 0 | 1): number => points.reduce((sum, point) => sum + point[axis], 0) / points.length;
   return [mean(0), mean(1), 0];
 };
-/** A piece of the cheek of a picture, at another place of it, as a hand. */
+/** A piece of the cheek of a picture, moved to another place like a hand. */
 const skinAt = async (picture: Picture, mesh: readonly Point[], [x, y]: Point, width: number, height: number) => {
   const [cx, cy] = mesh[205] ?? [0, 0];
   const input = await sharp(picture.data, { raw: { width: SIDE, height: SIDE, channels: 3 } })
@@ -55,7 +55,7 @@ const skinAt = async (picture: Picture, mesh: readonly Point[], [x, y]: Point, w
   return [{ input, left: Math.round(x - width / 2), top: Math.round(y - height / 2) }];
 };
 
-/** What the check of the confidence says of the eyes, and of the mouth. */
+/** The verdicts of the check of the confidence about the eyes and the mouth. */
 const verdicts = async (picture: Picture) => {
   const mesh = await meshIn(picture);
   const face = {
@@ -99,11 +99,11 @@ describe.each(photos.map((photo) => [photoName(photo), photo] as const))("a face
     unit = Math.hypot(right[0] - left[0], right[1] - left[1]);
   });
 
-  test("a face, as it is: eyes and mouth can be seen", async () => {
+  test("an unchanged face: eyes and mouth are visible", async () => {
     expect(await verdicts(picture)).toEqual(["pass", "pass"]);
   });
 
-  test("a face, with sunglasses or a covered eye: a warning about the eyes alone", async () => {
+  test("a face, with sunglasses or a covered eye: a warning only about the eyes", async () => {
     const [right, left] = [middle(mesh, 33, 133), middle(mesh, 362, 263)];
     const glasses = [ellipse(right, 0.3 * unit, "#151515"), ellipse(left, 0.3 * unit, "#151515")];
     expect(await verdicts(await pictureOf(bytes, glasses))).toEqual(["warn", "pass"]);
@@ -111,7 +111,7 @@ describe.each(photos.map((photo) => [photoName(photo), photo] as const))("a face
     expect(await verdicts(await pictureOf(bytes, covered))).toEqual(["warn", "pass"]);
   });
 
-  test("a face, with skin or a mask before the mouth: a warning about the mouth alone", async () => {
+  test("a face, with skin or a mask before the mouth: a warning only about the mouth", async () => {
     const mouth = middle(mesh, 0, 17);
     const covered = await skinAt(picture, mesh, mouth, 0.8 * unit, 0.5 * unit);
     expect(await verdicts(await pictureOf(bytes, covered))).toEqual(["pass", "warn"]);

@@ -1,4 +1,4 @@
-/** The measuring functions, on faces and pictures whose values are known because they were computed. */
+/** The measuring functions, on computed faces and pictures with known values. */
 import { describe, expect, test } from "bun:test";
 import type { Face, Point } from "./faces.ts";
 import {
@@ -118,7 +118,7 @@ describe("the count of faces", () => {
     expect(count(face(), face({ x: 540, y: 450, height: 200 }))).toBe(1);
   });
 
-  test("the count, one unsure face: one, and the surest comes first", () => {
+  test("the count, one unsure face: one, and the most confident comes first", () => {
     expect(count(face({ confidence: 0.35 }))).toBe(1);
     const [first] = countedFaces([face({ x: 300, confidence: 0.6 }), face({ x: 700, confidence: 0.8 })]);
     expect(first?.detectorConfidence).toBe(0.8);

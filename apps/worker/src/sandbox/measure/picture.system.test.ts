@@ -1,4 +1,4 @@
-/** Pictures with real faces, in this process: the sandbox around it has tests of its own. */
+/** Pictures with real faces, in this process. The sandbox has separate tests. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { readFile } from "node:fs/promises";
 import { MESH_POINTS, manifestFace, readMesh } from "@realtime-avatar/domain/avatars/face-mesh";
@@ -11,16 +11,16 @@ import { type FindFaces, loadFaces, type Picture } from "./faces.ts";
 import { decodePicture, encodeFiles, measurePicture, NORMALIZED_SIDES, PICTURE_SIDE, THUMB_SIDE } from "./picture.ts";
 import { measurePortrait } from "./portrait.ts";
 
-// No test asserts a time: a slow machine must not fail one.
+// Tests do not assert times, and a slow machine must not fail one.
 setDefaultTimeout(120_000);
 
 restrict(sharp);
-// Other files of this process read other formats.
+// Other test files of this process read other formats.
 afterAll(() => sharp.unblock({ operation: ["VipsForeignLoad"] }));
 const [fetchBefore, consoleBefore] = [globalThis.fetch, { ...globalThis.console }];
 let findFaces: FindFaces;
 let portrait: Buffer;
-/** What is measured of the portrait as it is. */
+/** The measures of the unchanged portrait. */
 let asItIs: Awaited<ReturnType<typeof measurePicture>>;
 beforeAll(async () => {
   portrait = await readFile(portraitPath());
@@ -32,7 +32,7 @@ afterAll(() => {
   Object.assign(globalThis.console, consoleBefore);
 });
 
-/** A PNG that is not compressed: quick to write and to read. */
+/** An uncompressed PNG, which is fast to write and to read. */
 const png = (image: Sharp) => image.png({ compressionLevel: 0 }).toBuffer();
 const decode = async (image: Sharp | Buffer) =>
   decodePicture(sharp, Buffer.isBuffer(image) ? image : await png(image), 40_000_000);
@@ -83,7 +83,7 @@ describe("a portrait", () => {
     expect(await measure(twice)).toEqual({ turned: 0, faces: 2, face: null });
   });
 
-  test("a portrait, in a wide and a high picture: found where it is", async () => {
+  test("a portrait, in a wide and a high picture: found at its place", async () => {
     const box = asItIs.derived?.box;
     for (const [x, y] of [
       [600, 0],
@@ -95,12 +95,12 @@ describe("a portrait", () => {
         const offset = side === "left" || side === "right" ? x : y;
         return Math.abs((found?.[side] ?? 0) - offset - (box?.[side] ?? 0));
       });
-      // The detector sees a smaller face, so that it places it a little differently.
+      // The detector sees a smaller face, so its position differs a little.
       for (const distance of moved) expect(distance).toBeLessThan(20);
     }
   });
 
-  test("a portrait, farther, darker, blurred or cut: the measure follows", async () => {
+  test("a portrait, farther, darker, blurred or cut: the measure changes accordingly", async () => {
     const { measures, derived } = asItIs;
     const box = derived?.box;
     const good = measures.face;
@@ -124,7 +124,7 @@ test.each([
   expect(await measure(await image())).toEqual({ turned: 0, faces: 0, face: null });
 });
 
-/** As large as a face needs to be found. */
+/** The size that a face needs to be found. */
 const small = () => photo().resize(400);
 test.each([
   ["grey", () => small().greyscale().jpeg().toBuffer()],
@@ -140,7 +140,7 @@ test.each([
 });
 
 describe("the files of a portrait", () => {
-  /** What the files are made of. To draw and to encode the moving preview takes most of the time of `encodeFiles`. */
+  /** The input of the files. Drawing and encoding the moving preview takes most of the time of `encodeFiles`. */
   const derive = async (image: Sharp | Buffer) => {
     const { derived, measures } = await find(await decode(image));
     if (!derived || measures.turned !== 0) throw new Error("There is no face.");
@@ -195,7 +195,7 @@ describe("the files of a portrait", () => {
     expect((await derive(near)).derived.normalized).toMatchObject({ width: 600, height: 600 });
   });
 
-  test("the mesh, of the normalized image: where its face is, at each of its sizes", async () => {
+  test("the mesh, of the normalized image: at the place of the face, for each size", async () => {
     for (const size of [800, 2000]) {
       const { derived, mesh } = await derive(photo().resize(size));
       const { normalized } = derived;
@@ -217,7 +217,7 @@ describe("a measured image", () => {
   const measure = (bytes: Buffer) =>
     measurePortrait(sharp, async () => findFaces, bytes, { kind: "portrait", contentType: "image/jpeg", label: "AI" });
 
-  test("an image, of few pixels: measured, and fails by its resolution", async () => {
+  test("an image, of few pixels: measured, fails by its resolution", async () => {
     const { report } = await measure(await photo().resize(400).jpeg().toBuffer());
     if (report.kind !== "accepted") throw new Error(report.detail);
     expect(report).toMatchObject({ width: 400, height: 400, faces: 1 });

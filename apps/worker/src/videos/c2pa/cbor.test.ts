@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { type CborValue, encodeCbor, Tagged } from "./cbor.ts";
 
-// The examples of RFC 8949, appendix A, as far as this encoder has their types.
+// The examples of RFC 8949, appendix A, whose types this encoder supports.
 test.each<[string, CborValue]>([
   ["00", 0],
   ["17", 23],
@@ -40,7 +40,7 @@ test.each<[string, CborValue]>([
   expect(encodeCbor(value).toString("hex")).toBe(expected);
 });
 
-test("a map: its keys by their encoded bytes, in whichever order they are given", () => {
+test("a map, with keys in any order: sorted by their encoded bytes", () => {
   expect(encodeCbor({ bb: 1, a: 2, b: 3 }).toString("hex")).toBe(encodeCbor({ b: 3, a: 2, bb: 1 }).toString("hex"));
   expect(encodeCbor({ bb: 1, a: 2, b: 3 }).toString("hex")).toBe("a361610261620362626201");
 });

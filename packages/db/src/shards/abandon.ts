@@ -1,4 +1,7 @@
-/** Gives up shards whose node is lost: without that, no migration, move or new function is possible, because each needs all nodes. */
+/**
+ * Gives up shards whose node is lost. Until then, no migration, move or new function is possible, because each needs
+ * all nodes.
+ */
 import type postgres from "postgres";
 import { grantInShard, rolesIn } from "../grant.ts";
 import { type LockOptions, withLock } from "../migrate.ts";
@@ -6,12 +9,12 @@ import { migrateShard } from "./migrate-shard.ts";
 import { type NodeView, nodesOfShards, viewsOfNodes } from "./placement.ts";
 import { shardSchema } from "./shard.ts";
 
-/** What an operator writes so that shards are given up. */
+/** The text that an operator enters to give up shards. */
 export const abandonPassphrase = (shards: readonly number[]): string => `abandon ${shards.join(" ")}`;
 
 /**
- * The nodes that are lost with the shards. Throws when one responds and has a table of them, or when a lost node has other shards as well:
- * Citus forgets a node as a whole.
+ * The nodes that are lost with the shards. Throws when one responds and has a table of these shards, or when a lost
+ * node has other shards too: Citus can only forget a whole node.
  */
 const lostNodes = (
   shards: readonly number[],
@@ -42,7 +45,9 @@ const partsOf = (node: string): [host: string, port: number] => {
   return [node.slice(0, at), Number(node.slice(at + 1))];
 };
 
-/** Has all nodes that respond look for the shards at a node that does. Their tables are not there. */
+/**
+ * Changes the place of the shards, on all nodes that respond, to a node that responds. Their tables do not exist there.
+ */
 const placeAt = async (client: postgres.Sql, shards: readonly number[], node: string): Promise<void> => {
   const [host, port] = partsOf(node);
   const [row] = await client<{ text: string }[]>`
@@ -53,7 +58,7 @@ const placeAt = async (client: postgres.Sql, shards: readonly number[], node: st
   await client`select run_command_on_all_nodes(${row?.text ?? ""}, give_warning_for_connection_errors => true)`;
 };
 
-/** Drops what the nodes know of a shard, and creates it anew, without rows. */
+/** Drops all that the nodes know about a shard, and creates the shard again, without rows. */
 const createAgain = async (client: postgres.Sql, shard: number): Promise<void> => {
   const roles = await rolesIn(client, shard);
   const schema = shardSchema(shard);
@@ -66,8 +71,8 @@ const createAgain = async (client: postgres.Sql, shard: number): Promise<void> =
 };
 
 /**
- * Gives up shards whose node does not respond: with all rows, for ever. In their place are empty ones with the same numbers, at another
- * node, and Citus forgets the lost node. Needs a superuser. It can be run again when it was interrupted.
+ * Gives up shards whose node does not respond. All their rows are lost for ever. Empty shards with the same numbers
+ * replace them at another node, and Citus forgets the lost node. Needs a superuser. An interrupted run can be repeated.
  */
 export const abandonShards = (url: string, shards: readonly number[], options: LockOptions = {}): Promise<void> =>
   withLock(url, options, async (client) => {

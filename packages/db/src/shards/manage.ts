@@ -1,4 +1,4 @@
-/** What an operator does with the shards of an installation: sees them, and moves them. Citus does the work. */
+/** Commands of an operator for the shards of an installation: list and move them. Citus does the work. */
 
 import type postgres from "postgres";
 import type { Db } from "../connection/pool.ts";
@@ -7,7 +7,7 @@ import { statesOfNodes } from "./node-state.ts";
 import { readPlacement, requireAgreement } from "./placement.ts";
 import { shardSchema } from "./shard.ts";
 
-/** `rows`: about how many. `bytes`: with indexes. Both are null when the node does not respond. */
+/** `rows`: their approximate number. `bytes`: with indexes. Both are null when the node does not respond. */
 export type ShardState = { shard: number; node: string; rows: number | null; bytes: number | null };
 
 /** The state of each shard. */
@@ -26,12 +26,15 @@ export const listShards = async (coordinator: Db, count: number): Promise<ShardS
   });
 };
 
-/** What a move that was interrupted has left behind would refuse the next one. */
+/** Remainders of an interrupted move would make the next move fail. */
 const CLEAN = "call citus_cleanup_orphaned_resources()";
 /** A move can take hours: the limits of the role and of the database do not apply to it. */
 const NO_LIMITS = "set statement_timeout = 0; set lock_timeout = 0";
 
-/** Nothing is removed before the nodes agree: a coordinator from before a move takes the live tables for what was left. */
+/**
+ * Nothing is removed before the nodes agree: a coordinator restored from before a move treats the live tables as
+ * remainders.
+ */
 const prepareMove = async (client: postgres.Sql): Promise<void> => {
   await client.unsafe(NO_LIMITS);
   await requireAgreement((text) => client.unsafe(text));
@@ -39,8 +42,8 @@ const prepareMove = async (client: postgres.Sql): Promise<void> => {
 };
 
 /**
- * Moves a shard to the node `host:port`, unless it is there. Writes to it wait while the move ends. Resolves when it is there, which can take hours. No other
- * process migrates or moves meanwhile.
+ * Moves a shard to the node `host:port`, unless the node already has it. Writes to the shard wait while the move ends.
+ * Resolves when the node has the shard, which can take hours. No other process migrates or moves during this time.
  */
 export const moveShard = (
   url: string,
@@ -52,11 +55,11 @@ export const moveShard = (
     await prepareMove(client);
     const place = (await readPlacement((text) => client.unsafe(text))).get(shard);
     if (place?.host === host && place.port === port) return;
-    // The journal of migrations has no primary key, and does not change meanwhile.
+    // The journal of migrations has no primary key, and does not change during the move.
     await client`select citus_schema_move(${shardSchema(shard)}::regnamespace, ${host}, ${port}::integer, 'force_logical')`;
   });
 
-/** Moves shards until the nodes have about equally many, or equally large ones. Returns how many were moved. */
+/** Moves shards until all nodes have about the same number of shards, or the same size. Returns how many were moved. */
 export const rebalanceShards = (url: string, options: LockOptions = {}): Promise<number> =>
   withLock(url, options, async (client) => {
     await prepareMove(client);

@@ -1,4 +1,4 @@
-/** Brings a shard up to date: its tables by the migrations of one database, and its functions. */
+/** Updates a shard: its tables, with the migrations of one database, and its functions. */
 import type postgres from "postgres";
 import { FUNCTION_FILES } from "../../generated/function-files.ts";
 import { applyMigrations, BREAKPOINT, type Migration } from "../apply-migrations.ts";
@@ -8,8 +8,8 @@ import { migrations } from "../migrate.ts";
 import { CALLED_FUNCTIONS, functionsInShard, shardSchema, textInShard } from "./shard.ts";
 
 /**
- * No release before this one runs on a shard. So where one database has views with the new names of two tables, which Citus would not
- * update, the tables of a shard have these names at once.
+ * No release before this one runs on a shard. One database has views with the new names of two tables, but Citus cannot
+ * update views. So the tables of a shard have the new names from the start.
  */
 export const RENAMED = `
 alter table idempotency_keys rename to idempotency_claims;
@@ -22,7 +22,10 @@ alter table pending_changes rename column api_key_id to subject_id;
 `;
 const IN_SHARD: Record<string, string> = { "0021_column_names": RENAMED };
 
-/** A constraint, without the name of its table: Citus sends the text to a node, where the part of the table has another name. */
+/**
+ * A constraint without the name of its table: Citus sends the text to a node, where the part of the table has another
+ * name.
+ */
 const withoutTable = (statement: string): string => {
   const [, table] = /^\s*ALTER TABLE (?:"\w+"\.)?"(\w+)"/.exec(statement) ?? [];
   return table === undefined ? statement : statement.replaceAll(`"${table}".`, "");
@@ -38,23 +41,23 @@ export const migrationsIn = (shard: number, all: readonly Migration[]): Migratio
     return { ...migration, text: IN_SHARD[migration.tag] ?? own };
   });
 
-/** What a version of the program brings: this one, and for tests others. */
+/** The migrations and functions of a version of the program: this version, or others in tests. */
 export type Version = { migrations: readonly Migration[]; files: readonly string[] };
 
-/** Whether the server is of Citus. */
+/** Whether the server has Citus. */
 const hasCitus = async (client: postgres.Sql): Promise<boolean> =>
   (await client`select 1 from pg_extension where extname = 'citus'`).length > 0;
 
 /**
- * Prepares a session that changes the tables of shards. Triggers protect them on every node, wherever the shard is: Citus asks that
- * this be said. The limit of a wait for locks holds on the nodes too.
+ * Prepares a session that changes the tables of shards. Triggers protect them on every node, wherever the shard is;
+ * Citus requires a setting for this. The limit of a wait for locks also applies on the nodes.
  */
 export const prepareDistributed = (client: postgres.Sql): Promise<unknown> =>
   client.unsafe("set citus.enable_unsafe_triggers = on; set citus.propagate_set_commands = 'local'");
 
 type Functions = { name: string; create: string };
 
-/** Whether every server that responds has these functions, each with its text. */
+/** Whether every server that responds has these functions with these texts. */
 const hasFunctions = async (client: postgres.Sql, { name, create }: Functions, isDistributed: boolean) => {
   const digest = `select ${DIGEST} as result from pg_proc where pronamespace = to_regnamespace('${name}')`;
   const everywhere = `select result from run_command_on_all_nodes('${digest.replaceAll("'", "''")}', give_warning_for_connection_errors => true)
@@ -63,7 +66,9 @@ const hasFunctions = async (client: postgres.Sql, { name, create }: Functions, i
   return found.every(({ result }) => result === functionsDigest(create));
 };
 
-/** Creates the functions of a shard. Incomplete ones are dropped before; the roles of the service keep their rights. */
+/**
+ * Creates the functions of a shard. Incomplete functions are dropped first. The roles of the service keep their rights.
+ */
 const createFunctions = async (
   client: postgres.Sql,
   shard: number,
@@ -71,12 +76,12 @@ const createFunctions = async (
   isDistributed: boolean,
 ): Promise<void> => {
   const roles = await rolesIn(client, shard);
-  // The text that Citus sends to the nodes has the schema of every name then.
+  // With this, the text that Citus sends to the nodes has a schema for every name.
   await client.unsafe("set search_path = pg_catalog");
   await client.begin(async (transaction) => {
     await transaction.unsafe(`drop schema if exists ${name} cascade`);
     await transaction.unsafe(create);
-    // A connection to another node, because the shard has moved, has the whole call run on the node of the shard.
+    // On a connection to another node, after a move of the shard, Citus runs the whole call on the node of the shard.
     if (isDistributed) {
       await transaction`
         select create_distributed_function(oid, colocate_with => ${`${shardSchema(shard)}.tenants`})
@@ -86,7 +91,7 @@ const createFunctions = async (
   await grantInShard(client, shard, roles);
 };
 
-/** Whether a shard has all migrations, and the functions of this program on every node that responds. Reads alone. */
+/** Whether a shard has all migrations, and the functions of this program on every node that responds. Only reads. */
 export const isShardCurrent = async (client: postgres.Sql, shard: number): Promise<boolean> => {
   const [row] = await client.unsafe<{ newest: string | null }[]>(
     `select max(created_at) as newest from ${shardSchema(shard)}.__drizzle_migrations`,
@@ -96,8 +101,9 @@ export const isShardCurrent = async (client: postgres.Sql, shard: number): Promi
 };
 
 /**
- * Creates a shard, or applies the migrations that are pending there, and creates the functions of this program for it. On Citus, a new
- * shard is distributed as a whole, to one of its nodes, when it has all tables and triggers. Returns whether anything was missing.
+ * Creates a shard, or applies its pending migrations. Creates the functions of this program for it. On Citus, a new
+ * shard with all its tables and triggers is distributed as a whole to one of the nodes. Returns whether anything was
+ * missing.
  */
 export const migrateShard = async (
   client: postgres.Sql,

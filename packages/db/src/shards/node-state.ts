@@ -1,27 +1,33 @@
-/** What the nodes of Citus say of themselves, and of the shards that they have. One statement, which the coordinator sends to all. */
+/**
+ * The state that the nodes of Citus report about themselves and their shards. The coordinator sends one statement to
+ * all nodes.
+ */
 import type { Db } from "../connection/pool.ts";
 import { DIGEST } from "../functions/schema.ts";
 
 export type NodeState = {
   node: string;
-  /** Whether Citus keeps it up to date. */
+  /** Whether Citus updates the node. */
   isActive: boolean;
-  /** Null: it does not respond. */
+  /** Null when the node does not respond. */
   state: {
-    /** Of each of our schemas, the `DIGEST` of its functions. */
+    /** The `DIGEST` of the functions, by our schema. */
     functions: Record<string, string>;
-    /** By the schema of each shard that it has, the triggers that are enabled, as `table.trigger`; and about how many rows there are. */
+    /**
+     * The enabled triggers, as `table.trigger`, and the approximate number of rows, by the schema of each shard of the
+     * node.
+     */
     triggers: Record<string, string[]>;
     rows: Record<string, number>;
     isolation: string;
-    /** Within how many seconds it reports as a receiver of changes. */
+    /** The seconds within which the node reports as a receiver of changes. */
     reportSeconds: number;
     /** Prepared transactions that are older than 5 minutes. */
     prepared: number;
   } | null;
 };
 
-/** Schemas, tables and triggers of shards. The names of the parts that a node has end with a number. */
+/** Schemas, tables and triggers of shards. The names of the parts on a node end with a number. */
 const STATE = `
   select json_build_object(
     'functions', (

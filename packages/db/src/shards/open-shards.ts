@@ -1,7 +1,8 @@
 /**
- * The shards of an installation as databases: a pool for each, whose connections are to the node that has the shard. The coordinator
- * is asked where the shards are, at the start and then again and again. Any node can serve any shard: on a connection to the node of before,
- * a statement costs a hop. So the service goes on with what it knows when the coordinator does not respond.
+ * The shards of an installation as databases: a pool for each, whose connections are to the node that has the shard.
+ * The service asks the coordinator for the places of the shards, at the start and then repeatedly. Any node can serve
+ * any shard: after a move, a statement on a connection to the previous node costs a hop. So when the coordinator does
+ * not respond, the service continues with the known places.
  */
 import { shardOfWorkerId } from "@realtime-avatar/domain/calls/worker-sync";
 import {
@@ -22,14 +23,14 @@ import { findShards } from "./split.ts";
 
 /** How often the coordinator is asked. */
 const REFRESH_MS = 10_000;
-/** How long it may take over each statement of that. */
+/** The limit for each statement of this query. */
 const ASK_MS = 2000;
 /** The least number of connections to a shard. */
 const MIN_CONNECTIONS = 2;
 
 type ShardedOptions = PoolOptions & {
   deadlineMs: number;
-  /** To each node; its shards share them evenly. */
+  /** The number of connections to each node. Its shards share them evenly. */
   connections: number;
   /** Whether each shard is reached at its node; otherwise all are at the coordinator. */
   isByNode: boolean;
@@ -43,7 +44,10 @@ const NO_STATS: PoolStats = {
   waiting: { statements: 0, batched: 0 },
 };
 
-/** The database of a shard that this process does not know: it may be new, so nothing is said of what is there. */
+/**
+ * The database of a shard that this process does not know. The shard may be new, so this database tells nothing about
+ * its rows.
+ */
 const unknownShard = (deadlineMs: number): Db => {
   const refuse = async (): Promise<never> => {
     throw notExecuted("NO_SHARD", "there is no such shard");
@@ -69,7 +73,7 @@ class ShardPools {
   readonly #ownHosts: readonly Host[];
   readonly #options: ShardedOptions;
   readonly #unknown: Db;
-  /** The hosts of each shard. Those of one node are the same list. */
+  /** The hosts of each shard. Shards of one node have the same list. */
   #hosts: readonly (readonly Host[])[] = [];
 
   constructor(url: string, options: ShardedOptions) {
@@ -101,7 +105,7 @@ class ShardPools {
     for (const start of this.#starts) start(db);
   }
 
-  /** Asks the coordinator how many shards there are, and where. */
+  /** Asks the coordinator for the number and the places of the shards. */
   async refresh(coordinator: Db): Promise<void> {
     const known = await findShards(coordinator);
     if (known === null) throw new Error("the table of the shards is gone");
@@ -131,7 +135,9 @@ class ShardPools {
   }
 }
 
-/** Calls `refresh` again and again. Says once that it fails, until it succeeds again. Returns a function that ends this. */
+/**
+ * Calls `refresh` repeatedly. Reports a failure once, until a call succeeds. Returns a function that ends the calls.
+ */
 const repeat = (refresh: () => Promise<void>, { refreshMs = REFRESH_MS, notify }: ShardedOptions): (() => void) => {
   if (refreshMs === null) return () => {};
   let hasFailed = false;
@@ -148,9 +154,12 @@ const repeat = (refresh: () => Promise<void>, { refreshMs = REFRESH_MS, notify }
   return () => clearInterval(timer);
 };
 
-/** The least time between two readings for ids of shards that are not known. */
+/** The least time between two readings for ids of unknown shards. */
 const READ_AGAIN_MS = 1000;
-/** Returns a function that reads where the shards are, after it is called. Who calls before a reading begins, shares it. */
+/**
+ * Returns a function that reads the places of the shards. Each reading begins after the call. Calls before a reading
+ * begins share this reading.
+ */
 const sharedReading = (read: () => Promise<void>): (() => Promise<void>) => {
   let next: Promise<void> | null = null;
   let last = Number.NEGATIVE_INFINITY;
@@ -166,9 +175,12 @@ const sharedReading = (read: () => Promise<void>): (() => Promise<void>) => {
   };
 };
 
-/** How long the nodes may take to say where the shards are. */
+/** How long the nodes may take to report the places of the shards. */
 const COMPARE_MS = 5000;
-/** Throws when the nodes disagree about where the shards are. One that does not respond does not keep the others from being served. */
+/**
+ * Throws when the nodes disagree about where the shards are. A node that does not respond does not prevent the service
+ * of the others.
+ */
 const compareNodes = async (coordinator: Db, { notify }: ShardedOptions): Promise<void> => {
   try {
     await requireAgreement((text) => coordinator.within(COMPARE_MS).run(text, []));
@@ -182,7 +194,7 @@ const compareNodes = async (coordinator: Db, { notify }: ShardedOptions): Promis
 export const openShards = async (url: string, coordinator: Db, options: ShardedOptions): Promise<Databases> => {
   const pools = new ShardPools(url, options);
   await pools.refresh(coordinator);
-  // A command can be the one that is to say what is wrong.
+  // Commands set null: such a command may have to report the disagreement.
   if (options.refreshMs !== null) await compareNodes(coordinator, options);
   const readAgain = sharedReading(() => pools.refresh(coordinator.within(ASK_MS)));
   const stop = repeat(() => pools.refresh(coordinator.within(ASK_MS)), options);

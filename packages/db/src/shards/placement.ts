@@ -1,4 +1,4 @@
-/** Where the shards are: on which node of Citus, and whether all nodes agree about it. */
+/** The places of the shards: the Citus node of each, and whether all nodes agree. */
 import type { Host } from "../connection/server/hosts.ts";
 
 export type RunQuery = <Row extends object>(text: string) => PromiseLike<readonly Row[]>;
@@ -13,16 +13,16 @@ const SELECT_PLACEMENTS = `
   where node.noderole = 'primary' and relation.relname = 'tenants' and relation.relnamespace::regnamespace::text ~ '^s[0-9]{2,4}$'
   order by 1`;
 
-/** The coordinator may know itself by an address that others do not: who has its URL uses that. */
+/** The coordinator may know itself by an address that others do not know. A process with its URL uses the URL. */
 export type Node = Host & { isCoordinator: boolean };
 
-/** The node of each shard, by its number. Every node knows them all. */
+/** The node of each shard, by its number. Every node knows all of them. */
 export const readPlacement = async (query: RunQuery): Promise<Map<number, Node>> => {
   const rows = await query<Node & { shard: number }>(SELECT_PLACEMENTS);
   return new Map(rows.map(({ shard, ...node }) => [shard, node]));
 };
 
-/** What a node says: where the shards are as it knows, and of which shards it has the tables. */
+/** The report of a node: the places of the shards that it knows, and the shards whose tables it has. */
 const SELECT_VIEW = `
   select json_build_object(
     'places', (
@@ -33,12 +33,12 @@ const SELECT_VIEW = `
       where relkind = 'r' and relname ~ '^tenants_[0-9]+$' and relnamespace::regnamespace::text ~ '^s[0-9]{2,4}$'
     )
   )`;
-/** `places`: where the shards are, by their number. `tables`: the shards whose tables it has. */
+/** `places`: the places of the shards, by their number. `tables`: the shards whose tables the node has. */
 type View = { places: Record<string, string>; tables: number[] };
-/** What a node says, as `host:port`; null when it does not respond. */
+/** The report of the node `host:port`; null when it does not respond. */
 export type NodeView = { node: string; view: View | null };
 
-/** What each node says that Citus keeps up to date. */
+/** The report of each node that Citus updates. */
 export const viewsOfNodes = async (query: RunQuery): Promise<NodeView[]> => {
   const rows = await query<{ node: string; success: boolean; result: string }>(
     `select format('%s:%s', nodename, nodeport) as node, success, result
@@ -48,15 +48,18 @@ export const viewsOfNodes = async (query: RunQuery): Promise<NodeView[]> => {
   return rows.map(({ node, success, result }) => ({ node, view: success ? JSON.parse(result) : null }));
 };
 
-/** Where the shards are, as `host:port`, by their number. */
+/** The places of the shards, as `host:port`, by their number. */
 export const nodesOfShards = async (query: RunQuery): Promise<Map<number, string>> =>
   new Map([...(await readPlacement(query))].map(([shard, { host, port }]) => [shard, `${host}:${port}`]));
 
-/** What to do about nodes that disagree. */
+/** The instruction for nodes that disagree. */
 export const RESTORED =
   'A server was restored from before a move, or from before shards were added. Move, migrate and clean up nothing: what Citus takes for a remainder can be the only copy. Follow "Restore" in docs/scaling.md.';
 
-/** In what the nodes disagree with the coordinator about where the shards are, a sentence each. A node that does not respond says nothing. */
+/**
+ * The differences between the nodes and the coordinator about the places of the shards, one sentence each. Nodes that
+ * do not respond are left out.
+ */
 export const disagreements = (known: ReadonlyMap<number, string>, views: readonly NodeView[]): string[] =>
   views.flatMap(({ node, view }) => {
     if (view === null) return [];
@@ -73,11 +76,17 @@ export const disagreements = (known: ReadonlyMap<number, string>, views: readonl
       });
   });
 
-/** How often nodes that disagree are asked again, and the pause before: the end of a move changes one after the other. */
+/**
+ * How often nodes that disagree are asked again, and the pause before. The end of a move changes one node after
+ * another.
+ */
 const ATTEMPTS = 5;
 const PAUSE_MS = 500;
 
-/** Throws when the nodes disagree about where the shards are, and go on doing so. Returns the nodes that do not respond, as `host:port`. */
+/**
+ * Throws when the nodes still disagree about the places of the shards after all attempts. Returns the nodes that do not
+ * respond, as `host:port`.
+ */
 export const requireAgreement = async (query: RunQuery): Promise<string[]> => {
   for (let attempt = 1; ; attempt++) {
     const views = await viewsOfNodes(query);

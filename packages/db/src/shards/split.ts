@@ -1,6 +1,6 @@
 /**
- * The shards of an installation. The coordinator has their number, and the time at which its one database became shard 0: see
- * `Shards` of the domain.
+ * The shards of an installation. The coordinator stores their number, and the time at which its one database became
+ * shard 0: see `Shards` of the domain.
  */
 
 import { type TenantId, timeOfId } from "@realtime-avatar/domain/id";
@@ -19,7 +19,7 @@ const SELECT_SHARDS = `select count, split_at as "splitAt" from public.shards`;
 const hasShards = async (client: postgres.Sql): Promise<boolean> =>
   (await client`select 1 where to_regclass('public.shards') is not null`).length > 0;
 
-/** The shards of the installation whose coordinator this is; null for one database. */
+/** The shards of the installation with this coordinator; null for one database. */
 export const findShards = async (coordinator: Db): Promise<Shards | null> => {
   const table = await coordinator.run("select 1 where to_regclass('public.shards') is not null", []);
   if (table.length === 0) return null;
@@ -28,8 +28,9 @@ export const findShards = async (coordinator: Db): Promise<Shards | null> => {
 };
 
 /**
- * Makes shard 0 of the one database: its tables and the functions of its triggers move to the schema of the shard. The functions of
- * the service are dropped: they name the tables where they were. Returns when it was split: later than each of its tenants is old.
+ * Turns the one database into shard 0: its tables and the functions of its triggers move to the schema of the shard.
+ * The functions of the service are dropped, because they name the tables at their previous place. Returns the time of
+ * the split, which is after the creation of each of its tenants.
  */
 const splitDatabase = async (client: postgres.TransactionSql): Promise<Date> => {
   const schema = shardSchema(0);
@@ -57,14 +58,18 @@ const splitDatabase = async (client: postgres.TransactionSql): Promise<Date> => 
 };
 
 /**
- * Stops `migrate` of a release that knows no shards, which would create empty tables beside the shards and serve them. It finds a
- * journal that is newer than its own, so it creates no tables. It cannot create its functions without them, so it is not ready.
+ * Stops `migrate` of a release without shards. It would create empty tables next to the shards and serve them. It finds
+ * a journal that is newer than its own, so it creates no tables. Without the tables it cannot create its functions, so
+ * it never becomes ready.
  */
 const NEWER_JOURNAL = `
   create schema if not exists drizzle;
   create view drizzle.__drizzle_migrations as select ''::text as hash, ${Number.MAX_SAFE_INTEGER}::bigint as created_at`;
 
-/** Throws unless the one database has all migrations of this program: an earlier schema has other tables than those that become a shard. */
+/**
+ * Throws unless the one database has all migrations of this program: the tables of an earlier schema differ from those
+ * of a shard.
+ */
 const requireCurrentTables = async (client: postgres.Sql): Promise<void> => {
   const [row] = await client<{ newest: string | null }[]>`
     select max(created_at) as newest from drizzle.__drizzle_migrations`;
@@ -72,7 +77,7 @@ const requireCurrentTables = async (client: postgres.Sql): Promise<void> => {
   throw new Error("The database is of an earlier release. Run `migrate` first, without --shards, then again with it.");
 };
 
-/** Throws unless the server is a coordinator of Citus that knows shards which are schemas. */
+/** Throws unless the server is a Citus coordinator that supports schemas as shards. */
 const requireCoordinator = async (client: postgres.Sql): Promise<void> => {
   const [server] = await client<{ knowsSchemas: boolean }[]>`
     select to_regproc('citus_schema_distribute') is not null as "knowsSchemas" from pg_extension where extname = 'citus'`;
@@ -89,13 +94,13 @@ export type ShardMigration = Shards & {
 };
 
 type MigrateOptions = LockOptions & {
-  /** For tests, which need no Citus: all shards are in one database then. */
+  /** For tests without Citus: all shards are then in one database. */
   isPlain?: boolean;
 };
 
 /**
- * While nodes are down, nothing can be changed: Citus sends a change of the schema to all. Throws unless there is nothing to change in the
- * shards of the nodes that respond. Says which were not looked at.
+ * While nodes are down, no change is possible: Citus sends a change of the schema to all nodes. Throws when the shards
+ * of the nodes that respond need a change. Reports the shards that were not checked.
  */
 const requireCurrentShards = async (
   client: postgres.Sql,
@@ -117,8 +122,9 @@ const requireCurrentShards = async (
 };
 
 /**
- * Brings an installation of `count` shards up to date. An empty database gets them, one database becomes shard 0 of them, and one
- * with fewer shards gets further ones, for new tenants. While one database is split, no replica may use it.
+ * Updates an installation to `count` shards. An empty database gets all of them. An installation with one database
+ * turns it into shard 0, and adds the others. An installation with fewer shards gets further ones for new tenants.
+ * While one database is split, no replica may use it.
  */
 export const migrateShards = (url: string, count: number, options: MigrateOptions = {}): Promise<ShardMigration> =>
   withLock(url, options, async (client) => {
@@ -159,7 +165,7 @@ export const migrateShards = (url: string, count: number, options: MigrateOption
     return { count, splitAt: known.splitAt, hasChanged };
   });
 
-/** Drops the functions that other versions have in the shards, as `pruneFunctions` does in one database. */
+/** Drops the functions that other versions have in the shards, like `pruneFunctions` in one database. */
 export const pruneShards = (url: string, options: LockOptions = {}): Promise<string[]> =>
   withLock(url, options, async (client) => {
     // Read while the lock is held: this command or another one may have added shards.

@@ -1,6 +1,6 @@
 /**
- * Verifies the schema of each database: its migrations and functions, the triggers that protect it, and with shards the functions
- * and the settings of every node.
+ * Verifies the schema of each database: its migrations and functions, and the triggers that protect it. With shards,
+ * also verifies the functions and the settings of every node.
  */
 import { databaseFailure } from "../connection/errors.ts";
 import type { Db } from "../connection/pool.ts";
@@ -12,7 +12,7 @@ import { type NodeState, statesOfNodes } from "./node-state.ts";
 import { disagreements, nodesOfShards, RESTORED, type RunQuery, readPlacement, viewsOfNodes } from "./placement.ts";
 import { functionsInShard, shardSchema } from "./shard.ts";
 
-/** Something that is wrong: `place` is a shard, a node, or the database. */
+/** A problem. `place`: a shard, a node, or the database. */
 export type Finding = { place: string; problem: string };
 
 /** The triggers that the migrations create, as `table.trigger`. */
@@ -26,7 +26,7 @@ const TRIGGERS: readonly string[] = [
   ),
 ];
 
-/** Within how many seconds a node reports at the latest, so that the end of a move does not keep writes waiting longer. */
+/** The seconds within which a node must report, so that writes wait no longer at the end of a move. */
 const REPORT_SECONDS = 1;
 
 const missingTriggers = (place: string, enabled: readonly string[]): Finding[] =>
@@ -59,7 +59,7 @@ const verifyOne = async (db: Db): Promise<Finding[]> => {
   );
 };
 
-/** What is wrong with a node of so many shards. */
+/** The problems of a node with this number of shards. */
 export const verifyNode = ({ node: name, isActive, state }: NodeState, count: number): Finding[] => {
   const place = `node ${name}`;
   if (state === null) return [{ place, problem: "it does not respond" }];
@@ -85,12 +85,15 @@ export const verifyNode = ({ node: name, isActive, state }: NodeState, count: nu
   return findings;
 };
 
-/** What Citus has noted to be removed of moves that did not end. Those that succeeded have their rows removed too, a little later. */
+/**
+ * The objects that Citus must remove after moves that did not end. Citus also removes the rows of successful moves, a
+ * little later.
+ */
 const SELECT_LEFT = `
   select count(*)::integer as count from pg_dist_cleanup
   where policy_type <> 2 and not exists (select from get_rebalance_progress())`;
 
-/** Only for a role that may see it: by default, a superuser. */
+/** Only for a role that may read the list: by default, a superuser. */
 const verifyMoves = async (coordinator: Db): Promise<Finding[]> => {
   const may = await coordinator.run("select 1 where has_table_privilege('pg_dist_cleanup', 'select')", []);
   if (may.length === 0) return [];
@@ -100,10 +103,12 @@ const verifyMoves = async (coordinator: Db): Promise<Finding[]> => {
   return count > 0 ? [{ place: "coordinator", problem }] : [];
 };
 
-/** How long a query of all nodes may take. Citus waits 30 s for a frozen node; after that, `verify` can name it. */
+/**
+ * How long a query of all nodes may take. Citus waits 30 s for a frozen node. After that, `verify` can name the node.
+ */
 const VERIFY_MS = 60_000;
 
-/** What is wrong. `server`: the one database, or the coordinator of the shards. */
+/** All problems. `server`: the one database, or the coordinator of the shards. */
 export const verifySchema = async (databases: Databases, server: Db): Promise<Finding[]> => {
   const all = databases.all();
   const shards = databases.shards();
@@ -118,7 +123,7 @@ export const verifySchema = async (databases: Databases, server: Db): Promise<Fi
   for (const db of all) {
     const place = placement.get(db.shard ?? 0);
     const state = nodes.find(({ node }) => place !== undefined && node === `${place.host}:${place.port}`)?.state;
-    // That it does not respond is said once, of the node.
+    // That the node does not respond is reported once, for the node.
     if (state) found.push(...missingTriggers(placeOf(db), state.triggers[shardSchema(db.shard ?? 0)] ?? []));
     else if (!place) found.push({ place: placeOf(db), problem: "it is on no node" });
   }

@@ -84,7 +84,7 @@ describe("newRequestId", () => {
 describe("isId", () => {
   const id = "key_01h455vb4pex5vsknk084sn02q";
 
-  test("an id, with its prefix: accepted; with another: refused", () => {
+  test("an id, with its prefix: accepted; with another prefix: refused", () => {
     expect(isId("key", id)).toBe(true);
     expect(isId("ava", id)).toBe(false);
   });
@@ -116,7 +116,7 @@ test("timeOfId, of any moment: that moment", () => {
   );
 });
 
-test("a first id, of a moment: below every id from then, above every earlier one", () => {
+test("the first id, of a moment: not above any id of this moment or later, above every earlier id", () => {
   const random = seededBytes("first");
   const times = fc.date({ min: new Date(0), max: new Date("2500-01-01"), noInvalidDate: true });
   fc.assert(

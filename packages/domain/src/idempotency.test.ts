@@ -94,7 +94,7 @@ describe("a sealed response", () => {
       expect(openResponse(sealed, { ...head, ...changed }, context)).toBeNull();
     for (let index = 0; index < sealed.length; index++) {
       const changed = Uint8Array.from(sealed);
-      // Format 2 becomes 1 too: a response cannot be made to look like one of the older format.
+      // Format 2 also becomes 1: a changed response of format 2 cannot pass for the older format.
       for (const bit of [1, 2, 3]) {
         changed[index] = (sealed[index] ?? 0) ^ bit;
         expect(openResponse(changed, head, context)).toBeNull();
@@ -105,7 +105,7 @@ describe("a sealed response", () => {
     }
   });
 
-  test("a sealed response, sealed twice: different, and nothing of the body shows", () => {
+  test("a sealed response, sealed twice: different, and neither shows the body", () => {
     const [one, other] = [seal(), seal()];
     expect(hex(one)).not.toBe(hex(other));
     expect(Buffer.from(one).toString("latin1")).not.toContain("rta_live");

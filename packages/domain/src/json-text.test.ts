@@ -4,7 +4,7 @@ import { canonicalJson, jsonText } from "./json-text.ts";
 
 const stringify = spyOn(JSON, "stringify");
 afterEach(() => stringify.mockClear());
-// Otherwise the mock would keep every value that later test files of this process serialize.
+// Without this, the mock would keep every value that later test files of this process serialize.
 afterAll(() => stringify.mockRestore());
 
 describe("the text of an object", () => {
@@ -22,7 +22,7 @@ describe("the text of an object", () => {
     expect(stringify).toHaveBeenCalledTimes(1);
   });
 
-  test("a text, of two equal objects: serialized for each", () => {
+  test("the texts of two equal objects: each is serialized", () => {
     expect(jsonText({ a: 1 })).toBe(jsonText({ a: 1 }));
     expect(stringify).toHaveBeenCalledTimes(2);
   });

@@ -1,4 +1,4 @@
-/** The package as its users get it: packed, installed into an empty folder, and run by Node. */
+/** The package as its users have it: packed, installed into an empty folder, and run by Node. */
 import { describe, expect, test } from "bun:test";
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
@@ -45,7 +45,7 @@ console.log(JSON.stringify({
 const isLong = process.env["LONG"] === "1";
 const folder = isLong ? await installPacked(packageRoot, typebox) : "";
 const readme = await readFile(join(packageRoot, "README.md"), "utf8");
-/** The program of the README, and what it prints, as the README says. */
+/** The program of the README, and its output according to the README. */
 const [, program = "", printed = ""] =
   readme.match(/<!-- program -->\n```ts\n(.*?)```\n\nIt prints:\n\n```\n(.*?)```/s) ?? [];
 if (isLong) {

@@ -13,7 +13,7 @@ const random = seededBytes("page");
 const now = new Date("2026-11-20T12:00:00.000Z");
 const id = newId("ava", now, random);
 
-/** The cursor of a page of avatars with more to come. */
+/** The cursor of a page of avatars that is not the last one. */
 const cursorOf = (filters: object, last: string = id): string => {
   const { nextCursor } = JSON.parse(pageText(AVATAR_LIST, { filters }, { items: "", next: last }).join(""));
   if (nextCursor === null) throw new Error("there is no cursor");
@@ -53,7 +53,7 @@ describe("a page", () => {
 });
 
 describe("a cursor", () => {
-  test("a cursor, with filters: they may be omitted or must be equal", () => {
+  test("a cursor, with filters: the filters of the request are absent or equal", () => {
     const cursor = cursorOf({ status: "ready", sourceKind: "image" });
     const expected = { filters: { status: "ready", sourceKind: "image" } as const, before: id, limit: 7 };
     expect(readPage(AVATAR_LIST, { cursor, limit: 7 })).toEqual(expected);
@@ -112,7 +112,7 @@ describe("a cursor", () => {
     expect(code(() => readPage(AVATAR_LIST, { cursor }))).toBe("invalid_cursor");
   });
 
-  test("a cursor, one character changed: refused, or other rows of the same list", () => {
+  test("a cursor, one character changed: refused, or valid for other rows of the same list", () => {
     const cursor = cursorOf({ status: "ready" });
     fc.assert(
       fc.property(fc.nat(cursor.length - 1), fc.constantFrom(..."AZaz09-_=+"), (index, character) => {

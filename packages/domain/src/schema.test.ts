@@ -149,7 +149,7 @@ describe("a pointer", () => {
     expect(decodeURIComponent(error?.pointer ?? "")).toBe(`#/${"😀".repeat(128)}`);
   });
 
-  test("a pointer, very deep: ends early, so that 100 errors stay small", () => {
+  test("a pointer, very deep: cut, so that 100 errors stay small", () => {
     let metadata: Record<string, unknown> = Object.fromEntries(Array.from({ length: 200 }, (_, i) => [`x${i}`, "\0"]));
     for (let depth = 0; depth < 60; depth++) metadata = { ["😀".repeat(128)]: metadata };
     const found = validate(CreateAvatar, avatar({ metadata }));

@@ -28,7 +28,7 @@ const empty = (count: number): Shards => ({ count, splitAt: null });
 const split = (count: number): Shards => ({ count, splitAt: now });
 
 describe("a new id in a shard", () => {
-  test("a tenant, a key and a token, in any of any number of shards: found in it alone, and well-formed", () => {
+  test("a tenant, a key and a token, in any shard of any number: found only in this shard, and well-formed", () => {
     fc.assert(
       fc.property(places, ({ count, shard }) => {
         for (const shards of [empty(count), split(count)]) {
@@ -65,12 +65,12 @@ describe("a new id in a shard", () => {
     ]);
   });
 
-  test("a tenant, by a clock behind the split: not taken for an older one", () => {
+  test("a tenant, created by a clock before the split: not treated as an older tenant", () => {
     const tenantId = newTenantId(new Date(now.getTime() - 5000), random, split(16), 7);
     expect(shardOfTenant(tenantId, split(16))).toBe(7);
   });
 
-  test("keys and assets of a tenant, with and without shards: the digits of its shard, or random ones", () => {
+  test("keys and assets of a tenant, with and without shards: the digits of its shard, or random digits", () => {
     const tenantId = newTenantId(now, random, empty(16), 9);
     const source = randomInShard(random, 9);
     const issued = issueApiKey({ name: "n" }, OPERATOR, { tenantId, checkedAt: now, now, random: source });
@@ -87,7 +87,7 @@ describe("a new id in a shard", () => {
 });
 
 describe("an id from before the split", () => {
-  test("a tenant, whatever it ends with: in shard 0", () => {
+  test("a tenant, with any last digits: in shard 0", () => {
     const old = fc.integer({ min: 0, max: now.getTime() - 1 }).map((time) => newId("ten", new Date(time), random));
     fc.assert(
       fc.property(old, places, (tenantId, { count }) => {
@@ -97,7 +97,7 @@ describe("an id from before the split", () => {
     );
   });
 
-  test("a key and a token, whatever they begin with: shard 0 is asked, at last", () => {
+  test("a key and a token, with any first digits: shard 0 is asked last", () => {
     for (let index = 0; index < 2000; index++) {
       const keyId = generateApiKey("live", random).keyId;
       expect(shardsOfKeyId(keyId, split(16)).at(-1)).toBe(0);
@@ -107,7 +107,7 @@ describe("an id from before the split", () => {
   });
 });
 
-test("an id of a shard that does not exist: nowhere", () => {
+test("an id of a shard that does not exist: in no shard", () => {
   const tenantId = newTenantId(now, random, empty(32), 31);
   expect(shardOfTenant(tenantId, empty(16))).toBeNull();
   expect(shardsOfKeyId(generateApiKey("test", randomInShard(random, 31)).keyId, empty(16))).toEqual([]);

@@ -1,6 +1,7 @@
 /**
- * Films of twelve faces with four voices, measured by programs that know nothing of the renderer: scripts/measure-face. Runs with
- * `LONG` only. MEASURE_PYTHON is a Python that has the packages of scripts/measure-face/requirements.txt.
+ * Films of twelve faces with four voices, measured by programs that are independent of the renderer:
+ * scripts/measure-face. Runs only with `LONG`. MEASURE_PYTHON is a Python with the packages of
+ * scripts/measure-face/requirements.txt.
  */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -25,7 +26,7 @@ const missing = (): string => {
 const reason = missing();
 
 type Share = [share: number, count: number];
-/** The figures of a film, as scripts/measure-face/measure.py prints them. */
+/** The figures of a film that scripts/measure-face/measure.py prints. */
 type Figures = {
   frames_without_face: number;
   is_open_at_rest: boolean;
@@ -47,7 +48,7 @@ afterAll(async () => {
   if (folder) await rm(folder, { recursive: true });
 });
 
-/** Runs a program in the repository, and returns what it prints. */
+/** Runs a program in the repository, and returns its output. */
 const run = (...command: string[]): string => {
   const { success, stdout, stderr } = Bun.spawnSync(command, { cwd: ROOT });
   if (!success) throw new Error(`${command.join(" ")}: ${stderr.toString().slice(-2000)}`);
@@ -71,7 +72,7 @@ const mean = (values: readonly number[]): number => values.reduce((sum, value) =
 
 describe.skipIf(reason !== "")(`films${reason && ` (skipped: ${reason})`}`, () => {
   test.each(FACES.map((photo) => [photoName(photo), photoPath(photo)]))(
-    "%s, with four voices: lips in step, closed and open in time, the same person",
+    "%s, with four voices: the lips follow the sound, and close and open in time; the same person",
     (_, path) => {
       const films = measureFace(path);
       expect(films).toHaveLength(VOICES.length);

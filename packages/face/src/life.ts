@@ -39,7 +39,7 @@ export const createLife = (seed: number, { eyeDistance, lips }: Pick<Face, "eyeD
   const blinks = createBlinks(random);
   const findAccent = createAccent();
   const findTalk = createTalk();
-  // Numbers of its own, so that a thought changes nothing else.
+  // A separate sequence of random numbers, so that a thought changes no other movement.
   const findThought = createThinking(createRandom(~seed));
   const gestures = createGestures();
   let isThinking = false;

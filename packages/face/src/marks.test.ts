@@ -28,7 +28,7 @@ const changes = (picture: Uint8Array) => {
 const NONE: MarkOptions = { label: "", isTest: false };
 
 describe("marks", () => {
-  test("no mark: the picture stays as it is, byte for byte", () => {
+  test("no mark: the picture is unchanged, byte for byte", () => {
     expect(draw(NONE)).toEqual(grey());
   });
 
@@ -49,7 +49,7 @@ describe("marks", () => {
     expect(Math.max(...planesFrom(draw({ ...NONE, label: "AI" })).v)).toBe(128);
   });
 
-  test("all marks: each as it is alone", () => {
+  test("all marks: each looks as without the others", () => {
     const all = changes(draw({ label: "AI", isTest: true, isRecorded: true })).count;
     const alone = [{ label: "AI" }, { isTest: true }, { isRecorded: true }].map(
       (mark) => changes(draw({ ...NONE, ...mark })).count,

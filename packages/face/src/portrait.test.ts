@@ -15,11 +15,11 @@ test("a portrait: the largest picture when a loud sound is heard, not before, an
   expect(portrait.picture(3000)).toBe(1);
 });
 
-test("a portrait with a picture too few: refused", () => {
+test("a portrait with one picture too few: refused", () => {
   expect(() => createPortrait(PORTRAIT_SCALES.slice(1))).toThrow("8 pictures");
 });
 
-test("the seed of a text: an integer of 32 bits, another one for another text", () => {
+test("the seed of a text: an integer of 32 bits, different for another text", () => {
   expect(seedFrom("")).toBe(0x811c9dc5);
   const seeds = ["vid_1", "vid_2", "1_vid"].map(seedFrom);
   expect(new Set(seeds).size).toBe(3);

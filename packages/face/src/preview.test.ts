@@ -29,7 +29,7 @@ describe.each(["closed", "smile"] as const)("the preview of a face with %s lips"
   const MOUTH = [61, 291, 0, 17];
   const EYE = [33, 133, 159, 145];
 
-  test("the pictures: two seconds in colour, of which the last leads back to the first", () => {
+  test("the pictures: two seconds in colour; the last picture continues into the first", () => {
     expect(pictures).toHaveLength(COUNT);
     expect(pictures.every(({ length }) => length === 3 * PREVIEW_SIZE ** 2)).toBe(true);
     const steps = pictures.map((_, index) => difference(index, (index + 1) % COUNT, [10, 152, 234, 454]));
@@ -37,12 +37,12 @@ describe.each(["closed", "smile"] as const)("the preview of a face with %s lips"
     expect(steps.at(-1)).toBeLessThan(3);
   });
 
-  test("the mouth: says a word, and then is that of the photo", () => {
+  test("the mouth: speaks a word, then equals the mouth of the photo", () => {
     const ways = pictures.map((_, index) => difference(0, index, MOUTH));
     expect(Math.max(...ways.slice(8, 22))).toBeGreaterThan(1.4 * Math.max(...ways.slice(32)));
   });
 
-  test("the eyes: change fast only in the blink, after the word", () => {
+  test("the eyes: change fast only during the blink, after the word", () => {
     const steps = pictures.slice(1).map((_, index) => difference(index, index + 1, EYE));
     const fastest = steps.indexOf(Math.max(...steps));
     // It begins at 1.45 s, and lasts 0.3 s.

@@ -1,10 +1,12 @@
 import { expect, test } from "bun:test";
 import { createShapeTrack, SILENT } from "./shape-track.ts";
 
-/** The mouth of a picture and the search for speech read no more than this, in milliseconds before and after it. */
+/**
+ * The mouth of a picture and the search for speech read at most this many milliseconds before and after the picture.
+ */
 const READ_MS = 500;
 
-test("a track that forgets before each picture: the shapes around the picture, as without that", () => {
+test("a track that drops old shapes before each picture: the same shapes around the picture", () => {
   const [whole, short] = [createShapeTrack(), createShapeTrack()];
   for (let timeMs = 0; timeMs < 5000; timeMs += 10) {
     const shape = { ...SILENT, open: (timeMs % 970) / 970 };

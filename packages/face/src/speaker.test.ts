@@ -24,7 +24,7 @@ const film = (face: Face, seed: number, seconds: number): Uint8Array[] => {
   });
 };
 
-test("the same seed, sound and times: equal pictures; another seed: others", () => {
+test("the same seed, sound and times: equal pictures; another seed: different pictures", () => {
   const [first, again, other] = [film(FACE, 7, 2), film(FACE, 7, 2), film(FACE, 8, 2)];
   expect(Bun.deepEquals(first, again)).toBe(true);
   expect(Bun.deepEquals(first, other)).toBe(false);
@@ -37,7 +37,9 @@ test("each picture: a new array of 512 × 512 pixels", () => {
   expect(first.buffer).not.toBe(second.buffer);
 });
 
-/** Seconds of processor time for a second of video: the least of several runs, since other processes slow all of them. */
+/**
+ * Seconds of processor time for a second of video. The least of several runs, because other processes slow each run.
+ */
 const measureCost = (runs: number, seconds: number): number => {
   const costs = Array.from({ length: runs }, (_, seed) => {
     const before = process.cpuUsage();
@@ -52,7 +54,7 @@ test("10 s of video: less than 2 s of processor time", () => {
   expect(10 * measureCost(5, 2)).toBeLessThan(2);
 });
 
-test("an hour of shapes, with pictures and without: at most a minute of them is in memory", () => {
+test("an hour of shapes, with pictures and without: at most a minute of shapes is in memory", () => {
   for (const hasPictures of [true, false]) {
     const track = createShapeTrack();
     for (let timeMs = 0; timeMs < 3_600_000; timeMs += 10) {

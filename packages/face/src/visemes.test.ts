@@ -36,14 +36,14 @@ const hearInPieces = (pcm: Int16Array, length: () => number): Shape[] => {
   return shapes;
 };
 
-/** How far the lips are apart. */
+/** The distance of the lips. */
 const gap = ({ open, closed }: Shape): number => open * (1 - closed);
 const deviation = (values: readonly number[]): number => {
   const mean = values.reduce((sum, value) => sum + value, 0) / values.length;
   return Math.sqrt(values.reduce((sum, value) => sum + (value - mean) ** 2, 0) / values.length);
 };
 
-test("a sound, heard in pieces of 1 to 2000 samples: the shapes of the whole", () => {
+test("a sound, heard in pieces of 1 to 2000 samples: the same shapes as in one piece", () => {
   const random = createRandom();
   const pcm = sound(3, (time) => syllables(time) + 0.01 * random());
   const whole = createVisemes().hear(pcm);
@@ -57,7 +57,7 @@ test("three seconds of sound, heard: a shape each 10 ms, the last one 42.5 ms be
   expect(3000 - last).toBeLessThan(42.5 + SHAPE_STEP_MS);
 });
 
-test("vowels after a second of silence, heard: closed before, open at the vowel, within 50 ms of it", () => {
+test("vowels after a second of silence, heard: closed before, open within 50 ms of the vowel", () => {
   const random = createRandom();
   const pcm = sound(3, (time) => (time < 1.0 ? 0 : syllables(time)) + 3e-4 * random());
   const gaps = createVisemes().hear(pcm).map(gap);

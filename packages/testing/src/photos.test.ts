@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { dirname, join } from "node:path";
 import { PHOTO_PACKAGES, PHOTOS, photoName, photoPath } from "./photos.ts";
 
-test("every photograph, listed: present, once", async () => {
+test("every photograph: exists, and is listed once", async () => {
   const names = PHOTOS.map(photoName);
   expect(new Set(names).size).toBe(names.length);
   const missing: string[] = [];

@@ -1,13 +1,13 @@
 import { expect, test } from "bun:test";
 import { until } from "./until.ts";
 
-test("a value that is there at the third look: found, and zero and an empty text are values", async () => {
+test("a value that the third check finds: returned; zero and an empty text are values", async () => {
   const values = [null, undefined, false, "found", "never"];
   expect(await until(() => values.shift(), { pollMs: 1 })).toBe("found");
   expect([await until(() => 0), await until(async () => "")]).toEqual([0, ""]);
 });
 
-test("a value that never comes: an error after the limit that names the look and the state, and no look afterwards", async () => {
+test("a value that never exists: an error after the limit with the check and the state, and no check afterwards", async () => {
   let looks = 0;
   const wait = until(async () => ++looks < 0, { limitMs: 10, pollMs: 1, state: async () => ({ looks }) });
   await expect(wait).rejects.toThrow(
@@ -20,11 +20,11 @@ test("a value that never comes: an error after the limit that names the look and
   expect(looks).toBe(before);
 });
 
-test("a look that never ends, its state unreadable: the error says so", async () => {
+test("a check that never ends, with an unreadable state: the error states both", async () => {
   const state = () => Promise.reject(new Error("closed"));
   const wait = until(() => new Promise<boolean>(() => {}), { limitMs: 1, state });
   await expect(wait).rejects.toThrow(/in vain for .*\nState: not readable: Error: closed$/);
 });
 
-test("a look that throws: its error", () =>
+test("a check that throws: its error", () =>
   expect(until(() => Promise.reject(new Error("no rows")))).rejects.toThrow("no rows"));

@@ -30,7 +30,7 @@ describe("attenuate", () => {
       }),
       { seed: 8, numRuns: RUNS },
     );
-    // The property is meaningless unless many requests are granted.
+    // The property proves something only when many requests are granted.
     expect(granted).toBeGreaterThan(RUNS / 20);
   });
 

@@ -29,7 +29,7 @@ import {
 import { updatedApiKey } from "./update.ts";
 
 const RUNS = process.env["LONG"] === "1" ? 3000 : 200;
-/** The cases of a property that hardly occurred: a property over the others alone shows too little. */
+/** The cases of a property that rarely occurred. Without them, the property would prove too little. */
 const rareCases = (seen: Record<string, number>): [string, number][] =>
   Object.entries(seen).filter(([, count]) => count <= RUNS / 50);
 const changing = { checkedAt: now, matches: always };
@@ -88,7 +88,10 @@ const tightest = (expiring: readonly Grant[], capped: readonly Grant[]) => {
 };
 
 const effective = (key: Grantor): Grant => ({ ...key, ...tightest([key, effectOf(key)], [key, effectOf(key)]) });
-/** A change that gives another key what `from` may do. A random change rarely gives more, and no more than that. */
+/**
+ * A change that gives another key the rights of `from`. A random change rarely gives a key more rights and stays within
+ * those of `from`.
+ */
 const asMuchAs = (from: ApiKeyRecord): UpdateApiKey => {
   const { scopes, expiresAt, spendLimitCreditMicros, maxConcurrentSessions } = effective(from);
   const expiry = expiresAt?.toISOString() ?? null;
@@ -128,7 +131,7 @@ describe("the reach of a key", () => {
     return false;
   };
 
-  test("a rotation, of random keys: only itself and descendants within its grant", () => {
+  test("a rotation, of random keys: only the key itself and descendants within its grant", () => {
     const seen = { own: 0, descendant: 0, beyond: 0, foreign: 0 };
     fc.assert(
       fc.property(pair, ([from, key]) => {
@@ -145,7 +148,7 @@ describe("the reach of a key", () => {
     expect(rareCases(seen)).toEqual([]);
   });
 
-  test("a change, of random keys: widens descendants only, narrows what it could create", () => {
+  test("a change, of random keys: widens only descendants, narrows keys that it could create", () => {
     const seen = { widened: 0, narrowed: 0, refusedWider: 0, refusedNarrower: 0 };
     fc.assert(
       fc.property(pair, fc.option(patch, { freq: 4 }), ([from, key], drawn) => {
@@ -173,7 +176,7 @@ describe("the reach of a key", () => {
     expect(rareCases(seen)).toEqual([]);
   });
 
-  test("a revocation, of random keys: itself, descendants, and every key that it could create except ancestors", () => {
+  test("a revocation, of random keys: the key itself, descendants, and every key that it could create except ancestors", () => {
     const seen = { yes: 0, no: 0 };
     fc.assert(
       fc.property(pair, ([from, key]) => {
@@ -187,7 +190,7 @@ describe("the reach of a key", () => {
     expect(rareCases(seen)).toEqual([]);
   });
 
-  test("a key, rotated or widened: only one that the caller's own revocation ends", () => {
+  test("a key, rotated or widened: only a key that the revocation of the caller also revokes", () => {
     fc.assert(
       fc.property(pair, patch, ([attacker, key], requested) => {
         const outlives = !(key.id === attacker.id || descends(key, attacker));
@@ -204,7 +207,7 @@ describe("the reach of a key", () => {
     );
   });
 
-  test("a person and a key, without usage:write, in any family: get neither a secret nor a key with it", () => {
+  test("a person or a key, without usage:write, in any family: gets no secret and no key with it", () => {
     const seen = { created: 0, rotated: 0, widened: 0 };
     const hasIt = ({ scopes }: Grant): boolean => scopes.includes("usage:write");
     const succeeds = <Result>(work: () => Result): Result | null => {
@@ -224,7 +227,7 @@ describe("the reach of a key", () => {
         const rotated = succeeds(() => rotatedApiKey(key, { overlapSeconds: 60 }, from, random));
         if (rotated) expect(hasIt(rotated.record)).toBe(false);
         const updated = succeeds(() => updatedApiKey(key, changed, from, changing));
-        // It may narrow a key that has it, and revoke it.
+        // The caller may narrow or revoke a key with usage:write.
         if (updated && hasIt(updated.record)) expect(covers(key, updated.record)).toBe(true);
         if (isPerson && isVisible(from, key)) expect(revocableApiKey(key, from, always)).toBe(key);
         if (child) seen.created++;
@@ -278,7 +281,7 @@ describe("the reach of a key", () => {
     expect(widened.record.scopes).toEqual(["api_keys:write"]);
   });
 
-  test("a key, with the maximum of ancestors: creates none, but manages its reach", () => {
+  test("a key, with the maximum of ancestors: cannot create keys, but manages the keys in its reach", () => {
     const deepest = record({ lineage: lineages[MAX_LINEAGE] ?? [] });
     expect(catchProblem(() => issue({ name: "x", scopes: ["*"] }, deepest)).code).toBe("grant_exceeds_caller");
     expect(revocableApiKey(record(), deepest, always).status).toBe("active");

@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { DEFAULT_SCOPES, permits, SCOPES, type Scope } from "./scope.ts";
 
 describe("permits", () => {
-  test("a scope, for each: permits itself alone; *: every scope except usage:write", () => {
+  test("a scope, for each: permits only itself; *: every scope except usage:write", () => {
     for (const held of SCOPES) {
       for (const needed of SCOPES) {
         const isImplied = held === "*" && needed !== "usage:write";
@@ -31,7 +31,7 @@ describe("permits", () => {
     expect(permits(["avatars:read"], "" as Scope)).toBe(false);
   });
 
-  test("the default scopes, of a new key: change nothing in the account", () => {
+  test("the default scopes, of a new key: permit no change of the account", () => {
     expect([...DEFAULT_SCOPES]).toEqual(["realtime:write", "credits:read", "avatars:read"]);
   });
 });

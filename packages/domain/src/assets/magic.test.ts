@@ -32,7 +32,7 @@ describe("a recognized content type", () => {
     ["image/webp", bytes("RIFF", size(99), "WEBPVP8X")],
     ["video/mp4", ftyp("isom", "isom", "iso2", "avc1", "mp41")],
     ["video/mp4", ftyp("mp42")],
-    // Names that cameras made up.
+    // Names that only some cameras use.
     ["video/mp4", ftyp("XAVC", "XAVC", "mp42", "iso2")],
     ["video/mp4", ftyp("3gp5", "isom")],
     ["video/mp4", bytes(size(16), "free", size(0), size(0), [...ftyp("mp42")])],
@@ -61,7 +61,7 @@ describe("a recognized content type", () => {
   });
 
   test("the types, of the table: each has a test", () => {
-    // The rows above, so that a type added to the table needs one.
+    // The types of the rows above. A type added to the table needs a row.
     const known = "image/jpeg image/png image/webp video/mp4 video/quicktime video/webm".split(" ");
     const audio = "audio/mpeg audio/wav audio/mp4 audio/aac audio/ogg audio/flac".split(" ");
     expect(Object.values(ASSET_LIMITS).flatMap(({ contentTypes }) => [...contentTypes] as string[])).toEqual([
@@ -91,7 +91,7 @@ test.each([
   ["HEIF", ftyp("mif1", "isom")],
   ["3GP", ftyp("3gp4")],
   ["unknown brands", ftyp("abcd", "efgh")],
-  ["HEIC whose brand a camera made up", ftyp("abcd", "isom", "heic")],
+  ["HEIC with a brand that only one camera uses", ftyp("abcd", "isom", "heic")],
   ["a text at the place of a box", bytes("the moov")],
   ["a box of the wrong size", bytes(size(7), "ftyp", "isom", size(0))],
   ["a box that is too long", bytes(size(2 ** 20), "ftyp", "isom", size(0))],
@@ -120,7 +120,7 @@ test("a polyglot, of two types: has the type of its first bytes", () => {
   });
 });
 
-test("a view, at an offset: read from there, no further than MAGIC_BYTES", () => {
+test("a view, at an offset: read from this offset, up to MAGIC_BYTES", () => {
   const all = bytes("xxxx", [...png], new Array<number>(4096).fill(0));
   expect(detectContentType(all.subarray(4))?.contentType).toBe("image/png");
   expect(detectContentType(ogg("OpusHead").subarray(0, MAGIC_BYTES))?.contentType).toBe("audio/ogg");

@@ -9,7 +9,7 @@ const ebml = (type: string): Uint8Array =>
   latin1(
     `\x1a\x45\xdf\xa3${String.fromCharCode(0x83 + type.length)}\x42\x82${String.fromCharCode(0x80 | type.length)}${type}`,
   );
-/** What is said of a file before the accepted types. */
+/** The sentences of the error before the accepted types. */
 const said = (bytes: Uint8Array, kinds: Parameters<typeof describeRefusedType>[1] = ["image", "video", "audio"]) =>
   describeRefusedType(bytes, kinds).replace(/ ?Accepted: .*/, "");
 
@@ -67,7 +67,7 @@ test.each([
 });
 
 describe("a purpose", () => {
-  test("a photo where a video is needed: no advice for photos, and the types of videos alone", () => {
+  test("a photo where a video is needed: no advice for photos, and only the types of videos", () => {
     expect(describeRefusedType(ftyp("heic"), ["video"])).toBe("This is a HEIC photo. Accepted: MP4, MOV or WebM.");
     expect(describeRefusedType(ftyp("heic"), ["image"])).toBe(
       "This is a HEIC photo. Export it as JPEG. Accepted: JPEG, PNG or WebP.",

@@ -3,11 +3,11 @@ import fc from "fast-check";
 import { remoteUrlErrors } from "./remote-url.ts";
 import { REMOTE_URL_PATTERN } from "./schemas.ts";
 
-test("a URL, matching the pattern of the document: accepted", () => {
+test("a URL that matches the pattern of the document: accepted", () => {
   const pattern = new RegExp(REMOTE_URL_PATTERN);
   const shown = ["https://0.0", "https://a.0x/", "https://a.0xff.", "https://1.2.3.4:8443/", "https://a.09?b"];
   expect(shown.filter((url) => pattern.test(url))).toEqual([]);
-  // No pattern can say which labels are valid in Punycode. Names of private networks are refused as well.
+  // No pattern can express which labels are valid in Punycode. Names of private networks are refused as well.
   const matching = fc.stringMatching(pattern).filter((url) => !/xn--|local|internal|home\.arpa/i.test(url));
   fc.assert(
     fc.property(matching, (url) => expect(remoteUrlErrors(url)).toEqual([])),

@@ -95,13 +95,13 @@ describe("a request to prepare an avatar", () => {
   const later = new Date("2026-11-20T12:00:01.000Z");
   const started = { generation: 3, version: 6, updatedAt: later };
 
-  test.each(["draft", "failed"] as const)("a request, for one that is %s: begins its preparation anew", (status) => {
+  test.each(["draft", "failed"] as const)("a request, for a %s avatar: begins its preparation again", (status) => {
     const before = avatarIn(status);
     const after = { ...before, ...started, status: "preprocessing", error: null, checks: [] };
     expect(preparedAgain(before, later)).toEqual(after as AvatarRecord);
   });
 
-  test.each(["ready", "disabled"] as const)("a request, for one that is %s: unchanged until the end", (status) => {
+  test.each(["ready", "disabled"] as const)("a request, for a %s avatar: its status stays until the end", (status) => {
     const before = avatarIn(status, { pendingSourceAssetId: "other" });
     expect(preparedAgain(before, later)).toEqual({ ...before, ...started });
   });
@@ -109,7 +109,7 @@ describe("a request to prepare an avatar", () => {
   test.each([
     ["preprocessing", "The avatar is being prepared already. Its status becomes `ready` or `failed`.", ["deleted"]],
     ["deleted", "Status is `deleted`; allowed transitions: none.", []],
-  ] as const)("a request, for one that is %s: refused", (status, detail, allowedStatuses) => {
+  ] as const)("a request, for a %s avatar: refused", (status, detail, allowedStatuses) => {
     const {
       code,
       detail: said,
@@ -119,7 +119,7 @@ describe("a request to prepare an avatar", () => {
   });
 
   test.each(["draft", "failed", "ready", "disabled"] as const)(
-    "a request, for one that is %s without a source: refused",
+    "a request, for a %s avatar without a source: refused",
     (status) => {
       const { code, detail } = catchProblem(() => preparedAgain(avatarIn(status, { sourceAssetId: null }), later));
       expect([code, detail]).toEqual(["invalid_transition", "The avatar has no source. Set `sourceAssetId`."]);
@@ -128,7 +128,7 @@ describe("a request to prepare an avatar", () => {
   );
 });
 
-test("a change, not executed: the problem says why", () => {
+test("a change, refused: the problem contains the reason", () => {
   const always = () => true;
   const sources = catchProblem(() => unchangedAvatar(avatarIn("preprocessing"), { sourceAssetId: null }, always));
   expect(sources.detail).toStartWith("An avatar that is being prepared needs its source.");

@@ -14,7 +14,7 @@ test("a mesh, of an image of 1024 pixels: scaled to the picture", () => {
   expect([...(readMesh(manifest(encodeMesh(points, 2)), 1024, 512) ?? [])]).toEqual(points.flat());
 });
 
-test("a mesh, with numbers that 16 bits cannot hold: bounded, so that no point lies elsewhere", () => {
+test("a mesh, with numbers that 16 bits cannot hold: bounded, so that each point stays near its place", () => {
   const far = points.map(([x = 0, y = 0]) => [x, y, Number.NaN]);
   far[0] = [1e9, -1e9, Number.POSITIVE_INFINITY];
   expect([...(readMesh(manifest(encodeMesh(far)), 4096, 4096) ?? [1])].slice(0, 3)).toEqual([1]);

@@ -15,7 +15,7 @@ import { AVATAR_STATUSES, AVATAR_TRANSITIONS } from "./status.ts";
 
 const CHANGES = Object.keys(CHANGE_EFFECTS) as PreparationChange[];
 
-test("a change, preparing: only where the status can become preprocessing, or is", () => {
+test("a change that prepares: only when the status is preprocessing, or can become preprocessing", () => {
   for (const change of CHANGES) {
     for (const status of statusesWith(change, "prepare")) {
       if (status === "preprocessing") continue;
@@ -24,7 +24,7 @@ test("a change, preparing: only where the status can become preprocessing, or is
   }
 });
 
-test("a change, of a served avatar: prepares in the background only", () => {
+test("a change, of a served avatar: prepares only in the background", () => {
   for (const change of CHANGES) {
     expect(statusesWith(change, "prepare")).not.toContain("ready");
     expect(

@@ -3,7 +3,7 @@ import { isId } from "../id.ts";
 import { CHECK_CODES } from "./checks.ts";
 import { isUnknownTestAsset, TEST_ASSET_PREFIX, TEST_ASSETS, testOutcome } from "./test-assets.ts";
 
-test("a test asset, compared with ids: not one, and has an outcome of its own", () => {
+test("a test asset, compared with ids: not an id, and has a separate outcome", () => {
   const outcomes = Object.entries(TEST_ASSETS).map(([id, outcome]) => {
     expect(id.startsWith(TEST_ASSET_PREFIX)).toBe(true);
     expect(isId("ast", id)).toBe(false);

@@ -12,7 +12,7 @@ import {
 } from "./brought-room.ts";
 
 describe("the hosts that may be reached", () => {
-  test("a list: names, ends of names and ports, in lower case; anything else is no list", () => {
+  test("a list: names, ends of names and ports, in lower case; any other text: null", () => {
     expect(readHosts("*.livekit.cloud, LiveKit.example.com:7443,10.0.0.5,localhost:7880")).toEqual([
       ...["*.livekit.cloud", "livekit.example.com:7443", "10.0.0.5", "localhost:7880"],
     ]);
@@ -73,7 +73,7 @@ describe("the hosts that may be reached", () => {
     expect(readRoomUrl(text, { hosts, ownUrl: "wss://own.example" })).toMatchObject({ code: "unsupported_url" });
   });
 
-  test("the server of the service: with its own scheme and port, and this machine by any name", () => {
+  test("the server of the service: recognized with its scheme and port, and this machine by any name", () => {
     const ownUrl = "ws://127.0.0.1:7880";
     for (const text of ["ws://127.0.0.1:7880", "ws://localhost:7880", "ws://[::1]:7880", "ws://0x7f.1:7880"]) {
       const url = readRoomUrl(text, { hosts: [], ownUrl });
@@ -94,7 +94,7 @@ describe("a token", () => {
   };
   const tokenOf = (changes: object): string => `${encode({})}.${encode({ ...claims, ...changes })}.x`;
 
-  test("of the plugin, whose library writes each grant or only those that are given: read", () => {
+  test("of the plugin, whose library writes all grants or only the given ones: read", () => {
     const all = { roomCreate: false, roomList: null, canPublish: true, canPublishData: true, canPublishSources: [] };
     for (const video of [claims.video, { ...claims.video, ...all }]) {
       expect(readRoomToken(tokenOf({ video }), now)).toEqual({ room: "r", agentIdentity: "agent" });
@@ -119,7 +119,7 @@ describe("a token", () => {
     ["ends in a minute", false, { exp: now.getTime() / 1000 + 60 }],
     ["ends a second later", true, { exp: now.getTime() / 1000 + 61 }],
     ["has ended", false, { exp: now.getTime() / 1000 - 1 }],
-    ["begins in a minute, by another clock", true, { nbf: now.getTime() / 1000 + 60 }],
+    ["begins in a minute, within the difference of clocks", true, { nbf: now.getTime() / 1000 + 60 }],
     ["begins a second later", false, { nbf: now.getTime() / 1000 + 61 }],
     ["began long ago", true, { nbf: 0 }],
     ["does not say when it begins", true, { nbf: null }],
@@ -131,7 +131,7 @@ describe("a token", () => {
     else expect(read).toThrow("validation_failed");
   });
 
-  test("for an avatar that speaks for itself: refused", () => {
+  test("for an avatar that does not publish for an agent: refused", () => {
     let errors: unknown;
     try {
       readRoomToken(tokenOf({ sub: "agent" }), now);
@@ -141,7 +141,7 @@ describe("a token", () => {
     expect(errors).toEqual([{ pointer: "#/livekit_token", code: "not_allowed", detail: expect.any(String) }]);
   });
 
-  test("sealed for a call: opened for it with the same key alone", () => {
+  test("sealed for a call: opened only for this call with the same key", () => {
     const secret = { reveal: () => "a secret of the service" };
     const key = roomTokenKey(secret);
     const call = { tenantId: "ten_01h455vb4pex5vsknk084sn02q", sessionId: "ses_01h455vb4pex5vsknk084sn02q" } as const;
@@ -153,7 +153,7 @@ describe("a token", () => {
     expect(openRoomToken(sealed.slice(0, 20), call, key)).toBeNull();
   });
 
-  test("its digest: 32 bytes, another one for each key", () => {
+  test("its digest: 32 bytes, different for each key", () => {
     expect(tokenDigest("t", "key_1")).toEqual(tokenDigest("t", "key_1"));
     expect(tokenDigest("t", "key_1")).toHaveLength(32);
     expect(tokenDigest("t", "key_1")).not.toEqual(tokenDigest("t", "key_2"));

@@ -8,7 +8,7 @@ const now = new Date("2026-11-20T12:00:00Z");
 const after = (seconds: number): Date => new Date(now.getTime() + seconds * 1000);
 const text = newCallKey(call, key, now);
 
-test("a key of a call: names it for two minutes, and then nothing", () => {
+test("a key of a call: valid for two minutes", () => {
   expect(readCallKey(text, key, now)).toEqual(call);
   expect(readCallKey(text, key, after(119))).toEqual(call);
   expect(readCallKey(text, key, after(120))).toBeNull();

@@ -17,7 +17,7 @@ test("the fingerprint of a request: equal by key, avatar and metadata, in any or
   }
 });
 
-test("the response to a queued request: valid, and without a code, which would make it an error for the SDK", () => {
+test("the response to a queued request: valid, and without a code, because the SDK takes a code for an error", () => {
   const queued = presentQueued({ ticketId: "tkt_5", position: 3, size: 5 });
   expect(validate(QueuedCall, queued)).toEqual([]);
   expect(queued).toMatchObject({ queue_size: 5, queue_position: 3, recommended_retry_ms: 2000 });

@@ -27,13 +27,13 @@ const outcome = (changes: Partial<CallToResume>): number | string => {
 
 describe("the room in which a call is resumed", () => {
   test.each([
-    ["an open call: the next one", {}, 2],
-    ["one that was resumed before: the one after it", { roomNumber: 7 }, 8],
-    ["one whose next room is being created: the same", { roomNumber: 2, isRoomPending: true }, 2],
-    ["an ended call: none", { isOpen: false, isStarted: false, hasAgent: true }, "session_closed"],
-    ["a call with an agent: none", { hasAgent: true }, "call_not_resumable"],
-    ["a call that nobody has joined: none", { isStarted: false }, "call_not_resumable"],
-    ["a call at a worker of an earlier release: none", { features: ["voice"] }, "call_not_resumable"],
+    ["an open call: the next room", {}, 2],
+    ["a call that was resumed before: the room after the present one", { roomNumber: 7 }, 8],
+    ["a call whose next room is being created: this room", { roomNumber: 2, isRoomPending: true }, 2],
+    ["an ended call: refused", { isOpen: false, isStarted: false, hasAgent: true }, "session_closed"],
+    ["a call with an agent: refused", { hasAgent: true }, "call_not_resumable"],
+    ["a call without a person so far: refused", { isStarted: false }, "call_not_resumable"],
+    ["a call at a worker of an earlier release: refused", { features: ["voice"] }, "call_not_resumable"],
   ] as [string, Partial<CallToResume>, number | string][])("%s", (_, changes, expected) => {
     expect(outcome(changes)).toBe(expected);
   });
@@ -49,7 +49,7 @@ describe("the room in which a call is resumed", () => {
   });
 });
 
-test("the grant of a resumed call: as that of a start, with a minute to come back", () => {
+test("the grant of a resumed call: like the grant of a start, with a minute to join again", () => {
   const now = new Date("2026-01-01T00:00:00Z");
   const grant = presentResumed(call, { roomName: "rta-x-2-y", livekitUrl: "wss://l", token: "t", now });
   expect(validate(CallGrant, grant)).toEqual([]);

@@ -82,12 +82,12 @@ describe("a planned call", () => {
     ["test", undefined, 300, 60],
     ["test", 1800, 300, 60],
     ["test", 60, 60, 60],
-  ] as const)("%s, %p seconds asked: at most %d and at least %d", (environment, asked, maxSeconds, minSeconds) => {
+  ] as const)("%s, %p seconds requested: at most %d and at least %d", (environment, asked, maxSeconds, minSeconds) => {
     const { session } = plan({ ...(asked !== undefined && { max_session_seconds: asked }) }, environment);
     expect(session).toMatchObject({ maxSeconds, minSeconds, startSeconds: 120, price: 1_000_000 });
   });
 
-  test("an id that is no id of an avatar: 404", () => {
+  test("a text that is not the id of an avatar: 404", () => {
     expect(() => plan({ avatar_id: "maria" })).toThrow("not_found");
   });
 
@@ -98,7 +98,7 @@ describe("a planned call", () => {
     expect(plan({ client_metadata: { test_outcome: "toString" } }, "test").testOutcome).toBeNull();
   });
 
-  test("its grant: valid, for the room of the session, with what the renderer cannot use", () => {
+  test("its grant: valid, for the room of the session, with the fields that the renderer ignores", () => {
     const request = { instructions: "x", voice: {}, stt_mode: "off" as const };
     const planned = plan(request);
     const known = presentPlannedGrant(planned, { livekitUrl: "wss://x", token: "t" });
@@ -118,7 +118,7 @@ describe("a planned call", () => {
 });
 
 describe("the request to release a call", () => {
-  test("names a session or a ticket: that is released", () => {
+  test("names a session or a ticket: its target", () => {
     expect(validate(ReleaseCall, { session_id: "ses_1", reason: "page_hide", capacity_pool: "x" })).toEqual([]);
     expect(releaseTarget({ session_id: "ses_1" })).toEqual({ kind: "session", id: "ses_1" });
     expect(releaseTarget({ queue_ticket_id: "tkt_1" })).toEqual({ kind: "ticket", id: "tkt_1" });

@@ -29,7 +29,7 @@ const TYPED: TranscriptSegment = {
 describe("the parts of a transcript", () => {
   const seals = transcriptSeals(KEY, sessionId);
 
-  test("sealed and opened: the same; nothing of them can be read", () => {
+  test("sealed and opened: unchanged; the sealed bytes show no text", () => {
     const receiver = seals.sealReceiver(RECEIVER, random);
     const segment = seals.sealSegment(TYPED, random);
     expect(seals.openReceiver(receiver)).toEqual(RECEIVER);
@@ -39,7 +39,7 @@ describe("the parts of a transcript", () => {
     expect(seals.sealSegment(TYPED, random)).not.toEqual(segment);
   });
 
-  test("opened for another call, with another key, as another part, or changed: nothing", () => {
+  test("opened for another call, with another key, as another part, or changed: null", () => {
     const sealed = seals.sealReceiver(RECEIVER, random);
     expect(transcriptSeals(KEY, other).openReceiver(sealed)).toBeNull();
     expect(transcriptSeals(new Uint8Array(32), sessionId).openReceiver(sealed)).toBeNull();
@@ -57,7 +57,7 @@ describe("the body and its signature", () => {
     ...{ startedAt: now, endedAt: new Date(now.getTime() + 8001), segments: [TYPED] },
   };
 
-  test("of a call: the fields of the published SDK, with the source that the client declares", () => {
+  test("of a call: the fields of the published SDK, with the source that the client states", () => {
     expect(JSON.parse(transcriptBody(call))).toEqual({
       ...{ type: "session.transcript", session_id: sessionId, avatar_id: "ava_1", mode: "voice" },
       ...{ started_at: now.getTime(), ended_at: now.getTime() + 8001, seconds: 9, truncated: false },

@@ -42,7 +42,7 @@ test.each([
   expect(validate(SyncRequest, request).map((error) => error.pointer)).toEqual([pointer]);
 });
 
-test("a response: brings a call, ends one with a reason, and takes one away without", () => {
+test("a response: starts a call, ends one with a reason, and removes one without a reason", () => {
   const start = {
     ...call,
     environment: "live",
@@ -68,11 +68,11 @@ test("a response: brings a call, ends one with a reason, and takes one away with
 test("a sync with features of a later release: valid, also beside those of a renderer", () => {
   const features = [WIRE_2, ...INPUT_FIELDS, "of-a-later-release"];
   expect(validate(SyncRequest, { slots: 1, features, calls: [] })).toEqual([]);
-  // What the release before accepts.
+  // The limit of the previous release.
   expect(1 + INPUT_FIELDS.length).toBeLessThanOrEqual(MAX_FIRST_FEATURES);
 });
 
-test("fields that a reader does not know: dropped at any depth; what it knows is validated", () => {
+test("fields that a reader does not know: dropped at any depth; known fields are validated", () => {
   const later = { later: { deep: [1] } };
   const sync = { slots: 1, features: [], calls: [{ ...call, state: "joined", used_seconds: 0, ...later }], ...later };
   expect(withoutUnknownFields(SyncRequest, sync)).toEqual({
@@ -91,14 +91,14 @@ test("fields that a reader does not know: dropped at any depth; what it knows is
   }
 });
 
-test("a manifest: has all of its members, whatever they are", () => {
+test("a manifest: keeps all its members, known or not", () => {
   const manifest = { pictures: null, later: { deep: [1] } };
   expect(withoutUnknownFields(AssignedCall, { avatar: { avatar_id: "ava_1", manifest, later: 1 }, later: 1 })).toEqual({
     avatar: { avatar_id: "ava_1", manifest },
   });
 });
 
-test("the id of a worker: nothing that changes a path", () => {
+test("the id of a worker: contains no character that changes a path", () => {
   expect(isWorkerId("wrk_1-A")).toBe(true);
   for (const id of ["", "a/b", "..", "a?b", "a b", "x".repeat(65)]) expect(isWorkerId(id)).toBe(false);
   expect(syncPath("wrk_1")).toBe("/internal/avatar-workers/wrk_1/sync");
@@ -107,7 +107,7 @@ test("the id of a worker: nothing that changes a path", () => {
   );
 });
 
-test("the reason of a release, for the person: each has one", () => {
+test("the reasons of a release, for the person: each has a text", () => {
   expect(RELEASE_REASONS.map(toEndReason)).toEqual([
     "user_ended",
     "disconnected",

@@ -11,7 +11,7 @@ const plan = (request: Parameters<typeof plannedSession>[0]) =>
   plannedSession(request, terms, { environment: "live", now, random });
 
 describe("a planned session", () => {
-  test("a plan, its required credits: for all its seconds, or its minimum", () => {
+  test("a plan, its required credits: for all its seconds, or for its minimum", () => {
     expect(requiredCreditMicros(plan({ maxSessionSeconds: 60 }))).toBe(60_000_000);
     expect(requiredCreditMicros(plan({ maxSessionSeconds: 60, minSessionSeconds: 60 }))).toBe(60_000_000);
     expect(requiredCreditMicros(plan({ maxSessionSeconds: 60, minSessionSeconds: 1 }))).toBe(1_000_000);
@@ -19,13 +19,13 @@ describe("a planned session", () => {
     expect(() => plan({ maxSessionSeconds: 60, avatarId: "ava_x" })).toThrow("not_found");
   });
 
-  test("a plan, presented: without what only the write knows", () => {
+  test("a plan, presented: without the values that only the write knows", () => {
     const opened = presentOpened(plan({ maxSessionSeconds: 60 }), { id: "key_01h455vb4pex5vsknk084sn02q" });
     expect(validate(OpenedSession, opened)).toEqual([]);
     for (const name of ["reservedCreditMicros", "expiresAt", "avatarName"]) expect(opened).not.toHaveProperty(name);
   });
 
-  test("a plan, beyond several limits: refused by the first; just enough: fits", () => {
+  test("a plan, beyond several limits: refused by the first; exactly enough credits: accepted", () => {
     const planned = plan({ maxSessionSeconds: 60, minSessionSeconds: 10 });
     const enough = 10_000_000;
     const NONE = { self: null, ancestor: null, tenant: null };

@@ -33,7 +33,7 @@ describe("the window of a list", () => {
     expect(codeOf({ from: "2026-01-01T00:00:00.000Z" })).toBe("window_too_long");
   });
 
-  test("a window, its end in a cursor that another program wrote as a leap second: read", () => {
+  test("a window, whose end is a leap second in a cursor of another program: read", () => {
     const window = [
       ["from", "2016-12-01T00:00:00Z"],
       ["to", "2016-12-31T23:59:60Z"],
@@ -46,7 +46,7 @@ describe("the window of a list", () => {
     expect(readSummaryPage({ cursor: cursor(grouped) }, now).filters).toEqual({ ...read, groupBy: "avatar" });
   });
 
-  test("a window without bounds, refused when empty: only with both ends, in this order", () => {
+  test("a window, refused when empty: only when it has both ends, and the end is not after the start", () => {
     const [from, to] = ["2026-11-20T12:00:00.000Z", "2026-11-20T12:00:00.001Z"];
     for (const window of [{}, { from }, { to }, { from, to }]) expect(() => refuseEmptyWindow(window)).not.toThrow();
     for (const window of [
@@ -57,7 +57,7 @@ describe("the window of a list", () => {
     }
   });
 
-  test("a window, normalized: in UTC milliseconds, absent stays absent", () => {
+  test("a window, normalized: in UTC milliseconds; an absent end stays absent", () => {
     const sent = { from: "2026-11-20t13:00:00.1239+01:00", limit: 5 };
     expect(normalizeWindow(sent)).toEqual({ from: "2026-11-20T12:00:00.123Z", limit: 5 });
     expect(Object.keys(normalizeWindow({}))).toEqual([]);

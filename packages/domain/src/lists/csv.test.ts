@@ -15,7 +15,7 @@ describe("a row", () => {
   });
 
   test.each(["a,b", 'say "x"', "two\r\nlines", "é😀\u2028", "'", "a=b", "1-2", "a;b"])(
-    "a text %j: as it is",
+    "a text %j: unchanged",
     (text) => {
       expect(cellsOf(csvRow([text, "next"]))).toEqual([text, "next"]);
     },
@@ -58,7 +58,7 @@ describe("a row", () => {
   });
 });
 
-test("a file that ends before its list: says so in a row with as many cells", () => {
+test("a file that ends before its list: a row with the same number of cells states it", () => {
   const row = unfinishedRow(["id", "kind", "amount"], "WzEsImVudCJd");
   expect(cellsOf(row)).toEqual(["# NOT COMPLETE: more rows follow in the file with cursor=WzEsImVudCJd", "", ""]);
 });

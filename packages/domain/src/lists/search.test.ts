@@ -39,7 +39,7 @@ describe("the ids of a page", () => {
     expect(idRange("ava", { to: early }, first(late)).before).toBe(first(early));
   });
 
-  test("an id: a range of this id alone, and of no longer one", () => {
+  test("an id: a range with only this id, without longer ones", () => {
     const id = newId("ava", new Date(early), random);
     const range = idRange("ava", { id }, null);
     expect(range).toEqual({ first: id, before: `${id}!` });
@@ -50,7 +50,7 @@ describe("the ids of a page", () => {
 });
 
 describe("a request for a page of a search", () => {
-  test("times in any offset: one spelling, which the cursor keeps", () => {
+  test("times in any offset: written in one form, which the cursor keeps", () => {
     const page = readSearch(AVATAR_LIST, { name: "A", from: "2026-01-01T01:00:00+01:00" });
     expect(page.filters).toEqual({ name: "A", from: "2026-01-01T00:00:00.000Z" });
     const next = firstIdAt("ava", new Date());

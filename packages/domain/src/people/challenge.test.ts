@@ -27,7 +27,7 @@ describe("a challenge", () => {
   test.each([
     ["another purpose", secret, { ...use, purpose: "sign_in" as const }],
     ["another subject", secret, { ...use, subject: "uss_b" }],
-    ["a use whose parts join to the same text", secret, { purpose: "verification" as const, subject: 'uss_a"]' }],
+    ["a use whose joined parts are the same text", secret, { purpose: "verification" as const, subject: 'uss_a"]' }],
     ["another secret", { reveal: () => "another secret of at least 32 characters" }, use],
   ])("a challenge, read for %s: refused", (_, other, otherUse) => {
     expect(readChallenge(other, text, otherUse, now)).toBeNull();

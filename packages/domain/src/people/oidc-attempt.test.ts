@@ -38,7 +38,7 @@ describe("a sealed attempt", () => {
     }
   });
 
-  test("an attempt, sealed twice: different, and nothing shows", () => {
+  test("an attempt, sealed twice: different, and neither shows a value", () => {
     expect(sealOidcAttempt(attempt, SECRET, randomBytes)).not.toBe(sealed);
     const bytes = Buffer.from(sealed, "base64url").toString("latin1");
     for (const text of [attempt.state, attempt.nonce, attempt.verifier, TENANT, "Ada"])
@@ -66,7 +66,7 @@ test("an attempt, spent: by its id, until it expires", () => {
   expect([nonce.length, expiresAt]).toEqual([16, attemptExpiry(attempt)]);
 });
 
-test("a response, its state: belongs only to the attempt with it", () => {
+test("a response, its state: belongs only to the attempt with this state", () => {
   expect(hasState(attempt, attempt.state)).toBe(true);
   for (const text of ["", "x", `${attempt.state}x`, attempt.nonce]) expect(hasState(attempt, text)).toBe(false);
 });

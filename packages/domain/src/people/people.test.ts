@@ -189,7 +189,7 @@ describe("roles", () => {
   });
 });
 
-test("a verification, five minutes over: the passkey is required", () => {
+test("a verification, more than five minutes ago: the passkey is required", () => {
   const session = { verifiedUntil: new Date(now.getTime() + 1), checkedAt: now };
   expect(() => checkVerified(session)).not.toThrow();
   expect(() => checkVerified({ ...session, verifiedUntil: now })).toThrow("passkey_required");

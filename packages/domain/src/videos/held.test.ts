@@ -1,7 +1,10 @@
 import { expect, test } from "bun:test";
 import { heldSeconds } from "./held.ts";
 
-/** Texts with the seconds that the voice `flite-slt` needs for them, and those in Chinese, Japanese and Korean with those of slow speech. */
+/**
+ * Texts with the seconds that the voice `flite-slt` needs for them, and texts in Chinese, Japanese and Korean with the
+ * seconds of slow speech.
+ */
 test.each([
   ["1234567890123456", 4.43],
   ["77777777777777", 5.27],
@@ -21,7 +24,7 @@ test.each([
   ["a/b/c/d/e", 2.88],
   ["欢迎光临我们的小店今天天气很好", 4.3],
   ["안녕하세요 저희 가게에 오신 것을 환영합니다", 4.4],
-])("%s: at least the seconds that it is spoken", (spoken, seconds) => {
+])("%s: at least the seconds of its speech", (spoken, seconds) => {
   expect(heldSeconds(spoken)).toBeGreaterThanOrEqual(seconds);
 });
 
@@ -31,6 +34,6 @@ test("words: a second for every eight characters, at least one", () => {
   ]);
 });
 
-test("the most that is spoken: the seconds of the longest video", () => {
+test("the longest text: the seconds of the longest video", () => {
   expect(heldSeconds("7".repeat(5000))).toBe(601);
 });

@@ -1,4 +1,4 @@
-/** Videos: their transitions, what they hold, and the errors of a request for one. */
+/** Videos: their transitions, the credits that they hold, and the errors of a request for one. */
 import { describe, expect, test } from "bun:test";
 import type { RandomBytes } from "../id.ts";
 import { canTransition } from "../transitions.ts";
@@ -47,17 +47,17 @@ describe("a request for a video", () => {
     expect(errorsOf(request)).toEqual(errors);
   });
 
-  test("its ids: those of an avatar and of an asset alone", () => {
+  test("its ids: only ids of an avatar and of an asset are accepted", () => {
     const plan = (request: object) => () =>
       plannedVideo({ avatarId: AVATAR, ...request }, { spoken: "x", environment: "live", now, random });
     expect(plan({ avatarId: "ava_x", text: "x" })).toThrow("not_found");
     expect(plan({ audioAssetId: AVATAR })).toThrow("validation_failed");
-    // What is held is by code points of what is spoken; the length of audio is known by the database alone.
+    // The code points of the spoken text give the seconds. Only the database knows the length of audio.
     expect(plan({ text: "a longer text" })().seconds).toBe(1);
     expect(plan({ audioAssetId: ASSET })().seconds).toBeNull();
   });
 
-  test("its response: what is known before the write, with the numbers of `metadata` as they are", () => {
+  test("its response: the values known before the write, with the numbers of `metadata` unchanged", () => {
     const metadata = { user_id: "ada", big: 1 };
     const video = plannedVideo(
       { avatarId: AVATAR, text: "x", metadata },
@@ -69,7 +69,7 @@ describe("a request for a video", () => {
     expect(shown).toMatchObject({ environment: "test", createdAt: now.toISOString(), sessionId: video.sessionId });
   });
 
-  test("the metadata of its usage session: the end user alone", () => {
+  test("the metadata of its usage session: only the end user", () => {
     expect(sessionMetadata({ user_id: "ada", other: 1 })).toEqual({ user_id: "ada" });
     expect(sessionMetadata({ user_id: "🙂".repeat(500) })).toEqual({ user_id: "🙂".repeat(500) });
     for (const user_id of [1, null, {}, "x".repeat(501)]) expect(sessionMetadata({ user_id })).toEqual({});

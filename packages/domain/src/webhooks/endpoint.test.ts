@@ -28,7 +28,7 @@ test("a new endpoint: enabled, each event once, and shown without a secret", () 
   expect(presentWebhookEndpointWithSecret(endpoint, "whsec_x").secret).toBe("whsec_x");
 });
 
-test("a rotation, and another one within and after 24 hours: refused, then allowed", () => {
+test("a second rotation, within 24 hours: refused; after 24 hours: allowed", () => {
   const rotated = rotatedEndpoint(endpoint, secretOf("b"), { now, checkedAt: now });
   expect([rotated.secret, rotated.previousSecret, rotated.version]).toEqual([secretOf("b"), secretOf("a"), 2]);
   expect(rotated.previousSecretExpiresAt).toEqual(new Date(now.getTime() + DAY_MS));
@@ -38,7 +38,7 @@ test("a rotation, and another one within and after 24 hours: refused, then allow
     [1000, 1],
     [1500, 2],
   ] as const) {
-    // A request after that time is not too early.
+    // A request after this time is accepted.
     expect(() => again(new Date(now.getTime() + DAY_MS - leftMs))).toThrow(
       expect.objectContaining({ code: "rotation_in_progress", extras: { retryAfterSeconds } }),
     );

@@ -7,7 +7,7 @@ const YEAR_MS = 365 * 24 * HOUR_MS;
 const pauses = (random: number, retryAfter: number | null = null): number[] =>
   Array.from({ length: MAX_ATTEMPTS - 1 }, (_, index) => pauseMs(index + 1, retryAfter, random) ?? 0);
 
-test("a recovery since the oldest delivery that is kept, and since a millisecond before: the time, and refused", () => {
+test("a recovery, since the oldest stored delivery: this time; since a millisecond before: refused", () => {
   const now = new Date("2026-11-26T12:00:00Z");
   const oldest = new Date("2026-10-27T12:00:00Z");
   expect(keptSince(now)).toEqual(oldest);
@@ -21,17 +21,17 @@ test("a recovery since the oldest delivery that is kept, and since a millisecond
   }
 });
 
-test("the pauses, without jitter: those of the documents, 75 hours in all", () => {
+test("the pauses, without jitter: the pauses of the documents, 75 hours in total", () => {
   expect(pauses(0)).toEqual([5 / 3600, 5 / 60, 0.5, 2, 5, 10, 14, 20, 24].map((hours) => hours * HOUR_MS));
   expect(pauses(0).reduce((sum, pause) => sum + pause)).toBeGreaterThanOrEqual(75 * HOUR_MS);
 });
 
-test("the pauses, with all jitter: a fifth longer, never shorter", () => {
+test("the pauses, with all jitter: at most a fifth longer, never shorter", () => {
   expect(pauses(1)).toEqual(pauses(0).map((pause) => pause * 1.2));
   for (const [index, pause] of pauses(0.37).entries()) expect(pause).toBeGreaterThanOrEqual(pauses(0)[index] ?? 0);
 });
 
-test("a delivery, after the last attempt: no pause", () => {
+test("a delivery, after the last attempt: no further attempt", () => {
   expect(pauseMs(MAX_ATTEMPTS, null, 0)).toBeNull();
   expect(pauseMs(MAX_ATTEMPTS, YEAR_MS, 0)).toBeNull();
 });
@@ -75,6 +75,6 @@ test.each([
   expect(retryAfterMs(header, new Date("2026-11-24T00:00:00Z"))).toBe(expected);
 });
 
-test("Retry-After, without one: null", () => {
+test("Retry-After, absent: null", () => {
   expect(retryAfterMs(undefined, new Date())).toBeNull();
 });

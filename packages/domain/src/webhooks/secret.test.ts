@@ -6,7 +6,7 @@ const SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 const key = webhookSealingKey({ reveal: () => "k".repeat(32) });
 const sealed = sealWebhookSecret(SECRET, ENDPOINT, key, (length) => new Uint8Array(length).fill(7));
 
-test("a secret, sealed: not in the bytes, and opened with the same key for the same endpoint", () => {
+test("a secret, sealed: the bytes do not contain it; opened with the same key for the same endpoint", () => {
   expect(Buffer.from(sealed).includes(SECRET)).toBe(false);
   expect(openWebhookSecret(sealed, ENDPOINT, key)).toBe(SECRET);
 });

@@ -1,4 +1,4 @@
-/** `assets/remote-url.test.ts` has the table of URLs that no option allows. */
+/** `assets/remote-url.test.ts` tests the URLs that no option allows. */
 import { expect, test } from "bun:test";
 import { webhookUrlErrors } from "./url.ts";
 

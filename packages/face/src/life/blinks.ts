@@ -3,9 +3,9 @@ import { mix, smoothstep } from "../numbers.ts";
 import { type Random, randomNormal } from "./random.ts";
 
 /**
- * Blinks a minute of people in conversation: 26 in the mean, and between 10.5 and 32.5 for 95 % of them (Bentivoglio et al.,
- * Movement Disorders 12, 1997). So few people blink much more than the mean, and some blink much less: the distance to the highest
- * rate has a log-normal distribution.
+ * Blinks a minute of people in conversation: 26 in the mean, and between 10.5 and 32.5 for 95 % of them (Bentivoglio et
+ * al., Movement Disorders 12, 1997). Few people blink much more often than the mean, and some blink much less often, so
+ * the distance to the highest rate has a log-normal distribution.
  */
 const HIGHEST_RATE = 34;
 const RATE_DISTANCE = Math.log(7);
@@ -23,7 +23,7 @@ const DOWN = 0.08;
 const SHUT = 0.04;
 const UP = 0.18;
 
-/** A third of the ends of phrases bring a blink, if the last one is this long ago. */
+/** A third of the ends of phrases cause a blink, if the last blink was this long ago. */
 const PHRASE_SHARE = 0.35;
 const PHRASE_SECONDS = 1.6;
 
@@ -31,7 +31,7 @@ const PHRASE_SECONDS = 1.6;
 export const randomBlinkRate = (random: Random): number =>
   Math.max(9, HIGHEST_RATE - Math.exp(RATE_DISTANCE + RATE_DEVIATION * randomNormal(random)));
 
-/** How far the lids are shut, some seconds after a blink began: from 0 to 1. */
+/** How far the lids are shut, from 0 to 1, by the seconds since the begin of a blink. */
 export const lidAt = (seconds: number): number => {
   if (seconds < DOWN) return smoothstep(0, DOWN, seconds);
   return 1 - smoothstep(DOWN + SHUT, DOWN + SHUT + UP, seconds);

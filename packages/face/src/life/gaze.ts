@@ -12,7 +12,7 @@ const LONGEST = 2.3;
 /** Seconds for 63 % of a jump. */
 const JUMP = 0.02;
 
-/** Returns the way of the irises in eye distances. */
+/** Returns the offset of the irises in eye distances. */
 export type Gaze = (seconds: number, passed: number) => Place;
 
 export const createGaze = (random: Random): Gaze => {

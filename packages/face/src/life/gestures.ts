@@ -1,8 +1,8 @@
-/** Gestures that a face makes when it is asked to. */
+/** Gestures that a face makes on request. */
 import { smoothstep } from "../numbers.ts";
 import { lidAt } from "./blinks.ts";
 
-/** What a gesture adds to a pose. See `Pose`. */
+/** The values that a gesture adds to a pose. See `Pose`. */
 type Moves = { yaw: number; pitch: number; brow: number; smile: number; wink: number };
 const NO_MOVES: Moves = { yaw: 0, pitch: 0, brow: 0, smile: 0, wink: 0 };
 
@@ -10,7 +10,7 @@ const NO_MOVES: Moves = { yaw: 0, pitch: 0, brow: 0, smile: 0, wink: 0 };
 const swell = (seconds: number, length: number, slope: number): number =>
   smoothstep(0, slope, seconds) * smoothstep(length, length - slope, seconds);
 
-/** How long each gesture takes in seconds, and what it adds some seconds after its begin. */
+/** The duration of each gesture in seconds, and the values that it adds, by the seconds since its begin. */
 const MOVES = {
   nod: {
     seconds: 1.1,

@@ -1,8 +1,8 @@
-/** The head: slow drift, more while it speaks, and a nod on an emphasis. */
+/** The head: a slow drift, which is larger during speech, and a nod on an emphasis. */
 import { mix } from "../numbers.ts";
 import { createNoise, type Random } from "./random.ts";
 
-/** Angles in radians, ways in eye distances. */
+/** Angles in radians, offsets in eye distances. */
 export type HeadPose = { yaw: number; pitch: number; roll: number; shiftX: number; shiftY: number };
 
 const YAW = 0.08;
@@ -10,7 +10,7 @@ const PITCH = 0.04;
 const ROLL = 0.02;
 const SHIFT_X = 0.018;
 const SHIFT_Y = 0.014;
-/** Of the movement of a person who speaks, one who listens makes this much. */
+/** The movement of a person who listens, as a share of that of a person who speaks. */
 const LISTENING = 0.55;
 const NOD_PITCH = 0.05;
 const NOD_SHIFT = 0.03;

@@ -11,7 +11,7 @@ export type MouthPose = Pick<Pose, "gap" | "part" | "wide" | "round" | "closed" 
 
 /** The widest opening by the jaw, in eye distances. */
 const OPENING = 0.15;
-/** The least opening of lips that are apart in the photo, and the one that the tongue needs, in eye distances. */
+/** The least opening of lips that are apart in the photo, and the opening that the tongue needs, in eye distances. */
 const LEAST_OPENING = 0.03;
 const TONGUE_OPENING = 0.06;
 /** How far a smile of the photo is taken back for a sound without spread lips. */
@@ -26,8 +26,8 @@ const FASTEST = 0.013;
 export const REACH_STEPS = 12;
 
 /**
- * The lips could meet this many steps after the newest shape, but not sooner than the second number after the picture. A mouth whose
- * sound is known late opens less, so that it need not shut with a jerk.
+ * The lips could meet this many steps after the newest shape, and at the earliest the second number of steps after the
+ * picture. A mouth whose sound is known late opens less, so that it can shut without a jerk.
  */
 const UNKNOWN_STEPS = 4;
 const SOONEST_STEPS = 8;
@@ -85,7 +85,7 @@ const meanAround = (weights: readonly number[], valueAt: (step: number) => numbe
 const TOUCH_STEPS = 0.6;
 const TOUCH_STEPS_OPEN = 1.2;
 
-/** The opening that the contact of a pose allows: none for lips that touch, and the teeth for a lip that tucks. */
+/** The opening that the contact of a pose allows: 0 for lips that touch, and the teeth for a lip that tucks. */
 const boundOpening = ({ closed, tuck }: MouthPose): number =>
   Math.min(WIDEST * (1 - closed), TUCK_OPENING + WIDEST * (1 - tuck));
 
@@ -105,8 +105,8 @@ const findRoom = (poseAt: (step: number) => MouthPose, newestStep: number, isOpe
 };
 
 /**
- * Music has small shapes only. Speech has a vowel within this many steps of 10 ms, whose jaw or corners go further than this, or a
- * tongue: the vowel of "the" is a small shape as well.
+ * Music has only small shapes. Speech has a vowel within this many steps of 10 ms, whose jaw or corners exceed these
+ * values, or a tongue, because the vowel of "the" is also a small shape.
  */
 const VOWEL_STEPS = 20;
 const VOWEL = [0.45, 0.7] as const;

@@ -30,5 +30,8 @@ export const createNoise = (random: Random, periods: readonly number[]): ((secon
   };
 };
 
-/** The share of the way that a value goes in a time to where it tends, when it needs `constant` for 63 % of it. */
+/**
+ * The share of the distance to its target that a value covers in a time, when it needs `constant` for 63 % of the
+ * distance.
+ */
 export const approach = (time: number, constant: number): number => 1 - Math.exp(-time / constant);

@@ -5,14 +5,14 @@ import { SHAPE_STEP_MS, type Shape } from "../visemes.ts";
 
 /** Sound below this level is silence. */
 const SPEECH_LEVEL = -2.2;
-/** Lips that are closed this much are silent as well, or hum. */
+/** Lips that are closed this much are also silent, or hum. */
 const SPEECH_CLOSED = 0.6;
-/** The mouth gets ready in this time before the first sound, or faster when that becomes known later. */
+/** The mouth prepares in this time before the first sound, or faster when the sound becomes known later. */
 const READY_MS = 160;
 /** A first p, b or m is shut this long before its sound. */
 const READY_AT_MS = 90;
 const FASTEST_SECONDS = 0.09;
-/** After this many seconds of silence, the mouth of the photo comes back, in this many seconds. */
+/** After the first number of seconds of silence, the mouth of the photo returns within the second number of seconds. */
 const PAUSE_SECONDS = 0.5;
 const BACK_SECONDS = 0.6;
 /** Silence that ends a phrase. */

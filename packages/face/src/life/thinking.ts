@@ -1,12 +1,15 @@
-/** The look of a person who thinks of an answer: the eyes leave the camera, the head follows a little, and a breath is drawn. */
+/**
+ * The look of a person who thinks of an answer: the eyes leave the camera, the head follows a little, and the person
+ * takes a breath.
+ */
 import { approach, type Random } from "./random.ts";
 
-/** Thoughts that are shorter are not seen. */
+/** Shorter thoughts are not visible. */
 const LEAST_SECONDS = 0.25;
-/** The eyes are away for this long, and then for a while at the camera, again and again. */
+/** The eyes look away for this long, then look at the camera for a while, repeatedly. */
 const AWAY_SECONDS = 1.8;
 const BACK_SECONDS = 0.9;
-/** Ways of the irises in eye distances, and angles of the head in radians. */
+/** Offsets of the irises in eye distances, and angles of the head in radians. */
 const SIDEWAYS = 0.032;
 const UPWARDS = 0.016;
 const YAW = 0.045;
@@ -17,10 +20,10 @@ const EYES = 0.03;
 const HEAD = 0.22;
 const CHEST = 0.35;
 
-/** What a thought adds to a pose. See `Pose`; the way of the irises is in eye distances. */
+/** The values that a thought adds to a pose. See `Pose`; the offset of the irises is in eye distances. */
 export type Thought = { gazeX: number; gazeY: number; yaw: number; pitch: number; breath: number };
 
-/** Returns what is added at a time. `passed`: seconds since the last picture. */
+/** Returns the values to add at a time. `passed`: seconds since the last picture. */
 export const createThinking = (random: Random): ((isThinking: boolean, passed: number) => Thought) => {
   /** The eyes and the head go to 1 times the side; the breath to 1. */
   let [eyes, head, breath] = [0, 0, 0];

@@ -5,7 +5,7 @@ import { createFeatures } from "./features.ts";
 import { createResampler } from "./resample.ts";
 import vectors from "./training.json";
 
-/** A second at 48 kHz: a sawtooth of 120 Hz, then noise, then both. Whole numbers, as in vectors.py. */
+/** One second at 48 kHz: a sawtooth of 120 Hz, then noise, then both. Integers, as in vectors.py. */
 const makeSound = (): Int16Array => {
   let state = 1;
   return Int16Array.from({ length: 48_000 }, (_, index) => {

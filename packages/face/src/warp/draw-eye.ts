@@ -7,15 +7,17 @@ import { type Maps, measureHeadMove } from "./maps.ts";
 import { BESIDE, type Eye, LID_TABLE, LOWER_SKIN } from "./photo/eye.ts";
 import { BLACK } from "./photo/light.ts";
 
-/** The pose of an eye. `blink`: from 0, open, to 1, shut. The way of the iris is in pixels. */
+/** The pose of an eye. `blink`: from 0, open, to 1, shut. The offset of the iris is in pixels. */
 export type EyePose = { blink: number; gazeX: number; gazeY: number };
 
 /** Less than this is not drawn. */
 const LEAST_BLINK = 0.02;
 const LEAST_GAZE = 0.05;
-/** Pixels around the box of the eye that are drawn as well: the head does not move all of it alike. */
+/**
+ * Pixels around the box of the eye that are also drawn, because the head does not move all parts of the box equally.
+ */
 const MARGIN = 5;
-/** Of the opening, the upper lid covers this much. The lower lid rises by the rest. */
+/** The share of the opening that the upper lid covers. The lower lid rises by the rest. */
 const UPPER_SHARE = 0.9;
 
 /** One pixel of an eye, in the frame of the eye. Lengths in pixels. */
@@ -60,7 +62,7 @@ const findSpot = ({ eye, pose, eyeDistance }: Context, place: Place, spot: Spot)
   const x = right * frame.axisX + down * frame.axisY;
   const y = down * frame.axisX - right * frame.axisY;
   const t = x / half;
-  // Without a blink only what lies between the lids moves.
+  // Without a blink, only the part between the lids moves.
   const isShutting = pose.blink >= LEAST_BLINK;
   const reach = isShutting ? 1 + BESIDE : 1;
   if (t <= -reach || t >= reach) return false;
@@ -93,8 +95,8 @@ const findSpot = ({ eye, pose, eyeDistance }: Context, place: Place, spot: Spot)
 const LASHES = 0.03;
 
 /**
- * The upper lid: skin that is drawn out. Its lashes and its rim, which landmarks do not find, are left out the more it closes. Deep
- * eyes have little lid to draw out: half of what covers the eye is the skin below it, mirrored.
+ * The upper lid: skin that is drawn out. Its lashes and its rim, which landmarks do not find, are left out the more it
+ * closes. Deep eyes have little lid to draw out, so half of the cover of the eye is the mirrored skin below it.
  */
 const readLid = (context: Context, plane: Uint8Array, spot: Spot): number => {
   const { pose, fade, eyeDistance, photo } = context;
@@ -125,7 +127,7 @@ const readLowerLid = (context: Context, plane: Uint8Array, { x, y, lower, lowerE
   return readPhoto(context, plane, x, lower + skip + share * (end - skip));
 };
 
-/** The eye between its lids, which follows the gaze but for its corners, and the lower lid. */
+/** The eye between its lids, and the lower lid. The eye follows the gaze, except at its corners. */
 const readOpenEye = (context: Context, plane: Uint8Array, spot: Spot): number => {
   const { pose, scale } = context;
   const { x, y, lowerEdge } = spot;

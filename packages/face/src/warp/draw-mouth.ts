@@ -15,9 +15,14 @@ export type MouthSource = { photo: Planes; eyeDistance: number; lips: Lips; ligh
 
 /** Half of the width of the edge of a lip, in pixels of luma. */
 const EDGE = 0.6;
-/** Pixels around the box of the mouth that are drawn as well: the head does not move all of it alike. */
+/**
+ * Pixels around the box of the mouth that are also drawn, because the head does not move all parts of the box equally.
+ */
 const MARGIN = 5;
-/** Near the line of the mouth, a cell of the grid has nodes of both maps. This far from it, in pixels, it has not. */
+/**
+ * Near the line of the mouth, a cell of the grid has nodes of both maps. Beyond this distance from the line, in pixels,
+ * it has nodes of one map.
+ */
 const LINE_REACH = 2 * CELL;
 
 /** The box of a mouth with these edges, and of the line between its maps. */
@@ -44,7 +49,7 @@ const sum: Colour = { y: 0, u: 0, v: 0 };
 const from: Place = { x: 0, y: 0 };
 const inPhoto: Place = { x: 0, y: 0 };
 
-/** Adds a share of what the photo shows at a place to `sum`. */
+/** Adds a share of the colour of the photo at a place to `sum`. */
 const addPhoto = ({ photo, scale, size }: Context, { x, y }: Place, share: number): void => {
   if (scale === 1) {
     sum.y += share * readPlane(photo.y, size, x, y);
@@ -63,8 +68,8 @@ const addMapped = (context: Context, map: NodeMap, column: number, row: number, 
 const ROUND_SHADE = 0.85;
 
 /**
- * Mixes what the photo shows between its lips into `colour`. Its teeth are fixed to the skull, and the mouth opens below them. Parted
- * lips without teeth fade to the drawn inside.
+ * Mixes the inside of the mouth in the photo into `colour`. The upper teeth are fixed to the skull; the mouth opens
+ * below them. Parted lips without teeth fade to the drawn inside.
  */
 const keepPhotoInside = (context: Context, x: number, y: number, top: number): void => {
   const { lips, light, pose, photo, eyeDistance, scale, size, inside } = context;

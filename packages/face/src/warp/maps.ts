@@ -1,4 +1,4 @@
-/** The maps of a picture: for each node of the grid, where in the photo it comes from. */
+/** The maps of a picture: for each node of the grid, its source place in the photo. */
 import { clamp, mix, smoothstep } from "../numbers.ts";
 import { EXPRESSIONS, type Expression, type Field, type Fields, JAW_WAY } from "./fields.ts";
 import { CELL, GRID_SIZE, NODE_COUNT, type Place, readMap } from "./grid.ts";
@@ -20,7 +20,7 @@ export type Maps = {
   /** How far the expression moves each node, forward. */
   upperMove: NodeMap;
   lowerMove: NodeMap;
-  /** How far the jaw is open now, as a share of its way. */
+  /** How far the jaw is open, as a share of its largest opening. */
   jaw: number;
 };
 
@@ -50,8 +50,8 @@ export const createMaps = (): Maps => ({
 });
 
 /**
- * How much of each expression a pose needs. The opening of the lips is absolute: lips that are apart in the photo close by what
- * is too much, and the jaw only adds what is missing. Otherwise a photo with a smile would gape.
+ * How much of each expression a pose needs. The opening of the lips is absolute: lips that are apart in the photo close
+ * by the excess, and the jaw only adds the difference. Without this, a photo with a smile would gape.
  */
 const weighExpressions = (pose: Pose, lips: Lips): Record<Expression, number> => {
   const closed = clamp(pose.closed);

@@ -1,6 +1,6 @@
 /** The pose of a face in one picture. */
 
-/** Shares of the largest movement from 0 to 1, if nothing else is said. */
+/** Shares of the largest movement from 0 to 1, unless a comment states another unit. */
 export type Pose = {
   /** How far the jaw holds the lips of a speaking mouth apart, in eye distances. */
   gap: number;
@@ -25,12 +25,12 @@ export type Pose = {
   yaw: number;
   pitch: number;
   roll: number;
-  /** The way of the head, in pixels. */
+  /** The offset of the head, in pixels. */
   shiftX: number;
   shiftY: number;
   /** From -1, breathed out, to 1; to 2 for a deep breath. */
   breath: number;
-  /** The way of the irises, in pixels. */
+  /** The offset of the irises, in pixels. */
   gazeX: number;
   gazeY: number;
   /** 0: the mouth of the photo, 1: a mouth that speaks. */

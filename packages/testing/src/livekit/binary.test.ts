@@ -1,4 +1,4 @@
-/** What a shell gets of `export LIVEKIT_SERVER_BIN=$(…)`. */
+/** The output that a shell receives for `export LIVEKIT_SERVER_BIN=$(…)`. */
 import { expect, test } from "bun:test";
 import { join } from "node:path";
 import { fileFolder } from "../fixture.ts";
@@ -6,10 +6,10 @@ import { runToEnd, source } from "../processes.ts";
 
 const PROGRAM = "packages/testing/src/livekit/binary.ts";
 const folder = await fileFolder();
-/** Of a machine that has neither the server nor Go. */
+/** The environment of a machine with neither the server nor Go. */
 const bare = { PATH: folder, XDG_CACHE_HOME: folder };
 
-test("no LiveKit server: exit 1, the reason on standard error, and nothing that a shell would take for a path", async () => {
+test("no LiveKit server: exit 1, the reason on standard error, and an empty standard output", async () => {
   expect(await runToEnd(source(PROGRAM), bare)).toEqual({
     code: 1,
     stdout: "",
@@ -22,7 +22,7 @@ test("no LiveKit server: exit 1, the reason on standard error, and nothing that 
   });
 });
 
-test("a LiveKit server: its path alone", async () => {
+test("a LiveKit server: only its path", async () => {
   const LIVEKIT_SERVER_BIN = process.execPath;
   expect(await runToEnd(source(PROGRAM), { ...bare, LIVEKIT_SERVER_BIN })).toEqual({
     code: 0,

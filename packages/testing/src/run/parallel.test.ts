@@ -15,12 +15,12 @@ test.each([
   ["bun.exe test --test-worker --no-isolate --timeout=5000", null],
   ["bun run test", null],
   ["bun main.ts", null],
-])("%p: its options as a run of all tests are %p", (command, options) => {
+])("%p: the options of a run of all tests: %p", (command, options) => {
   expect(optionsOfAll(command.split(" "))).toEqual(options);
 });
 
-test("a plain `bun test`: its files run in several processes, once each, and a failure is its exit code", async () => {
-  // With nothing to prepare.
+test("a plain `bun test`: each file runs once, in several processes; a failure sets the exit code", async () => {
+  // Without preparations.
   await Bun.write(join(folder, "run/parallel.ts"), Bun.file(join(import.meta.dir, "parallel.ts")));
   await Bun.write(join(folder, "prepare.ts"), "");
   await Bun.write(join(folder, "bunfig.toml"), '[test]\npreload = ["./run/parallel.ts"]\n');
@@ -39,7 +39,7 @@ test("a plain `bun test`: its files run in several processes, once each, and a f
   expect(await run()).toEqual({ code: 1, passed: "1", failed: "1" });
 });
 
-test("the scripts `test` and `test:system`: one leaves out the files that the other runs, with the options of `bun test`", () => {
+test("the scripts `test` and `test:system`: one omits the files that the other runs, with the options of `bun test`", () => {
   const command = (processes: number) =>
     `bun packages/testing/src/prepare.ts && bun test ${testOptions(processes).join(" ")}`;
   expect(manifest.scripts.test).toBe(`${command(4)} --path-ignore-patterns='**/*.system.test.ts'`);

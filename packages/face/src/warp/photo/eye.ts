@@ -105,7 +105,7 @@ const LEAST_SKIN = 0.06;
 /** Columns in which a rim is searched, as shares of the half width, and how many of them it crosses side by side. */
 const RIM_COLUMNS = [-0.8, -0.6, -0.4, -0.2, 0, 0.2, 0.4, 0.6, 0.8] as const;
 const LEAST_RIM_COLUMNS = 3;
-/** A rim is brighter than what is above and below it by this, in steps of luma. Skin between folds reaches 48. */
+/** A rim is brighter by this than the skin above and below it, in steps of luma. Skin between folds reaches 48. */
 const RIM_STEP = 50;
 
 /**

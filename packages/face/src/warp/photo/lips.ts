@@ -15,7 +15,7 @@ const SEAM_REACH = 0.035;
 /** Widths between the inner corners of a mouth that does not smile, and of one with a broad smile, in eye distances. */
 const SMILE_WIDTHS = [0.48, 0.62] as const;
 
-/** All lengths in pixels, but for `gap`. */
+/** All lengths except `gap` are in pixels. */
 export type Lips = {
   /** Origin between the lips, x along the corners, y down. */
   frame: Frame;

@@ -258,25 +258,20 @@ test("tracks that are no longer heard, or of a left room: closed", async () => {
   }
 });
 
-test.each([null, "agent"])(
-  "a call that cannot join (agent: %p): ended; all handles closed",
-  async (agent_identity) => {
-    const failures: string[] = [];
-    // No server listens on this port.
-    const joining = startCall(
-      { ...assigned, url: "ws://127.0.0.1:9", token: "x", agent_identity },
-      {
-        ...{
-          renderer: portrait,
-          label: "AI",
-          load: () => Promise.reject(new Error("no file")),
-          isRestart: false,
-          recorder: null,
-          conversation: null,
-          echo: { speech: FLITE_SETTINGS, onProviderFailure: () => {}, segments: null, onTurn: () => {} },
-        },
-        onChange: () => {},
-        onFailure: (cause) => void failures.push(cause),
+test.each([null, "agent"])("a call that cannot join (agent: %p): ended; all handles closed", async (agent_identity) => {
+  const failures: string[] = [];
+  // No server listens on this port.
+  const joining = startCall(
+    { ...assigned, url: "ws://127.0.0.1:9", token: "x", agent_identity },
+    {
+      ...{
+        renderer: portrait,
+        label: "AI",
+        load: () => Promise.reject(new Error("no file")),
+        isRestart: false,
+        recorder: null,
+        conversation: null,
+        echo: { speech: FLITE_SETTINGS, onProviderFailure: () => {}, segments: null, onTurn: () => {} },
       },
       onChange: () => {},
       onFailure: (cause) => void failures.push(cause),

@@ -11,6 +11,11 @@ import { nextQuantizer, QUANTIZER } from "@realtime-avatar/video/h264/rate";
 
 /** Two rooms show pictures while a call goes on in another one. */
 const MIN_PICTURE_MS = 20;
+/**
+ * From one picture to the next one, times the time that its encoding took: the rest is for the sound of the call. Encoding takes some 8 ms,
+ * and longer where other programs take the processor.
+ */
+const SPACING = 3;
 /** The first pictures of a process take ten times as long as those after them. */
 const WARM_PICTURES = 3;
 
@@ -24,7 +29,10 @@ export type EncodedPictures = {
 };
 
 export type PictureTrack = {
-  /** Encodes an I420 picture, in some 10 ms. `at`: in milliseconds since the recording began. It is left out while no encoder is ready. */
+  /**
+   * Encodes an I420 picture. `at`: in milliseconds since the recording began. It is left out while no encoder is ready, and soon after the
+   * one before.
+   */
   add(picture: Uint8Array, at: number): void;
   /** Returns the pictures since the last time; null without one. `isLast`: no more are added. */
   take(isLast: boolean): EncodedPictures | null;
@@ -42,13 +50,13 @@ const openWarmEncoder = async (): Promise<VideoEncoder> => {
 
 const toBase64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString("base64");
 
-/** `onFailure`: no encoder can be opened. */
-export const createPictureTrack = (onFailure: (error: unknown) => void): PictureTrack => {
+/** `onFailure`: no encoder can be opened. `now`: in milliseconds. */
+export const createPictureTrack = (onFailure: (error: unknown) => void, now: () => number): PictureTrack => {
   const opening = openWarmEncoder();
   let group: Group | null = null;
   let inGroup: number[] = [];
   let quantizer = QUANTIZER;
-  let lastAt = Number.NEGATIVE_INFINITY;
+  let nextAt = Number.NEGATIVE_INFINITY;
   let done: EncodedPictures | null = null;
 
   const begin = async (): Promise<void> => {
@@ -72,9 +80,10 @@ export const createPictureTrack = (onFailure: (error: unknown) => void): Picture
   beginNext();
   return {
     add: (picture, at) => {
-      if (group === null || at < lastAt + MIN_PICTURE_MS) return;
-      lastAt = at;
+      if (group === null || at < nextAt) return;
+      const startedAt = now();
       group.add(picture);
+      nextAt = at + Math.max(MIN_PICTURE_MS, SPACING * (now() - startedAt));
       inGroup.push(at);
       if (inGroup.length < GROUP_PICTURES) return;
       endGroup();

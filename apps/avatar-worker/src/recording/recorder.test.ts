@@ -192,12 +192,12 @@ describe("a recorder of pictures", () => {
     recorder.begin();
     const shown: number[] = [];
     const encoded = () => fragments.flatMap(({ pictures }) => (pictures === null ? [] : [pictures]));
-    for (let index = 0; encoded().length < 3; index++) {
-      shown.push(TIME + 5000 + 120 * index);
+    for (let index = 0; encoded().length < 2; index++) {
+      shown.push(TIME + 5000 + 200 * index);
       recorder.show(picture(100 + (index % 20)));
       // Another room shows one as well.
       recorder.show(picture(3));
-      pass(120);
+      pass(200);
       // Time for the encoder to be opened.
       await Bun.sleep(1);
     }

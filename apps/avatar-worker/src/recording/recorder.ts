@@ -139,7 +139,7 @@ export const createRecorder = (options: RecorderOptions, timing = BY_CLOCK): Rec
     stopTimer();
     onFailure(error);
   };
-  const pictures = hasPictures && mode !== "audio" ? createPictureTrack(fail) : null;
+  const pictures = hasPictures && mode !== "audio" ? createPictureTrack(fail, timing.now) : null;
   const sinceBegin = (): number => timing.now() - (beganAt?.now ?? 0);
   const toTime = (ms: number): number => Math.round((beganAt?.time ?? 0) + ms);
   const toSample = (ms: number): number => Math.round(ms * SAMPLES_PER_MS);

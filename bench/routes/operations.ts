@@ -170,6 +170,10 @@ export const NOT_MEASURED: Record<string, string> = {
   "GET /usage/sessions/{id}/transcript":
     "needs a call with words; as GET /usage/sessions/{id}, with the rows of what was said",
   "DELETE /usage/sessions/{id}/transcript": "needs a call with words",
+  "GET /recordings": "as GET /videos",
+  "GET /recordings/{id}": "one row by its primary key, as GET /videos/{id}",
+  "GET /recordings/{id}/access": "as GET /recordings/{id}, and a signature",
+  "DELETE /recordings/{id}": "needs a call that is recorded",
   "GET /settings": "one row by its primary key, as GET /credits/balance",
   "PATCH /settings": "as PATCH /credits/balance",
   "POST /webhook-endpoints": "a tenant has at most 16",

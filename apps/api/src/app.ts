@@ -51,6 +51,8 @@ import { passkeyRoutes } from "./people/passkeys.ts";
 import { signInRoutes, userSessionRoutes } from "./people/user-sessions.ts";
 import { userRoutes } from "./people/users.ts";
 import { createPasskeyCeremonies } from "./people/webauthn.ts";
+import { recordingFileRoutes } from "./recordings/files.ts";
+import { recordingRoutes } from "./recordings/recordings.ts";
 import { settingsRoutes } from "./tenants/settings.ts";
 import { videoRoutes } from "./videos/videos.ts";
 import { voiceRoutes } from "./voices/voices.ts";
@@ -256,7 +258,9 @@ const realtimeRoutes = (dependencies: Dependencies) =>
     .use(callRoutes(dependencies))
     .use(preloadRoutes(dependencies))
     .use(turnRoutes(dependencies))
-    .use(transcriptRoutes(dependencies));
+    .use(transcriptRoutes(dependencies))
+    .use(recordingRoutes(dependencies))
+    .use(recordingFileRoutes(dependencies));
 
 /** The routes of speech outside of calls: voices and videos. */
 const speechRoutes = (dependencies: Dependencies) =>

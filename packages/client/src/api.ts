@@ -858,6 +858,78 @@ export interface paths {
     patch?: never;
     trace?: never;
   };
+  "/api/v1/recordings": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * List recordings
+     * @description Returns the recordings of calls, newest first.
+     *
+     *     Requires the scope `usage:read`, or the session of a person with the role `viewer` or a greater one.
+     */
+    get: operations["listRecordings"];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/api/v1/recordings/{id}": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * Get a recording
+     * @description Returns the recording of a call. Its file is made after the end of the call: then it is `ready`, and the event `recording.ready` is sent.
+     *
+     *     Requires the scope `usage:read`, or the session of a person with the role `viewer` or a greater one.
+     */
+    get: operations["getRecording"];
+    put?: never;
+    post?: never;
+    /**
+     * Delete a recording
+     * @description Deletes the recording. Its file is not served any more, and is deleted within a minute. With its last recording, an open call is recorded no more.
+     *
+     *     Requires the scope `usage:write`, or the session of a person with the role `owner` or a greater one.
+     */
+    delete: operations["deleteRecording"];
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/api/v1/recordings/{id}/access": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * Get the file of a recording
+     * @description Returns a URL that serves the file for an hour, whole or in parts (`Range`). Everyone with the URL can read the file. Ask again when it has expired.
+     *
+     *     Requires the scope `usage:read`, or the session of a person with the role `viewer` or a greater one.
+     */
+    get: operations["getRecordingAccess"];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
   "/api/v1/webhook-endpoints": {
     parameters: {
       query?: never;
@@ -2787,6 +2859,64 @@ export interface components {
       held_seconds: number;
       /** @description The price of a second: that of a conversation where the avatar answers, else that of a call. */
       price_credit_micros_per_second: number;
+      /**
+       * @description Only of a call that is recorded.
+       * @enum {string}
+       */
+      recording_mode?: "audio" | "audio_video" | "participants";
+      recording?: {
+        sessionId: string;
+        recordingId: string;
+        /**
+         * @description `audio`: sound alone. `audio_video`: with the pictures of the avatar.
+         * @enum {string}
+         */
+        mode: "audio" | "audio_video";
+        /** Format: date-time */
+        createdAt: string;
+        /**
+         * Format: date-time
+         * @description When the file is deleted. The end of the call moves it by the length of the call.
+         */
+        retainedUntil: string;
+        /** @description The one side that is heard. Left out of a recording of both. */
+        participant?: {
+          participantIdentity: string;
+          /** @enum {string} */
+          role: "user" | "avatar";
+        };
+        /**
+         * @description `pending`: nothing was recorded so far. `recording`: the call is recorded. `processing`: after the call, the file is made. `expired`: the file was deleted because of its age.
+         * @enum {string}
+         */
+        status: "pending" | "recording" | "processing" | "ready" | "failed" | "expired";
+        /**
+         * @description Only of one that is `ready`.
+         * @enum {string}
+         */
+        mediaType?: "audio/mp4" | "video/mp4";
+        /** @description Only of one that is `ready`. */
+        sizeBytes?: number;
+        /** @description Only of one that is `ready`. */
+        durationMs?: number;
+        /**
+         * Format: date-time
+         * @description When its sound begins. Only of one that is `ready`.
+         */
+        mediaStartedAt?: string;
+        /**
+         * Format: date-time
+         * @description When its sound ends. Only of one that is `ready`.
+         */
+        mediaEndedAt?: string;
+        /**
+         * @description Only of one that has `failed`. `recording_unavailable`: nothing was recorded. `recording_failed`: the file could not be made.
+         * @enum {string}
+         */
+        errorCode?: "recording_failed" | "recording_unavailable";
+      };
+      /** @description Of a call that is recorded: its recordings. `recording` is the one of a call that has one alone. */
+      recordings?: components["schemas"]["Recording"][];
       /** @description Fields of the request that the renderer cannot use. */
       ignored: ("instructions" | "initial_context" | "voice" | "llm" | "transcription" | "capabilities")[];
     };
@@ -3124,6 +3254,11 @@ export interface components {
         name: string;
       };
     };
+    DeletedRecording: {
+      recordingId: string;
+      /** @enum {string} */
+      status: "deleted";
+    };
     DeliveryAttempt: {
       /** Format: date-time */
       at: string;
@@ -3305,6 +3440,7 @@ export interface components {
         | "call_not_resumable"
         | "call_not_running"
         | "too_many_turns"
+        | "recording_not_ready"
         | "asset_in_use"
         | "rotation_in_progress"
         | "quota_exceeded"
@@ -3350,6 +3486,69 @@ export interface components {
       queue_ticket_id: string;
       /** @description When to send the same request again. */
       recommended_retry_ms: number;
+    };
+    Recording: {
+      sessionId: string;
+      recordingId: string;
+      /**
+       * @description `audio`: sound alone. `audio_video`: with the pictures of the avatar.
+       * @enum {string}
+       */
+      mode: "audio" | "audio_video";
+      /** Format: date-time */
+      createdAt: string;
+      /**
+       * Format: date-time
+       * @description When the file is deleted. The end of the call moves it by the length of the call.
+       */
+      retainedUntil: string;
+      /** @description The one side that is heard. Left out of a recording of both. */
+      participant?: {
+        participantIdentity: string;
+        /** @enum {string} */
+        role: "user" | "avatar";
+      };
+      /**
+       * @description `pending`: nothing was recorded so far. `recording`: the call is recorded. `processing`: after the call, the file is made. `expired`: the file was deleted because of its age.
+       * @enum {string}
+       */
+      status: "pending" | "recording" | "processing" | "ready" | "failed" | "expired";
+      /**
+       * @description Only of one that is `ready`.
+       * @enum {string}
+       */
+      mediaType?: "audio/mp4" | "video/mp4";
+      /** @description Only of one that is `ready`. */
+      sizeBytes?: number;
+      /** @description Only of one that is `ready`. */
+      durationMs?: number;
+      /**
+       * Format: date-time
+       * @description When its sound begins. Only of one that is `ready`.
+       */
+      mediaStartedAt?: string;
+      /**
+       * Format: date-time
+       * @description When its sound ends. Only of one that is `ready`.
+       */
+      mediaEndedAt?: string;
+      /**
+       * @description Only of one that has `failed`. `recording_unavailable`: nothing was recorded. `recording_failed`: the file could not be made.
+       * @enum {string}
+       */
+      errorCode?: "recording_failed" | "recording_unavailable";
+    };
+    RecordingAccess: {
+      recordingId: string;
+      /** @description Serves the file until `expiresAt`. A secret. */
+      url: string;
+      /** Format: date-time */
+      expiresAt: string;
+    };
+    RecordingPage: {
+      data: components["schemas"]["Recording"][];
+      /** @description The `cursor` for the next page; null on the last page. */
+      nextCursor: string | null;
     };
     RecoverDeliveries: {
       /**
@@ -3570,7 +3769,8 @@ export interface components {
       };
       /** @description The ticket of the previous response, when the call was queued. */
       queue_ticket_id?: string;
-      recording?: "off" | false;
+      /** @description `audio` records both sides, `audio_video` with the pictures of the avatar, `participants` each side by itself. The person is told. `video` is refused, because the camera of the person is not subscribed to. Default: nothing. */
+      recording?: ("audio" | "audio_video" | "participants" | "video") | "off" | false;
       /** @description Where the transcript of the call is sent after its end. Default: nowhere. */
       transcript_webhook?: components["schemas"]["TranscriptWebhook"] | "off" | false;
       connection_history?: "off" | false;
@@ -5034,6 +5234,23 @@ export interface components {
       /** @description Whether the same request may be sent again without being executed twice. */
       retryable: boolean;
     };
+    /** @description The recording is not `ready`: its call goes on, its file is made, or it has failed or expired. */
+    RecordingNotReadyProblem: {
+      /** @constant */
+      type: "/problems/recording_not_ready";
+      /** @constant */
+      title: "The recording has no file";
+      /** @constant */
+      status: 409;
+      /** @description What is wrong, for people. */
+      detail: string;
+      /** @constant */
+      code: "recording_not_ready";
+      /** @description As in `X-Request-Id`. */
+      requestId: string;
+      /** @description Whether the same request may be sent again without being executed twice. */
+      retryable: boolean;
+    };
     /** @description The start has `recording`, and no avatar worker that runs can record; the `Retry-After` header says when to try again. */
     RecordingUnavailableProblem: {
       /** @constant */
@@ -5049,6 +5266,26 @@ export interface components {
        * @enum {string}
        */
       code: "recording_unavailable";
+      /** @description As in `X-Request-Id`. */
+      requestId: string;
+      /** @description Whether the same request may be sent again without being executed twice. */
+      retryable: boolean;
+    };
+    /** @description The start has `recording`, while an agent speaks with the person (`CALL_AGENT_NAME`). */
+    RecordingUnsupportedProblem: {
+      /** @constant */
+      type: "/problems/recording_unsupported";
+      /** @constant */
+      title: "The service cannot record this call";
+      /** @constant */
+      status: 501;
+      /** @description What is wrong, for people. */
+      detail: string;
+      /**
+       * @description discriminator enum property added by openapi-typescript
+       * @enum {string}
+       */
+      code: "recording_unsupported";
       /** @description As in `X-Request-Id`. */
       requestId: string;
       /** @description Whether the same request may be sent again without being executed twice. */
@@ -6070,6 +6307,42 @@ export interface components {
         "application/problem+json":
           | components["schemas"]["RealtimeNotConfiguredProblem"]
           | components["schemas"]["ConversationNotConfiguredProblem"];
+      };
+    };
+    /**
+     * @description `realtime_not_configured`: The service has no LiveKit server, or no secret for avatar workers, so it cannot hold calls.
+     *
+     *     `recording_unsupported`: The start has `recording`, while an agent speaks with the person (`CALL_AGENT_NAME`).
+     */
+    RealtimeNotConfiguredOrRecordingUnsupported: {
+      headers: {
+        "X-Request-Id": components["headers"]["X-Request-Id"];
+        traceparent: components["headers"]["traceparent"];
+        "Cache-Control": components["headers"]["Cache-Control"];
+        "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+        "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+        RateLimit: components["headers"]["RateLimit"];
+        [name: string]: unknown;
+      };
+      content: {
+        "application/problem+json":
+          | components["schemas"]["RealtimeNotConfiguredProblem"]
+          | components["schemas"]["RecordingUnsupportedProblem"];
+      };
+    };
+    /** @description `recording_not_ready`: The recording is not `ready`: its call goes on, its file is made, or it has failed or expired. */
+    RecordingNotReady: {
+      headers: {
+        "X-Request-Id": components["headers"]["X-Request-Id"];
+        traceparent: components["headers"]["traceparent"];
+        "Cache-Control": components["headers"]["Cache-Control"];
+        "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+        "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+        RateLimit: components["headers"]["RateLimit"];
+        [name: string]: unknown;
+      };
+      content: {
+        "application/problem+json": components["schemas"]["RecordingNotReadyProblem"];
       };
     };
     /**
@@ -8622,7 +8895,7 @@ export interface operations {
       422: components["responses"]["ValidationFailedOrIdempotencyKeyReused"];
       429: components["responses"]["RateLimitedOrConcurrencyLimitReachedOrQueued"];
       500: components["responses"]["InternalError"];
-      501: components["responses"]["RealtimeNotConfigured"];
+      501: components["responses"]["RealtimeNotConfiguredOrRecordingUnsupported"];
       503: components["responses"]["RecordingUnavailableOrUnavailableOrOutcomeUnknown"];
     };
   };
@@ -9003,6 +9276,186 @@ export interface operations {
       429: components["responses"]["RateLimited"];
       500: components["responses"]["InternalError"];
       503: components["responses"]["UnavailableOrOutcomeUnknown"];
+    };
+  };
+  listRecordings: {
+    parameters: {
+      query?: {
+        /** @description Include only recordings of this call. */
+        sessionId?: string;
+        /** @description Maximum number of items in the page; default 50. */
+        limit?: number;
+        /** @description The `nextCursor` of the previous page. */
+        cursor?: string;
+      };
+      header?: {
+        /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+        "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
+        /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
+        "X-Request-Id"?: components["parameters"]["RequestId"];
+        /** @description The trace to which the request belongs (W3C Trace Context). A malformed value is ignored. */
+        traceparent?: components["parameters"]["Traceparent"];
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description A page of recordings. */
+      200: {
+        headers: {
+          "X-Request-Id": components["headers"]["X-Request-Id"];
+          traceparent: components["headers"]["traceparent"];
+          "Cache-Control": components["headers"]["Cache-Control"];
+          "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+          "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+          RateLimit: components["headers"]["RateLimit"];
+          [name: string]: unknown;
+        };
+        content: {
+          "application/json": components["schemas"]["RecordingPage"];
+        };
+      };
+      400: components["responses"]["MalformedRequest"];
+      401: components["responses"]["MissingApiKeyOrInvalidApiKeyOrRevokedApiKeyOrExpiredApiKeyOrInvalidSession"];
+      403: components["responses"]["InsufficientScopeOrInsufficientRole"];
+      422: components["responses"]["ValidationFailed"];
+      429: components["responses"]["RateLimited"];
+      500: components["responses"]["InternalError"];
+      503: components["responses"]["Unavailable"];
+    };
+  };
+  getRecording: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+        "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
+        /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
+        "X-Request-Id"?: components["parameters"]["RequestId"];
+        /** @description The trace to which the request belongs (W3C Trace Context). A malformed value is ignored. */
+        traceparent?: components["parameters"]["Traceparent"];
+      };
+      path: {
+        /** @description The id of the resource, such as `rec_01h455vb4pex5vsknk084sn02q`. A malformed id gets 404. */
+        id: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The recording. */
+      200: {
+        headers: {
+          "X-Request-Id": components["headers"]["X-Request-Id"];
+          traceparent: components["headers"]["traceparent"];
+          "Cache-Control": components["headers"]["Cache-Control"];
+          "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+          "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+          RateLimit: components["headers"]["RateLimit"];
+          [name: string]: unknown;
+        };
+        content: {
+          "application/json": components["schemas"]["Recording"];
+        };
+      };
+      400: components["responses"]["MalformedRequest"];
+      401: components["responses"]["MissingApiKeyOrInvalidApiKeyOrRevokedApiKeyOrExpiredApiKeyOrInvalidSession"];
+      403: components["responses"]["InsufficientScopeOrInsufficientRole"];
+      404: components["responses"]["NotFound"];
+      422: components["responses"]["ValidationFailed"];
+      429: components["responses"]["RateLimited"];
+      500: components["responses"]["InternalError"];
+      503: components["responses"]["Unavailable"];
+    };
+  };
+  deleteRecording: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+        "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
+        /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
+        "X-Request-Id"?: components["parameters"]["RequestId"];
+        /** @description The trace to which the request belongs (W3C Trace Context). A malformed value is ignored. */
+        traceparent?: components["parameters"]["Traceparent"];
+      };
+      path: {
+        /** @description The id of the resource, such as `rec_01h455vb4pex5vsknk084sn02q`. A malformed id gets 404. */
+        id: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The recording was deleted. */
+      200: {
+        headers: {
+          "X-Request-Id": components["headers"]["X-Request-Id"];
+          traceparent: components["headers"]["traceparent"];
+          "Cache-Control": components["headers"]["Cache-Control"];
+          "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+          "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+          RateLimit: components["headers"]["RateLimit"];
+          [name: string]: unknown;
+        };
+        content: {
+          "application/json": components["schemas"]["DeletedRecording"];
+        };
+      };
+      400: components["responses"]["MalformedRequest"];
+      401: components["responses"]["MissingApiKeyOrInvalidApiKeyOrRevokedApiKeyOrExpiredApiKeyOrInvalidSession"];
+      403: components["responses"]["InsufficientScopeOrInsufficientRole"];
+      404: components["responses"]["NotFound"];
+      422: components["responses"]["ValidationFailed"];
+      429: components["responses"]["RateLimited"];
+      500: components["responses"]["InternalError"];
+      503: components["responses"]["UnavailableOrOutcomeUnknown"];
+    };
+  };
+  getRecordingAccess: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+        "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
+        /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
+        "X-Request-Id"?: components["parameters"]["RequestId"];
+        /** @description The trace to which the request belongs (W3C Trace Context). A malformed value is ignored. */
+        traceparent?: components["parameters"]["Traceparent"];
+      };
+      path: {
+        /** @description The id of the resource, such as `rec_01h455vb4pex5vsknk084sn02q`. A malformed id gets 404. */
+        id: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The URL of the file. */
+      200: {
+        headers: {
+          "X-Request-Id": components["headers"]["X-Request-Id"];
+          traceparent: components["headers"]["traceparent"];
+          "Cache-Control": components["headers"]["Cache-Control"];
+          "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+          "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+          RateLimit: components["headers"]["RateLimit"];
+          [name: string]: unknown;
+        };
+        content: {
+          "application/json": components["schemas"]["RecordingAccess"];
+        };
+      };
+      400: components["responses"]["MalformedRequest"];
+      401: components["responses"]["MissingApiKeyOrInvalidApiKeyOrRevokedApiKeyOrExpiredApiKeyOrInvalidSession"];
+      403: components["responses"]["InsufficientScopeOrInsufficientRole"];
+      404: components["responses"]["NotFound"];
+      409: components["responses"]["RecordingNotReady"];
+      422: components["responses"]["ValidationFailed"];
+      429: components["responses"]["RateLimited"];
+      500: components["responses"]["InternalError"];
+      503: components["responses"]["Unavailable"];
     };
   };
   listWebhookEndpoints: {
@@ -11293,6 +11746,7 @@ export interface operations {
           | "call_not_resumable"
           | "call_not_running"
           | "too_many_turns"
+          | "recording_not_ready"
           | "asset_in_use"
           | "rotation_in_progress"
           | "quota_exceeded"
@@ -12748,57 +13202,7 @@ export interface operations {
             object: "recording";
             /** @description Grows with each event of this resource. */
             sequence: number;
-            resource: {
-              sessionId: string;
-              recordingId: string;
-              /**
-               * @description `audio`: sound alone. `audio_video`: with the pictures of the avatar.
-               * @enum {string}
-               */
-              mode: "audio" | "audio_video";
-              /** Format: date-time */
-              createdAt: string;
-              /**
-               * Format: date-time
-               * @description When the file is deleted. The end of the call moves it by the length of the call.
-               */
-              retainedUntil: string;
-              /** @description Who alone is heard. Left out when both are. */
-              participant?: {
-                participantIdentity: string;
-                /** @enum {string} */
-                role: "user" | "avatar";
-              };
-              /**
-               * @description `pending`: nothing was recorded so far. `recording`: the call is recorded. `processing`: the call has ended, and the file is made. `expired`: the file was deleted because of its age.
-               * @enum {string}
-               */
-              status: "pending" | "recording" | "processing" | "ready" | "failed" | "expired";
-              /**
-               * @description Only of one that is `ready`.
-               * @enum {string}
-               */
-              mediaType?: "audio/mp4" | "video/mp4";
-              /** @description Only of one that is `ready`. */
-              sizeBytes?: number;
-              /** @description Only of one that is `ready`. */
-              durationMs?: number;
-              /**
-               * Format: date-time
-               * @description When its sound begins. Only of one that is `ready`.
-               */
-              mediaStartedAt?: string;
-              /**
-               * Format: date-time
-               * @description When its sound ends. Only of one that is `ready`.
-               */
-              mediaEndedAt?: string;
-              /**
-               * @description Only of one that has `failed`. `recording_unavailable`: nothing was recorded. `recording_failed`: the file could not be made.
-               * @enum {string}
-               */
-              errorCode?: "recording_failed" | "recording_unavailable";
-            };
+            resource: components["schemas"]["Recording"];
           };
         };
       };
@@ -12843,57 +13247,7 @@ export interface operations {
             object: "recording";
             /** @description Grows with each event of this resource. */
             sequence: number;
-            resource: {
-              sessionId: string;
-              recordingId: string;
-              /**
-               * @description `audio`: sound alone. `audio_video`: with the pictures of the avatar.
-               * @enum {string}
-               */
-              mode: "audio" | "audio_video";
-              /** Format: date-time */
-              createdAt: string;
-              /**
-               * Format: date-time
-               * @description When the file is deleted. The end of the call moves it by the length of the call.
-               */
-              retainedUntil: string;
-              /** @description Who alone is heard. Left out when both are. */
-              participant?: {
-                participantIdentity: string;
-                /** @enum {string} */
-                role: "user" | "avatar";
-              };
-              /**
-               * @description `pending`: nothing was recorded so far. `recording`: the call is recorded. `processing`: the call has ended, and the file is made. `expired`: the file was deleted because of its age.
-               * @enum {string}
-               */
-              status: "pending" | "recording" | "processing" | "ready" | "failed" | "expired";
-              /**
-               * @description Only of one that is `ready`.
-               * @enum {string}
-               */
-              mediaType?: "audio/mp4" | "video/mp4";
-              /** @description Only of one that is `ready`. */
-              sizeBytes?: number;
-              /** @description Only of one that is `ready`. */
-              durationMs?: number;
-              /**
-               * Format: date-time
-               * @description When its sound begins. Only of one that is `ready`.
-               */
-              mediaStartedAt?: string;
-              /**
-               * Format: date-time
-               * @description When its sound ends. Only of one that is `ready`.
-               */
-              mediaEndedAt?: string;
-              /**
-               * @description Only of one that has `failed`. `recording_unavailable`: nothing was recorded. `recording_failed`: the file could not be made.
-               * @enum {string}
-               */
-              errorCode?: "recording_failed" | "recording_unavailable";
-            };
+            resource: components["schemas"]["Recording"];
           };
         };
       };

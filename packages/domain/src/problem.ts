@@ -1,5 +1,6 @@
 /** The errors of the API, by code (RFC 9457: `type` is `/problems/<code>`). */
 import type { FieldError } from "./field-error-codes.ts";
+import type { ProblemExtras } from "./problem-extras.ts";
 
 export type { FieldError };
 
@@ -172,6 +173,13 @@ export const PROBLEMS = {
     meaning: "Eight turns of the call are `queued`. Nothing was added.",
     remedy: "Wait until one of them was said, or interrupt the call, which drops them.",
   },
+  recording_not_ready: {
+    status: 409,
+    title: "The recording has no file",
+    meaning: "The recording is not `ready`: its call goes on, its file is made, or it has failed or expired.",
+    remedy:
+      "Read the recording. While it is `pending`, `recording` or `processing`, wait for the event `recording.ready`.",
+  },
   asset_in_use: {
     status: 409,
     title: "The asset is in use",
@@ -303,7 +311,7 @@ export const PROBLEMS = {
   recording_unsupported: {
     status: 501,
     title: "The service cannot record this call",
-    meaning: "The start has `recording`, and an agent speaks with the person (`CALL_AGENT_NAME`).",
+    meaning: "The start has `recording`, while an agent speaks with the person (`CALL_AGENT_NAME`).",
     remedy: "Leave `recording` out, or have the agent record.",
   },
   recording_unavailable: {
@@ -337,42 +345,6 @@ export const PROBLEMS = {
   },
 } as const satisfies Record<string, { status: number; title: string; meaning: string; remedy: string }>;
 export type ProblemCode = keyof typeof PROBLEMS;
-
-export const LIMITED_BY = ["self", "ancestor"] as const;
-/** The owner of the limit of open sessions that refuses a session. */
-export const SESSION_LIMITED_BY = [...LIMITED_BY, "tenant"] as const;
-
-export type ProblemExtras = {
-  errors?: readonly FieldError[];
-  requiredScope?: string;
-  grantedScopes?: readonly string[];
-  /** The role that the operation needs, null when it is only for keys; then the role of the caller, null for a key. */
-  requiredRole?: string | null;
-  role?: string | null;
-  /** The status of the resource, and the statuses to which it can change. */
-  currentStatus?: string;
-  allowedStatuses?: readonly string[];
-  /** The minimal hold of the request, in credit micros. */
-  requiredCreditMicros?: number;
-  /**
-   * The owner of the spend cap or limit of open sessions that refuses the request: the calling key, an ancestor, or the
-   * tenant.
-   */
-  limitedBy?: (typeof SESSION_LIMITED_BY)[number];
-  /** The limit of open sessions. For the limit of the calling key, also the numbers of open sessions. */
-  maxConcurrentSessions?: number;
-  liveSessions?: number;
-  activeSessions?: number;
-  connectingSessions?: number;
-  pendingSessions?: number;
-  retryable?: boolean;
-  /** Path of the created or changed resource: the header `Location`. */
-  location?: string;
-  /** When to try again: the header `Retry-After`. */
-  retryAfterSeconds?: number;
-  /** Whether the connection must be closed: the header `Connection: close`. */
-  hangUp?: boolean;
-};
 
 /**
  * The only error class that maps to a response. `detail` and `extras` are sent to the client and must not contain

@@ -38,8 +38,8 @@ const HEADERS = {
   "cache-control": "public, max-age=60",
 };
 
-/** A file of the store that anyone with its address can read. `tag`: its entity tag, in quotes. */
-type PublicFile = { key: string; contentType: string; tag: string };
+/** A file of the store that everyone with its address can read. `tag`: its entity tag, in quotes. `headers`: in place of the usual ones. */
+type PublicFile = { key: string; contentType: string; tag: string; headers?: Record<string, string> };
 
 /** The file of a well-formed token; null when it does not exist. */
 type FindFile = (db: Db, token: string, storage: Storage) => Promise<PublicFile | null>;
@@ -101,31 +101,26 @@ const requestedRange = ({ headers, method }: Request, tag: string, sizeBytes: nu
 };
 
 /**
- * The policy for an image or a video that the service has encoded. If the bytes ever were a page, the page could not
- * run scripts or load anything. A video may load itself, because a browser shows it in its own page, which loads the
- * video again.
+ * The bytes are an image, sound or a video that the service has encoded. If they ever were a page, it could neither run nor load anything. A
+ * browser shows a video in a page of the browser, which loads the video once more.
  */
 const contentPolicy = (contentType: string): string =>
-  `sandbox; default-src 'none'${contentType.startsWith("video/") ? "; media-src 'self'" : ""}`;
+  `sandbox; default-src 'none'${/^(audio|video)\//.test(contentType) ? "; media-src 'self'" : ""}`;
 
 type PublicRequest = { token: string; request: Request; set: ResponseHead; requestContext: RequestContext };
 
-/** Responds to a GET or a HEAD. */
-const serve = async (
-  { databases, storage, fileSender, peerAddress, config }: Dependencies,
-  findFile: FindFile,
-  { token, request, set, requestContext }: PublicRequest,
+/** Responds to a GET or a HEAD with a file. */
+export const sendFile = async (
+  { storage, fileSender, peerAddress, config }: Dependencies,
+  { key, contentType, tag, headers: own }: PublicFile,
+  { request, set }: Pick<PublicRequest, "request" | "set">,
 ): Promise<Response> => {
-  const find = (db: Db) => findFile(db.until(requestContext), token, storage);
-  const file = isPublicToken(token) ? await findIn(databases.ofToken(token), find) : null;
-  if (file === null) throw notFound();
-  const { key, contentType, tag } = file;
   const stored = await storage.stat(key);
   if (stored === null) throw notFound();
   const { sizeBytes } = stored;
   const respond = (status: number, body: ReadableStream | null, more: Record<string, string> = {}): Response => {
     const policy = { "content-security-policy": contentPolicy(contentType) };
-    const headers = { ...(set.headers as Record<string, string>), ...HEADERS, ...policy, etag: tag, ...more };
+    const headers = { ...(set.headers as Record<string, string>), ...HEADERS, ...own, ...policy, etag: tag, ...more };
     set.status = status;
     // Otherwise Elysia would copy the response header by header to add these headers.
     set.headers = {};
@@ -142,6 +137,18 @@ const serve = async (
   const stream = await fileSender.open({ client, file: key }, () => storage.open(key, { start, end }));
   if (stream === null) throw notFound();
   return respond(status, stream, { "content-type": contentType, ...part });
+};
+
+const serve = async (
+  dependencies: Dependencies,
+  findFile: FindFile,
+  { token, request, set, requestContext }: PublicRequest,
+): Promise<Response> => {
+  const { databases, storage } = dependencies;
+  const find = (db: Db) => findFile(db.until(requestContext), token, storage);
+  const file = isPublicToken(token) ? await findIn(databases.ofToken(token), find) : null;
+  if (file === null) throw notFound();
+  return sendFile(dependencies, file, { request, set });
 };
 
 const fileRoutes = (dependencies: Dependencies, name: string, prefix: string, findFile: FindFile) =>

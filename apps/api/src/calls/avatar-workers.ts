@@ -2,10 +2,10 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import { findCallFile } from "@realtime-avatar/db/calls/fleet";
 import { findPreloadOwner } from "@realtime-avatar/db/calls/preloads";
-import { writeTranscript } from "@realtime-avatar/db/calls/transcripts";
+import { type ReportedSegments, writeTranscript } from "@realtime-avatar/db/calls/transcripts";
 import { PREPARED_TYPES, preparedKey, readPreparedFile } from "@realtime-avatar/domain/avatars/preparation";
 import { TranscriptReceipt, TranscriptReport, transcriptSeals } from "@realtime-avatar/domain/calls/transcript";
-import { isWorkerId, SyncRequest, SyncResponse } from "@realtime-avatar/domain/calls/worker-sync";
+import { isWorkerId, MAX_INTEGER, SyncRequest, SyncResponse } from "@realtime-avatar/domain/calls/worker-sync";
 import { type AvatarId, isId, type TenantId } from "@realtime-avatar/domain/id";
 import { notFound, Problem } from "@realtime-avatar/domain/problem";
 import type { Secret } from "@realtime-avatar/storage/secret";
@@ -15,6 +15,7 @@ import { type BodyKind, readBody } from "../http/body.ts";
 import type { RouteDetail } from "../http/operation.ts";
 import { type RequestContext, withRequestContext } from "../http/request-context.ts";
 import { type ResponseHead, sendJson } from "../http/response.ts";
+import { receiveFragment } from "../recordings/fragments.ts";
 import { requireRealtime } from "./realtime.ts";
 import { createWorkerSyncs } from "./worker-syncs.ts";
 
@@ -45,8 +46,33 @@ const checkSecret = ({ headers }: Request, secret: Secret): void => {
   throw new Problem("invalid_credentials", "Send `Authorization: Bearer <AVATAR_WORKER_SECRET>`.");
 };
 
+/** The segments of a worker as they are stored. */
+const sealedReport = (
+  { generation, first, segments, is_complete: isComplete, speaking }: TranscriptReport,
+  call: Pick<ReportedSegments, "workerId" | "sessionId">,
+  { random, webhooks }: Dependencies,
+): ReportedSegments => {
+  const { sealSegment } = transcriptSeals(webhooks.sealingKey, call.sessionId);
+  const sealed = segments.map((segment) => sealSegment(segment, random));
+  const said = speaking ? sealSegment(speaking, random) : null;
+  return { ...call, generation, first, segments: sealed, isComplete, speaking: said };
+};
+
+/** A number in a path. Throws the problem `not_found` for any other text. */
+const readCount = (text: string): number => {
+  const value = /^\d{1,10}$/.test(text) ? Number(text) : Infinity;
+  if (value > MAX_INTEGER) throw notFound();
+  return value;
+};
+
+/** The place of a fragment, of the parts of its path. */
+const fragmentPlace = ({ session, generation, n }: { session: string; generation: string; n: string }) => {
+  if (!isId("ses", session)) throw notFound();
+  return { sessionId: session, generation: readCount(generation), n: readCount(n) };
+};
+
 export const avatarWorkerRoutes = (dependencies: Dependencies) => {
-  const { databases, storage, fileSender, random, webhooks } = dependencies;
+  const { databases, storage, fileSender } = dependencies;
   const sync = createWorkerSyncs(dependencies);
   /**
    * Authenticates a request with the secret, from a worker with a valid id. Returns the realtime settings, and the
@@ -94,18 +120,20 @@ export const avatarWorkerRoutes = (dependencies: Dependencies) => {
         if (!isId("ses", session)) throw notFound();
         requestContext.isRoutine = true;
         const body = await readBody(request, requestContext, TranscriptReport, [], TRANSCRIPT_BODY);
-        const { sealSegment } = transcriptSeals(webhooks.sealingKey, session);
-        const next = await writeTranscript(db, {
-          workerId: id,
-          sessionId: session,
-          generation: body.generation,
-          first: body.first,
-          segments: body.segments.map((segment) => sealSegment(segment, random)),
-          isComplete: body.is_complete,
-          speaking: body.speaking ? sealSegment(body.speaking, random) : null,
-        });
+        const next = await writeTranscript(db, sealedReport(body, { workerId: id, sessionId: session }, dependencies));
         if (next === null) throw notFound();
         return sendJson(TRANSCRIPT, { next }, set);
+      },
+      { detail: DETAIL },
+    )
+    .put(
+      "/calls/:session/recording/:generation/:n",
+      async ({ params: { id, session, generation, n }, request, requestContext, set }) => {
+        const { db } = authenticate(request, id, requestContext);
+        const fragment = { ...fragmentPlace({ session, generation, n }), workerId: id };
+        requestContext.isRoutine = true;
+        await receiveFragment(storage, { db, request, context: requestContext, fragment });
+        set.status = 204;
       },
       { detail: DETAIL },
     )
@@ -114,8 +142,7 @@ export const avatarWorkerRoutes = (dependencies: Dependencies) => {
       async ({ params: { id, session, generation, name }, request, requestContext, set }) => {
         const { db } = authenticate(request, id, requestContext);
         if (!isId("ses", session)) throw notFound();
-        const file = `${generation}/${name}`;
-        return sendPrepared({ workerId: id, file, set }, () => findCallFile(db, id, session));
+        return sendPrepared({ workerId: id, file: `${generation}/${name}`, set }, () => findCallFile(db, id, session));
       },
       { detail: DETAIL },
     )

@@ -30,6 +30,7 @@ import {
   plannedCall,
   presentGranted,
   presentPlannedGrant,
+  recordingErrors,
   releaseTarget,
   unsupportedByWorkers,
 } from "@realtime-avatar/domain/calls/start";
@@ -39,7 +40,7 @@ import {
   transcriptUrlErrors,
 } from "@realtime-avatar/domain/calls/transcript";
 import { type AvatarId, newId, type SessionId } from "@realtime-avatar/domain/id";
-import { Problem } from "@realtime-avatar/domain/problem";
+import { type FieldError, Problem } from "@realtime-avatar/domain/problem";
 import { mintToken } from "@realtime-avatar/livekit/tokens";
 import { Elysia } from "elysia";
 import { checkHeadroom, countRefusal, OPENING_PROBLEMS, openingRefused, openWithinLimits } from "../credits/opening.ts";
@@ -62,7 +63,13 @@ const OPERATIONS = operations({
     body: StartCall,
     success: { status: 200, description: "The grant of the call.", schema: CallGrant },
     queued: { description: "All slots are in use: the call waits for its turn.", schema: QueuedCall },
-    problems: [...OPENING_PROBLEMS, "quota_exceeded", "recording_unavailable", "realtime_not_configured"],
+    problems: [
+      ...OPENING_PROBLEMS,
+      "quota_exceeded",
+      "recording_unsupported",
+      "recording_unavailable",
+      "realtime_not_configured",
+    ],
   },
   releaseCall: {
     summary: "End a call",
@@ -74,6 +81,8 @@ const OPERATIONS = operations({
 });
 
 const TOO_MANY_TRANSCRIPTS = `${MAX_WAITING_TRANSCRIPTS} transcripts of the tenant could not be delivered yet, the maximum. Correct their receivers, or start calls without \`transcript_webhook\`.`;
+
+const AGENT_SPEAKS = "An agent speaks with the person in calls of this service. The avatar does not hear the person.";
 
 const RELEASED_CALL = { schema: ReleasedCall, toText: JSON.stringify };
 
@@ -180,11 +189,19 @@ const refusedStart = (outcome: Extract<OutcomeOf<typeof openWithRoom>, { kind: S
 /** The prices of a second of a plain call, and of a conversation. */
 type Prices = { call: number; conversation: number };
 
-/** `hasAgent`: an agent is dispatched into the rooms of calls, so no call is a conversation. */
+/** The errors of a start between its fields, and in the URL of its transcript. */
+const startErrors = (request: StartCall, allowsHttp: boolean): FieldError[] => {
+  const { transcript_webhook: webhook } = request;
+  return [
+    ...recordingErrors(request),
+    ...(typeof webhook === "object" ? transcriptUrlErrors(webhook, allowsHttp) : []),
+  ];
+};
+
+/** `hasAgent`: whether an agent is dispatched into the rooms of calls. Then no call is a conversation. */
 const startOperation = (prices: Prices, hasAgent: boolean, dependencies: Pick<Dependencies, "webhooks">) => ({
   body: StartCall,
-  errorsOf: ({ transcript_webhook: webhook }: StartCall) =>
-    typeof webhook === "object" ? transcriptUrlErrors(webhook, dependencies.webhooks.allowHttpLocalhost) : [],
+  errorsOf: (request: StartCall) => startErrors(request, dependencies.webhooks.allowHttpLocalhost),
   representation: {
     schema: PlannedGrant,
     toText: JSON.stringify,
@@ -198,7 +215,8 @@ const startOperation = (prices: Prices, hasAgent: boolean, dependencies: Pick<De
     if (!rooms.isAvailable()) throw livekitUnavailable();
     const terms = { priceCreditMicrosPerSecond: prices.call, instance: await instance(db) };
     const planned = plannedCall(body, terms, { environment: caller.environment, ...origin });
-    // The worker decides the price. If the lower price does not fit, no price does.
+    if (hasAgent && planned.recording !== null) throw new Problem("recording_unsupported", AGENT_SPEAKS);
+    // The worker decides the price. What does not fit at the lower one fits at none.
     const lowest = hasAgent ? prices.call : Math.min(prices.call, prices.conversation);
     await checkHeadroom(db, { ...planned.session, price: lowest }, caller);
     return { ...planned, token: await mintToken(config, personToken(planned.roomName)) };
@@ -208,7 +226,7 @@ const startOperation = (prices: Prices, hasAgent: boolean, dependencies: Pick<De
     { token, longestSeconds, ...planned }: StartBasis,
   ) => {
     const caller = requireKey(anyCaller);
-    const { metadata } = planned.session;
+    const { callRetentionDays: retentionDays, maxCallSeconds: defaultLimit } = dependencies.config;
     const conversation = hasAgent ? null : { price: prices.conversation, ...namedByStart(planned.input) };
     const transcript =
       planned.transcript &&
@@ -217,12 +235,13 @@ const startOperation = (prices: Prices, hasAgent: boolean, dependencies: Pick<De
         origin.random,
       );
     const request = callRequest(planned, caller, origin, {
-      ...{ metadata, awaitsAgent: hasAgent, brought: null, conversation, transcript, recording: null },
-      growth: longestSeconds === null ? null : { longestSeconds, defaultLimit: dependencies.config.maxCallSeconds },
+      ...{ metadata: planned.session.metadata, awaitsAgent: hasAgent, brought: null, conversation, transcript },
+      recording: planned.recording && { ...planned.recording, retentionDays },
+      growth: longestSeconds === null ? null : { longestSeconds, defaultLimit },
     });
-    const livekitUrl = requireRealtime(dependencies).config.url;
+    const { url: livekitUrl } = requireRealtime(dependencies).config;
     return {
-      response: { version: null, body: presentPlannedGrant(planned, { livekitUrl, token }) },
+      response: { version: null, body: presentPlannedGrant(planned, { livekitUrl, token, retentionDays }) },
       write: (claim: Claim | null) =>
         openWithRoom(db, request, { caller, origin, dependencies, requestContext }, claim),
     };

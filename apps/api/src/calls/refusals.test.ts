@@ -28,14 +28,14 @@ describe("a call that cannot be started", () => {
     [
       {
         avatar_id: "ava_x",
-        recording: "audio",
+        recording: "picture",
         transcript_webhook: { url: "https://example.com" },
         camera: true,
         connection_history: true,
         render_backend: "generative",
       },
       [
-        "#/recording not_supported",
+        "#/recording not_allowed",
         "#/transcript_webhook/secret required",
         "#/connection_history not_supported",
         "#/camera not_supported",

@@ -34,6 +34,7 @@ import {
   MAX_PRELOADS,
   type Move,
   PRELOAD,
+  RECORDING,
   RECOVERY,
   RESUME,
   SERVICE_FEATURES,
@@ -136,6 +137,8 @@ const presentAssigned = async (
   avatar: { avatar_id: assignment.avatarId, manifest },
   input: usableInput(assignment.input, features),
   ...presentVoice(assignment, features),
+  ...(assignment.recordedMode !== null &&
+    features.includes(RECORDING) && { recording: { mode: assignment.recordedMode } }),
   ...(assignment.hasTranscript && features.includes(TRANSCRIPT) && { transcript: true }),
   ...presentResume(assignment, features),
   ...presentHistory(assignment, features, dependencies),

@@ -47,7 +47,7 @@ const readChunks = async (
 };
 
 /** The bytes of the body. The client must send it by the deadline of the request, which is then moved by the time it took. */
-const readBytes = async (request: Request, context: RequestContext, kind: BodyKind): Promise<Uint8Array> => {
+export const readBytes = async (request: Request, context: RequestContext, kind: BodyKind): Promise<Uint8Array> => {
   checkMediaType(request, kind);
   const declared = request.headers.get("content-length");
   if (Number(declared) > kind.maxBytes) throw tooLarge(kind);

@@ -8,14 +8,8 @@ import { SCOPES } from "@realtime-avatar/domain/api-keys/scope";
 import type { Environment } from "@realtime-avatar/domain/environment";
 import { FIELD_ERROR_CODES, type FieldErrorCode } from "@realtime-avatar/domain/field-error-codes";
 import { ROLES } from "@realtime-avatar/domain/people/roles";
-import {
-  LIMITED_BY,
-  notFound,
-  PROBLEMS,
-  Problem,
-  type ProblemCode,
-  SESSION_LIMITED_BY,
-} from "@realtime-avatar/domain/problem";
+import { notFound, PROBLEMS, Problem, type ProblemCode } from "@realtime-avatar/domain/problem";
+import { LIMITED_BY, SESSION_LIMITED_BY } from "@realtime-avatar/domain/problem-extras";
 import { Count, MAX_ERRORS, Nullable, OneOf } from "@realtime-avatar/domain/schema";
 import { StorageError } from "@realtime-avatar/storage/storage";
 import { type TLiteral, type TProperties, Type } from "@sinclair/typebox";

@@ -13,6 +13,7 @@ import { CLAIM_HOURS } from "@realtime-avatar/domain/idempotency";
 import * as people from "@realtime-avatar/domain/people/schemas";
 import * as settings from "@realtime-avatar/domain/people/tenant-settings";
 import { PROBLEMS, Problem, type ProblemCode } from "@realtime-avatar/domain/problem";
+import * as recordings from "@realtime-avatar/domain/recordings/schemas";
 import * as videos from "@realtime-avatar/domain/videos/schemas";
 import * as voices from "@realtime-avatar/domain/voices/schemas";
 import * as webhooks from "@realtime-avatar/domain/webhooks/schemas";
@@ -42,6 +43,7 @@ const EXPORTS = {
   ...credits,
   ...people,
   ...settings,
+  ...recordings,
   ...videos,
   ...voices,
   ...webhooks,

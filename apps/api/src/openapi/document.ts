@@ -39,6 +39,7 @@ const ID_PREFIXES: Record<string, string> = {
   "/api/v1/webhook-endpoints": "whe",
   "/api/v1/webhook-deliveries": "whd",
   "/api/v1/videos": "vid",
+  "/api/v1/recordings": "rec",
   "/api/v1/realtime/turns": "trn",
 };
 const VOICE_ID = {
@@ -177,6 +178,7 @@ const TAGS: Record<string, { name: string; description: string }> = {
   "/api/v1/settings": { name: "Settings", description: "The settings of a tenant in each environment." },
   "/api/v1/videos": { name: "Videos", description: "Have an avatar say a text or a recording, as a file." },
   "/api/v1/realtime": { name: "Calls", description: "Talk to an avatar. LiveKit carries picture and sound." },
+  "/api/v1/recordings": { name: "Recordings", description: "The recordings of calls, and their files." },
   "/api/v1/webhook-endpoints": {
     name: "Webhooks",
     description: "Receive events: signed requests to your endpoints, by the rules of Standard Webhooks.",

@@ -49,9 +49,18 @@ const recording: Recording = {
   mediaEndedAt: "2026-11-20T12:01:01.840Z",
 };
 
+const access = {
+  recordingId: `rec_${suffix}`,
+  url: `https://avatars.example.com/public/recordings/ten_${suffix}.live.rec_${suffix}.1795179600.vWq0Qm3bJ0c8l0s6mN1o7m4b9s2f6d3a1k5h8j0p2qA`,
+  expiresAt: "2026-11-20T13:00:00.000Z",
+};
+
 export const KEPT_EXAMPLES = {
   TenantSettings: settings,
   UpdateTenantSettings: { keepTranscripts: true },
   Transcript: transcript,
   Recording: recording,
+  RecordingPage: { data: [recording], nextCursor: null },
+  RecordingAccess: access,
+  DeletedRecording: { recordingId: `rec_${suffix}`, status: "deleted" as const },
 };

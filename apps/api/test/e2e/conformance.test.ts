@@ -8,6 +8,7 @@ import { afterAll, describe, expect } from "bun:test";
 import { connect } from "@realtime-avatar/db/connection/pool";
 import { oneDatabase } from "@realtime-avatar/db/databases/databases";
 import type { ProblemCode } from "@realtime-avatar/domain/problem";
+import { seedRecording } from "@realtime-avatar/testing/calls/recordings";
 import { fileDatabase } from "@realtime-avatar/testing/fixture";
 import { seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
 import fc from "fast-check";
@@ -74,11 +75,14 @@ const send = async (described: Described, sent: Sent, to = app): Promise<Answer>
 
 await calls.prepare(send);
 
-/** The id of a new resource that the path of an operation can take. */
+const newRecording = (isReady = true) => seedRecording(database.db, tenantId, isReady);
+
+/** Something for an operation to work on: an id that its path can take. */
 const freshId = (described: Described): Promise<string> =>
   createTarget(described, {
     send,
     newKey: async () => (await newKey()).record.id,
+    newRecording: () => newRecording(),
     // Only an avatar with a source can be prepared.
     removeEndpoints: () => database.db.client`delete from webhook_endpoints`,
     giveSource: (id) => database.db.client`update avatars set source_asset_id = 'x' where id = ${id}`,
@@ -180,6 +184,15 @@ describe("responses that need two requests", () => {
     }
   });
 
+  test("recordings, a page at a time, and one without a file: 200, and the documented problem", async () => {
+    await newRecording();
+    const id = await newRecording(false);
+    const { nextCursor } = JSON.parse((await send(one("listRecordings"), { query: "limit=1" })).text);
+    expect((await send(one("listRecordings"), { query: `cursor=${nextCursor}` })).status).toBe(200);
+    expect((await send(one("listRecordings"), { query: "cursor=none" })).code).toBe("validation_failed");
+    expect((await send(one("getRecordingAccess"), { id })).code).toBe("recording_not_ready");
+  });
+
   test("a version, known and outdated: 304, and 412", async () => {
     const made = await send(one("createAvatar"), { body: avatar });
     const [id, etag = ""] = [JSON.parse(made.text).id, made.headers.get("etag") ?? ""];
@@ -228,7 +241,10 @@ describe("responses that need two requests", () => {
     const poor = await seedKey(database.db, await seedTenant(database.db), ROOT);
     const without = appWith({ config: { ...calls.options.config, livekit: null } });
     const sendWithout = (described: Described, sent: Sent) => send(described, sent, without);
-    await calls.expectResponses({ send, sendWithout, newKey, poor: poor.secret.reveal() });
+    const agents = { ...calls.options.config.agents, name: "an-agent" };
+    const agent = appWith({ config: { ...calls.options.config, agents } });
+    const sendToAgent = (described: Described, sent: Sent) => send(described, sent, agent);
+    await calls.expectResponses({ send, sendWithout, sendToAgent, newKey, poor: poor.secret.reveal() });
   });
 
   test("a video, above a cap or a limit, repeated, foreign or in use: the documented response", async () => {

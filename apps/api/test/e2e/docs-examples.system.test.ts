@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, test } from "bun:test";
 import { createHash } from "node:crypto";
 import { mkdir, readFile, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { RESUME, TURNS } from "@realtime-avatar/domain/calls/worker-sync";
+import { RECORDING, RESUME, TURNS } from "@realtime-avatar/domain/calls/worker-sync";
 import { preparedDataDirectory } from "@realtime-avatar/testing/database";
 import { fileFolder, fixture } from "@realtime-avatar/testing/fixture";
 import { startLivekitStandIn } from "@realtime-avatar/testing/livekit/stand-in";
@@ -52,7 +52,7 @@ const createAssets = async (create: Create): Promise<void> => {
 const syncWorker = async (): Promise<void> => {
   const ofCall = { generation: 1, state: "started", used_seconds: 1 };
   const calls = called === null ? [] : [{ session_id: called, ...ofCall }];
-  const body = JSON.stringify({ slots: 1, features: [RESUME, TURNS], calls });
+  const body = JSON.stringify({ slots: 1, features: [RESUME, TURNS, RECORDING], calls });
   const headers = { authorization: `Bearer ${WORKER_SECRET}`, "content-type": "application/json" };
   await fetch(`${url}/internal/avatar-workers/wrk_docs/sync`, { method: "POST", headers, body }).catch(() => {});
 };
@@ -64,7 +64,16 @@ const sendTranscript = async (): Promise<void> => {
   const headers = { authorization: `Bearer ${WORKER_SECRET}`, "content-type": "application/json" };
   await fetch(url + path, { method: "PUT", headers, body });
 };
-/** The call that the worker reports. The example that resumes a call needs a person in it. */
+/** Starts a call that is recorded, once. */
+const recordCall = async (): Promise<void> => {
+  if (variables["RECORDING_ID"] !== undefined) return;
+  const headers = { authorization: `Bearer ${variables["API_KEY"]}`, "content-type": "application/json" };
+  const body = JSON.stringify({ avatar_id: variables["CALLED_ID"], recording: "audio" });
+  const response = await fetch(`${url}/api/v1/realtime/livekit/session`, { method: "POST", headers, body });
+  const grant = (await response.json()) as { recording: { recordingId: string } };
+  variables["RECORDING_ID"] = grant.recording.recordingId;
+};
+/** The call that the worker reports: the example that resumes a call needs a person in it. */
 let called: string | null = null;
 
 /** Replaces the receiver in the examples. */
@@ -129,6 +138,7 @@ describe.each([
     called = command.includes("/session/resume") ? (variables["SESSION_ID"] ?? "") : null;
     if (called !== null) await syncWorker();
     if (command.includes("/transcript")) await sendTranscript();
+    if (command.includes("/recordings")) await recordCall();
     if (/\/avatars|\/videos/.test(command)) await untilSettled(url, variables["API_KEY"] ?? "");
     const { code, stdout } = await runToEnd(
       [

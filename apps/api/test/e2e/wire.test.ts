@@ -5,6 +5,7 @@
 import { describe, expect, test } from "bun:test";
 import { connect as connectPool } from "@realtime-avatar/db/connection/pool";
 import { createLog } from "@realtime-avatar/runtime/log";
+import { seedRecording } from "@realtime-avatar/testing/calls/recordings";
 import { until } from "@realtime-avatar/testing/until";
 import { createTestApp, rowCounts, startApi } from "../support/api.ts";
 import { CLOSE, NOT_FOUND, problemIn, readStatuses, request, wireCalls } from "../support/wire.ts";
@@ -332,7 +333,7 @@ const statusOf = (target: string): number => {
 };
 
 test("a HEAD request, on every route over a socket: the head of GET and no body", async () => {
-  const own = (await api.call("GET", "/api/v1/api-keys/self", { key })).body.id;
+  const { id: own, tenantId } = (await api.call("GET", "/api/v1/api-keys/self", { key })).body;
   const body = { displayName: "Ada", sourceKind: "image" };
   const avatar = (await api.call("POST", "/api/v1/avatars", { key, body })).body.id;
   const ready = (await api.call("POST", "/api/v1/avatars", { key, body })).body.id;
@@ -346,6 +347,7 @@ test("a HEAD request, on every route over a socket: the head of GET and no body"
     avatars: avatar,
     "webhook-endpoints": endpoint,
     videos: video,
+    recordings: await seedRecording(api.database.db, tenantId),
     sessions: opened.body.sessionId,
     assets: (await api.call("POST", "/api/v1/assets/remote", { key, body: remote })).body.id,
   };

@@ -21,9 +21,12 @@ const settledText = (json: string): string =>
     .replace(/rta_(live|test)_[0-9A-Za-z]{16}_[0-9A-Za-z]{49}/g, "rta_$1_<keyId>_<secret>")
     .replace(/rta_(live|test)_[0-9A-Za-z]{16}_\*{4}/g, "rta_$1_<keyId>_****")
     .replace(/"(keyId|actorKeyId)": ?"[0-9A-Za-z]{16}"/g, '"$1":"<keyId>"')
-    .replace(/"(ten|key|ava|aud|ses|ent|ast|whe|whd|evt|vid|trn)_[0-9a-z]{26}"/g, '"$1_<id>"')
+    .replace(/"(ten|key|ava|aud|ses|ent|ast|whe|whd|evt|vid|trn|rec)_[0-9a-z]{26}"/g, '"$1_<id>"')
     .replace(/"requestId": ?"[-0-9a-f]{36}"/g, '"requestId":"<uuid>"')
-    .replace(/"(createdAt|updatedAt|startedAt|endedAt|deletesAt|from|to)": ?"[-0-9T:.Z]+"/g, '"$1":"<time>"')
+    .replace(
+      /"(createdAt|updatedAt|startedAt|endedAt|deletesAt|retainedUntil|from|to)": ?"[-0-9T:.Z]+"/g,
+      '"$1":"<time>"',
+    )
     .replace(/"activeSeconds": ?\d+/g, '"activeSeconds":"<number>"')
     // Parts of a file.
     .replace(/"sizeBytes": ?\d+/g, '"sizeBytes":"<number>"')

@@ -60,7 +60,7 @@ export type CallRequest = SessionRequest & {
   awaitsAgent: boolean;
   /** The receiver of its transcript, sealed (the domain's calls/transcript.ts); null: no transcript is sent. */
   transcript: Uint8Array | null;
-  /** What of it is recorded, for how long that is kept, and its recordings; null: nothing. */
+  /** Its recordings, and for how long they are kept; null: none. */
   recording: { mode: RecordedMode; retentionDays: number; files: readonly PlannedRecording[] } | null;
   /** The room of somebody else in which the call is; null: a room of ours, which is created. */
   brought: BroughtRoom | null;

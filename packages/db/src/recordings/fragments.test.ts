@@ -17,7 +17,7 @@ const { client } = db;
 const world = () => newWorld(db);
 
 describe("a start", () => {
-  test("that is recorded, without a worker that records: unsupported; it takes the slot of one that does", async () => {
+  test("a start with a recording, without a worker that records: unsupported; then it takes the slot of one that does", async () => {
     const one = await world();
     await sync(db, "deaf", { slots: 1, features: [] });
     const request = () => callRequest(one.caller, one.avatarId, { recording: recordingRequest("audio") });
@@ -96,7 +96,7 @@ describe("a fragment", () => {
     expect(await sendFragment(db, id, { n: 1 })).toBe("written");
   });
 
-  test("after the call has gone to another worker: the first one sends the rest of what it has begun", async () => {
+  test("after the call has gone to another worker: the first one sends the rest of its generation", async () => {
     const one = await world();
     const { id } = await one.start();
     await sendFragment(db, id);

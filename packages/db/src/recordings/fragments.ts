@@ -1,4 +1,4 @@
-/** The fragments of recordings: what workers store of calls that are recorded. */
+/** The stored fragments of calls that are recorded. */
 import type { SessionId, TenantId } from "@realtime-avatar/domain/id";
 import { MAX_RECORDING_BYTES } from "@realtime-avatar/domain/recordings/files";
 import { findFragmentOwner as callFind, writeFragment as callWrite } from "../../generated/functions.ts";

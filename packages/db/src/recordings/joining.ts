@@ -21,7 +21,7 @@ export type ClaimedRecordings = {
   environment: Environment;
   avatarId: string;
   callMode: CallMode;
-  /** Null: nobody has joined the call. */
+  /** Null: the person has not joined the call. */
   startedAt: Date | null;
   endedAt: Date;
   /** With this attempt. */
@@ -71,7 +71,7 @@ export type JoinOutcome =
   | { kind: "failed"; code: RecordingError };
 
 /**
- * Ends an attempt to join. Of recordings that end with it, the events are sent, and the fragments are files that nothing needs. Returns
+ * Ends an attempt to join. Recordings that end with it send their events. Their fragments are no longer needed. Returns
  * whether its lease was still held: otherwise its own files are to be deleted. One statement.
  */
 export const finishRecordings = async (
@@ -124,7 +124,7 @@ export const forgetUnneededFiles = async (db: Runner, files: readonly UnneededFi
 export type RecordingStats = {
   /** For how long the oldest recording of a call has been due; 0 when none is. */
   oldestDueSeconds: number;
-  /** For how long the oldest file that nothing needs has waited to be deleted; 0 when there is none. */
+  /** For how long the oldest file that nothing needs has waited to be deleted; 0 without such a file. */
   oldestUnneededSeconds: number;
   /** Of recordings that are ready, and of the fragments of others. */
   storedBytes: number;
@@ -149,7 +149,7 @@ const selectStats = statement<{
     )::bigint as "storedBytes"`,
 );
 
-/** The state of the queue, and what is stored. One statement, which reads the sizes of all recordings in an index. */
+/** The state of the queue and of the store. One statement, which reads the sizes of all recordings in an index. */
 export const recordingStats = async (db: Runner): Promise<RecordingStats> => {
   const [row] = await selectStats(db, {});
   return {

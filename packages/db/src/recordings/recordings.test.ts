@@ -200,7 +200,7 @@ describe("a deletion", () => {
     expect(await one.remove(recordings[0])).toEqual({ kind: "not_found" });
   });
 
-  test("of all recordings of an open call: its fragments go, it is recorded no more, and the joiner finds nothing", async () => {
+  test("of all recordings of an open call: its fragments go; its worker is told to record nothing", async () => {
     const one = await world();
     const { id, recordings } = await one.start("participants");
     await sendFragment(db, id);

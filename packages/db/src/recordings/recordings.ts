@@ -2,7 +2,8 @@
 import type { Environment } from "@realtime-avatar/domain/environment";
 import type { RecordingId, TenantId } from "@realtime-avatar/domain/id";
 import type { PageRequest, WrittenPage } from "@realtime-avatar/domain/page";
-import { PARTICIPANTS, type RECORDING_LIST, type Recording } from "@realtime-avatar/domain/recordings/schemas";
+import { PARTICIPANTS } from "@realtime-avatar/domain/recordings/planned";
+import type { RECORDING_LIST, Recording } from "@realtime-avatar/domain/recordings/schemas";
 import { sql } from "drizzle-orm";
 import { deleteRecording as callDelete } from "../../generated/functions.ts";
 import { auditEvent, type Origin } from "../audit/audit-events.ts";
@@ -48,7 +49,7 @@ const RECORDING = sql`json_strip_nulls((${objectJson<Recording>({
   errorCode: nullable(plainJson(sql`(case when not ${IS_OVER} then ${recordings.errorCode} end)`)),
 })})::json)::text`;
 
-/** `key`: of the file; null while there is none, and when it is to be deleted. */
+/** `key`: of the file, as long as it can be read. */
 type FoundRecording = { recording: Recording; key: string | null };
 
 const READS = batchedRead<FoundRecording, RecordingOwner & { id: RecordingId }, FoundRecording>(
@@ -64,7 +65,7 @@ const READS = batchedRead<FoundRecording, RecordingOwner & { id: RecordingId }, 
   (found) => found,
 );
 
-/** The recording; null when the owner has none of this id. One statement. */
+/** The recording of the owner with this id; null: not found. One statement. */
 export const findRecording = (
   db: Db,
   { tenantId, environment }: RecordingOwner,
@@ -109,7 +110,7 @@ export const listRecordings = (
     : db.batch(OF_SESSION, { ...page, sessionId }, tenantId);
 };
 
-/** Deletes a recording with its file, with an audit event. A call that is open is not recorded any more when it has no other one. One statement. */
+/** Deletes a recording with its file, with an audit event. An open call without another one is recorded no more. One statement. */
 export const deleteRecording = async (
   db: Runner,
   id: RecordingId,

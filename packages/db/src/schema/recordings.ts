@@ -58,7 +58,7 @@ export const recordingFragments = pgTable(
     sessionId: bytewise("session_id").notNull(),
     generation: integer("generation").notNull(),
     n: integer("n").notNull(),
-    /** Who has sent it: it can send more of this generation after the call has gone to another worker. */
+    /** The worker that has sent it. It can send more of this generation after the call has gone to another one. */
     workerId: bytewise("worker_id").notNull(),
     sizeBytes: integer("size_bytes").notNull(),
   },
@@ -77,7 +77,7 @@ export const recordings = pgTable(
     environment: text("environment").notNull(),
     sessionId: bytewise("session_id").notNull(),
     mode: text("mode").notNull(),
-    /** Who alone is heard; null: both. */
+    /** The one side that is heard; null: both. */
     role: text("role"),
     status: text("status").notNull(),
     /** The key of the file. Null before and after there is one. */
@@ -100,7 +100,7 @@ export const recordings = pgTable(
     // The oldest whose file is due to be deleted, and the oldest that are shown without one.
     index("recordings_kept_index").on(table.retainedUntil).where(sql`${table.status} in ('ready', 'failed')`),
     index("recordings_expired_index").on(table.retainedUntil).where(sql`${table.status} = 'expired'`),
-    // What is stored.
+    // The sum of the stored bytes.
     index("recordings_size_index").on(table.sizeBytes).where(sql`${table.status} = 'ready'`),
     check("recordings_id_check", isId(table.id, "rec")),
     check("recordings_environment_check", inList(table.environment, ENVIRONMENTS)),

@@ -2,6 +2,8 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { REMOTE_URL_PATTERN } from "../assets/schemas.ts";
 import { MAX_SESSION_SECONDS } from "../credits/schemas.ts";
+import { RECORDED_MODES } from "../recordings/modes.ts";
+import { Recording } from "../recordings/schemas.ts";
 import { ClosedObject, Count, DateTime, JsonObject, Metadata, Nullable, Off, OneOf, Text } from "../schema.ts";
 import { MAX_CALL_SECONDS } from "./limits.ts";
 
@@ -90,7 +92,12 @@ export const StartCall = ClosedObject({
     ),
   ),
   queue_ticket_id: Type.Optional(Id("The ticket of the previous response, when the call was queued.")),
-  recording: Type.Optional(Off()),
+  recording: Type.Optional(
+    Type.Union([OneOf([...RECORDED_MODES, "video"]), Type.Literal("off"), Type.Literal(false)], {
+      description:
+        "`audio` records both sides, `audio_video` with the pictures of the avatar, `participants` each side by itself. The person is told. `video` is refused, because the camera of the person is not subscribed to. Default: nothing.",
+    }),
+  ),
   transcript_webhook: Type.Optional(
     Type.Union([TranscriptWebhook, Type.Literal("off"), Type.Literal(false)], {
       description: "Where the transcript of the call is sent after its end. Default: nowhere.",
@@ -125,6 +132,15 @@ export const CallGrant = ClosedObject({
   price_credit_micros_per_second: Count({
     description: "The price of a second: that of a conversation where the avatar answers, else that of a call.",
   }),
+  recording_mode: Type.Optional(OneOf(RECORDED_MODES, { description: "Only of a call that is recorded." })),
+  recording: Type.Optional(Recording),
+  recordings: Type.Optional(
+    Type.Array(Recording, {
+      minItems: 1,
+      maxItems: 2,
+      description: "Of a call that is recorded: its recordings. `recording` is the one of a call that has one alone.",
+    }),
+  ),
   ignored: Type.Array(OneOf(INPUT_FIELDS), {
     minItems: 0,
     maxItems: INPUT_FIELDS.length,

@@ -5,7 +5,7 @@ import { newId } from "../id.ts";
 import type { Problem } from "../problem.ts";
 import { validate } from "../schema.ts";
 import { CallGrant, PlannedGrant, ReleaseCall, StartCall } from "./schemas.ts";
-import { plannedCall, presentGranted, presentPlannedGrant, releaseTarget } from "./start.ts";
+import { plannedCall, presentGranted, presentPlannedGrant, recordingErrors, releaseTarget } from "./start.ts";
 
 const random = seededBytes("calls");
 const now = new Date("2026-11-20T12:00:00.000Z");
@@ -46,7 +46,8 @@ describe("the request to start a call", () => {
     ],
     [{ client_metadata: { a: "x".repeat(201) } }, ["#/client_metadata/a too_long"]],
     [{ roomName: "x" }, ["#/roomName unknown_field"]],
-    [{ recording: "audio" }, ["#/recording not_supported"]],
+    [{ recording: "picture" }, ["#/recording not_allowed"]],
+    [{ recording: "participants" }, []],
     [
       { transcript_webhook: true, camera: true, connection_history: true },
       ["#/transcript_webhook wrong_type", "#/connection_history not_supported", "#/camera not_supported"],
@@ -72,6 +73,54 @@ describe("the request to start a call", () => {
     [{ transcript_webhook: "off", render_backend: "off", support_edits: false }, []],
     [{ transcript_webhook: false, render_backend: false, support_edits: "off" }, []],
   ])("a start, %j: %j", (request, errors) => expect(errorsOf(request)).toEqual(errors));
+});
+
+describe("a start that is recorded", () => {
+  test.each([
+    [{ recording: "video" }, ["not_supported"]],
+    [{ recording: "audio", stt_mode: "off" }, ["not_supported"]],
+    [{ recording: "off", stt_mode: "off" }, []],
+    [{ recording: "audio" }, []],
+  ] as const)("%j: %j", (request, codes) =>
+    expect(recordingErrors(request).map(({ code }) => code)).toEqual([...codes]),
+  );
+
+  test.each([
+    ["audio", "avatar", [["audio", null]]],
+    ["audio_video", "avatar", [["audio_video", null]]],
+    ["audio_video", "voice", [["audio", null]]],
+    [
+      "participants",
+      "avatar",
+      [
+        ["audio", "user"],
+        ["audio_video", "avatar"],
+      ],
+    ],
+    [
+      "participants",
+      "voice",
+      [
+        ["audio", "user"],
+        ["audio", "avatar"],
+      ],
+    ],
+  ] as const)("%s of a call of %s: its files", (recording, mode, files) => {
+    const planned = plan({ recording, mode });
+    expect(planned.recording?.files.map((file) => [file.mode, file.role])).toEqual(files as never);
+    const grant = presentPlannedGrant(planned, { livekitUrl: "ws://x", token: "x", retentionDays: 30 });
+    expect(grant.recording_mode).toBe(recording);
+    expect(grant.recordings).toHaveLength(files.length);
+    expect(grant.recording).toEqual(files.length === 1 ? grant.recordings?.[0] : undefined);
+    expect(grant.recordings?.[0]).toMatchObject({ sessionId: planned.session.id, status: "pending" });
+  });
+
+  test("nothing of it: no field of the grant", () => {
+    const planned = plan({ recording: "off" });
+    expect(planned.recording).toBeNull();
+    const grant = presentPlannedGrant(planned, { livekitUrl: "ws://x", token: "x", retentionDays: 30 });
+    expect(Object.keys(grant).filter((name) => name.startsWith("recording"))).toEqual([]);
+  });
 });
 
 describe("a planned call", () => {
@@ -101,7 +150,7 @@ describe("a planned call", () => {
   test("its grant: valid, for the room of the session, with the fields that the renderer ignores", () => {
     const request = { instructions: "x", voice: {}, stt_mode: "off" as const };
     const planned = plan(request);
-    const known = presentPlannedGrant(planned, { livekitUrl: "wss://x", token: "t" });
+    const known = presentPlannedGrant(planned, { livekitUrl: "wss://x", token: "t", retentionDays: 30 });
     const expiresAt = "2026-11-20T12:02:00.000Z";
     const granted = { reservedCreditMicros: 600_000_000, expiresAt, features: ["voice"] };
     const grant = { ...known, ...presentGranted(request, granted, { price: 1_000_000, hasAgent: false }) };

@@ -2,8 +2,11 @@
 import { type PlannedSession, plannedSession, type SessionTerms } from "../credits/open.ts";
 import { MAX_SESSION_SECONDS } from "../credits/schemas.ts";
 import type { Environment } from "../environment.ts";
-import type { RandomBytes } from "../id.ts";
-import { Problem, validationFailed } from "../problem.ts";
+import { newId, type RandomBytes } from "../id.ts";
+import { type FieldError, Problem, validationFailed } from "../problem.ts";
+import { RECORDED_MODES, type RecordedMode } from "../recordings/modes.ts";
+import { plannedRecordings, presentPlannedRecording } from "../recordings/planned.ts";
+import type { PlannedRecording } from "../recordings/schemas.ts";
 import { IDLE_TIMEOUT_SECONDS, JOIN_TIMEOUT_SECONDS, MAX_TEST_CALL_SECONDS, MIN_CALL_SECONDS } from "./limits.ts";
 import { PERSON_IDENTITY, roomName } from "./room.ts";
 import {
@@ -39,8 +42,23 @@ export type PlannedCall = {
   ticketId: string | null;
   /** The receiver of its transcript; null without one. */
   transcript: TranscriptWebhook | null;
-  /** The requested test outcome; null for a live key, whose metadata is plain data. */
+  /** Its recordings; null: none. */
+  recording: { mode: RecordedMode; files: readonly PlannedRecording[] } | null;
+  /** For tests; null for a live key, whose metadata is plain data. */
   testOutcome: TestOutcome | null;
+};
+
+/** The mode in which a call is recorded, of a `request` without `recordingErrors`; null: it is not. */
+const recordedMode = ({ recording }: Pick<StartCall, "recording">): RecordedMode | null =>
+  RECORDED_MODES.find((mode) => mode === recording) ?? null;
+
+/** Why a call cannot be recorded as `request` asks. */
+export const recordingErrors = (request: Pick<StartCall, "recording" | "stt_mode">): FieldError[] => {
+  const refused = (detail: string): FieldError[] => [{ pointer: "#/recording", code: "not_supported", detail }];
+  if (request.recording === "video") return refused("The camera of the person is not subscribed to.");
+  return recordedMode(request) !== null && request.stt_mode === "off"
+    ? refused("With `stt_mode` `off`, the person is not listened to, and is not recorded.")
+    : [];
 };
 
 /**
@@ -86,14 +104,20 @@ export const plannedCall = (
     ...(capabilities !== undefined && { capabilities }),
   };
   const outcome = environment === "test" ? TEST_OUTCOMES.find((name) => name === metadata["test_outcome"]) : undefined;
+  const mode = request.mode ?? "avatar";
+  const recorded = recordedMode(request);
   return {
     session,
     longestSeconds: environment === "live" && asked > first ? asked : null,
-    mode: request.mode ?? "avatar",
+    mode,
     roomName: roomName(instance, session.id),
     input,
     ticketId: request.queue_ticket_id ?? null,
     transcript: typeof request.transcript_webhook === "object" ? request.transcript_webhook : null,
+    recording: recorded && {
+      mode: recorded,
+      files: plannedRecordings(recorded, mode, () => newId("rec", context.now, context.random)),
+    },
     testOutcome: outcome ?? null,
   };
 };
@@ -163,10 +187,21 @@ export const usableInput = ({ stt_mode, ...input }: CallInput, features: readonl
   ...Object.fromEntries(Object.entries(input).filter(([field]) => features.includes(field))),
 });
 
-/** The grant of a call, without the fields that only the write knows. */
+/** The recordings of a call that is about to be opened. */
+const presentRecordings = (
+  { mode, files }: NonNullable<PlannedCall["recording"]>,
+  { id: sessionId, createdAt }: PlannedSession,
+  retentionDays: number,
+): Pick<PlannedGrant, "recording_mode" | "recording" | "recordings"> => {
+  const recordings = files.map((file) => presentPlannedRecording(file, { sessionId, createdAt, retentionDays }));
+  const [recording, ...others] = recordings;
+  return { recording_mode: mode, ...(recording && others.length === 0 && { recording }), recordings };
+};
+
+/** The grant of a call, without what only the write knows. */
 export const presentPlannedGrant = (
-  { session, roomName, input }: Pick<PlannedCall, "session" | "roomName" | "input">,
-  { livekitUrl, token }: { livekitUrl: string; token: string },
+  { session, roomName, input, recording }: Pick<PlannedCall, "session" | "roomName" | "input" | "recording">,
+  { livekitUrl, token, retentionDays }: { livekitUrl: string; token: string; retentionDays: number },
 ): PlannedGrant => ({
   status: "ready",
   session_id: session.id,
@@ -179,6 +214,7 @@ export const presentPlannedGrant = (
   dispatch_created: true,
   join_timeout_seconds: JOIN_TIMEOUT_SECONDS,
   idle_timeout_seconds: IDLE_TIMEOUT_SECONDS,
+  ...(recording && presentRecordings(recording, session, retentionDays)),
 });
 
 /**

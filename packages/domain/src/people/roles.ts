@@ -50,6 +50,10 @@ export const MINIMUM_ROLES: Readonly<Record<string, Role | null>> = {
   getUsageSummary: "viewer",
   getTranscript: "viewer",
   deleteTranscript: "owner",
+  listRecordings: "viewer",
+  getRecording: "viewer",
+  getRecordingAccess: "viewer",
+  deleteRecording: "owner",
   getSettings: "viewer",
   updateSettings: "owner",
   // Only keys open calls, because each call is charged to a key, under its cap.

@@ -4,7 +4,7 @@ import type { RecordingId, SessionId, TenantId } from "../id.ts";
 /** The folder of the store. */
 export const RECORDINGS_FOLDER = "recordings";
 
-/** Maximum size of the fragments of a call, together. What comes later is refused, and is not in its recordings. */
+/** Maximum size of the fragments of a call, together. Later fragments are refused. */
 export const MAX_RECORDING_BYTES = 2 * 1024 ** 3;
 
 type RecordedCall = { tenantId: TenantId; sessionId: SessionId };

@@ -1,13 +1,10 @@
 /** Recordings of calls as the API shows them, in the shapes that the published SDK reads. */
 import { type Static, Type } from "@sinclair/typebox";
-import { AVATAR_IDENTITY, PERSON_IDENTITY } from "../calls/room.ts";
-import type { CallMode } from "../calls/schemas.ts";
-import type { RecordingId, SessionId } from "../id.ts";
+import type { RecordingId } from "../id.ts";
 import { defineList, Page } from "../page.ts";
 import { ClosedObject, Count, DateTime, OneOf, Text } from "../schema.ts";
-import type { RecordedMode } from "./modes.ts";
 
-/** What a file has: sound, or sound and pictures. */
+/** The media of a file: sound, or sound and pictures. */
 export const MEDIA_MODES = ["audio", "audio_video"] as const;
 export type MediaMode = (typeof MEDIA_MODES)[number];
 export const RECORDING_ROLES = ["user", "avatar"] as const;
@@ -30,12 +27,12 @@ export const Recording = ClosedObject({
   participant: Type.Optional(
     ClosedObject(
       { participantIdentity: Text({ minLength: 1, maxLength: 160 }), role: OneOf(RECORDING_ROLES) },
-      { description: "Who alone is heard. Left out when both are." },
+      { description: "The one side that is heard. Left out of a recording of both." },
     ),
   ),
   status: OneOf(RECORDING_STATUSES, {
     description:
-      "`pending`: nothing was recorded so far. `recording`: the call is recorded. `processing`: the call has ended, and the file is made. `expired`: the file was deleted because of its age.",
+      "`pending`: nothing was recorded so far. `recording`: the call is recorded. `processing`: after the call, the file is made. `expired`: the file was deleted because of its age.",
   }),
   mediaType: Type.Optional(OneOf(["audio/mp4", "video/mp4"], { description: "Only of one that is `ready`." })),
   sizeBytes: Type.Optional(Count({ minimum: 1, description: "Only of one that is `ready`." })),
@@ -63,44 +60,8 @@ export const RecordingAccess = ClosedObject({
 });
 export type RecordingAccess = Static<typeof RecordingAccess>;
 
-/** A file that a call is to have. `role`: who alone is heard; null: both. */
+export const DeletedRecording = ClosedObject({ recordingId: Id, status: OneOf(["deleted"]) });
+export type DeletedRecording = Static<typeof DeletedRecording>;
+
+/** A file that a call is to have. `role`: the one side that is heard; null: both. */
 export type PlannedRecording = { id: RecordingId; mode: MediaMode; role: RecordingRole | null };
-
-/** The files of a call that is recorded in `recorded`. */
-export const plannedRecordings = (
-  recorded: RecordedMode,
-  callMode: CallMode,
-  createId: () => RecordingId,
-): PlannedRecording[] => {
-  const withPictures = callMode === "voice" ? "audio" : "audio_video";
-  switch (recorded) {
-    case "audio":
-      return [{ id: createId(), mode: "audio", role: null }];
-    case "audio_video":
-      return [{ id: createId(), mode: withPictures, role: null }];
-    case "participants":
-      return [
-        { id: createId(), mode: "audio", role: "user" },
-        { id: createId(), mode: withPictures, role: "avatar" },
-      ];
-  }
-};
-
-/** The identity in the room of each role. */
-export const PARTICIPANTS: Readonly<Record<RecordingRole, string>> = { user: PERSON_IDENTITY, avatar: AVATAR_IDENTITY };
-
-const DAY_MS = 86_400_000;
-
-/** A recording of a call that begins at `createdAt`. */
-export const presentPlannedRecording = (
-  { id, mode, role }: PlannedRecording,
-  { sessionId, createdAt, retentionDays }: { sessionId: SessionId; createdAt: Date; retentionDays: number },
-): Recording => ({
-  sessionId,
-  recordingId: id,
-  mode,
-  createdAt: createdAt.toISOString(),
-  retainedUntil: new Date(createdAt.getTime() + retentionDays * DAY_MS).toISOString(),
-  ...(role && { participant: { participantIdentity: PARTICIPANTS[role], role } }),
-  status: "pending",
-});

@@ -1,18 +1,18 @@
-/** Calls that are recorded, for tests of the database and of what joins their fragments. */
+/** Calls that are recorded, for tests of the database and of the worker. */
 import type { Caller } from "@realtime-avatar/db/callers/callers";
 import { type CallRequest, releaseCall } from "@realtime-avatar/db/calls/calls";
 import { type SentFragment, writeFragment } from "@realtime-avatar/db/recordings/fragments";
 import type { CallMode } from "@realtime-avatar/domain/calls/schemas";
 import { RECORDING } from "@realtime-avatar/domain/calls/worker-sync";
-import { type AvatarId, newId, type RecordingId, type SessionId } from "@realtime-avatar/domain/id";
+import { type AvatarId, newId, type RecordingId, type SessionId, type TenantId } from "@realtime-avatar/domain/id";
 import type { RecordedMode } from "@realtime-avatar/domain/recordings/modes";
-import { plannedRecordings } from "@realtime-avatar/domain/recordings/schemas";
+import { plannedRecordings } from "@realtime-avatar/domain/recordings/planned";
 import type { TestDb } from "../database.ts";
 import { random } from "../random-bytes.ts";
 import { operatorOrigin } from "../seeds.ts";
 import { report, seedCall, sync } from "./calls.ts";
 
-/** What a request for a call has that is to be recorded. */
+/** The part of a request for a call that has it recorded. */
 export const recordingRequest = (
   mode: RecordedMode,
   callMode: CallMode = "avatar",
@@ -49,7 +49,19 @@ export const sendFragment = (
 export const endCall = (db: TestDb, caller: Caller, id: SessionId) =>
   releaseCall(db, { kind: "session", id }, { reason: null }, caller, operatorOrigin(), null);
 
-/** As if so many seconds had passed for the recordings of calls. */
+/** A live recording of a call that is not there: ready, without its file, or pending. */
+export const seedRecording = async ({ client }: TestDb, tenantId: TenantId, isReady = true): Promise<RecordingId> => {
+  const now = new Date();
+  const [id, sessionId] = [newId("rec", now, random), newId("ses", now, random)];
+  const row = { tenant_id: tenantId, id, environment: "live", session_id: sessionId, mode: "audio", created_at: now };
+  const media = { duration_ms: 1000, media_started_at: now, media_ended_at: now, ended_at: now };
+  const state = isReady ? { status: "ready", key: `recordings/${id}`, size_bytes: 1, ...media } : { status: "pending" };
+  const retainedUntil = new Date(now.getTime() + 86_400_000);
+  await client`insert into recordings ${client({ ...row, ...state, retained_until: retainedUntil })}`;
+  return id;
+};
+
+/** Makes the recordings of calls older by some seconds. */
 export const ageRecordings = async ({ client }: TestDb, seconds: number): Promise<void> => {
   await client`
     update call_recordings set due_at = due_at - make_interval(secs => ${seconds}),

@@ -4,7 +4,7 @@ import { syncWorker } from "@realtime-avatar/db/calls/fleet";
 import type { CreateApiKey } from "@realtime-avatar/domain/api-keys/schemas";
 import { MAX_WAITING_TRANSCRIPTS } from "@realtime-avatar/domain/calls/transcript";
 import { MAX_WAITING_TURNS } from "@realtime-avatar/domain/calls/turns";
-import { RESUME, TURNS } from "@realtime-avatar/domain/calls/worker-sync";
+import { RECORDING, RESUME, TURNS } from "@realtime-avatar/domain/calls/worker-sync";
 import type { TestDatabase } from "@realtime-avatar/testing/database";
 import { startLivekitStandIn } from "@realtime-avatar/testing/livekit/stand-in";
 import { operatorOrigin } from "@realtime-avatar/testing/seeds";
@@ -20,6 +20,8 @@ type Callers = {
   send: Send;
   /** Sends a request to a service without LiveKit. */
   sendWithout: Send;
+  /** Sends to a service whose calls an agent speaks in. */
+  sendToAgent: Send;
   newKey: (request?: Partial<CreateApiKey>) => Promise<{ record: { id: string }; key: string }>;
   /** A key of a tenant without credits. */
   poor: string;
@@ -68,7 +70,7 @@ const expectTurns = async ({ send, sendWithout }: Callers, { client }: TestDatab
   expect((await send(create, { body: turn })).code).toBe("too_many_turns");
   await client`update fleet.avatar_workers set features = '{}'`;
   expect((await send(interrupt, { body: call })).code).toBe("conversation_not_configured");
-  await client`update fleet.avatar_workers set features = ${[RESUME, TURNS]}`;
+  await client`update fleet.avatar_workers set features = ${[RESUME, TURNS, RECORDING]}`;
   await send(one("releaseCall"), { body: call });
   expect((await send(create, { body: turn })).code).toBe("call_not_running");
   expect((await send(interrupt, { body: call })).code).toBe("call_not_running");
@@ -83,7 +85,7 @@ const expectResumed = async ({ client }: TestDatabase["db"], { send, sendWithout
   expect((await send(resume, { key, body })).code).toBe("call_not_resumable");
   expect((await sendWithout(resume, { body })).code).toBe("realtime_not_configured");
   expect((await send(resume, { body: { session_id: "x" } })).code).toBe("not_found");
-  await client`update fleet.avatar_workers set features = ${[RESUME, TURNS]}`;
+  await client`update fleet.avatar_workers set features = ${[RESUME, TURNS, RECORDING]}`;
   await client`update usage_sessions set status = 'started', started_at = created_at where id = ${session_id}`;
   const headers = { "idempotency-key": "conformance-resume" };
   for (const replayed of [null, "true"]) {
@@ -103,7 +105,7 @@ const expectResumed = async ({ client }: TestDatabase["db"], { send, sendWithout
 const createCall = async ({ client }: TestDatabase["db"], send: Send): Promise<void> => {
   const { session_id } = JSON.parse((await send(one("startCall"), { body: START })).text);
   const { session_id: id } = EXAMPLES.ResumeCall;
-  await client`update fleet.avatar_workers set features = ${[RESUME, TURNS]}`;
+  await client`update fleet.avatar_workers set features = ${[RESUME, TURNS, RECORDING]}`;
   await client`update fleet.avatar_slots set session_id = ${id} where session_id = ${session_id}`;
   await client`update calls set session_id = ${id} where session_id = ${session_id}`;
   await client`
@@ -122,6 +124,21 @@ const expectManyTranscripts = async ({ client }: TestDatabase["db"], { send }: C
   await client`delete from call_transcripts`;
 };
 
+/** Expects that a call is recorded, and is refused while no worker records or when an agent speaks. */
+const expectRecordings = async (
+  { client }: TestDatabase["db"],
+  { send, sendToAgent }: Pick<Callers, "send" | "sendToAgent">,
+): Promise<void> => {
+  const start = one("startCall");
+  await client`update fleet.avatar_workers set features = ${[RESUME, TURNS]}`;
+  const recorded = { ...START, recording: "audio" };
+  expect((await sendToAgent(start, { body: recorded })).code).toBe("recording_unsupported");
+  expect((await send(start, { body: recorded })).code).toBe("recording_unavailable");
+  await client`update fleet.avatar_workers set features = ${[RESUME, TURNS, RECORDING]}`;
+  const { text } = await send(start, { body: recorded });
+  expect(JSON.parse(text)).toMatchObject({ recording_mode: "audio", recordings: [{ status: "pending" }] });
+};
+
 export const startConformanceCalls = async (database: TestDatabase) => {
   const { client } = database.db;
   const livekit = await startLivekitStandIn();
@@ -135,10 +152,11 @@ export const startConformanceCalls = async (database: TestDatabase) => {
   /** Gives a worker many slots, for an hour. */
   const giveSlots = async (): Promise<void> => {
     const terms = { leaseSeconds: 3600, sessionLeaseSeconds: 60, dailyTokens: null };
-    await syncWorker(database.db, "wrk_1", { slots: 1000, features: [TURNS], calls: [] }, terms, operatorOrigin());
+    const request = { slots: 1000, features: [TURNS, RECORDING], calls: [] };
+    await syncWorker(database.db, "wrk_1", request, terms, operatorOrigin());
   };
 
-  const expectRefusals = async ({ send, sendWithout, newKey, poor }: Callers): Promise<void> => {
+  const expectRefusals = async ({ send, sendWithout, sendToAgent, newKey, poor }: Callers): Promise<void> => {
     const { key: capped } = await newKey({ spendLimitCreditMicros: 1 });
     const { key: limited } = await newKey({ maxConcurrentSessions: 1 });
     expect((await send(start, { key: capped, body: START })).code).toBe("spend_limit_exceeded");
@@ -149,6 +167,7 @@ export const startConformanceCalls = async (database: TestDatabase) => {
     const made = await send(one("createAvatar"), { body: { displayName: "x", sourceKind: "image" } });
     expect((await send(start, { body: { avatar_id: JSON.parse(made.text).id } })).code).toBe("avatar_not_ready");
     expect((await sendWithout(start, { body: START })).code).toBe("realtime_not_configured");
+    await expectRecordings(database.db, { send, sendToAgent });
   };
 
   const expectReplays = async ({ send, newKey }: Callers): Promise<void> => {

@@ -6,6 +6,8 @@ import { expect } from "bun:test";
 import { remoteUrlErrors } from "@realtime-avatar/domain/assets/remote-url";
 import type { CreateUpload } from "@realtime-avatar/domain/assets/schemas";
 import { uploadErrors } from "@realtime-avatar/domain/assets/upload";
+import type { StartCall } from "@realtime-avatar/domain/calls/schemas";
+import { recordingErrors } from "@realtime-avatar/domain/calls/start";
 import { transcriptUrlErrors } from "@realtime-avatar/domain/calls/transcript";
 import { type CreateTurn, turnErrors } from "@realtime-avatar/domain/calls/turns";
 import type { ProblemCode } from "@realtime-avatar/domain/problem";
@@ -176,6 +178,7 @@ const meetsAssetRules = ({ operation: { operationId } }: Described, body: unknow
     return !Object(body).url || webhookUrlErrors(Object(body).url, false).length === 0;
   if (operationId === "startCall") {
     const { transcript_webhook: webhook } = Object(body);
+    if (recordingErrors(body as StartCall).length > 0) return false;
     return typeof webhook !== "object" || transcriptUrlErrors(webhook, false).length === 0;
   }
   if (operationId === "createRemoteAsset") return remoteUrlErrors(remoteUrl).length === 0;
@@ -221,7 +224,9 @@ type Makers = {
   send: Send;
   newKey: () => Promise<string>;
   giveSource: (avatarId: string) => Promise<unknown>;
-  /** Removes endpoints, because a tenant can have only few. */
+  /** A recording that is ready: calls alone make one. */
+  newRecording: () => Promise<string>;
+  /** A tenant has few endpoints. */
   removeEndpoints: () => Promise<unknown>;
 };
 
@@ -236,13 +241,14 @@ export const createBody = async ({ operation }: Described, send: Send): Promise<
 /** The id of a new resource that an operation can use; empty for a path without an id. */
 export const createTarget = async (
   { path }: Described,
-  { send, newKey, giveSource, removeEndpoints }: Makers,
+  { send, newKey, newRecording, giveSource, removeEndpoints }: Makers,
 ): Promise<string> => {
   if (path.startsWith("/api/v1/webhook-")) await removeEndpoints();
   if (path.startsWith("/problems/")) return "not_found";
   if (!path.includes("{id}")) return "";
   if (path.startsWith("/api/v1/voices")) return "flite-slt";
   if (path.startsWith("/api/v1/api-keys")) return newKey();
+  if (path.startsWith("/api/v1/recordings")) return newRecording();
   if (path.endsWith("/transcript")) {
     await send(one("updateSettings"), { body: { keepTranscripts: true } });
     return JSON.parse((await send(one("startCall"), { body: EXAMPLES.StartCall })).text).session_id;

@@ -4,7 +4,7 @@
 -- A transcript that is to be sent becomes due: at once, or after eight seconds in which its worker can still send what was said before the
 -- end (it takes six seconds at most to leave the room). One that is only kept is not due, and one for which there is no purpose is deleted.
 -- Fragments of recordings become due (end_call_recordings). Segments without a transcript are erased. A transcript gets the words that the avatar was saying when its worker was lost.
--- Lock order: the agents, the turns and the segments, which only a function writes that has locked the call; the transcripts by primary key, with their segments; what end_call_recordings locks; the slots by primary key. The calling function has locked the calls (lock_counters).
+-- Lock order: the agents, the turns and the segments, which only a function writes that has locked the call; the transcripts by primary key, with their segments; the recordings (end_call_recordings); the slots by primary key. The calling function has locked the calls (lock_counters).
 create function rta.end_calls(p_tenant_ids text[], p_session_ids text[]) returns void
 language plpgsql as $$
 declare

@@ -1,4 +1,4 @@
--- Locks free slots for a batch of starts: as many as there are starts, and for each voice and model that a start names as many of
+-- Locks free slots for a batch of starts: one for each start, and for each voice and model that a start names as many of
 -- workers that can speak them (can_speak), and for those that are recorded of workers that record. Those of workers that have reported them come first.
 -- Lock order: slots, as in lock_free_slots.
 create function rta.lock_call_slots(p_calls rta.call_request[]) returns rta.free_slot[]

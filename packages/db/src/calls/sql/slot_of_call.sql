@@ -1,5 +1,5 @@
 -- The position of the slot that a call gets: the first one that is not taken, of a worker that can speak what the call names,
--- and can record the call if it is recorded. Null when there is none.
+-- and can record the call if it is recorded. Null: no such slot is free.
 create function rta.slot_of_call(p_slots rta.free_slot[], p_call rta.call_request, p_taken integer[]) returns integer
 language sql stable as $$
   select at::integer from unnest(p_slots) with ordinality slot (worker_id, n, features, voices, models, at)

@@ -1,8 +1,8 @@
--- Deletes a recording with its file, and writes the audit event. A call none of whose recordings remains is recorded no more, and its
--- fragments are no longer needed. Returns what became of it:
+-- Deletes a recording with its file, and writes the audit event. With the last recording of a call, its fragments are no longer needed.
+-- Returns the outcome:
 --   'written'
---   'not_found'  there is no such recording
---   'stale'      nothing is written: the caller has changed since its look-up
+--   'not_found'  the owner has no such recording
+--   'stale'      the caller has changed since its look-up
 -- Lock order: the caller (lock_caller), the row of the call in call_recordings, the recording.
 create function rta.delete_recording(
   p_caller rta.caller,

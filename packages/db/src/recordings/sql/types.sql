@@ -5,7 +5,7 @@ create type rta.claimed_recordings as (
   environment text,
   avatar_id text,
   call_mode text,         -- 'avatar' or 'voice'
-  started_at timestamptz, -- null: nobody has joined the call
+  started_at timestamptz, -- null: the person has not joined the call
   ended_at timestamptz,
   attempt_count integer,  -- with this attempt
   recordings json,        -- of each: id, mode, role (null: both are heard)

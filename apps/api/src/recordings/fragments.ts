@@ -1,0 +1,55 @@
+/** The fragments of recordings that avatar workers send. A fragment is stored before its row, which decides whether it is kept. */
+
+import type { Db } from "@realtime-avatar/db/connection/pool";
+import {
+  type FragmentRefusal,
+  findFragmentOwner,
+  type SentFragment,
+  writeFragment,
+} from "@realtime-avatar/db/recordings/fragments";
+import { notFound, Problem } from "@realtime-avatar/domain/problem";
+import { fragmentKey } from "@realtime-avatar/domain/recordings/files";
+import { MAX_FRAGMENT_BYTES, readFragment } from "@realtime-avatar/domain/recordings/fragment";
+import type { Storage } from "@realtime-avatar/storage/storage";
+import { type BodyKind, readBytes } from "../http/body.ts";
+import { runWrite } from "../http/problem.ts";
+import type { RequestContext } from "../http/request-context.ts";
+
+const FRAGMENT_BODY: BodyKind = { mediaType: "application/octet-stream", maxBytes: MAX_FRAGMENT_BYTES };
+
+/** Throws the problem of a fragment that is not taken. One that is stored already is no error: its response was lost. */
+const refuse = (kind: Exclude<FragmentRefusal, "stored">): never => {
+  if (kind !== "full") throw notFound();
+  throw new Problem("body_too_large", "The recordings of the call have as many bytes or fragments as they may have.");
+};
+
+const streamOf = (bytes: Uint8Array): ReadableStream<Uint8Array> =>
+  new ReadableStream({
+    start: (controller) => {
+      controller.enqueue(bytes);
+      controller.close();
+    },
+  });
+
+type FragmentRequest = { db: Db; request: Request; context: RequestContext; fragment: Omit<SentFragment, "sizeBytes"> };
+
+/** Receives a fragment. The same fragment again is the same request. */
+export const receiveFragment = async (
+  storage: Storage,
+  { db, request, context, fragment: place }: FragmentRequest,
+): Promise<void> => {
+  const bytes = await readBytes(request, context, FRAGMENT_BODY);
+  if (readFragment(bytes) === null)
+    throw new Problem("malformed_request", "The body is not a fragment of a recording.");
+  const fragment = { ...place, sizeBytes: bytes.length };
+  const found = await findFragmentOwner(db, fragment);
+  if (found.kind === "stored") return;
+  if (found.kind !== "open") return refuse(found.kind);
+  const key = fragmentKey({ tenantId: found.tenantId, sessionId: fragment.sessionId }, fragment);
+  await storage.put(key, { stream: streamOf(bytes), sizeBytes: bytes.length }, FRAGMENT_BODY.mediaType);
+  const outcome = await runWrite(() => writeFragment(db, fragment));
+  if (outcome === "written" || outcome === "stored") return;
+  // The sweep of the worker removes it otherwise.
+  await storage.delete(key).catch(() => {});
+  refuse(outcome);
+};

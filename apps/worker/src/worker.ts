@@ -127,7 +127,8 @@ const startJobs = async (config: WorkerConfig, shared: Shared, atExit: AtExit): 
   });
   metrics?.showRecordings(() => readAll(databases, recordingStats, QUEUE_STATS_MS));
   const joiners = startInEach(databases, (db) =>
-    startJoiner({ ...parts, db, sign, joins: JOINS, timing: JOINER_TIMING }),
+    // All databases share the places evenly.
+    startJoiner({ ...parts, db, sign, joins: Math.ceil(JOINS / databases.all().length), timing: JOINER_TIMING }),
   );
   // Without a signal, an uncaught exception has ended the worker.
   atExit(async (signal) => {

@@ -142,8 +142,8 @@ export const startJoiner = (options: JoinerOptions): Joiner => {
   return {
     stop: async (crashed = false) => {
       hasCrashed = crashed;
-      await loop.stop();
       stopping.abort();
+      await loop.stop();
       await loop.done();
     },
   };

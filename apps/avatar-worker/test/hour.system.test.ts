@@ -1,4 +1,4 @@
-/** A conversation of an hour with a page in a real browser: nothing drifts, nothing grows, and no sentence is lost. */
+/** A conversation of an hour with a page in a real browser: without drift, growing memory or lost sentences. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { readFile } from "node:fs/promises";
 import { BROWSER, type BrowserContext, sharedBrowser } from "@realtime-avatar/testing/browser";
@@ -17,7 +17,7 @@ import { wordFrames } from "./support/words.ts";
 import { startWorkerWorld, type WorkerWorld } from "./support/worker-world.ts";
 
 const LONG = process.env["LONG"] === "1";
-/** `CALL_MINUTES`: to try the test. */
+/** `CALL_MINUTES`: a shorter call, to try the test. */
 const MINUTES = Number(process.env["CALL_MINUTES"] ?? 60);
 /** The code is compiled, and the memory of the process grows to its size, in the first minutes. */
 const WARM_SHARE = 0.15;
@@ -75,20 +75,20 @@ const correlate = (pairs: readonly (readonly [number, number])[]): number => {
   return sum((one, other) => one * other) / Math.sqrt(sum((one) => one ** 2) * sum((_, other) => other ** 2));
 };
 
-/** How loud it is at a time, in powers of ten: the mean of 80 ms. What is below 0.01 is silence. */
+/** The level at a time, in powers of ten: the mean of 80 ms. Values below 0.01 are silence. */
 const levelAt = ({ at, levels }: Seen, time: number): number => {
   const step = Math.round((time - at) / STEP_MS);
   return Math.log10(Math.max(0.01, mean(levels.slice(Math.max(0, step - 20), step + 20).concat(0))));
 };
 
-/** How much later the sound is than the movement of the mouth, in milliseconds: where the two correlate most. */
+/** The delay of the sound after the movement of the mouth, in milliseconds: the lag with the greatest correlation. */
 const findLag = (answers: readonly Seen[]): number => {
   const correlations = LAGS_MS.map((lag) =>
     correlate(
       answers.flatMap((answer) =>
         answer.pictures.flatMap(([time, movement], index) => {
           const before = answer.pictures[index - 1]?.[0] ?? 0;
-          // A picture that is late has the movement of several.
+          // A late picture has the movement of several pictures.
           if (time - before > MAX_PICTURE_MS) return [];
           return [[Math.log1p(movement), levelAt(answer, (time + before) / 2 + lag)] as const];
         }),
@@ -143,7 +143,7 @@ describe.skipIf(missing !== null || !LONG)(title, () => {
     page = await openRecordingPage(context, world.livekit.url, call.personToken, await mouthBox());
     const { used_seconds } = await world.control.untilReported(call.session, "started");
     const startedAt = performance.now();
-    // Speech before the avatar hears is lost.
+    // Speech is lost until the avatar hears.
     await Bun.sleep(2000);
     let turn = 0;
     providers.setText((request) => `What is number ${request}?`);

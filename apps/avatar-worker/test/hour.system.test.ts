@@ -19,10 +19,10 @@ import { startWorkerWorld, type WorkerWorld } from "./support/worker-world.ts";
 const LONG = process.env["LONG"] === "1";
 /** `CALL_MINUTES`: a shorter call, to try the test. */
 const MINUTES = Number(process.env["CALL_MINUTES"] ?? 60);
-/** The code is compiled, and the memory of the process grows to its size, in the first minutes. */
+/** Share of the call in which the code is compiled and the memory of the process grows to its size. */
 const WARM_SHARE = 0.15;
 const TURN_MS = 15_000;
-/** The turns at both ends of the call that are compared. A picture is shown for 40 ms, so one turn says little. */
+/** Share of the call at each end whose turns are compared. A picture is shown for 40 ms, so one turn says little. */
 const COMPARED_SHARE = 0.15;
 const MAX_DRIFT_MS = 20;
 const MAX_GROWTH_MIB = 8;
@@ -30,7 +30,7 @@ const LAG_STEP_MS = 20;
 const LAGS_MS = Array.from({ length: 31 }, (_, index) => (index - 15) * LAG_STEP_MS);
 /** Most pictures are shown for 40 ms. */
 const MAX_PICTURE_MS = 70;
-/** The sound of an answer that is compared with its pictures. */
+/** Length of the compared sound of an answer. */
 const ANSWER_MS = 5000;
 /** The points of the lips in the mesh that enclose the mouth: left, right, above and below. */
 const LIPS = [61, 291, 0, 17] as const;
@@ -62,7 +62,9 @@ const callMemory = async (worker: number): Promise<number> => {
   return Math.max(...(await Promise.all(sizes)));
 };
 
-/** The levels of the sound of an answer from `at` on, and the movements of the mouth meanwhile. Times are in milliseconds. */
+/**
+ * The levels of an answer's sound from `at` on, and the movements of the mouth meanwhile. Times are in milliseconds.
+ */
 type Seen = { at: number; levels: readonly number[]; pictures: readonly (readonly [number, number])[] };
 
 const mean = (numbers: readonly number[]): number => numbers.reduce((sum, value) => sum + value, 0) / numbers.length;
@@ -97,7 +99,7 @@ const findLag = (answers: readonly Seen[]): number => {
   );
   const best = correlations.indexOf(Math.max(...correlations));
   const [left = 0, most = 0, right = 0] = correlations.slice(best - 1, best + 2);
-  // A face that rests has no such peak.
+  // A resting face has no such peak.
   expect(most).toBeGreaterThan(0.3);
   return (LAGS_MS[best] ?? Number.NaN) + (LAG_STEP_MS * (left - right)) / (2 * (left - 2 * most + right));
 };
@@ -131,7 +133,7 @@ describe.skipIf(missing !== null || !LONG)(title, () => {
     return { waitedMs, seen: { at, levels, pictures } };
   };
 
-  test("every answer is heard whole; sound and picture stay together; the memory stays", async () => {
+  test("each answer is heard whole; sound and picture stay together; the memory does not grow", async () => {
     const { image, file, manifest } = await preparedFace();
     world.control.files.set(file, image);
     const options = {

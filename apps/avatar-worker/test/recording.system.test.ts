@@ -1,4 +1,7 @@
-/** Recordings of calls, on a real LiveKit server, with an avatar worker as a process. ffmpeg decodes what the worker sends. */
+/**
+ * Recordings of calls, on a real LiveKit server, with an avatar worker as a process. ffmpeg decodes the fragments that
+ * the worker sends.
+ */
 import { afterAll, afterEach, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { livekitBinary } from "@realtime-avatar/testing/livekit/binary";
 import { type ScriptedProviders, startProviders } from "../src/conversation/providers/providers.testing.ts";
@@ -50,7 +53,7 @@ describe.skipIf(reason !== "")(title, () => {
     process.kill(pid ?? 0, "SIGKILL");
   };
 
-  test("an avatar that echoes: the voice of each side at its time, and pictures with the mark REC, also those that the person sees", async () => {
+  test("an avatar that echoes: the voice of each side at its time; pictures with the mark REC, also those that the person sees", async () => {
     const call = await control.start({ mode: "avatar", recording: { mode: "participants" } });
     const person = await join(call.personToken);
     await person.until(() => person.seen.filter(({ width }) => width === 512).length > 5);
@@ -96,7 +99,7 @@ describe.skipIf(reason !== "")(title, () => {
     expect(Number(sent?.[1])).toBe(fragments.length);
   });
 
-  test("a call by voice: the person hears the notice first, and nothing before it is recorded. A killed process leaves a gap", async () => {
+  test("a call by voice: the person hears the notice first, and no earlier sound is recorded. A killed process leaves a gap", async () => {
     const call = await control.start({ recording: { mode: "audio" } });
     const person = await join(call.personToken);
     const { said } = watchTranscript(person.room);
@@ -112,7 +115,7 @@ describe.skipIf(reason !== "")(title, () => {
     person.speak(true);
     await Bun.sleep(500);
     person.speak(false);
-    // The first fragments are sent: one of two seconds, and the next one.
+    // The first fragments are sent: one of two seconds, and the next.
     await person.until(() => control.fragmentsOf(call.session).length === 2);
     const heardBefore = person.heardSeconds();
     killProcess();
@@ -137,7 +140,7 @@ describe.skipIf(reason !== "")(title, () => {
   });
 });
 
-describe.skipIf(reason !== "")("a conversation that is recorded", () => {
+describe.skipIf(reason !== "")("a recorded conversation", () => {
   let world: WorkerWorld;
   let providers: ScriptedProviders;
 
@@ -150,7 +153,7 @@ describe.skipIf(reason !== "")("a conversation that is recorded", () => {
     await providers?.stop();
   });
 
-  test("a turn and words of a program before the notice was said: come after it. The recording goes on in the next room", async () => {
+  test("a turn and words of a program before the notice is said: come after it. The recording continues in the next room", async () => {
     const { control, livekit } = world;
     providers.setAnswer(() => "Good morning.");
     const resume = { room_number: 1, gap_count: 0, gap_seconds: 0, return_seconds: 60 };
@@ -176,7 +179,7 @@ describe.skipIf(reason !== "")("a conversation that is recorded", () => {
     const tracks = await readSound(control.fragmentsOf(call.session), "both");
     expect(tracks).toHaveLength(1);
     const loud = tracks.flatMap(loudTimes);
-    // The words of the program and the answer, and then the person, who is heard although no recognizer hears it.
+    // The words of the program, the answer, and then the person, who is heard although no recognizer hears them.
     expect(loud.length).toBeGreaterThanOrEqual(2);
     for (const [from, to] of [loud[0], loud.at(-1)] as [number, number][]) expect(to - from).toBeGreaterThan(800);
   });

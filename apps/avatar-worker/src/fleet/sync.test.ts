@@ -5,6 +5,7 @@ import {
   CONVERSATION,
   GROWTH,
   MAX_FIRST_FEATURES,
+  RECORDING,
   RESUME,
   SERVICE_FEATURES,
   SyncRequest,
@@ -236,11 +237,11 @@ test("the features: first a form that the release before accepts, then all that 
   const many = Array.from({ length: 20 }, (_, number) => `later-${number}`);
   const named = { ...lease, features: [WIRE_2] };
   const lengths = (requests: SyncRequest[]) => requests.map(({ features }) => features.length);
-  expect(lengths(await firstSyncs(3, async () => named, many))).toEqual([MAX_FIRST_FEATURES, 24, 24]);
+  expect(lengths(await firstSyncs(3, async () => named, many))).toEqual([MAX_FIRST_FEATURES, 25, 25]);
   // A replica of the release before names no features.
-  expect(lengths(await firstSyncs(3, async (number) => (number === 1 ? named : lease), many))).toEqual([16, 24, 16]);
+  expect(lengths(await firstSyncs(3, async (number) => (number === 1 ? named : lease), many))).toEqual([16, 25, 16]);
   const [first] = await firstSyncs(1, waits);
-  expect(first).toEqual({ slots: 1, features: [WIRE_2, TRANSCRIPT, RESUME, GROWTH], calls: [] });
+  expect(first).toEqual({ slots: 1, features: [WIRE_2, TRANSCRIPT, RESUME, GROWTH, RECORDING], calls: [] });
 });
 
 test("a replica of the release before that refuses a later form: gets the first form at once", async () => {
@@ -253,7 +254,7 @@ test("a replica of the release before that refuses a later form: gets the first 
     },
     many,
   );
-  expect(requests.map(({ features }) => features.length)).toEqual([16, 24, 16, 24]);
+  expect(requests.map(({ features }) => features.length)).toEqual([16, 25, 16, 25]);
 });
 
 test("the voices and models of a worker: sent once when the service asks for them", async () => {

@@ -1,4 +1,4 @@
-/** The notice in a room that is not connected. test/recording.system.test.ts has a real one. */
+/** The notice in a room that is not connected. test/recording.system.test.ts has a real room. */
 import { expect, test } from "bun:test";
 import { TrackKind } from "@livekit/rtc-node";
 import type { TranscriptSegment } from "@realtime-avatar/domain/calls/transcript";
@@ -8,7 +8,7 @@ import { until } from "@realtime-avatar/testing/until";
 import { assigned } from "../../test/support/assigned.ts";
 import { createNotice, NOTICE } from "./notice.ts";
 
-/** A notice in a room where sound is played at once. */
+/** A notice in a room that plays sound at once. */
 const start = ({ isHeard = Promise.resolve() } = {}) => {
   const played: Int16Array[] = [];
   const segments: TranscriptSegment[] = [];
@@ -49,7 +49,7 @@ test("a notice that is said: the conversation plays after it. The transcript has
   expect([played.length, clears(), notice.isOver()]).toEqual([before + 1, 1, true]);
 });
 
-test("a person who leaves before the notice was said: it is not over, and is said again as a whole", async () => {
+test("a person who leaves before the notice was said: it is said again as a whole", async () => {
   let setHeard = (): void => {};
   const isHeard = new Promise<void>((resolve) => {
     setHeard = resolve;

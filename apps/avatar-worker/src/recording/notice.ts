@@ -1,4 +1,7 @@
-/** Tells the person of a call by voice that it is recorded. The conversation begins after that: until then, it neither hears nor is heard. */
+/**
+ * Tells the person of a call by voice that it is recorded. The conversation begins after the notice: until then, no sound
+ * passes between the person and the avatar.
+ */
 import { setTimeout as pause } from "node:timers/promises";
 import { type Room, TrackKind } from "@livekit/rtc-node";
 import type { AssignedCall } from "@realtime-avatar/domain/calls/worker-sync";
@@ -12,9 +15,15 @@ import { following } from "../room/moving-room.ts";
 import type { Published } from "../room/publish.ts";
 
 export const NOTICE = "This call is recorded.";
-/** How long the notice waits for the person to receive sound. A page that does not by then has chosen so. */
+/**
+ * Maximum time that the notice waits for the person to receive sound. A page that does not receive it by then has
+ * chosen so.
+ */
 const MAX_WAIT_MS = 5000;
-/** From the first packet of sound that the person can get to the notice, and for how long its last word can come back as an echo. */
+/**
+ * Time from the first packet of sound that the person can get to the notice, and the time in which its last word can
+ * come back as an echo.
+ */
 const [LEAD_MS, TAIL_MS] = [300, 400];
 
 export type Notice = {

@@ -9,7 +9,7 @@ import {
 } from "@realtime-avatar/video/h264/encoder";
 import { nextQuantizer, QUANTIZER } from "@realtime-avatar/video/h264/rate";
 
-/** Two rooms show pictures while a call goes on in another one. */
+/** Two rooms show pictures while a call moves to another room. */
 const MIN_PICTURE_MS = 20;
 /**
  * From one picture to the next one, times the time that its encoding took: the rest is for the sound of the call. Encoding takes some 8 ms,
@@ -34,11 +34,11 @@ export type PictureTrack = {
    * one before.
    */
   add(picture: Uint8Array, at: number): void;
-  /** Returns the pictures since the last time; null without one. `isLast`: no more are added. */
+  /** Returns the pictures since the last time; null without pictures. `isLast`: no more pictures are added. */
   take(isLast: boolean): EncodedPictures | null;
 };
 
-/** Opens an encoder, and encodes a few pictures, so that those of the call are encoded in time. */
+/** Opens an encoder, and encodes a few pictures to warm it up. */
 const openWarmEncoder = async (): Promise<VideoEncoder> => {
   const encoder = await openVideoEncoder();
   const group = await encoder.begin(QUANTIZER);

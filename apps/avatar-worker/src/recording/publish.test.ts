@@ -1,4 +1,4 @@
-/** The avatar of a call that is recorded, with LiveKit's library and a room that is not connected. */
+/** The avatar of a recorded call, with LiveKit's library and a room that is not connected. */
 import { expect, test } from "bun:test";
 import { type Fragment, readFragment } from "@realtime-avatar/domain/recordings/fragment";
 import { until } from "@realtime-avatar/testing/until";
@@ -11,7 +11,7 @@ const room = { localParticipant: { publishTrack: async () => {} } } as never;
 const recorded = { ...assigned, label: "AI", recording: { mode: "participants" } } as const;
 const opening = portrait.open(recorded, () => Promise.reject(new Error("no file")));
 
-/** A recorder, and the fragments that it has made. */
+/** A recorder and its fragments. */
 const start = (change: Partial<RecorderOptions> = {}) => {
   const fragments: Fragment[] = [];
   const recorder = createRecorder({
@@ -26,7 +26,7 @@ const start = (change: Partial<RecorderOptions> = {}) => {
 };
 const count = ([fragment]: readonly Fragment[]) => fragment?.pictures?.samples.length ?? 0;
 
-test("an avatar whose person is not there yet: is recorded from the first picture that the person sees, also when the person has left", async () => {
+test("an avatar before its person: recorded from the first picture that the person sees, even after the person has left", async () => {
   const { recorder, fragments } = start();
   const rendering = await opening;
   let isWatched = false;
@@ -48,12 +48,12 @@ test("an avatar whose person is not there yet: is recorded from the first pictur
   recorder.stop();
   await published.close();
   expect(count(fragments)).toBeWithin(1, pictures);
-  // The sound before that is not recorded.
+  // Earlier sound is not recorded.
   const avatar = fragments[0]?.sounds.find(({ role }) => role === "avatar");
   expect(Math.max(...(avatar?.samples.map(({ length }) => length) ?? []))).toBeLessThan(20);
 });
 
-test("sound of the avatar: recorded as far as it is sent", async () => {
+test("sound of the avatar: only sent sound is recorded", async () => {
   const loudFrames = async (isPaused: boolean): Promise<number> => {
     const { recorder, fragments } = start({ hasPictures: false });
     const published = await publishAvatar(room, null, { recorder });

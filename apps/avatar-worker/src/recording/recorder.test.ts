@@ -3,10 +3,10 @@ import { type Fragment, type FragmentSound, readFragment } from "@realtime-avata
 import { PICTURE_LENGTH } from "@realtime-avatar/face/picture";
 import { createRecorder, type RecorderOptions } from "./recorder.ts";
 
-/** The time since 1970 at which the clock of a test begins. */
+/** The time of a test's start, since 1970. */
 const TIME = 1_700_000_000_000;
 const FRAME_MS = 1024 / 48;
-/** A frame of silence after silence has some bytes, one with a tone many. */
+/** A frame of silence after silence has a few bytes; a frame with a tone has many. */
 const LOUD_BYTES = 40;
 
 const tone = (ms: number): Int16Array =>
@@ -38,7 +38,7 @@ const start = (options: Partial<RecorderOptions> = {}) => {
       },
     },
   );
-  /** Moves the clock in steps of 10 ms, and calls `each` after each of them. */
+  /** Moves the clock in steps of 10 ms, and calls `each` after each step. */
   const pass = (ms: number, each = (): void => {}): void => {
     for (let passed = 10; passed <= ms; passed += 10) {
       now += 10;
@@ -52,7 +52,7 @@ const start = (options: Partial<RecorderOptions> = {}) => {
   return { recorder, fragments, failures, begins: () => begins, pass, standStill, isRunning: () => step !== null };
 };
 
-/** The sound of a role in all fragments, which must be without a gap. */
+/** The sound of a role in all fragments. Fails on gaps. */
 const join = (fragments: readonly Fragment[], role: FragmentSound["role"]) => {
   const tracks = fragments.map(({ sounds }) => sounds.find((sound) => sound.role === role) as FragmentSound);
   const samples: Uint8Array[] = [];
@@ -62,13 +62,13 @@ const join = (fragments: readonly Fragment[], role: FragmentSound["role"]) => {
     samples.push(...track.samples);
   }
   const loud = samples.flatMap(({ length }, index) => (length > LOUD_BYTES ? [index] : []));
-  /** When the loud sound begins and ends, in milliseconds: it is spread to the frame after it. */
+  /** The begin and the end of the loud sound, in milliseconds. Encoding spreads it to the next frame. */
   const loudMs = [(loud[0] ?? 0) * FRAME_MS, (loud.at(-1) ?? 0) * FRAME_MS];
   return { started_at, count: samples.length, loudMs, loud: loud.length };
 };
 
 describe("a recorder", () => {
-  test("sound before the person knows that it is recorded: is not recorded", () => {
+  test("sound before the person knows about the recording: not recorded", () => {
     const { recorder, fragments, pass, begins } = start();
     pass(1000, () => recorder.hear(tone(10)));
     recorder.play(tone(20), 0);
@@ -84,7 +84,7 @@ describe("a recorder", () => {
     }
   });
 
-  test("a call of 25 seconds: fragments of two and of ten seconds without a gap, and the rest when it stops", () => {
+  test("a call of 25 seconds: fragments of two and of ten seconds without a gap, and the rest at the end", () => {
     const { recorder, fragments, pass, isRunning } = start();
     recorder.begin();
     pass(25_000);
@@ -106,7 +106,7 @@ describe("a recorder", () => {
     expect(count).toBe(Math.ceil(25_000 / FRAME_MS) + 1);
   });
 
-  test("the voices of both sides: at their times, apart or mixed", () => {
+  test("the voices of both sides: at their times, separate or mixed", () => {
     const record = (mode: RecorderOptions["mode"]): Fragment[] => {
       const { recorder, fragments, pass } = start({ mode });
       recorder.begin();
@@ -138,7 +138,7 @@ describe("a recorder", () => {
     expect([both.loudMs[0], both.loudMs[1]]).toEqual([user.loudMs[0], avatar.loudMs[1]]);
   });
 
-  test("an avatar that is interrupted: the rest of its sound is not recorded", () => {
+  test("an interrupted avatar: the rest of its sound is not recorded", () => {
     const { recorder, fragments, pass } = start();
     recorder.begin();
     pass(1000);
@@ -146,16 +146,16 @@ describe("a recorder", () => {
     pass(100);
     recorder.clear();
     pass(1000);
-    // The end of a call cuts it off as well.
+    // The end of a call also cuts off the sound.
     for (let index = 0; index < 10; index++) recorder.play(tone(20), 20 * index);
     pass(40);
     recorder.stop();
     const { loud } = join(fragments, "avatar");
-    // 100 and 40 ms, each spread to two more frames. All of it would have 400 ms.
+    // 100 and 40 ms, each spread to two more frames. The whole sound would have 400 ms.
     expect(loud * FRAME_MS).toBeWithin(140, 260);
   });
 
-  test("a process that stands still for two seconds: the sound of that time comes late, and is in its place", () => {
+  test("a process that stands still for two seconds: the sound of that time comes late, but at its place", () => {
     const { recorder, fragments, pass, standStill } = start();
     recorder.begin();
     pass(1000, () => recorder.hear(new Int16Array(480)));
@@ -168,7 +168,7 @@ describe("a recorder", () => {
     expect(Math.abs(loud * FRAME_MS - 1000)).toBeLessThan(3 * FRAME_MS);
   });
 
-  test("a fault: ends the recording, is told once, and disturbs the call no more", () => {
+  test("a fault: ends the recording, is reported once, and does not disturb the call", () => {
     const { recorder, failures, pass, isRunning } = start({
       onFragment: () => {
         throw new Error("full");
@@ -186,7 +186,7 @@ describe("a recorder", () => {
 describe("a recorder of pictures", () => {
   const picture = (value: number): Uint8Array => new Uint8Array(PICTURE_LENGTH).fill(value);
 
-  test("pictures of some seconds: in groups that begin with a key picture, at their times, in fragments with the sound", async () => {
+  test("pictures of a few seconds: in groups that begin with a key picture, at their times, in fragments with the sound", async () => {
     const { recorder, fragments, pass } = start({ mode: "audio_video", hasPictures: true });
     recorder.show(picture(1));
     recorder.begin();
@@ -195,7 +195,7 @@ describe("a recorder of pictures", () => {
     for (let index = 0; encoded().length < 2; index++) {
       shown.push(TIME + 5000 + 200 * index);
       recorder.show(picture(100 + (index % 20)));
-      // Another room shows one as well.
+      // Another room also shows a picture.
       recorder.show(picture(3));
       pass(200);
       // Time for the encoder to be opened.
@@ -212,7 +212,7 @@ describe("a recorder of pictures", () => {
     expect(fragments[1]?.sounds).toHaveLength(1);
   });
 
-  test("a call by voice, or a recording of sound: has no pictures", () => {
+  test("a call by voice, or a recording of sound: no pictures", () => {
     for (const options of [
       { mode: "audio_video", hasPictures: false },
       { mode: "audio", hasPictures: true },

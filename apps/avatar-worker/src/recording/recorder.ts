@@ -1,6 +1,6 @@
 /**
- * Records a call: the sound that the avatar hears and plays, and its pictures. Nothing is recorded before `begin`. The work is spread, so
- * that the sound of the call is never late because of it.
+ * Records a call: the sound that the avatar hears and plays, and its pictures. Recording starts with `begin`. The work
+ * is spread, so that it does not delay the sound of the call.
  */
 import {
   FRAGMENT_FRAME_SAMPLES,
@@ -21,33 +21,33 @@ const SAMPLES_PER_MS = FRAGMENT_SAMPLE_RATE / 1000;
 const FRAME_MS = FRAGMENT_FRAME_SAMPLES / SAMPLES_PER_MS;
 const FRAGMENT_FRAMES = Math.ceil(FRAGMENT_MS / FRAME_MS);
 /**
- * Two seconds. From a worker that has sent one, the service takes the rest of its part after the call has gone to another worker. And the
- * bits of its pictures decide how those after it are encoded: a photo full of noise has many.
+ * Two seconds. When a worker has sent a fragment, the service takes the rest of its part even after the call has moved to
+ * another worker. The bits of its pictures also decide how later pictures are encoded: a noisy photo has many.
  */
 const FIRST_FRAGMENT_FRAMES = Math.ceil(2000 / FRAME_MS);
-/** How old sound is when it is encoded: frames of the person come late. */
+/** Age of the sound when it is encoded, because frames of the person come late. */
 const DELAY_MS = 300;
 /** Maximum number of frames that are encoded at once, or their maximum share after a process has stood still. */
 const MAX_FRAMES = 2;
 const MAX_SHARE = 1 / 8;
 const STEP_MS = 20;
-/** Frames of the person come when they were heard, in bursts. Those of the avatar come before they are played. */
+/** Frames of the person come after they were heard, in bursts. Those of the avatar come before they are played. */
 const PERSON: Placing = { tolerance: 100 * SAMPLES_PER_MS, patience: 500 * SAMPLES_PER_MS };
 const AVATAR: Placing = { tolerance: 20 * SAMPLES_PER_MS, patience: 0 };
 
 export type Recorder = {
-  /** The person knows that the call is recorded: all that follows is. */
+  /** Called when the person knows that the call is recorded. Recording starts. */
   begin(): void;
   isRecording(): boolean;
-  /** The person says this, 16-bit PCM, mono, 48 kHz: its last sample is heard now. */
+  /** Adds the person's sound, 16-bit PCM, mono, 48 kHz: its last sample is heard now. */
   hear(pcm: Int16Array): void;
-  /** The avatar says this. Its first sample is played in `aheadMs`. */
+  /** Adds the avatar's sound. Its first sample is played in `aheadMs`. */
   play(pcm: Int16Array, aheadMs: number): void;
-  /** The sound of the avatar that is not played yet was dropped. */
+  /** The avatar's sound that was not played yet was dropped. */
   clear(): void;
-  /** An I420 picture of the avatar, shown from now on. */
+  /** Adds an I420 picture of the avatar, shown from now on. */
   show(picture: Uint8Array): void;
-  /** Passes on the last fragment. Nothing is recorded after that. */
+  /** Passes on the last fragment, and ends the recording. */
   stop(): void;
 };
 
@@ -55,11 +55,11 @@ export type RecorderOptions = {
   mode: RecordedMode;
   /** Whether the call has pictures. */
   hasPictures: boolean;
-  /** Takes a fragment of the recording (recordings/fragment.ts of the domain). */
+  /** Receives a fragment of the recording (recordings/fragment.ts of the domain). */
   onFragment: (bytes: Uint8Array) => void;
   /** Called once, with `begin`. */
   onBegin: () => void;
-  /** The recording ends because of a fault. The call goes on. */
+  /** Called when the recording ends because of a fault. The call continues. */
   onFailure: (error: unknown) => void;
 };
 
@@ -91,7 +91,7 @@ const createSounds = (mode: RecordedMode) => {
   return {
     person,
     avatar,
-    /** How many frames were encoded. */
+    /** Number of encoded frames. */
     count: () => taken,
     encode: (): void => {
       for (const [index, { encode }] of tracks.entries()) frames[index]?.push(encode());
@@ -108,7 +108,7 @@ const createSounds = (mode: RecordedMode) => {
   };
 };
 
-/** Writes a fragment: without the pictures where they are too large for it. Null: it has no track. */
+/** Writes a fragment, without its pictures when they are too large. null without tracks. */
 const writeTracks = (
   sounds: readonly FragmentSound[],
   encoded: ReturnType<PictureTrack["take"]>,
@@ -156,7 +156,7 @@ export const createRecorder = (options: RecorderOptions, timing = BY_CLOCK): Rec
       if (sounds.count() >= fragmentFrames) cut(false);
     }
   };
-  /** Does something while the call is recorded. A fault in it does not disturb the call. */
+  /** Runs `work` while the call is recorded. A fault in it does not disturb the call. */
   const guarded = (work: () => void): void => {
     if (beganAt === null || isOver) return;
     try {
@@ -181,7 +181,7 @@ export const createRecorder = (options: RecorderOptions, timing = BY_CLOCK): Rec
     stop: () => {
       guarded(() => {
         sounds.avatar.clear(toSample(sinceBegin()));
-        // The sound of a frame is that of the frame before it: one more gets the last out.
+        // The encoder delays sound by a frame: one more frame returns the last sound.
         const last = Math.ceil(sinceBegin() / FRAME_MS) + 1;
         while (sounds.count() < last) sounds.encode();
         cut(true);

@@ -6,8 +6,8 @@ import type { Timeline } from "./timeline.ts";
 const [LEAST, GREATEST] = [-32_768, 32_767];
 
 /**
- * Returns a function that takes the next samples of the sources and encodes them. A frame of silence that follows silence is always the
- * same, and takes no processor time.
+ * Returns a function that takes the next samples of the sources and encodes them. A frame of silence that follows
+ * silence is constant, and takes no processor time.
  */
 export const createSoundTrack = (sources: readonly Timeline[]): (() => Uint8Array) => {
   const encoder = createAacEncoder();

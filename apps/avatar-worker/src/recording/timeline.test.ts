@@ -12,7 +12,7 @@ const take = (timeline: Timeline, samples: number): Int32Array => {
   timeline.takeInto(mix);
   return mix;
 };
-/** Where in the samples each value begins and ends. */
+/** The begin and the end of each value in the samples. */
 const runs = (samples: Int32Array): [value: number, start: number, end: number][] => {
   const found: [number, number, number][] = [];
   for (const [index, value] of samples.entries()) {
@@ -23,7 +23,7 @@ const runs = (samples: Int32Array): [value: number, start: number, end: number][
   return found.filter(([value]) => value !== 0);
 };
 
-test("frames that come early and late: each begins where the one before has ended", () => {
+test("frames that come early and late: each begins at the end of the previous one", () => {
   const timeline = createTimeline(PERSON);
   for (const [index, jitter] of [0, 900, 300, 1400, 0].entries())
     timeline.add(frame(index + 1), index * FRAME + jitter);
@@ -44,7 +44,7 @@ test("a burst after half a second without frames: is as long as its frames. The 
   ]);
 });
 
-test("frames that are late, or early, for half a second: are placed by the clock from then on", () => {
+test("frames that are late or early for half a second: placed by the clock from then on", () => {
   for (const shift of [6000, -6000]) {
     const timeline = createTimeline(PERSON);
     timeline.add(frame(1), 10_000);
@@ -58,7 +58,7 @@ test("frames that are late, or early, for half a second: are placed by the clock
   }
 });
 
-test("a frame after its time was taken: is placed by the clock, and never where samples were taken", () => {
+test("a frame after its time was taken: placed by the clock, after the taken samples", () => {
   const timeline = createTimeline(PERSON);
   timeline.add(frame(1), 0);
   take(timeline, 10 * FRAME);
@@ -69,7 +69,7 @@ test("a frame after its time was taken: is placed by the clock, and never where 
   expect(runs(take(timeline, 10 * FRAME))).toEqual([[3, 0, FRAME]]);
 });
 
-test("the avatar, after a pause of 30 ms: is placed by the clock at once", () => {
+test("the avatar, after a pause of 30 ms: placed by the clock at once", () => {
   const timeline = createTimeline(AVATAR);
   timeline.add(frame(1), 0);
   timeline.add(frame(2), FRAME + 100);
@@ -81,7 +81,7 @@ test("the avatar, after a pause of 30 ms: is placed by the clock at once", () =>
   ]);
 });
 
-test("sound that is cut off: is silent from then on. The next frame begins there", () => {
+test("sound that is cut off: silent from then on. The next frame begins there", () => {
   const timeline = createTimeline(AVATAR);
   for (let index = 0; index < 5; index++) timeline.add(frame(1), index * FRAME);
   timeline.clear(2 * FRAME);
@@ -92,7 +92,7 @@ test("sound that is cut off: is silent from then on. The next frame begins there
   ]);
 });
 
-test("more than is held: is dropped. The rest stays in its place", () => {
+test("more sound than the maximum: dropped. The rest stays in its place", () => {
   const timeline = createTimeline(AVATAR);
   for (let index = 0; index < 400; index++) timeline.add(frame(1 + (index % 7)), index * FRAME);
   const kept = runs(take(timeline, 400 * FRAME));
@@ -100,7 +100,7 @@ test("more than is held: is dropped. The rest stays in its place", () => {
   expect(kept.at(-1)?.[2]).toBe(273 * FRAME);
 });
 
-test("two sources: are added", () => {
+test("two sources: added", () => {
   const [one, other] = [createTimeline(PERSON), createTimeline(AVATAR)];
   one.add(frame(30_000), 0);
   other.add(frame(20_000), 100);

@@ -1,20 +1,21 @@
 /**
- * The timeline of a source of sound in a recording: its samples at 48 kHz, by the number of the sample since the recording began. Frames
- * come late or in bursts, so each one is placed where the one before has ended, unless that differs from the clock for too long.
+ * The timeline of a source of sound in a recording: its samples at 48 kHz, by their number since the recording began.
+ * Frames come late or in bursts. Each one is placed at the end of the previous one, unless this place differs from the
+ * clock for too long.
  */
 
-/** How much sound is held, in samples: 2.7 s. A power of two. */
+/** Maximum length of the held sound, in samples: 2.7 s. A power of two. */
 const SIZE = 2 ** 17;
 
 export type Placing = {
-  /** How far a frame may be from its place by the clock. In samples. */
+  /** Maximum distance of a frame from its place by the clock, in samples. */
   tolerance: number;
-  /** For how long frames may be farther away, until the next one is placed by the clock. In samples. */
+  /** Time after which frames beyond this distance are placed by the clock, in samples. */
   patience: number;
 };
 
 export type Timeline = {
-  /** Adds sound, which begins at the sample `at` by the clock. Sound that is too old or too early is dropped. */
+  /** Adds sound that begins at the sample `at` by the clock. Sound that is too old or too early is dropped. */
   add(pcm: Int16Array, at: number): void;
   /** Erases the sound from the sample `at` on. */
   clear(at: number): void;
@@ -24,13 +25,13 @@ export type Timeline = {
 
 export const createTimeline = ({ tolerance, patience }: Placing): Timeline => {
   const ring = new Int16Array(SIZE);
-  /** How many samples were taken. */
+  /** Number of taken samples. */
   let taken = 0;
-  /** Where the last frame has ended. */
+  /** The end of the last frame. */
   let end = -1;
-  /** Since when frames differ from the clock. */
+  /** The sample since which frames differ from the clock. */
   let differsSince: number | null = null;
-  /** Where a frame that begins at `at` by the clock is placed. */
+  /** The place of a frame that begins at `at` by the clock. */
   const place = (at: number): number => {
     differsSince = Math.abs(at - end) > tolerance ? (differsSince ?? at) : null;
     if (end >= taken && (differsSince === null || at - differsSince < patience)) return end;

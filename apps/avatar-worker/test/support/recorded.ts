@@ -25,7 +25,7 @@ const withHeader = (frame: Uint8Array): Uint8Array => {
   return Uint8Array.of(...header, ...frame);
 };
 
-/** The sound of a role from the first fragment on, in tracks without a gap: when each begins, and its samples. */
+/** The sound of a role from the first fragment on, in tracks without a gap: the begin of each track and its samples. */
 export const readSound = async (fragments: readonly SentFragment[], role: FragmentSound["role"]) => {
   const tracks: { startedAt: number; frames: Uint8Array[] }[] = [];
   for (const { sounds } of fragments) {
@@ -46,7 +46,10 @@ export const readSound = async (fragments: readonly SentFragment[], role: Fragme
   );
 };
 
-/** When sound is loud: the beginning and the end of each time, since 1970, without pauses of less than 200 ms. In milliseconds. */
+/**
+ * The times of loud sound: the begin and the end of each, in milliseconds since 1970, without pauses of less than 200
+ * ms.
+ */
 export const loudTimes = ({ startedAt, pcm }: { startedAt: number; pcm: Int16Array }): [from: number, to: number][] => {
   const times: [number, number][] = [];
   for (let window = 0; (window + 1) * WINDOW_SAMPLES <= pcm.length; window++) {
@@ -60,7 +63,7 @@ export const loudTimes = ({ startedAt, pcm }: { startedAt: number; pcm: Int16Arr
   return times;
 };
 
-/** The pictures of a recording: when each is shown, in milliseconds since 1970, and its luma. */
+/** The pictures of a recording: the time of each, in milliseconds since 1970, and its luma. */
 export const readPictures = async (fragments: readonly SentFragment[]) => {
   const tracks = fragments.flatMap(({ pictures }) => (pictures === null ? [] : [pictures]));
   const START = Uint8Array.of(0, 0, 0, 1);

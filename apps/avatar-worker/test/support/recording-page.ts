@@ -131,7 +131,7 @@ export type RecordingPage = {
   length(): Promise<number>;
   /** The time of a step of the recording, in milliseconds. */
   timeOf(step: number): Promise<number>;
-  /** The movement of the mouth since a time: when each picture is shown, and how much it differs from the one before. */
+  /** The movement of the mouth since a time: the time of each picture, and its difference from the previous one. */
   pictures(since: number): Promise<[number, number][]>;
   /** The final texts of the transcript, in order. */
   said(): Promise<{ who: string; text: string }[]>;
@@ -184,7 +184,7 @@ export const openRecordingPage = async (
 const POLL_MS = 200;
 const MAX_WAIT_MS = 20_000;
 
-/** Polls a recording from a step on, until `find` returns a step in it. */
+/** Polls a recording from a step on, until `find` returns one of its steps. */
 const findStep = async (page: RecordingPage, from: number, find: (recording: Recording) => number): Promise<number> => {
   for (const end = Date.now() + MAX_WAIT_MS; Date.now() < end; await Bun.sleep(POLL_MS)) {
     const found = find(await page.recording(from));

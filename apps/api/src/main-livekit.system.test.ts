@@ -120,7 +120,7 @@ describe.skipIf(binary.kind === "missing")(`LiveKit on the embedded database${sk
     }
   });
 
-  test("two services with one data directory: the first serves calls, and the second refuses them", async () => {
+  test("two services with one data directory: the first serves calls; the second refuses them", async () => {
     const other = await start({ DATA_DIR: first.data, LIVEKIT_SERVER_BIN, WORKER: "false" }, source(API));
     await other.waitFor(/calls are disabled, because another process with this data directory serves them/);
     expect(await childrenOf(other)).toEqual([]);
@@ -184,7 +184,7 @@ describe.skipIf(binary.kind === "missing")(`LiveKit on the embedded database${sk
     },
   );
 
-  test("a stopped service: LiveKit and the avatar worker end, and the worker has sent its last sync", async () => {
+  test("a stopped service: LiveKit and the avatar worker end; the worker has sent its last sync", async () => {
     const children = await childrenOf(first);
     expect(await stop(first)).toBe(0);
     await untilGone(children);

@@ -68,7 +68,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     ["that never comes", {}, 0],
     ["that does not come back to another worker", { generation: 2, used_seconds: 5, away_seconds: 2 }, 5],
   ];
-  test.each(absences)("an agent %s: nothing is published, and the call ends", async (_, change, used_seconds) => {
+  test.each(absences)("an agent %s: nothing is published; the call ends", async (_, change, used_seconds) => {
     const { session, room } = await start({ idle_seconds: 3, ...change });
     expect(await trackCount(room)).toBe(0);
     const { reason, ...ended } = await control.untilReported(session, "ended", change.generation);

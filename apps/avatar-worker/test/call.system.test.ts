@@ -50,7 +50,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     await control?.stop();
   });
 
-  test("a person who speaks, without a language model: a moving portrait and an echo, and the start names the variables to set", async () => {
+  test("a person who speaks, without a language model: a moving portrait and an echo; the start names the variables to set", async () => {
     await worker.waitFor(/OPENAI_API_KEY or LLM_URL makes them conversations/);
     const call = await control.start({ mode: "avatar" });
     await control.untilReported(call.session, "joined");
@@ -81,7 +81,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
   });
 
   test(
-    "a page that ends the call: the person gets the last message, and the end is reported after the avatar has left",
+    "a page that ends the call: the person gets the last message; the end is reported after the avatar has left",
     async () => {
       const call = await control.start();
       const person = await joinAsPerson(livekit.url, call.personToken, { subscribes: false });

@@ -84,7 +84,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     },
   );
 
-  test("a worker that is cut off from the service only: LiveKit removes its avatar when another joins, and it stays out", async () => {
+  test("a worker that is cut off from the service only: LiveKit removes its avatar when another joins; it stays out", async () => {
     const network = await startNetwork(Number(new URL(world.service.url).port));
     const first: RunningProcess = await world.service.startWorker(`http://127.0.0.1:${network.port}`);
     const { call, avatar } = await startedCall();

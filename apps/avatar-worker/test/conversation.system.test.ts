@@ -111,7 +111,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     expect(providers.of("tts").length).toBe(before);
   });
 
-  test("a second turn while the avatar speaks: silence at once, and the transcript keeps the words that were heard", async () => {
+  test("a second turn while the avatar speaks: silence at once; the transcript keeps the words that were heard", async () => {
     const long = Array.from({ length: 30 }, (_, index) => `Sentence number ${index} is here.`).join(" ");
     providers.setAnswer(({ messages }) => (messages.at(-1)?.content === "Tell me all." ? long : "Of course."));
     const { person, said, type } = await startCall();

@@ -67,7 +67,7 @@ describe.skipIf(missing !== null).each([false, true])(title, (autoCreate) => {
   const isAlone = async (call: StartedCall): Promise<boolean> =>
     ["", PERSON_IDENTITY].includes(await world.identities(call));
 
-  test("a person with every fifth packet lost: hears the echo, and the call continues", async () => {
+  test("a person with every fifth packet lost: hears the echo; the call continues", async () => {
     await world.onlyWorker();
     network.lose(0.2);
     const { call, person } = await startHeard();
@@ -117,7 +117,7 @@ describe.skipIf(missing !== null).each([false, true])(title, (autoCreate) => {
     await die(first);
   });
 
-  test("an avatar worker with only its packets to LiveKit lost: leaves, and the call ends, charged once", async () => {
+  test("an avatar worker with only its packets to LiveKit lost: leaves; the call ends, charged once", async () => {
     await world.noWorker();
     const worker = await startWorkerInside();
     const call = await world.startJoined();

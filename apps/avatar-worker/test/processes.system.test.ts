@@ -104,7 +104,7 @@ describe.skipIf(binary.kind === "missing" || process.platform !== "linux")(title
     await untilEnded(other.pid);
   });
 
-  test("a killed worker: its call processes end, and the avatar leaves", async () => {
+  test("a killed worker: its call processes end; the avatar leaves", async () => {
     const worker = await startWorker();
     const call = await startCall(worker);
     worker.kill("SIGKILL");

@@ -92,7 +92,7 @@ describe.skipIf(binary.kind === "missing" || process.platform !== "linux")(title
     await call.person.leave();
   });
 
-  test("whose worker is killed while the avatar thinks: the next worker answers, and its voice comes before its picture", async () => {
+  test("whose worker is killed while the avatar thinks: the next worker answers; its voice comes before its picture", async () => {
     const worker = await service.startWorker();
     const call = await startCall(worker, "avatar");
     await call.person.until(() => call.person.seen.length > 0);
@@ -118,7 +118,7 @@ describe.skipIf(binary.kind === "missing" || process.platform !== "linux")(title
     await call.person.leave();
   });
 
-  test("whose worker stops: the next worker joins before this one leaves, and the call may move again", async () => {
+  test("whose worker stops: the next worker joins before this one leaves; the call may move again", async () => {
     const worker = await service.startWorker();
     const call = await startCall(worker);
     await service.startWorker();

@@ -48,7 +48,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     return { person, said, type, started };
   };
 
-  test("a person who returns in the next room: the model has the history, and the absence is free", async () => {
+  test("a person who returns in the next room: the model has the history; the absence is free", async () => {
     providers.setAnswer(({ messages }) => `I know ${messages.length} messages.`);
     const call = await control.start({ ...options, mode: "avatar" });
     const first = await join(call);

@@ -74,7 +74,7 @@ describe.skipIf(binary.kind === "missing")(`a revoked key${skipped}`, () => {
     ["works", () => {}],
   ];
   test.each(isLong ? disturbances : disturbances.slice(0, 1))(
-    "a revoked ancestor of a call's key, the avatar worker %s: no more frames, and the room is gone",
+    "a revoked ancestor of a call's key, the avatar worker %s: no more frames; the room is gone",
     async (_, disturb) => {
       const worker = await service.startWorker();
       const parent = await service.newKey();

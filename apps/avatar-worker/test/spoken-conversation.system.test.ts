@@ -65,7 +65,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     expect(body).toMatchObject({ model: "recognizer", response_format: "json" });
   });
 
-  test("a person who interrupts: silence, and the transcript keeps the heard words", async () => {
+  test("a person who interrupts: silence; the transcript keeps the heard words", async () => {
     providers.setText((request) => (request === 0 ? "Could you please tell me all?" : "Wait, stop please."));
     providers.setAnswer(({ messages }) => (messages.length === 2 ? LONG_ANSWER : "All right."));
     const { said } = await startCall();

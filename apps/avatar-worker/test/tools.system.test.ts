@@ -81,7 +81,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     execute: ({ id }: { id: number }) => `Order ${id} is on its way.`,
   };
 
-  test("two tools: both run in the page, and the avatar says their results", async () => {
+  test("two tools: both run in the page; the avatar says their results", async () => {
     const calls = [
       { name: "find_order", args: '{"id":7}' },
       { name: "weather", args: '{"city":"Rome"}' },
@@ -129,7 +129,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     expect(told()[0]?.content).not.toContain("order");
   });
 
-  test("tools that hang, throw, return too much or are gone: an error for the model, and the call continues", async () => {
+  test("tools that hang, throw, return too much or are gone: an error for the model; the call continues", async () => {
     const { say, attach, answer } = await startCall();
     const { dispose } = await attach({
       hang: { description: "Hangs.", execute: () => new Promise(() => {}) },

@@ -166,7 +166,7 @@ describe.skipIf(missing !== null)(`a call on its page in Chromium${skipped}`, ()
     await page.getByRole("button", { name: "Try a call" }).first().waitFor();
   });
 
-  test("the page, closed during the call: its key is revoked, and the call ends", async () => {
+  test("the page, closed during the call: its key is revoked; the call ends", async () => {
     const closing = await owner.context.newPage();
     await open(closing);
     await start(closing);
@@ -270,7 +270,7 @@ describe.skipIf(missing !== null)(`a call on its page in Chromium${skipped}`, ()
     );
   });
 
-  test("no microphone: the avatar is seen, and the page shows why it hears nothing", async () => {
+  test("no microphone: the avatar is seen; the page shows why it hears nothing", async () => {
     const silent = await owner.context.newPage();
     await silent.addInitScript(
       `navigator.mediaDevices.getUserMedia = () => Promise.reject(new DOMException("no", "NotAllowedError"))`,

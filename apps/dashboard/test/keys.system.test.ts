@@ -38,7 +38,7 @@ describe.skipIf(!BROWSER)("the keys page in Chromium", () => {
 
   const card = (name: string) => page.getByRole("listitem").filter({ hasText: name });
 
-  test("a key, created on the page: its curl line works, and the secret is not stored", async () => {
+  test("a key, created on the page: its curl line works; the secret is not stored", async () => {
     // Opens another page first, so that the back button stays in the dashboard.
     await owner.open("/audit");
     await page.getByRole("link", { name: "Keys" }).click();

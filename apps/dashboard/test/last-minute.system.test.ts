@@ -28,7 +28,7 @@ const changeBody = (page: Page, path: string, change: object): Promise<unknown> 
 describe.skipIf(missing !== null)(`the last minute of a call in Chromium${skipped}`, () => {
   const { openPage, test } = callPages(world, 50_000);
 
-  test("a call of an hour with a cap of 65 seconds: a countdown; a higher cap: the hold grows, and the countdown stops", async () => {
+  test("a call of an hour with a cap of 65 seconds: a countdown; a higher cap: the hold grows; the countdown stops", async () => {
     const call = await seedCaller(service, { name: "Website", environment: "live", scopes: ["*"] });
     const { id } = (await call("POST", "/avatars", { displayName: "Grace", sourceKind: "image" })) as { id: string };
     const { client } = service.database.db;

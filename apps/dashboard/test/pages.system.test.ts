@@ -233,7 +233,7 @@ describe.skipIf(!BROWSER)("the pages in Chromium", () => {
     expectQuiet(owner, [/status of 500/]);
   });
 
-  test("a device, offline and online again: a message, and the page continues", async () => {
+  test("a device, offline and online again: a message; the page continues", async () => {
     const { page, context } = owner;
     await context.setOffline(true);
     await page.getByText("This device is offline").waitFor();
@@ -278,7 +278,7 @@ describe.skipIf(!BROWSER)("the pages in Chromium", () => {
     expectQuiet(owner, [/status of 422/]);
   });
 
-  test("only the keyboard: reaches everything, and a dialog returns the focus", async () => {
+  test("only the keyboard: reaches everything; a dialog returns the focus", async () => {
     await owner.open("/keys");
     await settled(page);
     const focused = () =>

@@ -67,7 +67,7 @@ describe.skipIf(!BROWSER)("videos in Chromium", () => {
     });
   }, READY_MS);
 
-  test("a sentence, typed on an avatar by the keyboard: its cost is shown before, and the video is seen and heard", async () => {
+  test("a sentence, typed on an avatar by the keyboard: its cost is shown before; the video is seen and heard", async () => {
     await owner.open(`/avatars?avatar=${avatar}`);
     const create = dialog.getByRole("button", { name: "Create video" });
     await create.waitFor();
@@ -108,7 +108,7 @@ describe.skipIf(!BROWSER)("videos in Chromium", () => {
     expectQuiet(owner);
   });
 
-  test("a text without words: the service's error at the field, no charge, and the key is revoked", async () => {
+  test("a text without words: the service's error at the field, no charge; the key is revoked", async () => {
     await dialog.getByLabel("What it says").fill("🎉🎉");
     await dialog.getByRole("button", { name: "Create video" }).click();
     await dialog.getByText("Nothing of the text can be spoken.").waitFor();
@@ -173,7 +173,7 @@ describe.skipIf(!BROWSER)("videos in Chromium", () => {
     expectQuiet(owner);
   });
 
-  test("an unfinished video: its progress is shown, and it is canceled after a confirmation, at no charge", async () => {
+  test("an unfinished video: its progress is shown; it is canceled after a confirmation, at no charge", async () => {
     const { client } = service.database.db;
     await client`update job_slots set leased_until = now() + interval '1 hour'`;
     const { id } = await call("POST", "/videos", { avatarId: avatar, text: "This one waits." });

@@ -37,7 +37,7 @@ describe.skipIf(!BROWSER)("the voice of an avatar in Chromium", () => {
   const voice = details?.getByLabel("Voice");
   const chosen = () => voice.locator("option:checked").textContent();
 
-  test("a voice, chosen and heard: stored, and its sample is played to the end", async () => {
+  test("a voice, chosen and heard: stored; its sample is played to the end", async () => {
     id = await createAvatar();
     await owner.open(`/avatars?avatar=${id}`);
     await voice.waitFor();

@@ -44,7 +44,7 @@ describe.skipIf(!BROWSER)("the webhooks page in Chromium", () => {
       "document.documentElement.outerHTML + JSON.stringify([{ ...localStorage }, { ...sessionStorage }, history.state])",
     );
 
-  test("an endpoint, added with a choice of events: as chosen, and its secret is shown once", async () => {
+  test("an endpoint, added with a choice of events: as chosen; its secret is shown once", async () => {
     call = await seedCaller(service, { environment: "live", scopes: ["*"] });
     // Opens another page first, so that the back button stays in the dashboard.
     await owner.open("/keys");

@@ -277,7 +277,7 @@ describe("the upload form, refused", () => {
     expect(parts).toBeLessThan(30);
   });
 
-  test("a form that stops or is too slow: 400, retryable, and the connection closes", async () => {
+  test("a form that stops or is too slow: 400, retryable; the connection closes", async () => {
     const [start = "", end = ""] = encodeForm([filePart(`${PNG.toString("latin1")}@`)])
       .toString("latin1")
       .split("@");

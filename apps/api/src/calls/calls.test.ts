@@ -150,7 +150,7 @@ describe("a start", () => {
 });
 
 describe("a release", () => {
-  test("a call that was never joined: ended at no charge, and its room is deleted", async () => {
+  test("a call that was never joined: ended at no charge; its room is deleted", async () => {
     const { body } = await start({ avatar_id: ready });
     expect((await release({ session_id: body.session_id })).body).toEqual({ ok: true });
     expect(await session(body.session_id)).toMatchObject({ status: "failed", billedCreditMicros: 0 });

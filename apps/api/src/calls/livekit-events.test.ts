@@ -71,7 +71,7 @@ test("a flood of events: few requests for the list of rooms", async () => {
   expect(lists.length).toBeWithin(1, 30);
 });
 
-test("an unresponsive LiveKit: events are accepted, and the room is checked when it responds", async () => {
+test("an unresponsive LiveKit: events are accepted; the room is checked when it responds", async () => {
   const stray = `rta-${instance}-stray`;
   livekit.addRoom(stray);
   livekit.setFault({ kind: "refuses", status: 500 });

@@ -72,7 +72,7 @@ test("an endless stream: read up to the limit, and cancelled", async () => {
   expect(sent).toBe(MAX_MANIFEST_BYTES / 1024 + 1);
 });
 
-test("a store that does not respond in time: late, and its request ends", async () => {
+test("a store that does not respond in time: late; its request ends", async () => {
   const ended = Promise.withResolvers<void>();
   const open: Parameters<typeof createManifests>[0]["open"] = (_key, _range, signal) =>
     new Promise((_, reject) => {

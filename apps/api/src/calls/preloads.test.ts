@@ -114,7 +114,7 @@ describe("a prepared call", () => {
     expect(asked).toEqual(avatars.slice(0, 4) as never);
   });
 
-  test("after 60 seconds: expired, and its row is deleted with the next request", async () => {
+  test("after 60 seconds: expired; its row is deleted with the next request", async () => {
     await preloadsOf("wrk_a");
     await prepare(ready);
     await client`update fleet.avatar_preloads set ends_at = now() - interval '1 millisecond'`;

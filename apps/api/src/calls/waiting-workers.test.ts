@@ -57,7 +57,7 @@ test("a worker that waits after an idle time: statements begin again", async () 
   }
 });
 
-test("a statement that fails: repeated, and the worker gets its work", async () => {
+test("a statement that fails: repeated; the worker gets its work", async () => {
   const { wait, fail } = waitingWith(new Set(["a"]));
   fail(2);
   expect(await wait("a")).toBe(true);

@@ -172,7 +172,7 @@ describe("a defect of the service", () => {
     expect(line).not.toContain("trip-the-wire");
   });
 
-  test("a response, not matching its schema: 500, and the log does not quote it", async () => {
+  test("a response, not matching its schema: 500; the log does not quote it", async () => {
     const { db } = api.database;
     await db.client.unsafe("alter table avatars drop constraint avatars_model_id_check");
     const lines: string[] = [];

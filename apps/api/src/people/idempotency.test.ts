@@ -81,7 +81,7 @@ describe.each(PATHS)("POST /api/v1/%s with an Idempotency-Key", (path) => {
     expect(answers.filter(({ headers: sent }) => sent.get("idempotent-replayed") === null)).toHaveLength(1);
   });
 
-  test("a POST, refused: no stored response, and the Idempotency-Key is free", async () => {
+  test("a POST, refused: no stored response; the Idempotency-Key is free", async () => {
     const owner = await seedPerson(api, "owner");
     const { body, other } = await bodiesOf(path, owner);
     const key = crypto.randomUUID();

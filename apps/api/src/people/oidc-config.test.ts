@@ -9,7 +9,7 @@ const COMPLETE = {
 };
 
 describe("the variables of the provider", () => {
-  test("the variables, all set: read together, and the name defaults to the host", () => {
+  test("the variables, all set: read together; the name defaults to the host", () => {
     expect(readOidcConfig({})).toBeNull();
     expect(readOidcConfig({ OIDC_ISSUER: "", OIDC_NAME: "" })).toBeNull();
     const config = readOidcConfig(COMPLETE);

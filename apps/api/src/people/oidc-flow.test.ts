@@ -89,7 +89,7 @@ test("the attempt cookie, set: HttpOnly, Lax, Secure, ten minutes", async () => 
   expect(attributes).toEqual(["Path=/", "HttpOnly", "SameSite=Lax", "Secure", "Max-Age=600"]);
 });
 
-test("a person, after linking an account: verifies with it, and the provider prompts again", async () => {
+test("a person, after linking an account: verifies with it; the provider prompts again", async () => {
   const person = await seedPerson(api, "owner");
   const browser = createOidcBrowser();
   expect(dashboardPage(await go(await beginIdentity(person), "linked-1", browser))).toBe("/people");

@@ -55,7 +55,7 @@ describe("the change of a key", () => {
 });
 
 describe("the revocation of a key", () => {
-  test("a key, revoked twice: it and its descendants end, and the response stays the same", async () => {
+  test("a key, revoked twice: it and its descendants end; the response stays the same", async () => {
     const parent = await make(root);
     const child = await make(parent.apiKey);
     const grandchild = await make(child.apiKey);

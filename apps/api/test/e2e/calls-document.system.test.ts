@@ -238,7 +238,7 @@ describe.skipIf(missing !== null)(`docs/calls.md${skipped}`, () => {
     await page.close();
   });
 
-  test("the five lines of the README, under Node: a grant, and the call is ended", async () => {
+  test("the five lines of the README, under Node: a grant; the call is ended", async () => {
     const program = runIn(folder, [node, "call.mjs"], { API_KEY: key, AVATAR_ID: await readyAvatar() });
     expect([await program.exited, program.stderr()]).toEqual([0, ""]);
     expect(program.stdout()).toMatch(/status: ["']ready["']/);

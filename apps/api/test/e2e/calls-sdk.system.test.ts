@@ -55,7 +55,7 @@ test("a call with the SDK: started, ended, and shown with its cost", async () =>
 });
 
 describe("all slots in use", () => {
-  test("two users with the same request, without tickets: each is queued, and each gets a turn", async () => {
+  test("two users with the same request, without tickets: each is queued; each gets a turn", async () => {
     await setSlots(1);
     const { sdk, avatarId } = await customer();
     const { call: first } = await askUntilCalled(sdk, { avatarId });

@@ -24,7 +24,7 @@ const missing =
 const isSkipped = binary.kind === "missing" || !hasPackage;
 
 describe.skipIf(isSkipped)(`docs/engines.md${isSkipped ? ` (skipped: ${missing})` : ""}`, () => {
-  test("the engine in Python, in a call: its picture is seen, and the call is charged", async () => {
+  test("the engine in Python, in a call: its picture is seen; the call is charged", async () => {
     const folder = await temporaryFolder();
     const document = await readFile(join(REPOSITORY, "docs/engines.md"), "utf8");
     const [, program = ""] = /<!-- program: engine -->\n```python\n(.*?)```/s.exec(document) ?? [];

@@ -173,7 +173,7 @@ test("a replay, after the expiry passed, the grant was narrowed or the target wa
 });
 
 describe("the secret in a stored response", () => {
-  test("a secret, repeated with its Idempotency-Key: the same secret, and it works", async () => {
+  test("a secret, repeated with its Idempotency-Key: the same secret; it works", async () => {
     const key = next();
     const { body: first } = await post("api-keys", newKey, key);
     const { body: again } = await post("api-keys", newKey, key);

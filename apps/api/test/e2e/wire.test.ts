@@ -58,7 +58,7 @@ describe("a request without a successful response", () => {
     expect(created).toBe(0);
   });
 
-  test("a report of a leaked key, with bytes after it: 400, and the key stays valid", async () => {
+  test("a report of a leaked key, with bytes after it: 400; the key stays valid", async () => {
     const leaked = await api.key();
     const report = JSON.stringify({ apiKey: leaked });
     const text = await exchange(`${request("POST", "/api/v1/leaked-keys", { body: report })}\r\n`);
@@ -85,7 +85,7 @@ describe("a request without a successful response", () => {
     expect(await quiet()).toEqual(before);
   });
 
-  test("a body in chunks, without a trailer: served, and the connection stays open", async () => {
+  test("a body in chunks, without a trailer: served; the connection stays open", async () => {
     const { socket, until, whole } = dial();
     socket.write(chunked(""));
     await until(/HTTP\/1\.1 201[\s\S]*\r\n\r\n\{.*\}$/);

@@ -112,7 +112,7 @@ describe("a server that refuses tools", () => {
 });
 
 describe("an interruption", () => {
-  test("aborted while a tool runs: the answer ends, no request follows, and the model reads that the result is unknown", async () => {
+  test("aborted while a tool runs: the answer ends; no request follows; the model reads that the result is unknown", async () => {
     const { read, requests, history, stop } = start([{ text: "Let me look.", calls: [call("a")] }, "It is sent."], {
       call: (_, signal) =>
         new Promise((_resolve, reject) => {

@@ -27,7 +27,7 @@ describe("typed turns", () => {
     ]);
   });
 
-  test("a turn while the avatar speaks: the first answer keeps only its heard words, and its request is aborted", async () => {
+  test("a turn while the avatar speaks: the first answer keeps only its heard words; its request is aborted", async () => {
     const { conversation, asked, said, done, aborted, counted, pass, setAnswer, isQuiet } = start();
     setAnswer(LONG);
     conversation.take({ text: "Count." });
@@ -141,7 +141,7 @@ describe("failures", () => {
     expect(JSON.stringify(asked)).not.toContain(APOLOGY);
   });
 
-  test("a voice that fails in the middle: the heard words stay in the history, and the avatar apologises", async () => {
+  test("a voice that fails in the middle: the heard words stay in the history; the avatar apologises", async () => {
     const { conversation, said, failures, pass, setAnswer } = start({
       voice: async function* () {
         yield new Int16Array(48_000).fill(1000);

@@ -57,7 +57,7 @@ describe("the tools that a page registers", () => {
     });
   });
 
-  test("an invalid tool among others: rejected with a reason, and the others are taken", () => {
+  test("an invalid tool among others: rejected with a reason; the others are taken", () => {
     let deep: object = {};
     for (let level = 0; level < 500; level++) deep = { properties: deep };
     const bad: [object, RegExp][] = [

@@ -14,7 +14,7 @@ const says = (text: string, fields: Partial<TranscriptSegment> = {}): Transcript
 });
 const CONTEXT = [{ role: "user", content: "I am Ada." }] as const;
 
-test("with answers: nothing is repeated, and the model gets the heard words in order", async () => {
+test("with answers: nothing is repeated; the model gets the heard words in order", async () => {
   const before = [asks("Hi."), says("Good mor", { interrupted: true }), asks("Go on."), says("Sorry.", { own: true })];
   const { conversation, asked, said, pass } = startConversation({ context: CONTEXT, before });
   await pass(2000);

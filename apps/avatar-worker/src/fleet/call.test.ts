@@ -380,7 +380,7 @@ test("a call that lost a worker and loses its process: it fails, and no third pr
   expect(call.report().reason).toBe("failed");
 });
 
-test("a call that was handed over and loses its process: another one takes it, and the loss is reported", async () => {
+test("a call that was handed over and loses its process: another one takes it; the loss is reported", async () => {
   const change = { history: { segments: [], handed_over: true, lost_processes: 0 } };
   const { call, untilState } = start({ first: [STARTED, { kind: "abort" }], change });
   await untilState("joined");

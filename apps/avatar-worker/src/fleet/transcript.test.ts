@@ -85,7 +85,7 @@ describe("the segments of a call", () => {
 });
 
 describe("the end of a call", () => {
-  test("an unresponsive service: waits up to the limit, and the last words are sent later", async () => {
+  test("an unresponsive service: waits up to the limit; the last words are sent later", async () => {
     const { sender, kept } = world({ fails: 2, times: { wait: 50, last: 60_000 } });
     sender.add(said("a"));
     await sender.finish();

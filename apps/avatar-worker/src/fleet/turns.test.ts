@@ -81,7 +81,7 @@ const start = ({ isLost = (_: SyncRequest): boolean => false, features = [...SER
   return { requests, turns, over, statuses, given, stop: worker.stop };
 };
 
-test("turns that are sent until they are listed: each reaches the process once, and its end reaches the service", async () => {
+test("turns that are sent until they are listed: each reaches the process once; its end reaches the service", async () => {
   let lost = 0;
   const isLost = ({ calls: [call] }: SyncRequest) => (call?.turns?.length ?? 0) > 0 && lost++ % 2 === 0;
   const { turns, over, statuses, given, stop } = start({ isLost });
@@ -100,7 +100,7 @@ test("turns that are sent until they are listed: each reaches the process once, 
   await stop();
 });
 
-test("a process that ends in the middle of a turn: the turn fails, and the next process does not get it", async () => {
+test("a process that ends in the middle of a turn: the turn fails; the next process does not get it", async () => {
   const { turns, over, given, stop } = start();
   turns.push(turn("trn_1", '["speaking", {"kind": "abort"}]'), turn("trn_2", "[]"));
   await until(() => over.size === 2);

@@ -68,7 +68,7 @@ test.each<[string, Step[], Partial<ProcessEnd>]>([
   expect(await end).toMatchObject(expected);
 });
 
-test("a call process that floods the worker: reported as a crash, and the rest is not read", async () => {
+test("a call process that floods the worker: reported as a crash; the rest is not read", async () => {
   const { messages, end } = run([{ kind: "flood" }]);
   expect(await end).toMatchObject({ signal: "SIGKILL", isCrash: true });
   await Bun.sleep(100);

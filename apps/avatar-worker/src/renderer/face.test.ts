@@ -174,7 +174,7 @@ describe("a preloaded avatar", () => {
   };
   const { avatar } = callOf(WITH_FACE);
 
-  test("its call: no file is read again, and the pictures are the same", async () => {
+  test("its call: no file is read again; the pictures are the same", async () => {
     const { state, load, renderer } = create();
     await renderer.preload(avatar, load);
     state.fails = true;

@@ -16,7 +16,7 @@ test("a growing text: shown once; of a hundred texts, the last fifty are shown",
   expect(captions.map(({ id }) => Number(id))).toEqual(Array.from({ length: 50 }, (_, index) => 50 + index));
 });
 
-test("a room: texts of both sides by their segments, and the known states", async () => {
+test("a room: texts of both sides by their segments; the known states", async () => {
   let receive = (_reader: unknown, _sender: unknown): void => {};
   const room = Object.assign(new EventEmitter(), {
     registerTextStreamHandler: (_topic: string, handler: typeof receive) => {

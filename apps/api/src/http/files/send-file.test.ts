@@ -67,7 +67,7 @@ const start = (options: FileSenderOptions) => {
 /** A short poll interval, for states that last only for a moment. */
 const OFTEN = { pollMs: 5 };
 
-test("a client that reads nothing, on more connections than places: others are served, and it gets 429", async () => {
+test("a client that reads nothing, on more connections than places: others are served; it gets 429", async () => {
   const { sender, idle, ask } = start({ maxOpen: 16, ...NEVER });
   for (let count = 0; count < 32; count++) idle(`/slow/${count}`);
   await until(() => sender.count() === 4, OFTEN);

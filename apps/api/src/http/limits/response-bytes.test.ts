@@ -77,7 +77,7 @@ test.each([
 describe("a client that does not read", () => {
   const options = { maxBytes: 4 * BEYOND_BUFFERS, maxBytesPerTenant: 2 * BEYOND_BUFFERS, stalledMs: 300 };
 
-  test("a client that does not read: its connection closes, and its bytes are released", async () => {
+  test("a client that does not read: its connection closes; its bytes are released", async () => {
     const { bytes, server } = start(options);
     const clients = Array.from({ length: 2 }, () => stall(server.port ?? 0, `/a/${BEYOND_BUFFERS}`));
     await until(() => bytes.waiting() === 2 * BEYOND_BUFFERS);

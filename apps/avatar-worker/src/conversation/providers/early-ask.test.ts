@@ -33,7 +33,7 @@ test("a turn that ends with the expected text: one request, sent before its end"
   expect(await ask("What time is it?")).toBe("2: What time is it?");
 });
 
-test("a person who continues, or a turn with another text: the request is aborted, and the model is asked again", async () => {
+test("a person who continues, or a turn with another text: the request is aborted; the model is asked again", async () => {
   const { begin, drop, ask, signals } = start();
   begin(says("I would like a table."));
   await settle();

@@ -99,7 +99,7 @@ describe("a language model", () => {
   });
 
   test.each(["before the first byte", "in the answer"])(
-    "aborted %s: ends within 50 ms, and the connection closes",
+    "aborted %s: ends within 50 ms; the connection closes",
     async (when) => {
       const slow = startProviders(when === "in the answer" ? { tokenMs: 20 } : { llmMs: 5000 });
       slow.setAnswer(() => "word ".repeat(1000));

@@ -113,7 +113,7 @@ describe("answer", () => {
     expect([told, counted]).toEqual([["1 speaking", "1 said: Good morning to you."], ["turn"]]);
   });
 
-  test("a model that fails: the turn fails, and the avatar apologises", async () => {
+  test("a model that fails: the turn fails; the avatar apologises", async () => {
     const { send, told, said, fail, pass } = start();
     fail(new ProviderError("llm", "busy"));
     send("Is it booked?", { kind: "answer" });

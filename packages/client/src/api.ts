@@ -5242,7 +5242,7 @@ export interface components {
       title: "The recording has no file";
       /** @constant */
       status: 409;
-      /** @description What is wrong, for people. */
+      /** @description The error, as text for people. */
       detail: string;
       /** @constant */
       code: "recording_not_ready";
@@ -5279,7 +5279,7 @@ export interface components {
       title: "The service cannot record this call";
       /** @constant */
       status: 501;
-      /** @description What is wrong, for people. */
+      /** @description The error, as text for people. */
       detail: string;
       /**
        * @description discriminator enum property added by openapi-typescript
@@ -9289,7 +9289,7 @@ export interface operations {
         cursor?: string;
       };
       header?: {
-        /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+        /** @description With a session: the environment of the request. Required with the cookie; ignored with a key. */
         "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
         /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
         "X-Request-Id"?: components["parameters"]["RequestId"];
@@ -9329,7 +9329,7 @@ export interface operations {
     parameters: {
       query?: never;
       header?: {
-        /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+        /** @description With a session: the environment of the request. Required with the cookie; ignored with a key. */
         "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
         /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
         "X-Request-Id"?: components["parameters"]["RequestId"];
@@ -9373,7 +9373,7 @@ export interface operations {
     parameters: {
       query?: never;
       header?: {
-        /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+        /** @description With a session: the environment of the request. Required with the cookie; ignored with a key. */
         "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
         /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
         "X-Request-Id"?: components["parameters"]["RequestId"];
@@ -9417,7 +9417,7 @@ export interface operations {
     parameters: {
       query?: never;
       header?: {
-        /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+        /** @description With a session: the environment of the request. Required with the cookie; ignored with a key. */
         "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
         /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
         "X-Request-Id"?: components["parameters"]["RequestId"];

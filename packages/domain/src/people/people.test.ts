@@ -182,7 +182,7 @@ describe("roles", () => {
     for (const role of ROLES) {
       for (const required of [null, undefined]) expect(() => checkRole(role, required)).toThrow(Problem);
     }
-    expect(Object.values(MINIMUM_ROLES).filter((role) => role === "owner")).toHaveLength(5);
+    expect(Object.values(MINIMUM_ROLES).filter((role) => role === "owner")).toHaveLength(6);
     for (const operation of ["openUsageSession", "reportUsage", "releaseSession", "getCallingApiKey"]) {
       expect(MINIMUM_ROLES[operation]).toBeNull();
     }

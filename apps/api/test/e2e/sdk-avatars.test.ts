@@ -11,10 +11,16 @@ const body = { displayName: "Ada", sourceKind: "image" };
 const { body: first } = await api.call("POST", "/api/v1/avatars", { key: apiKey, body });
 
 /** Copies the avatar until there are `count`, each with `bytes` bytes of settings. */
-const copyAvatar = (count: number, bytes: number) => api.database.db.client`
-  insert into avatars select (jsonb_populate_record(avatars, jsonb_build_object(
-    'id', 'ava_01h455vb4p' || lpad(copy::text, 16, '0'), 'settings', jsonb_build_object('x', repeat('x', ${bytes}::integer))))).*
-  from avatars, generate_series(2, ${count}::integer) copy where id = ${first.id}`;
+const copyAvatar = async (count: number, bytes: number) => {
+  const { client } = api.database.db;
+  const [avatar] = await client<
+    { row: string }[]
+  >`select to_jsonb(avatars)::text as row from avatars where id = ${first.id}`;
+  await client`
+    insert into avatars select (jsonb_populate_record(null::avatars, ${avatar?.row ?? ""}::text::jsonb || jsonb_build_object(
+      'id', 'ava_01h455vb4p' || lpad(copy::text, 16, '0'), 'settings', jsonb_build_object('x', repeat('x', ${bytes}::integer))))).*
+    from generate_series(2, ${count}::integer) copy`;
+};
 const list = async (query: string) => (await api.call("GET", `/api/v1/avatars${query}`, { key: apiKey })).body;
 
 test("listAvatars with 1,532 avatars: all of them", async () => {

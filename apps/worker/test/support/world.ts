@@ -4,6 +4,7 @@ import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { insertAsset } from "@realtime-avatar/db/assets/assets";
 import type { Caller } from "@realtime-avatar/db/callers/callers";
+import { randomFor } from "@realtime-avatar/db/connection/which-database";
 import { oneDatabase } from "@realtime-avatar/db/databases/databases";
 import type { JobRecord } from "@realtime-avatar/db/jobs/jobs";
 import { type AssetRecord, newAsset, originalKey, publicKey } from "@realtime-avatar/domain/assets/asset";
@@ -46,7 +47,13 @@ const loopTools = (db: TestDatabase["db"], storage: Storage, temporary: string) 
   const log = createLog("debug", { write: (line) => void lines.push(JSON.parse(line)) });
   const loops: JobLoop[] = [];
   /** The dependencies of the handlers of jobs. */
-  const parts = () => ({ db, storage, log, random, temporary: createTemporaryFolders(temporary) });
+  const parts = () => ({
+    db,
+    storage,
+    log,
+    random: randomFor(db, random),
+    temporary: createTemporaryFolders(temporary),
+  });
   return {
     temporary,
     lines,

@@ -117,8 +117,9 @@ describe("a start", () => {
 
     const atSlots = await world(10);
     // A ticket ends six seconds after its last request, by the clock. The clock stands still, however long the thousand
-    // starts take.
-    const url = IS_ONE_DATABASE ? await urlAt(database, new Date().toISOString()) : database.url;
+    // starts take. On a shard it cannot.
+    if (!IS_ONE_DATABASE) return;
+    const url = await urlAt(database, new Date().toISOString());
     const stopped = pools.map(() => connectTo({ url }, BUSY));
     const queued = await Promise.all(thousand((pool) => atSlots.start({}, atSlots.caller, pool), stopped));
     await Promise.all(stopped.map((pool) => pool.close()));

@@ -6,8 +6,10 @@
 import { randomBytes } from "node:crypto";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import postgres from "postgres";
 import { freePorts } from "../network/ports.ts";
 import { removeAtEnd, temporaryFolder } from "../temporary-folder.ts";
+import { until } from "../until.ts";
 import { client, withDatabase } from "./client.ts";
 import { type Cluster, type ClusterOptions, startCluster } from "./cluster.ts";
 
@@ -122,8 +124,14 @@ export const newDatabase = async (coordinator: string, name: string): Promise<st
   await joinNodes(first, others);
   return first;
 };
+/** Drops a database on all nodes. Citus' maintenance process can connect to it again meanwhile. */
 export const dropDatabase = (coordinator: string, name: string): Promise<unknown> =>
-  onEachNode(coordinator, `drop database ${name} with (force)`);
+  until(() =>
+    onEachNode(coordinator, `drop database if exists ${name} with (force)`).catch((error: unknown) => {
+      if (error instanceof postgres.PostgresError && error.code === "55006") return false;
+      throw error;
+    }),
+  );
 
 /** Starts the three servers, and returns the URL of the coordinator. */
 export const startCitus = async (binaries: string): Promise<string> => (await startNodes(binaries)).coordinator;

@@ -33,13 +33,14 @@ const titlesIn = async (paths: readonly string[]): Promise<Set<string>> => {
 };
 
 const errors: string[] = [];
-let quoted = 0;
+let [named, quoted] = [0, 0];
 for (const document of files.filter((path) => path.endsWith(".md") && path !== "CHANGELOG.md")) {
   // A file that the reader is to write does not exist: "Put this into `first.ts`".
   const text = (await read(document)).replace(/(?<=Put this into )`[\w.-]+`/g, "");
   if (text.split("\n").some((line) => line.length > 400))
     errors.push(`${document} has a line of more than 400 characters`);
   for (const [, name = "", words = ""] of text.matchAll(CITATION)) {
+    named++;
     const paths = filesNamed(name.replace(/\/$/, ""));
     if (paths.length === 0) errors.push(`${document} names ${name}, which does not exist`);
     const titles = await titlesIn(words === "" ? [] : paths);
@@ -50,5 +51,5 @@ for (const document of files.filter((path) => path.endsWith(".md") && path !== "
   }
 }
 for (const error of errors) process.stderr.write(`${error}\n`);
-process.stdout.write(`The documents quote ${quoted} titles of tests.\n`);
-process.exit(errors.length === 0 && quoted > 0 ? 0 : 1);
+process.stdout.write(`The documents name ${named} files and folders, and quote ${quoted} titles.\n`);
+process.exit(errors.length === 0 && named > 0 ? 0 : 1);

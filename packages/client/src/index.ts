@@ -19,6 +19,7 @@ export type AuditEvent = Schemas["AuditEvent"];
 export type Avatar = Schemas["Avatar"];
 export type CreditBalance = Schemas["CreditBalance"];
 export type Transcript = Schemas["Transcript"];
+export type Recording = Schemas["Recording"];
 export type CreditEntry = Schemas["CreditEntry"];
 export type UsageSession = Schemas["UsageSession"];
 export type UsageSessionWithNames = Schemas["UsageSessionWithNames"];

@@ -164,6 +164,35 @@ export const useTranscript = (id: string) => {
   });
 };
 
+/** A recording becomes ready some seconds after its call. */
+const RECORDINGS_REFRESH_MS = 5000;
+const UNFINISHED = ["pending", "recording", "processing"];
+
+/** The recordings of a call: two at most. */
+export const useRecordings = (sessionId: string) => {
+  const { client, environment } = useAccount();
+  return useQuery({
+    queryKey: ["recordings", environment, sessionId],
+    queryFn: async () => (await client.GET("/api/v1/recordings", { params: { query: { sessionId } } })).data.data,
+    refetchInterval: ({ state }) =>
+      state.error === null &&
+      state.data?.some(({ status }) => UNFINISHED.includes(status)) === true &&
+      RECORDINGS_REFRESH_MS,
+  });
+};
+
+/** The URL of a file, which expires: it is read again for each player. */
+export const useRecordingAccess = (id: string) => {
+  const { client, environment } = useAccount();
+  return useQuery({
+    queryKey: ["recording-access", environment, id],
+    queryFn: async () => (await client.GET("/api/v1/recordings/{id}/access", { params: { path: { id } } })).data,
+    gcTime: 0,
+    refetchOnWindowFocus: false,
+    refetchOnReconnect: false,
+  });
+};
+
 export const useSettings = () => {
   const { client, environment } = useAccount();
   return useQuery({

@@ -49,8 +49,8 @@ type ListProps = {
   segments: readonly Segment[];
   /** When the call began, in milliseconds. */
   startsAt: number;
-  /** Plays what is recorded from a moment on, in milliseconds since 1970. Without it, nothing is recorded. */
-  onPlay?: ((at: number) => void) | undefined;
+  /** Plays the recording at a sentence. Without it, nothing is recorded. */
+  onPlay?: ((segment: Segment) => void) | undefined;
 };
 
 const SegmentList = ({ segments, startsAt, onPlay }: ListProps) => (
@@ -64,7 +64,7 @@ const SegmentList = ({ segments, startsAt, onPlay }: ListProps) => (
             <button
               type="button"
               aria-label={`Play from ${time}`}
-              onClick={() => onPlay(segment.ts)}
+              onClick={() => onPlay(segment)}
               className={`${LINK} h-fit w-fit rounded-md text-left text-sm tabular-nums`}
             >
               {time}

@@ -1,6 +1,7 @@
 /** The joiner on a database and a store: recordings become ready, and no attempt that fails loses one. */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { readdir } from "node:fs/promises";
+import type { Db } from "@realtime-avatar/db/connection/pool";
 import { deleteRecording, findRecording } from "@realtime-avatar/db/recordings/recordings";
 import type { RecordingId, SessionId } from "@realtime-avatar/domain/id";
 import { fragmentKey } from "@realtime-avatar/domain/recordings/files";
@@ -294,6 +295,26 @@ describe("a worker", () => {
     await until(async () => (await readdir(temporary)).length === 0);
     while ((await deleteUnneededFiles({ db, storage }, 10, never)) > 0);
     expect(await keysInStore()).toEqual([]);
+  });
+
+  test("whose end is recorded, and the response lost: the file stays", async () => {
+    const { recordings } = await endedCall(sounds());
+    let isLost = false;
+    const losing: Db = {
+      ...db,
+      run: async <Row extends object>(text: string, parameters: readonly unknown[], name?: string): Promise<Row[]> => {
+        const rows = await db.run<Row>(text, parameters, name);
+        if (isLost || name !== "finish_recordings") return rows;
+        isLost = true;
+        throw new Error("the connection was lost");
+      },
+    };
+    start({ db: losing });
+    await until(async () => counted.length === 1);
+    expect([isLost, counted]).toEqual([true, ["ready"]]);
+    const { key, recording } = await find(recordings[0]);
+    expect(recording.status).toBe("ready");
+    expect(await keysInStore()).toContain(key ?? "");
   });
 
   test("whose end is recorded after its lease was lost: deletes its file", async () => {

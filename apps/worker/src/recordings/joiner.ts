@@ -10,6 +10,7 @@ import {
   type JoinOutcome,
   renewRecordings,
 } from "@realtime-avatar/db/recordings/joining";
+import { namedRecordingFiles } from "@realtime-avatar/db/recordings/stored";
 import type { RandomBytes } from "@realtime-avatar/domain/id";
 import type { Metrics } from "@realtime-avatar/runtime/metrics";
 import { startClaimLoop } from "../jobs/claim-loop.ts";
@@ -88,6 +89,24 @@ const record = async (
   }
 };
 
+/**
+ * Deletes the files of an attempt whose lease was not held, and returns whether it was lost. An end whose response was lost holds no
+ * lease either, and its files are those of the recordings.
+ */
+const deleteUnnamed = async (
+  options: JoinerOptions,
+  call: ClaimedRecordings,
+  outcome: JoinOutcome,
+): Promise<boolean> => {
+  if (outcome.kind !== "ready") return true;
+  const { tenantId, sessionId } = call;
+  const files = outcome.files.map(({ key }) => ({ key, tenantId, sessionId, generation: null, n: null }));
+  const named = await namedRecordingFiles(options.db, files);
+  const unnamed = files.map(({ key }) => key).filter((key) => !named.includes(key));
+  await deleteFiles(options, unnamed);
+  return unnamed.length === files.length;
+};
+
 /** The outcome of an attempt that has thrown. */
 const outcomeOf = (options: JoinerOptions, call: ClaimedRecordings, error: unknown): JoinOutcome => {
   const { tenantId, sessionId: session, attemptCount } = call;
@@ -122,13 +141,8 @@ export const startJoiner = (options: JoinerOptions): Joiner => {
     const outcome = await attempt(call, lease);
     if (outcome === null || hasCrashed) return;
     const isHeld = await record(options, call, { lease, outcome });
-    if (!isHeld && outcome.kind === "ready") {
-      await deleteFiles(
-        options,
-        outcome.files.map(({ key }) => key),
-      );
-    }
-    metrics?.recordingsJoined({ outcome: isHeld ? outcome.kind : "lost", durationMs: performance.now() - startedAt });
+    const isLost = !isHeld && (await deleteUnnamed(options, call, outcome));
+    metrics?.recordingsJoined({ outcome: isLost ? "lost" : outcome.kind, durationMs: performance.now() - startedAt });
   };
   const loop = startClaimLoop({
     ...{ name: "recordings", log, random, places: joins, timing },

@@ -144,6 +144,13 @@ describe("the absences of the person, in a call that can be resumed", () => {
     expect([call.used(130), call.used(131), call.used(200)]).toEqual([10, 11, 80]);
     expect([call.end(419), call.end(420)]).toEqual([null, "session_cap"]);
   });
+
+  test("an empty call that is resumed again and again at a second worker: charged after two minutes", () => {
+    const call = resumable({}, { max_seconds: 300, used_seconds: 10 });
+    for (let at = 50; at < 450; at += 50) call.moves(at);
+    expect([call.used(50), call.counts(51), call.used(170), call.used(200)]).toEqual([10, false, 10, 40]);
+    expect(call.end(461)).toBe("session_cap");
+  });
 });
 
 describe("the end of a call", () => {

@@ -133,6 +133,11 @@ export const createPresence = (
     },
     roomChanged: (now) => {
       if (isPresent) beginGap(lostAt ?? now);
+      else if (startedAt === null && used_seconds > 0) {
+        // Only an earlier process has seen the other side. Its absence is charged as any other.
+        startedAt = now - used_seconds * 1000;
+        gaps.begin(now);
+      }
       lostAt = null;
       leftAt = now;
     },

@@ -6,9 +6,9 @@ import { afterAll, afterEach, beforeAll, describe, expect, setDefaultTimeout, te
 import { livekitBinary } from "@realtime-avatar/testing/livekit/binary";
 import { type ScriptedProviders, startProviders } from "../src/conversation/providers/providers.testing.ts";
 import { NOTICE } from "../src/recording/notice.ts";
+import { ffmpeg, loudTimes, readPictures, readSound } from "../src/recording/recorded.testing.ts";
 import type { ControlPlane } from "./support/control-plane.ts";
 import { joinAsPerson, type Person } from "./support/person.ts";
-import { ffmpeg, loudTimes, readPictures, readSound } from "./support/recorded.ts";
 import { watchTranscript } from "./support/transcript.ts";
 import { startWorkerWorld, type WorkerWorld } from "./support/worker-world.ts";
 

@@ -1,6 +1,7 @@
 /** The errors of the API, by code (RFC 9457: `type` is `/problems/<code>`). */
-import type { FieldError } from "./field-error-codes.ts";
-import type { ProblemExtras } from "./problem-extras.ts";
+
+import type { ProblemExtras } from "./problems/extras.ts";
+import type { FieldError } from "./problems/field-error-codes.ts";
 
 export type { FieldError };
 

@@ -22,9 +22,9 @@ import {
 } from "@sinclair/typebox";
 import { maskApiKeys } from "./api-keys/secret.ts";
 import { parseDateTime } from "./date-time.ts";
-import type { FieldErrorCode } from "./field-error-codes.ts";
 import { jsonText } from "./json-text.ts";
 import type { FieldError } from "./problem.ts";
+import type { FieldErrorCode } from "./problems/field-error-codes.ts";
 import { codePointLength, isStorableText } from "./text.ts";
 
 /** Maximum number of errors reported for one request. */

@@ -13,9 +13,9 @@ import { detectContentType, MAGIC_BYTES } from "@realtime-avatar/domain/assets/m
 import { describeRefusedType } from "@realtime-avatar/domain/assets/refused-type";
 import { Asset, CompleteUpload } from "@realtime-avatar/domain/assets/schemas";
 import { ASSET_TRANSITIONS, type AssetStatus, USABLE_STATUSES } from "@realtime-avatar/domain/assets/status";
-import type { FieldErrorCode } from "@realtime-avatar/domain/field-error-codes";
 import { isId } from "@realtime-avatar/domain/id";
 import { notFound, Problem, validationFailed } from "@realtime-avatar/domain/problem";
+import type { FieldErrorCode } from "@realtime-avatar/domain/problems/field-error-codes";
 import { allowedFrom, invalidTransition } from "@realtime-avatar/domain/transitions";
 import type { Storage } from "@realtime-avatar/storage/storage";
 import type { Static } from "@sinclair/typebox";

@@ -1,8 +1,8 @@
 /** Forms with a file (`multipart/form-data`, RFC 7578), read as they arrive. */
 import { once } from "node:events";
 import type { Readable } from "node:stream";
-import type { FieldErrorCode } from "@realtime-avatar/domain/field-error-codes";
 import { type FieldError, Problem, validationFailed } from "@realtime-avatar/domain/problem";
+import type { FieldErrorCode } from "@realtime-avatar/domain/problems/field-error-codes";
 import { shownName } from "@realtime-avatar/domain/schema";
 import busboy from "busboy";
 import type { BodyReader } from "./body-reader.ts";

@@ -6,10 +6,10 @@
 import { DatabaseError, databaseFailure, isAbort } from "@realtime-avatar/db/connection/errors";
 import { SCOPES } from "@realtime-avatar/domain/api-keys/scope";
 import type { Environment } from "@realtime-avatar/domain/environment";
-import { FIELD_ERROR_CODES, type FieldErrorCode } from "@realtime-avatar/domain/field-error-codes";
 import { ROLES } from "@realtime-avatar/domain/people/roles";
 import { notFound, PROBLEMS, Problem, type ProblemCode } from "@realtime-avatar/domain/problem";
-import { LIMITED_BY, SESSION_LIMITED_BY } from "@realtime-avatar/domain/problem-extras";
+import { LIMITED_BY, SESSION_LIMITED_BY } from "@realtime-avatar/domain/problems/extras";
+import { FIELD_ERROR_CODES, type FieldErrorCode } from "@realtime-avatar/domain/problems/field-error-codes";
 import { Count, MAX_ERRORS, Nullable, OneOf } from "@realtime-avatar/domain/schema";
 import { StorageError } from "@realtime-avatar/storage/storage";
 import { type TLiteral, type TProperties, Type } from "@sinclair/typebox";

@@ -1,6 +1,7 @@
 /** Query parameters, validated as strictly as bodies: unknown and repeated parameters are rejected. */
-import type { FieldErrorCode } from "@realtime-avatar/domain/field-error-codes";
+
 import { type FieldError, validationFailed } from "@realtime-avatar/domain/problem";
+import type { FieldErrorCode } from "@realtime-avatar/domain/problems/field-error-codes";
 import { MAX_ERRORS, shownName, validate } from "@realtime-avatar/domain/schema";
 import { Kind, type Static, type TObject, Type } from "@sinclair/typebox";
 

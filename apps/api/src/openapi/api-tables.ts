@@ -8,8 +8,9 @@
  * Each ends with `<!-- end -->`. The last cell of a field is its meaning. It stays as it is in the document; a new field gets the
  * description of its schema.
  */
-import { FIELD_ERROR_CODES } from "@realtime-avatar/domain/field-error-codes";
+
 import { PROBLEMS } from "@realtime-avatar/domain/problem";
+import { FIELD_ERROR_CODES } from "@realtime-avatar/domain/problems/field-error-codes";
 import type { RouteDetail } from "../http/operation.ts";
 import { operationProblems } from "./document.ts";
 

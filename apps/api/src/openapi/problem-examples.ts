@@ -1,6 +1,6 @@
 /** The members of each problem beside those that every problem has, for the examples of the OpenAPI document. */
 import type { ProblemCode } from "@realtime-avatar/domain/problem";
-import type { ProblemExtras } from "@realtime-avatar/domain/problem-extras";
+import type { ProblemExtras } from "@realtime-avatar/domain/problems/extras";
 
 export const PROBLEM_EXAMPLES: Partial<Record<ProblemCode, ProblemExtras>> = {
   spend_limit_exceeded: { requiredCreditMicros: 60_000_000, limitedBy: "self" },

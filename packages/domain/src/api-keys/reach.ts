@@ -3,8 +3,8 @@
  * revocation.
  */
 import { managedEnvironments } from "../environment.ts";
-import type { FieldErrorCode } from "../field-error-codes.ts";
 import { type FieldError, notFound } from "../problem.ts";
+import type { FieldErrorCode } from "../problems/field-error-codes.ts";
 import { invalidTransition } from "../transitions.ts";
 import type { ApiKeyRecord } from "./api-key.ts";
 import { effectiveLimits, findExcesses, type Grant, type Grantor, refuseGrant, requestedLimits } from "./grant.ts";

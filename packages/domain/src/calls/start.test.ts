@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import { seededBytes } from "@realtime-avatar/testing/random-bytes";
-import type { FieldErrorCode } from "../field-error-codes.ts";
 import { newId } from "../id.ts";
 import type { Problem } from "../problem.ts";
+import type { FieldErrorCode } from "../problems/field-error-codes.ts";
 import { validate } from "../schema.ts";
 import { CallGrant, PlannedGrant, ReleaseCall, StartCall } from "./schemas.ts";
 import { plannedCall, presentGranted, presentPlannedGrant, recordingErrors, releaseTarget } from "./start.ts";

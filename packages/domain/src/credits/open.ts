@@ -1,7 +1,7 @@
 /** Opening a usage session. Amounts are in credit micros. */
 import { type ApiKeyId, type AvatarId, isId, newId, type RandomBytes, type SessionId } from "../id.ts";
 import { notFound, Problem, validationFailed } from "../problem.ts";
-import type { SESSION_LIMITED_BY } from "../problem-extras.ts";
+import type { SESSION_LIMITED_BY } from "../problems/extras.ts";
 import type { CreateUsageSession, OpenedSession, UsageSession } from "./schemas.ts";
 
 /** The price of a second, and the time within which a session must be started. */

@@ -1,7 +1,7 @@
 /** The time window of lists and sums of usage sessions. It selects by the creation of a session. */
 import { EARLIEST, parseDateTime } from "../date-time.ts";
-import type { FieldErrorCode } from "../field-error-codes.ts";
 import { type FieldError, validationFailed } from "../problem.ts";
+import type { FieldErrorCode } from "../problems/field-error-codes.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 /** Length of the window when `from` is omitted. */

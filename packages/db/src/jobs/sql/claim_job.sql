@@ -40,7 +40,7 @@ begin
   if v_due <= v_now is not true then
     return;
   end if;
-  -- From here on, the shard cannot move.
+  -- A shard is held from here on.
   for v_tenant in
     select * from rta.tenants_to_serve(v_now, p_slots, p_kinds)
   loop

@@ -1,6 +1,6 @@
 /** The sound and the pictures of a recording, as ffmpeg decodes its fragments. */
 import type { FragmentSound } from "@realtime-avatar/domain/recordings/fragment";
-import type { SentFragment } from "./control-plane.ts";
+import type { SentFragment } from "../../test/support/control-plane.ts";
 
 export const ffmpeg = Bun.which("ffmpeg");
 

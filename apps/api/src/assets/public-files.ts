@@ -38,7 +38,10 @@ const HEADERS = {
   "cache-control": "public, max-age=60",
 };
 
-/** A file of the store that everyone with its address can read. `tag`: its entity tag, in quotes. `headers`: in place of the usual ones. */
+/**
+ * A file of the store that everyone with its address can read. `tag`: its entity tag, in quotes. `headers`: replace the
+ * usual ones.
+ */
 type PublicFile = { key: string; contentType: string; tag: string; headers?: Record<string, string> };
 
 /** The file of a well-formed token; null when it does not exist. */

@@ -1,4 +1,7 @@
-/** The fragments of recordings that avatar workers send. A fragment is stored before its row, which decides whether it is kept. */
+/**
+ * The fragments of recordings from avatar workers. A fragment is stored before its row, which decides whether the
+ * fragment is kept.
+ */
 
 import type { Db } from "@realtime-avatar/db/connection/pool";
 import {
@@ -17,7 +20,7 @@ import type { RequestContext } from "../http/request-context.ts";
 
 const FRAGMENT_BODY: BodyKind = { mediaType: "application/octet-stream", maxBytes: MAX_FRAGMENT_BYTES };
 
-/** Throws the problem of a fragment that is not taken. One that is stored already is no error: its response was lost. */
+/** Throws the problem of a refused fragment. A fragment that was stored before is no error: its response was lost. */
 const refuse = (kind: Exclude<FragmentRefusal, "stored">): never => {
   if (kind !== "full") throw notFound();
   throw new Problem("body_too_large", "The recordings of the call have as many bytes or fragments as they may have.");
@@ -33,7 +36,7 @@ const streamOf = (bytes: Uint8Array): ReadableStream<Uint8Array> =>
 
 type FragmentRequest = { db: Db; request: Request; context: RequestContext; fragment: Omit<SentFragment, "sizeBytes"> };
 
-/** Receives a fragment. The same fragment again is the same request. */
+/** Receives a fragment. A repeated fragment counts as the same request. */
 export const receiveFragment = async (
   storage: Storage,
   { db, request, context, fragment: place }: FragmentRequest,
@@ -49,7 +52,7 @@ export const receiveFragment = async (
   await storage.put(key, { stream: streamOf(bytes), sizeBytes: bytes.length }, FRAGMENT_BODY.mediaType);
   const outcome = await runWrite(() => writeFragment(db, fragment));
   if (outcome === "written" || outcome === "stored") return;
-  // The sweep of the worker removes it otherwise.
+  // Otherwise, the sweep of the worker removes the file.
   await storage.delete(key).catch(() => {});
   refuse(outcome);
 };

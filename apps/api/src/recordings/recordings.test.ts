@@ -1,4 +1,6 @@
-/** Recordings: the fragments that workers may store; reading, playing and deleting. The reader is the published SDK. */
+/**
+ * Recordings: storing fragments of workers; reading, playing and deleting recordings. The reader is the published SDK.
+ */
 import { describe, expect, test } from "bun:test";
 import { claimRecordings, finishRecordings, listUnneededFiles } from "@realtime-avatar/db/recordings/joining";
 import { fragmentPath } from "@realtime-avatar/domain/calls/worker-sync";
@@ -81,7 +83,7 @@ const get = (path: string, key: string) => api.call("GET", `${PATH}${path}`, { k
 const download = (url: string, headers: Record<string, string> = {}) => fetch(url, { headers });
 
 describe("a fragment", () => {
-  test("of the worker that has the call: 204, stored once", async () => {
+  test("from the worker that has the call: 204, stored once", async () => {
     const one = await recorded();
     expect((await put(one.id)).status).toBe(204);
     expect((await put(one.id)).status).toBe(204);
@@ -91,7 +93,7 @@ describe("a fragment", () => {
     expect((await one.sdk.getRecording(one.first)).status).toBe("recording");
   });
 
-  test("without the secret: 401; of another worker, call or generation, or with a malformed number: 404; nothing is stored", async () => {
+  test("without the secret: 401; of another worker, call or generation, or with a malformed number: 404; no fragment is stored", async () => {
     const one = await recorded();
     expectProblem(await put(one.id, { secret: "another" }), "invalid_credentials");
     expectProblem(await put(one.id, { worker: "two" }), "not_found");
@@ -110,7 +112,7 @@ describe("a fragment", () => {
     expect(await storage.storage.stat(storedKey(one))).toBeNull();
   });
 
-  test("beyond what a call may have: 413; while the fragments are joined: 404", async () => {
+  test("beyond the maximum of a call: 413; while the fragments are joined: 404", async () => {
     const one = await recorded();
     await db.client`update call_recordings set size_bytes = ${MAX_RECORDING_BYTES} where session_id = ${one.id}`;
     expectProblem(await put(one.id), "body_too_large");
@@ -139,7 +141,7 @@ describe("a fragment", () => {
 });
 
 describe("the SDK", () => {
-  test("reads the recordings of a call from its beginning to its file, and plays them by its timeline", async () => {
+  test("reads the recordings of a call from their start to their file, and plays them by their timeline", async () => {
     const one = await recorded("participants");
     const page = await one.sdk.listRecordings({ sessionId: one.id });
     expect(page.data.map(({ recordingId }) => recordingId)).toEqual(one.recordings.toReversed());
@@ -189,12 +191,12 @@ describe("the file", () => {
     expect((await download(url, { range: "bytes=999-" })).status).toBe(416);
   });
 
-  test("of a recording without one: 409", async () => {
+  test("of a recording without a file: 409", async () => {
     const one = await recorded();
     expectProblem(await get(`/${one.first}/access`, one.root.key), "recording_not_ready");
   });
 
-  test("by a URL that has expired, was changed or is of a recording that was deleted or is too old: 404", async () => {
+  test("by a URL that has expired or was changed, or of a deleted or too old recording: 404", async () => {
     const one = await recorded();
     await put(one.id);
     await join(one);
@@ -215,7 +217,7 @@ describe("the file", () => {
 });
 
 describe("a deletion", () => {
-  test("by a key with usage:write: gone, with an audit event; its files are to be deleted", async () => {
+  test("by a key with usage:write: deleted, with an audit event; its files are marked for deletion", async () => {
     const one = await recorded();
     await put(one.id);
     await join(one);
@@ -237,7 +239,7 @@ describe("a deletion", () => {
   });
 });
 
-test("a key of another tenant or environment, or an id that is malformed: 404 everywhere, and an empty list", async () => {
+test("a key of another tenant or environment, or a malformed id: 404 everywhere, and an empty list", async () => {
   const one = await recorded();
   const other = await tenantWith(1);
   const own = await one.newKey({ environment: "test" });

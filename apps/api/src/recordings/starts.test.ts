@@ -1,4 +1,4 @@
-/** Starts of calls that are recorded: refusals, the grant as the published SDK reads it, and the start at the worker. */
+/** Starts of recorded calls: refusals, the grant as the published SDK reads it, and the start at the worker. */
 import { describe, expect, test } from "bun:test";
 import { RECORDING } from "@realtime-avatar/domain/calls/worker-sync";
 import { isQueued, RealtimeAvatar } from "realtime-avatar";
@@ -20,7 +20,7 @@ const world = async (features: string[] = [RECORDING]) => {
   return { ...tenant, key, sdk, startWith };
 };
 
-test("the SDK, starting a call that is recorded: its recordings are in the grant, pending, and can be read", async () => {
+test("the SDK, starting a recorded call: the grant has its recordings, pending and readable", async () => {
   const { sdk, avatarId } = await world();
   const call = await sdk.startCall({ avatarId, recording: "participants" });
   if (isQueued(call)) throw new Error("there are slots");
@@ -34,7 +34,7 @@ test("the SDK, starting a call that is recorded: its recordings are in the grant
   expect(data.toReversed()).toEqual([...(call.recordings ?? [])]);
 });
 
-test("a call with one recording: `recording` is that one; the same start again has the same ones", async () => {
+test("a call with one recording: `recording` is this recording; a repeated start returns the same recordings", async () => {
   const { startWith, sdk } = await world();
   const headers = { "idempotency-key": "recorded" };
   const { body: grant } = await startWith({ recording: "audio", mode: "voice" }, headers);
@@ -44,7 +44,7 @@ test("a call with one recording: `recording` is that one; the same start again h
   expect((await sdk.listRecordings()).data).toHaveLength(1);
 });
 
-test("the worker: told what it records; of a call without a recording nothing", async () => {
+test("the worker: gets the modes of the recordings; for a call without recordings, no field", async () => {
   const { startWith } = await world();
   const { body: first } = await startWith({ recording: "audio_video" });
   const { body: second } = await startWith({ recording: "off" });
@@ -56,7 +56,7 @@ test("the worker: told what it records; of a call without a recording nothing", 
 });
 
 describe("refused", () => {
-  test("while no worker records: 503, and nothing is held; another start goes on", async () => {
+  test("while no worker records: 503 without a hold; another start succeeds", async () => {
     const { startWith, sdk } = await world([]);
     const answer = await startWith({ recording: "audio" });
     expectProblem(answer, "recording_unavailable");
@@ -66,7 +66,7 @@ describe("refused", () => {
     expect((await sdk.listRecordings()).data).toEqual([]);
   });
 
-  test("the camera of the person, or a person who is not listened to: 422 with the reason", async () => {
+  test("the camera of the person, or a person whom the avatar does not hear: 422 with the reason", async () => {
     const { startWith } = await world();
     for (const body of [{ recording: "video" }, { recording: "audio", stt_mode: "off" }]) {
       const answer = await startWith(body);

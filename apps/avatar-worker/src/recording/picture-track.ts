@@ -12,8 +12,8 @@ import { nextQuantizer, QUANTIZER } from "@realtime-avatar/video/h264/rate";
 /** Two rooms show pictures while a call moves to another room. */
 const MIN_PICTURE_MS = 20;
 /**
- * From one picture to the next one, times the time that its encoding took: the rest is for the sound of the call. Encoding takes some 8 ms,
- * and longer where other programs take the processor.
+ * Minimum time between two pictures, as a multiple of the encoding time: the rest is for the sound of the call.
+ * Encoding takes about 8 ms, and longer when other programs use the processor.
  */
 const SPACING = 3;
 /** The first pictures of a process take ten times as long as those after them. */

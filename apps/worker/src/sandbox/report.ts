@@ -135,7 +135,7 @@ export const REPORTS = {
 
 export type Report<Kind extends TaskKind = TaskKind> = Static<(typeof REPORTS)[Kind]>;
 
-/** `facts`: the finding and the limit. `advice`: what a person can do. Each has one or more sentences. */
+/** `facts`: the finding and the limit. `advice`: the action for a person. Each has one or more sentences. */
 export const refused = (code: RefusalCode, facts: string, advice: string, measured?: number): Refused => {
   const detail = `${facts} ${advice}`;
   return measured === undefined ? { kind: "refused", code, detail } : { kind: "refused", code, detail, measured };

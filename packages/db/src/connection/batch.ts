@@ -19,7 +19,7 @@ import { HANG_AFTER_MS } from "./pool/hang.ts";
 import type { IsAborted } from "./request-limit.ts";
 import type { Watcher } from "./watcher.ts";
 
-/** What a statement needs of the database. */
+/** The functions of the database that a statement needs. */
 export type Runner = {
   /** Runs one statement. `name` is its name in metrics, traces and logs. */
   run<Row extends object>(text: string, parameters: readonly unknown[], name?: string): Promise<Row[]>;

@@ -1,9 +1,7 @@
-/**
- * Errors of the database: what each says about the statement and its connection, and what the log may contain of it.
- */
+/** Errors of the database: their meaning for the statement and its connection, and their loggable parts. */
 import postgres from "postgres";
 
-/** Whether a statement that failed through no fault of its own was executed. */
+/** Whether a statement was executed that failed because of the database or the connection. */
 export type DatabaseFailure =
   /** It was certainly not executed. */
   | "not_executed"
@@ -117,7 +115,7 @@ export const hasShardMoved = (error: unknown): boolean =>
  */
 const OF_DEPENDENCIES = new Set(["DatabaseError", "StorageError", "LivekitError", "OidcError"]);
 
-/** What may be logged of an error. The message and detail of a PostgreSQL error can contain values of a row. */
+/** The loggable parts of an error. The message and detail of a PostgreSQL error can contain values of a row. */
 export const describeError = (error: unknown): Record<string, unknown> => {
   if (error instanceof postgres.PostgresError) {
     const { code, severity, constraint_name, table_name, column_name, routine } = error;

@@ -62,7 +62,7 @@ export type PoolOptions = Partial<ConnectionOptions> & {
 /** The default of `waiting` for each connection: as many as fifty statements per connection. */
 const WAITING_PER_CONNECTION = 50;
 
-/** The name of a statement that has none. */
+/** The name of a statement without a name. */
 const UNNAMED = "statement";
 type Statement = Pick<StatementJob, "text" | "parameters" | "name">;
 

@@ -1,4 +1,4 @@
-/** What depends on the kind of a database: the only database of an installation, or one of its shards. */
+/** The settings that depend on the kind of a database: the only database of an installation, or one of its shards. */
 import type { RandomBytes } from "@realtime-avatar/domain/id";
 import { randomInShard } from "@realtime-avatar/domain/shards";
 import type { Db } from "./pool.ts";

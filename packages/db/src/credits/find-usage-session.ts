@@ -85,7 +85,7 @@ const READS = batchedRead<{ session: UsageSessionWithNames; version: number }, S
   ({ session, version }) => ({ ...session, version }),
 );
 
-/** The session, in any status; null when the owner has none with this id. One statement. */
+/** The session, in any status; null when the owner has no session with this id. One statement. */
 export const findUsageSession = (
   db: Db,
   { tenantId, environment }: Owner,

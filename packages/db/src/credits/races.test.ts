@@ -15,7 +15,7 @@ import { findCreditDrift } from "./invariants.ts";
 
 const isLong = process.env["LONG"] === "1";
 const OPERATIONS = Number(process.env["OPERATIONS"] ?? (isLong ? 1_000_000 : 600));
-/** After so many operations, the tenants are checked and replaced, because a cap is reached only once. */
+/** After this many operations, the tenants are checked and replaced, because a cap is reached only once. */
 const ROUND = 5000;
 const REPLICAS = 3;
 const CLIENTS = 16;

@@ -97,7 +97,7 @@ export const generate = async (query: RunQuery): Promise<string> => {
     functions.set(functionName, known);
   }
 
-  /** Each column of a result: what to select, under which name, and its type. */
+  /** Each column of a result: its expression, its name and its type. */
   const resultColumns = ({
     name,
     columns,

@@ -6,10 +6,10 @@
  * 2. Otherwise, when there are older rows, and a part of the text is rare, the index of names finds all older rows that have it.
  * 3. Otherwise the page is short. It ends after the rows that were read, and the next page goes on below them.
  *
- * An index of trigrams reads a list for each part of the text, and each row that has all parts. That takes 0.2 ms for a
- * rare word. It takes 300 ms for a text of three frequent words, or when a third of a million names contain the text.
- * So the index is used only if one part is rare: at most `MAX_IN_SAMPLE` names have it in a sample of one row of 1,024.
- * A separate index holds the sample.
+ * An index of trigrams reads a list for each part of the text, and each row that has all parts. A search takes 0.2 ms
+ * for a rare word. It takes 300 ms for a text of three frequent words, or when a third of a million names contain the
+ * text. So the index is used only if one part is rare: at most `MAX_IN_SAMPLE` names have it in a sample of one row of
+ * 1,024. A separate index holds the sample.
  *
  * The index costs a create some 10 us of the server, because it is written in bulk (`fastupdate`). A search also reads
  * the entries that wait for the bulk write, in 5 ms at most. Without `fastupdate`, a create would cost 100 us more.
@@ -83,7 +83,7 @@ export const nameMatches = (name: SQL | AnyPgColumn): SQL => {
   )`;
 };
 
-/** What a search reads. */
+/** The tables and conditions that a search reads. */
 export type Search = {
   list: { table: PgTable; id: AnyPgColumn; tenantId: AnyPgColumn; name: AnyPgColumn };
   /** The rows of a range of an index, and their order in it. */

@@ -112,7 +112,7 @@ export const pendingChanges = pgTable(
   "pending_changes",
   {
     tenantId: bytewise("tenant_id").notNull(),
-    /** The id of a key, a user or a session; that of the tenant stands for all of its people. */
+    /** The id of a key, a user or a session; the id of the tenant stands for all of its people. */
     subjectId: bytewise("subject_id").notNull(),
     announcedAt: time("announced_at").notNull(),
   },

@@ -108,7 +108,7 @@ export const apiKeyMeters = pgTable(
   ],
 );
 
-/** A call: the credits that it holds while it is open, and what it has used. */
+/** A call: the credits that it holds while it is open, and its usage. */
 export const usageSessions = pgTable(
   "usage_sessions",
   {

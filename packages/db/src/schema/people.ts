@@ -197,7 +197,7 @@ export const invitations = pgTable(
     /** In its normal form. */
     email: bytewise("email").notNull(),
     role: text("role").notNull(),
-    /** The user for whom it registers a further passkey; null: it creates a user. */
+    /** The user who registers a further passkey with the invitation; null when it creates a user. */
     userId: bytewise("user_id"),
     /** The user who created it; null: the operator. */
     createdBy: bytewise("created_by"),

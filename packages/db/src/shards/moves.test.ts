@@ -1,4 +1,4 @@
-/** What the move of a shard must not do to the writes that run meanwhile. Needs Citus: see `citus.ts`. */
+/** The effects that the move of a shard must not have on concurrent writes. Needs Citus: see `citus.ts`. */
 import { beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { client } from "@realtime-avatar/testing/database";
 import { CITUS_BIN, startCitus } from "@realtime-avatar/testing/postgres/citus";
@@ -27,7 +27,7 @@ describe.skipIf(CITUS_BIN === undefined)("a move of a shard", () => {
     coordinator = await startCitus(CITUS_BIN as string);
   });
 
-  /** The URL of the node that has the shard, and of another one, which does not. */
+  /** The URL of the node that has the shard, and of another node, which does not have it. */
   const nodesOf = async (shard: number): Promise<{ from: string; to: string; port: number }> => {
     const admin = client(coordinator);
     const own = (await readPlacement((text) => admin.unsafe(text))).get(shard)?.port;
@@ -61,8 +61,8 @@ describe.skipIf(CITUS_BIN === undefined)("a move of a shard", () => {
     const isWaiting = async (on: typeof source, type: string): Promise<boolean> =>
       (await on`select 1 from pg_locks where not granted and locktype = ${type}`).length > 0;
 
-    // A move waits for the transactions that are there when it begins. Meanwhile its tables are on the new node: one is locked, so
-    // that the move then waits in its midst.
+    // A move waits for the transactions that are open when it begins. During this wait the new node already has its
+    // tables. One of them is locked, so that the move then waits in the middle.
     const endFirst = await hold(from, "select pg_current_xact_id()");
     let hasMoved = false;
     const moving = admin`
@@ -76,7 +76,7 @@ describe.skipIf(CITUS_BIN === undefined)("a move of a shard", () => {
     await endFirst();
     await until(() => isWaiting(target, "relation"));
 
-    // The write has locked its caller, and waits for the avatar. Whoever holds that has locked a row alone.
+    // The write has locked its caller, and waits for the avatar. The holder of the avatar has only locked a row.
     const endAvatarLock = await hold(from, `select from ${schema}.avatars where id = '${avatar.id}' for update`);
     const events: string[] = [];
     const change = updateAvatar(old, avatar.id, { displayName: "y" }, inStatus("draft"), caller, seedOrigin(caller));
@@ -84,7 +84,7 @@ describe.skipIf(CITUS_BIN === undefined)("a move of a shard", () => {
     await until(() => isWaiting(source, "transactionid"));
 
     await endCopyLock();
-    // The move ends, or it waits for the write.
+    // The move either ends or waits for the write.
     await until(async () => hasMoved || (await isWaiting(source, "advisory")) || (await isWaiting(admin2, "advisory")));
     const movedFirst = hasMoved;
     if (!movedFirst) await endAvatarLock();
@@ -96,7 +96,7 @@ describe.skipIf(CITUS_BIN === undefined)("a move of a shard", () => {
     events.push("revoked");
     if (movedFirst) await endAvatarLock();
     await writing;
-    // Before the revocation it may be accepted, and after it not.
+    // The write may be accepted before the revocation, but not after it.
     expect(events).not.toEqual(["revoked", "written"]);
     expect(events).toContain("revoked");
     await Promise.all([old.close(), moved.close(), ...[source, target, admin, admin2].map((one) => one.end())]);

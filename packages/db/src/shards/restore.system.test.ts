@@ -1,4 +1,7 @@
-/** Servers that are restored, as docs/scaling.md says, and from before a move. Needs Citus: see `citus.ts` of testing. */
+/**
+ * Servers that are restored according to docs/scaling.md, also from before a move. Needs Citus: see `citus.ts` of
+ * testing.
+ */
 import { beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { appendFile, chmod, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -26,7 +29,7 @@ describe.skipIf(CITUS_BIN === undefined)("an installation of which servers are r
   beforeAll(async () => {
     folder = await temporaryFolder();
     removeAtEnd(folder);
-    // The account of the servers writes to it.
+    // The account of the servers writes to this folder.
     await chmod(folder, 0o777);
     const archive = (port: number): string => join(folder, `wal-${port}`);
     citus = await startNodes(CITUS_BIN as string, (port) => ({
@@ -64,7 +67,7 @@ describe.skipIf(CITUS_BIN === undefined)("an installation of which servers are r
   const at = (port: number): CitusNode => citus.nodes.find(({ server }) => server.port === port) as CitusNode;
 
   const directories = new Map<CitusNode, string>();
-  /** Takes a base backup. Returns a function that restores it, with the archived WAL or as it is. */
+  /** Takes a base backup. Returns a function that restores it, with or without the archived WAL. */
   const backUp = async (node: CitusNode) => {
     const admin = client(node.url);
     const [row] = await admin<
@@ -96,7 +99,7 @@ describe.skipIf(CITUS_BIN === undefined)("an installation of which servers are r
     };
   };
 
-  /** Writes an avatar at the node of the shard. Returns how many there are. */
+  /** Writes an avatar at the node of the shard. Returns the number of avatars. */
   const write = async (): Promise<number> => {
     const url = at(await portOfShard()).url;
     const db = connect(url, { shard: shardOptions(SHARD), deadlineMs: 30_000 });
@@ -185,7 +188,7 @@ describe.skipIf(CITUS_BIN === undefined)("an installation of which servers are r
     const place = await portOfShard();
     const rows = await write();
     await run(citus.coordinator, "select run_command_on_all_nodes('select pg_switch_wal()')", "select pg_switch_wal()");
-    // The archiver of each server is waited for.
+    // Waits for the archiver of each server.
     for (const { url } of citus.nodes) {
       const own = client(url);
       const isArchived = async () =>

@@ -1,4 +1,4 @@
-/** A shard is a schema. These tests run on one database: what only Citus does, `moves.test.ts` tests there. */
+/** A shard is a schema. These tests run on one database. `moves.test.ts` tests the parts that need Citus. */
 import { describe, expect, test } from "bun:test";
 import { client } from "@realtime-avatar/testing/database";
 import { fileDatabase, fileRole, fixture } from "@realtime-avatar/testing/fixture";
@@ -45,7 +45,7 @@ describe("the texts of a shard", () => {
     expect(called.length).toBeGreaterThan(60);
     for (const text of functionsOf(create)) {
       const isStable = /\blanguage \w+ stable\b/.test(text);
-      // A claim of a job reads one entry before: it finds nothing due most of the time.
+      // A claim of a job first reads one entry, because usually no job is due.
       const first =
         nameOf(text) === "claim_job"
           ? new RegExp(`return;\\n  end if;\\n  perform ${name}\\.hold_shard\\(\\);\\n  for v_tenant in`)
@@ -92,7 +92,7 @@ describe("two shards in one database", () => {
       select schemaname as schema, count(*)::integer as count from pg_tables
       where schemaname in ('public', 's04', 's05') and tablename <> '__drizzle_migrations' group by 1 order by 1`;
     const [all = 0] = tables.map(({ count }) => count);
-    // Those of the schema fleet as well.
+    // Also the tables of the schema fleet.
     expect([...tables]).toEqual([
       { schema: "public", count: all },
       { schema: "s04", count: all + 4 },

@@ -1,4 +1,4 @@
-/** Shards of a new database, and of one that exists. What Citus does with them, `moves.test.ts` tests. */
+/** Shards of a new database and of an existing one. `moves.test.ts` tests the parts that need Citus. */
 import { describe, expect, test } from "bun:test";
 import { generateApiKey } from "@realtime-avatar/domain/api-keys/secret";
 import { randomInShard, shardOfTenant } from "@realtime-avatar/domain/shards";
@@ -26,7 +26,7 @@ import { findShards, migrateShards } from "./split.ts";
 
 const open = (url: string, shard: number): Promise<Db> => fixture(connect(url, { shard: shardOptions(shard) }));
 
-/** On one server, which has no nodes. */
+/** The shards are on one server without nodes. */
 const openInstallation = (url: string) => {
   const config = { databaseUrl: url, dataDirectory: "", deadlineMs: 60_000, connections: 2, prepare: true };
   return fixture(openDatabase({ ...config, isByNode: false }, { refreshMs: null }));
@@ -45,7 +45,7 @@ describe("the shards of an installation", () => {
     await expect(migratePlain(url, 2)).rejects.toThrow("cannot become fewer");
     await expect(migrateShards(url, 3)).rejects.toThrow("does not have the extension citus");
     await db.client`update shards set count = 0`;
-    // As an interrupted first run leaves it.
+    // The state after an interrupted first run.
     const opened = await openInstallation(url);
     await expect(opened.migrate()).rejects.toThrow("run `migrate --shards <count>` again");
     await db.client`update shards set count = 3`;
@@ -53,7 +53,7 @@ describe("the shards of an installation", () => {
     for (const shard of [0, 1, 2]) expect(await isMigrated(await open(url, shard))).toBe(true);
     await expect(migrate(url)).rejects.toThrow("in shards");
     expect(await isMigrated(db)).toBe(false);
-    // So a release that knows no shards finds its migrations applied, and fails at its functions.
+    // So a release without shards finds its migrations applied, but fails at its functions.
     const [row] = await db.client<{ newest: string }[]>`
       select max(created_at) as newest from drizzle.__drizzle_migrations`;
     expect(Number(row?.newest)).toBeGreaterThan(Date.now());

@@ -33,7 +33,7 @@ import { migrateShards, pruneShards } from "./split.ts";
 
 setDefaultTimeout(300_000);
 
-/** What a later version may do to tables that have rows; its functions write the new column. */
+/** The changes that a later version may apply to tables with rows. Its functions write the new column. */
 const LATER = [
   `ALTER TABLE "avatars" ADD COLUMN "later" text;
 --> statement-breakpoint
@@ -44,7 +44,10 @@ ALTER TABLE "avatars" ADD CONSTRAINT "avatars_later_check" CHECK ("later" <> '')
 --> statement-breakpoint
 CREATE TRIGGER avatars_later BEFORE DELETE ON "avatars" FOR EACH ROW EXECUTE FUNCTION refuse_later();`,
 ].map((text, at) => ({ tag: `later_${at}`, when: Date.UTC(2100, 0) + at, text }));
-/** How many migrations there were before shards: no shard has been without them, and some cannot be applied to one that is distributed. */
+/**
+ * The number of migrations before shards existed. Each shard has had them since its creation, and some cannot be
+ * applied to a distributed shard.
+ */
 const BEFORE_SHARDS = 27;
 const SETS = "update public.avatars set\n";
 const NEXT: Version = {
@@ -60,7 +63,7 @@ describe.skipIf(CITUS_BIN === undefined)("an upgrade of a shard", () => {
   });
   const migrateTo = (shard: number, version?: Version): Promise<boolean> =>
     withLock(coordinator, {}, (admin) => migrateShard(admin, shard, version));
-  /** The URL of the node that has the shard, and the place of another one. */
+  /** The URL of the node that has the shard, and the place of another node. */
   const nodesOf = async (shard: number) => {
     const admin = client(coordinator);
     const own = (await readPlacement((text) => admin.unsafe(text))).get(shard)?.port;
@@ -72,7 +75,7 @@ describe.skipIf(CITUS_BIN === undefined)("an upgrade of a shard", () => {
   const open = (url: string, shard: number, files?: readonly string[]): Db =>
     connect(url, { shard: shardOptions(shard, files), deadlineMs: 120_000 });
 
-  /** Creates avatars and changes them until it is stopped. Returns their ids. */
+  /** Creates and changes avatars until it is stopped. Returns their ids. */
   const write = (db: Db, caller: Caller) => {
     const ids: string[] = [];
     let isStopping = false;
@@ -97,7 +100,7 @@ describe.skipIf(CITUS_BIN === undefined)("an upgrade of a shard", () => {
       },
     };
   };
-  /** Revokes a new key by `one`; then the other one refuses it. */
+  /** Revokes a new key with `one`. Then the other database refuses the key. */
   const revoke = async (one: Db, other: Db, tenantId: TenantId): Promise<void> => {
     const { record, secret } = await seedKey(one, tenantId, { environment: "live", scopes: ["*"] });
     const caller = await findTestCaller(other, secret.keyId);
@@ -129,10 +132,10 @@ describe.skipIf(CITUS_BIN === undefined)("an upgrade of a shard", () => {
     await Promise.all([byOld.more(), byNext.more()]);
     await revoke(old, next, caller.tenantId);
     await revoke(next, old, caller.tenantId);
-    // On the connections to the node of before.
+    // These statements use the connections to the previous node.
     await moveShard(coordinator, 0, other);
     await Promise.all([byOld.more(), byNext.more()]);
-    // The version that is older, started again, finds nothing to do, and the rows are where they were.
+    // When the older version starts again, it changes nothing, and the rows keep their places.
     expect(await migrateTo(0)).toBe(false);
     const [ofOld, ofNext] = [await byOld.stop(), await byNext.stop()];
     const rows = await next.run<{ id: string; later: string | null }>("select id, later from avatars order by id", []);

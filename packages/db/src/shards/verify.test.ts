@@ -1,4 +1,4 @@
-/** What is wrong with a node. On Citus: `apps/cli/src/commands/shards-citus.test.ts`. */
+/** The problems of a node. `apps/cli/src/commands/shards-citus.test.ts` tests them on Citus. */
 import { expect, test } from "bun:test";
 import { functionsDigest } from "../functions/schema.ts";
 import type { NodeState } from "./node-state.ts";

@@ -67,7 +67,7 @@ export const claimDeliveries = async (db: Runner, claim: DeliveryClaim): Promise
 };
 
 /**
- * Stores the body of each event that has none. Returns the stored bodies, in the same order. The first body wins. One
+ * Stores the body of each event without a body. Returns the stored bodies, in the same order. The first body wins. One
  * statement.
  */
 export const freezeBodies = async (

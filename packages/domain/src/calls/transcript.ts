@@ -98,8 +98,8 @@ export const transcriptPath = (workerId: string, session: string): string =>
   `/internal/avatar-workers/${workerId}/calls/${session}/transcript`;
 
 /**
- * Seals and opens the parts of the transcript of a call. `sealingKey`: that of webhooks. The `open…` functions return
- * null when a part cannot be opened.
+ * Seals and opens the parts of the transcript of a call. `sealingKey`: the key of webhooks. The `open…` functions
+ * return null when a part cannot be opened.
  */
 export const transcriptSeals = (sealingKey: Uint8Array, sessionId: SessionId) => {
   const purpose = `realtime-avatar transcript 1 ${sessionId}`;

@@ -194,7 +194,7 @@ export const ReportedCall = ClosedObject({
     description: "Since both sides were first present, rounded up, those of earlier workers included.",
   }),
   reason: Type.Optional(OneOf(END_REASONS, { description: "Why the call has ended." })),
-  /** What earlier workers have reported included. Only for a service with the feature `conversation`. */
+  /** Includes the reports of earlier workers. Only for a service with the feature `conversation`. */
   usage: Type.Optional(ConversationUsage),
   resume: Type.Optional(
     ClosedObject(

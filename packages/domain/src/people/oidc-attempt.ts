@@ -14,12 +14,12 @@ import { NONCE_BYTES } from "./challenge.ts";
 import type { ReturnPath } from "./oidc-pages.ts";
 
 /**
- * The session for which an attempt began. `digest`: that of its token, in base64url. So the knowledge of
- * `SESSION_SECRET` does not suffice to make an attempt for a session.
+ * The session for which an attempt began. `digest`: the digest of its token, in base64url. So `SESSION_SECRET` alone
+ * does not suffice to make an attempt for a session.
  */
 export type OidcSession = { sessionId: UserSessionId; digest: string };
 
-/** The purpose of an attempt. `token`: that of the invitation. `name`: that of the new user. */
+/** The purpose of an attempt. `token`: the token of the invitation. `name`: the name of the new user. */
 export type OidcPurpose =
   | { kind: "sign_in" }
   | { kind: "acceptance"; token: string; name: string }

@@ -125,7 +125,7 @@ export type InvitationRecord = {
   id: InvitationId;
   email: string;
   role: Role;
-  /** The person for whom it registers a further passkey; null: it creates a user. */
+  /** The person who registers a further passkey with the invitation; null when it creates a user. */
   userId: UserId | null;
   /** The person who created it; null: the operator. It is valid only while that person may create it. */
   createdBy: UserId | null;

@@ -188,6 +188,6 @@ export const videoText = ({ metadata, ...others }: NewVideo): string =>
 
 /** The maximum length of a usage session's `user_id`. */
 const MAX_USER_ID = 500;
-/** The metadata of the usage session of a video: its end user, by whom the list of sessions can be filtered. */
+/** The metadata of the usage session of a video: its end user, a filter of the list of sessions. */
 export const sessionMetadata = ({ user_id: userId }: Record<string, unknown>): Record<string, string> =>
   typeof userId === "string" && codePointLength(userId) <= MAX_USER_ID ? { user_id: userId } : {};

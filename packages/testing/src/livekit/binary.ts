@@ -34,7 +34,7 @@ const builtPath = async (): Promise<string> => {
   return join(userCache(), "realtime-avatar-service", name);
 };
 
-/** Builds the server into `path`. Returns the last line of what the compiler printed, or null when it succeeded. */
+/** Builds the server into `path`. Returns the last line of the output of the compiler, or null when it succeeded. */
 const build = async (path: string): Promise<string | null> => {
   const temporary = `${path}.${process.pid}`;
   const go = spawn("go", ["build", "-trimpath", "-o", temporary, PACKAGE], {

@@ -8,7 +8,7 @@ import { join } from "node:path";
 export type TestPipe = {
   /** The file descriptor to use as the standard output of a process. */
   writer: number;
-  /** The content of the pipe: empty when it has none at the moment, null at the end. */
+  /** The content of the pipe: empty while no bytes are available, null at the end. */
   read(): string | null;
   /** Closes the test's own copy of `writer`. Call it once the process has started; otherwise the pipe never ends. */
   closeWriter(): void;

@@ -82,7 +82,7 @@ export const deliveryAttempt = (status: number): DeliveryAttempt => ({
   responseBody: "",
 });
 
-/** What became of a delivery that was claimed. */
+/** The outcome of a claimed delivery. */
 export const finishedDelivery = (
   { tenantId, id, lease, attemptCount }: Pick<FinishedDelivery, "tenantId" | "id" | "lease" | "attemptCount">,
   outcome: DeliveryOutcome,
@@ -94,7 +94,7 @@ export const finishedDelivery = (
   return { ...held, outcome, attempt: deliveryAttempt(status), delayMs, slowMs: null, ...fields };
 };
 
-/** What a test does with the queue of its own database. */
+/** The operations of a test on the queue of its database. */
 export const testQueue = (db: TestDb) => ({
   clear: async (): Promise<void> => {
     await db.client`truncate webhook_deliveries, webhook_events, webhook_endpoints, webhook_turns, webhook_hosts`;

@@ -49,8 +49,8 @@ export const manyScans = (): Buffer => {
 };
 
 /**
- * A video of 100 s. `offset`: that of the value, from the name of the table. Each entry of the table has `words` 32-bit
- * words.
+ * A video of 100 s. `offset`: the offset of the value from the name of the table. Each entry of the table has `words`
+ * 32-bit words.
  */
 const videoWithTable = async (name: string, offset: number, words: number, value: number): Promise<Buffer> => {
   const file = await video({ seconds: 100 });

@@ -74,10 +74,7 @@ const parseReport = <Kind extends VideoTask["kind"]>(kind: Kind, output: string)
   }
 };
 
-/**
- * Whether a file is what an `accepted` report promises. A child that was taken over can send the report without the
- * file.
- */
+/** Whether a file matches an `accepted` report. A child that was taken over can send the report without the file. */
 const isWritten = async (report: VideoReport<VideoTask["kind"]>, path: string): Promise<boolean> => {
   const file = await open(path);
   try {

@@ -17,7 +17,7 @@ export type ImageFormat = {
 /** The format of most images. */
 export const EIGHT_BITS: ImageFormat = { depth: "uchar", channels: 3, colors: null };
 
-/** `side`: that of the largest picture that is needed. */
+/** `side`: the side of the largest picture that is needed. */
 export type DecodeLimits = { side: number; maxPixels: number };
 
 /** Warnings of libjpeg after which a part of the picture is missing. */

@@ -26,7 +26,7 @@ import { hasBoundedTables, hasSampleTables, type MediaFile } from "./sample-tabl
  */
 const ISOBMFF: InputFormat = Object.create(MP4, { _canReadInput: { value: async () => true } });
 
-/** The reader of each type. A file is read by the reader of its own type only. */
+/** The reader of each type. Only the reader of its type reads a file. */
 const READERS: Record<ContentType<"video" | "audio">, InputFormat> = {
   "video/mp4": ISOBMFF,
   "video/quicktime": ISOBMFF,
@@ -128,7 +128,8 @@ const spanOfFile = async (shown: Span, opened: Opened): Promise<Span> => {
 };
 
 /**
- * The colour space of a video, according to its container or its codec; that of sRGB when it names none or another one.
+ * The colour space of a video, according to its container or its codec; sRGB when it names no colour space or another
+ * one.
  */
 const colorsOf = async (track: InputVideoTrack): Promise<Colors> => {
   const space = await track.getColorSpace().catch(() => null);

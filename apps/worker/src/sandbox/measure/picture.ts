@@ -68,8 +68,8 @@ export type PictureMeasures = {
   face: FaceMeasures | null;
 };
 /**
- * `picture`: turned. `box`: that of the only face, in pixels of this picture. `normalized`: the picture that calls
- * show.
+ * `picture`: turned upright. `box`: the box of the only face, in pixels of this picture. `normalized`: the picture that
+ * calls show.
  */
 type Measured = { measures: PictureMeasures; picture: Picture; derived: Derived | null };
 /** `face`: the normalized image at `FACE_SIDE`, and the mesh of its face. */

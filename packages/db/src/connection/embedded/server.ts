@@ -17,8 +17,8 @@ const canHoldSocket = (folder: string, port: number): boolean =>
   Buffer.byteLength(socketPath({ host: folder, port }) ?? "") <= LONGEST_SOCKET_PATH;
 
 /**
- * The folder for the socket: that of the cluster. If its path is too long for a socket, a new folder under the system's
- * temporary folder. That folder is recorded beside the cluster and used again while it exists.
+ * The folder for the socket: by default the folder of the cluster. If its path is too long for a socket, a new folder
+ * under the system's temporary folder. The new folder is recorded next to the cluster, and used again while it exists.
  */
 const chooseSocketDirectory = async (cluster: string, account: Account | null, port: number): Promise<string> => {
   if (canHoldSocket(cluster, port)) return cluster;

@@ -7,9 +7,9 @@
  * The kernel closes it when a process ends, by `kill -9` too. When the last process has closed it, the supervisor reads
  * end of file. The process that starts the server is known by its pipe to the supervisor until it has opened the FIFO.
  *
- * A process that opens the FIFO writes a line. That lets the supervisor decide without a race: it reads end of file,
- * removes the FIFO's name, so that no other process can open it, and reads again. A line then means that a process came
- * in between; only end of file means that the server can be stopped.
+ * A process that opens the FIFO writes a line. So the supervisor decides without a race: it reads end of file, removes
+ * the FIFO's name, so that no other process can open it, and reads again. A line then means that a process came in
+ * between; only end of file means that the server can be stopped.
  */
 import { spawn } from "node:child_process";
 import { closeSync, constants, existsSync, fstatSync, openSync, statSync, writeSync } from "node:fs";

@@ -5,7 +5,7 @@ import { findFragmentOwner as callFind, writeFragment as callWrite } from "../..
 import type { Runner } from "../connection/batch.ts";
 import { requireKind } from "../idempotency/idempotency-keys.ts";
 
-/** A fragment that a worker sends of a call that it has at this generation. */
+/** A fragment that a worker sends for a call that it has at this generation. */
 export type SentFragment = {
   workerId: string;
   sessionId: SessionId;
@@ -14,12 +14,12 @@ export type SentFragment = {
   sizeBytes: number;
 };
 
-/** Why a fragment is not written: see accept_fragment.sql. */
+/** The reason why a fragment is not written: see accept_fragment.sql. */
 export type FragmentRefusal = "stored" | "full" | "foreign" | "closed";
 
 const REFUSALS = ["stored", "full", "foreign", "closed"] as const;
 
-/** Whether a fragment can be stored now, and for which tenant. One statement, which locks nothing: `writeFragment` decides. */
+/** Whether a fragment can be stored now, and for which tenant. One statement without locks: `writeFragment` decides. */
 export const findFragmentOwner = async (
   db: Runner,
   fragment: SentFragment,

@@ -1,4 +1,4 @@
-/** The work of apps/worker on recordings: the fragments of calls that have ended are joined, and old files are deleted. */
+/** The work of apps/worker on recordings: it joins the fragments of ended calls, and deletes old files. */
 import type { CallMode } from "@realtime-avatar/domain/calls/schemas";
 import type { Environment } from "@realtime-avatar/domain/environment";
 import type { RecordingId, SessionId, TenantId } from "@realtime-avatar/domain/id";
@@ -24,14 +24,14 @@ export type ClaimedRecordings = {
   /** Null: the person has not joined the call. */
   startedAt: Date | null;
   endedAt: Date;
-  /** With this attempt. */
+  /** Includes this attempt. */
   attemptCount: number;
   recordings: readonly PlannedRecording[];
   /** In the order of their generations and their numbers. */
   fragments: readonly { generation: number; n: number; sizeBytes: number }[];
 };
 
-/** `after`: tenants behind this one are served. `busyTenants`: those that are not. */
+/** `after`: tenants after this one are served. `busyTenants`: tenants that are not served. */
 export type RecordingClaim = {
   lease: string;
   leaseSeconds: number;
@@ -47,14 +47,17 @@ export const claimRecordings = async (db: Runner, claim: RecordingClaim): Promis
 
 type ClaimedCall = Pick<ClaimedRecordings, "tenantId" | "sessionId">;
 
-/** Renews a lease. Returns whether it is still held: otherwise another worker has the call, or all of its recordings were deleted. One statement. */
+/**
+ * Renews a lease. Returns whether it is still held. If not, another worker has the call, or all its recordings were
+ * deleted. One statement.
+ */
 export const renewRecordings = async (
   db: Runner,
   { tenantId, sessionId }: ClaimedCall,
   { lease, leaseSeconds }: Pick<RecordingClaim, "lease" | "leaseSeconds">,
 ): Promise<boolean> => (await callRenew(db, { tenantId, sessionId, lease, leaseSeconds }))[0]?.result === true;
 
-/** A file that is stored, of a recording. `key`: `recordingKey` of the domain. */
+/** A stored file of a recording. `key`: `recordingKey` of the domain. */
 export type RecordingFile = {
   id: RecordingId;
   key: string;
@@ -64,7 +67,7 @@ export type RecordingFile = {
   mediaEndedAt: Date;
 };
 
-/** How an attempt to join has ended. A recording without a file has failed. */
+/** The outcome of an attempt to join. A recording without a file has failed. */
 export type JoinOutcome =
   | { kind: "ready"; files: readonly RecordingFile[] }
   | { kind: "retry"; delayMs: number }
@@ -89,8 +92,8 @@ export const finishRecordings = async (
 };
 
 /**
- * Expires up to `limit` recordings whose time is over, and deletes as many whose time was over a week ago. Returns how many it has
- * changed. One statement.
+ * Expires up to `limit` recordings whose retention has ended, and deletes as many whose retention ended a week ago.
+ * Returns the number of changed recordings. One statement.
  */
 export const sweepRecordings = async (db: Runner, limit: number): Promise<number> =>
   (await callSweep(db, { limit }))[0]?.result ?? 0;
@@ -104,7 +107,7 @@ const selectUnneeded = statement<UnneededFile>(
     order by ${unneededFiles.createdAt} limit ${sql.placeholder("limit")}::integer`,
 );
 
-/** Up to `limit` stored files that are to be deleted, those first that are so for the longest. One statement. */
+/** Up to `limit` stored files that must be deleted, the longest unneeded first. One statement. */
 export const listUnneededFiles = (db: Runner, limit: number): Promise<UnneededFile[]> => selectUnneeded(db, { limit });
 
 const deleteUnneeded = statement<object>(
@@ -126,7 +129,7 @@ export type RecordingStats = {
   oldestDueSeconds: number;
   /** For how long the oldest file that nothing needs has waited to be deleted; 0 without such a file. */
   oldestUnneededSeconds: number;
-  /** Of recordings that are ready, and of the fragments of others. */
+  /** The bytes of ready recordings, and of the fragments of the others. */
   storedBytes: number;
 };
 

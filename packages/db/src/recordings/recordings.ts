@@ -1,4 +1,4 @@
-/** Recordings of calls as the API reads and deletes them. */
+/** Recordings of calls, for the reads and deletions of the API. */
 import type { Environment } from "@realtime-avatar/domain/environment";
 import type { RecordingId, TenantId } from "@realtime-avatar/domain/id";
 import type { PageRequest, WrittenPage } from "@realtime-avatar/domain/page";
@@ -84,7 +84,7 @@ const ALL = pageReader<ListParameters>(
   ]),
   NAMES,
 );
-/** A call has two at most. */
+/** A call has at most two recordings. */
 const OF_SESSION = pageReader<ListParameters & { sessionId: string }>(
   "list_recordings",
   newestPage(
@@ -98,7 +98,7 @@ const OF_SESSION = pageReader<ListParameters & { sessionId: string }>(
   [...NAMES, "sessionId"],
 );
 
-/** The owner's newest recordings that `page` asks for. One statement, which requests for the same page share. */
+/** The newest recordings of the owner that `page` requests. One statement, which requests for the same page share. */
 export const listRecordings = (
   db: Db,
   { tenantId, environment }: RecordingOwner,

@@ -1,6 +1,6 @@
 -- Whether a fragment of the recordings of a call can be written:
 --   'open'     yes
---   'stored'   it is there already
+--   'stored'   it is already stored
 --   'full'     the recordings of the call have `p_max_bytes`, or more fragments than the time since its start allows: one in five seconds,
 --              and 64 beside
 --   'foreign'  the worker does not have the call at this generation, and has sent no earlier fragment of it; or the call is not recorded

@@ -1,11 +1,11 @@
--- Claims the recordings of up to `p_limit` calls that are due for a worker, which holds each until its lease ends, and returns them with
--- their fragments: at most `p_per_tenant` calls of each tenant, and none of those in `p_busy_tenants`. Fair between tenants, as
--- claim_transcripts. An attempt counts when it begins, so that one which ends its worker counts as well.
--- A call that is open is looked at again after ten minutes: a function of an earlier version may end it, which does not know recordings.
--- A call without fragments is not returned: its recordings have failed.
--- While nothing is due, one entry of an index is read; otherwise one for each tenant with a call that is recorded.
+-- Claims the recordings of up to `p_limit` calls that are due for a worker, which holds each until its lease ends, and
+-- returns them with their fragments: at most `p_per_tenant` calls of each tenant, and none of those in
+-- `p_busy_tenants`. Fair between tenants, as claim_transcripts. An attempt counts from its begin, so that an attempt
+-- that ends its worker also counts. An open call is checked again after ten minutes, because a function of an earlier
+-- version, which does not know recordings, may end it. A call without fragments is not returned: its recordings have
+-- failed. While nothing is due, one entry of an index is read; otherwise one for each tenant with a recorded call.
 --
--- Lock order: the rows in call_recordings, each with its recordings. A row that is locked is skipped, not waited for.
+-- Lock order: the rows in call_recordings, each with its recordings. A locked row is skipped without waiting.
 create function rta.claim_recordings(
   p_lease text,
   p_lease_seconds integer,

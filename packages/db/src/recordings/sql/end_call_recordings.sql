@@ -1,6 +1,6 @@
--- Makes the fragments of calls that end due: after ten seconds, in which their workers can send the rest. Most calls are not recorded:
--- then nothing is written.
--- Lock order: the rows in call_recordings by primary key, their recordings by primary key.
+-- Makes the fragments of ended calls due after ten seconds. In this time their workers can send the rest. Writes
+-- nothing for calls that are not recorded, which are most. Lock order: the rows in call_recordings by primary key,
+-- their recordings by primary key.
 create function rta.end_call_recordings(p_tenant_ids text[], p_session_ids text[], p_now timestamptz) returns void
 language plpgsql as $$
 declare

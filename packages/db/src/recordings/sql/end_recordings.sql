@@ -1,6 +1,7 @@
--- Ends the recordings of a call: each is ready that has a file in `p_files`, and any other has failed with `p_error_code`. The fragments
--- are no longer needed, nor is a file whose recording was deleted meanwhile. Sends `recording.ready` or `recording.failed` for each.
--- Lock order: the row of the call in call_recordings, which the calling function has locked; the recordings by primary key; the events.
+-- Ends the recordings of a call. A recording with a file in `p_files` is ready; any other has failed with
+-- `p_error_code`. The fragments are no longer needed. The same applies to a file whose recording was deleted during the
+-- joining. Sends `recording.ready` or `recording.failed` for each. Lock order: the row of the call in call_recordings,
+-- which the calling function has locked; the recordings by primary key; the events.
 create function rta.end_recordings(
   p_tenant_id text,
   p_session_id text,

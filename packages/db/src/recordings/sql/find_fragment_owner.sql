@@ -1,4 +1,4 @@
--- Whether a fragment can be stored (accept_fragment), and of which tenant it is (null: 'foreign'). Read without locks, before its
+-- Whether a fragment can be stored (accept_fragment), and its tenant (null: 'foreign'). Reads without locks before the
 -- bytes are stored: write_fragment decides.
 create function rta.find_fragment_owner(
   p_worker_id text,

@@ -1,5 +1,5 @@
--- Ends an attempt to join the fragments of a call whose lease is still held, and returns whether it was. With `p_delay_ms`, there is another
--- attempt after that time. Without, the recordings end: see end_recordings.
+-- Ends an attempt to join the fragments of a call whose lease is still held, and returns whether it was held. With
+-- `p_delay_ms`, another attempt follows after this time. Without it, the recordings end: see end_recordings.
 -- Lock order: the row of the call in call_recordings, its recordings by primary key, the events.
 create function rta.finish_recordings(
   p_tenant_id text,

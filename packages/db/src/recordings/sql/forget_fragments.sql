@@ -1,6 +1,5 @@
--- Ends the joining of the fragments of a call: their files are no longer needed.
--- Lock order: the row of the call in call_recordings, which the calling function has locked, and the fragments, which only a function
--- writes that has locked it.
+-- Ends the joining of the fragments of a call: their files are no longer needed. Lock order: the row of the call in
+-- call_recordings, which the calling function has locked, and the fragments, which are written only under this lock.
 create function rta.forget_fragments(p_tenant_id text, p_session_id text) returns void
 language plpgsql as $$
 declare

@@ -1,4 +1,4 @@
--- The recordings of a call that a worker has claimed, with the fragments of which it makes them.
+-- The recordings of a call that a worker has claimed, with the fragments from which it makes them.
 create type rta.claimed_recordings as (
   tenant_id text,
   session_id text,
@@ -7,7 +7,7 @@ create type rta.claimed_recordings as (
   call_mode text,         -- 'avatar' or 'voice'
   started_at timestamptz, -- null: the person has not joined the call
   ended_at timestamptz,
-  attempt_count integer,  -- with this attempt
+  attempt_count integer,  -- includes this attempt
   recordings json,        -- of each: id, mode, role (null: both are heard)
   fragments json          -- of each, in their order: generation, n, sizeBytes
 );

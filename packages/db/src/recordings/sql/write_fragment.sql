@@ -1,5 +1,5 @@
--- Writes that a fragment of the recordings of a call is stored. Returns 'written', or why it is not: see accept_fragment.
--- Lock order: the row of the call in call_recordings; its recordings, by primary key.
+-- Records that a fragment of the recordings of a call is stored. Returns 'written', or the reason why it is not
+-- written: see accept_fragment. Lock order: the row of the call in call_recordings; its recordings, by primary key.
 create function rta.write_fragment(
   p_worker_id text,
   p_session_id text,

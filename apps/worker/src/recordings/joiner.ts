@@ -91,7 +91,7 @@ const record = async (
 
 /**
  * Deletes the files of an attempt whose lease was not held, and returns whether it was lost. An end whose response was lost holds no
- * lease either, and its files are those of the recordings.
+ * lease either. Its files are those of the recordings.
  */
 const deleteUnnamed = async (
   options: JoinerOptions,

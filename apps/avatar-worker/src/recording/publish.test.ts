@@ -1,5 +1,6 @@
 /** The avatar of a recorded call, with LiveKit's library and a room that is not connected. */
 import { expect, test } from "bun:test";
+import { TrackKind } from "@livekit/rtc-node";
 import { type Fragment, readFragment } from "@realtime-avatar/domain/recordings/fragment";
 import { until } from "@realtime-avatar/testing/until";
 import { assigned } from "../../test/support/assigned.ts";
@@ -7,7 +8,12 @@ import { portrait } from "../renderer/portrait.ts";
 import { publishAvatar } from "../room/publish.ts";
 import { createRecorder, type RecorderOptions } from "./recorder.ts";
 
-const room = { localParticipant: { publishTrack: async () => {} } } as never;
+/** `isReceived`: resolves when the person receives the pictures. */
+const roomOf = (isReceived: Promise<void>) => {
+  const trackPublications = new Map([["TR_1", { kind: TrackKind.KIND_VIDEO, waitForSubscription: () => isReceived }]]);
+  return { localParticipant: { publishTrack: async () => {}, trackPublications } } as never;
+};
+const room = roomOf(Promise.resolve());
 const recorded = { ...assigned, label: "AI", recording: { mode: "participants" } } as const;
 const opening = portrait.open(recorded, () => Promise.reject(new Error("no file")));
 
@@ -69,4 +75,14 @@ test("sound of the avatar: only sent sound is recorded", async () => {
   };
   expect(await loudFrames(false)).toBeGreaterThan(2);
   expect(await loudFrames(true)).toBe(0);
+});
+
+test("a page that does not receive the pictures: nothing is recorded", async () => {
+  const { recorder } = start();
+  const shown = { rendering: await opening, isWatched: () => true };
+  const published = await publishAvatar(roomOf(new Promise(() => {})), shown, { recorder });
+  await Bun.sleep(150);
+  expect(recorder.isRecording()).toBe(false);
+  recorder.stop();
+  await published.close();
 });

@@ -64,6 +64,7 @@ const left = (): string[] => [...open.values()];
 /** A room in which publishing succeeds for tracks of these kinds. */
 const roomWith = (...kinds: TrackKind[]) => ({
   localParticipant: {
+    trackPublications: new Map(),
     publishTrack: ({ kind }: { kind: TrackKind }) =>
       kinds.includes(kind) ? Promise.resolve() : Promise.reject(new Error("refused")),
   },
@@ -135,9 +136,13 @@ test("an avatar that is opened after its sound is published: its pictures follow
   const { promise: opening, resolve } = Promise.withResolvers<void>();
   const kinds: TrackKind[] = [];
   const publishTrack = ({ kind }: { kind: TrackKind }) => Promise.resolve(void kinds.push(kind));
-  const published = await publishAvatar({ localParticipant: { publishTrack } } as never, null, {
-    later: { shown: opening.then(() => ({ rendering, isWatched: () => true })), onFailure: () => {} },
-  });
+  const published = await publishAvatar(
+    { localParticipant: { publishTrack, trackPublications: new Map() } } as never,
+    null,
+    {
+      later: { shown: opening.then(() => ({ rendering, isWatched: () => true })), onFailure: () => {} },
+    },
+  );
   expect([kinds, left().sort()]).toEqual([[KIND_AUDIO], ["source", "track"]]);
   resolve();
   await until(() => kinds.length === 2, { pollMs: 5 });

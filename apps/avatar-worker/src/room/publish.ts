@@ -6,6 +6,7 @@ import {
   type LocalTrack,
   LocalVideoTrack,
   type Room,
+  TrackKind,
   TrackPublishOptions,
   TrackSource,
   VideoSource,
@@ -56,7 +57,7 @@ export type Later = { shown: Promise<Shown>; onFailure: (error: unknown) => void
  */
 const openPictures = (
   { rendering, isWatched }: Shown,
-  { isPaused, recorder }: { isPaused: () => boolean; recorder: Recorder | null },
+  { isPaused, isReceived, recorder }: { isPaused: () => boolean; isReceived: () => boolean; recorder: Recorder | null },
 ) => {
   const source = new VideoSource(PICTURE_SIZE, PICTURE_SIZE);
   let hasShown = false;
@@ -68,7 +69,7 @@ const openPictures = (
     const picture = rendering.picture();
     source.captureFrame(picture);
     // The picture has the mark REC.
-    if (isSeen) recorder?.begin();
+    if (isSeen && isReceived()) recorder?.begin();
     recorder?.show(picture.data);
   };
   show();
@@ -94,9 +95,13 @@ const publishTrack = async (
     localParticipant.publishTrack(track, new TrackPublishOptions({ ...options, stream: STREAM })),
   );
 };
-const publishPictures = (room: Room, track: LocalTrack): Promise<void> => {
+/** `onReceived`: a participant receives the pictures. A page can choose not to. */
+const publishPictures = async (room: Room, track: LocalTrack, onReceived: () => void): Promise<void> => {
   const videoEncoding = { maxBitrate: MAX_BITRATE, maxFramerate: PICTURES_PER_SECOND };
-  return publishTrack(room, track, { source: TrackSource.SOURCE_CAMERA, simulcast: false, videoEncoding });
+  await publishTrack(room, track, { source: TrackSource.SOURCE_CAMERA, simulcast: false, videoEncoding });
+  const publications = [...(room.localParticipant?.trackPublications.values() ?? [])];
+  const pictures = publications.find(({ kind }) => kind === TrackKind.KIND_VIDEO);
+  void pictures?.waitForSubscription().then(onReceived);
 };
 
 type PublishOptions = {
@@ -115,7 +120,11 @@ export const publishAvatar = async (
   const sound = new AudioSource(SAMPLE_RATE, 1, 2 * MAX_QUEUED_MS);
   let isPaused = false;
   let isClosed = false;
-  const options = { isPaused: () => isPaused, recorder };
+  let isReceived = false;
+  const onReceived = (): void => {
+    isReceived = true;
+  };
+  const options = { isPaused: () => isPaused, isReceived: () => isReceived, recorder };
   let pictures = shown && openPictures(shown, options);
   const audio = LocalAudioTrack.createAudioTrack("avatar-audio", sound);
   const close = async (): Promise<void> => {
@@ -125,7 +134,7 @@ export const publishAvatar = async (
   try {
     // The sound is published first. An agent speaks as soon as it sees a picture, and its first word must be heard.
     await publishTrack(room, audio, { source: TrackSource.SOURCE_MICROPHONE });
-    if (pictures) await publishPictures(room, pictures.track);
+    if (pictures) await publishPictures(room, pictures.track, onReceived);
   } catch {
     await close();
     // The message of the library can contain a token.
@@ -135,7 +144,7 @@ export const publishAvatar = async (
     const opened = await shown;
     if (isClosed) return;
     pictures = openPictures(opened, options);
-    await publishPictures(room, pictures.track).catch(() => {
+    await publishPictures(room, pictures.track, onReceived).catch(() => {
       throw new Error("the avatar cannot be published");
     });
   };

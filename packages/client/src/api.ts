@@ -2864,57 +2864,7 @@ export interface components {
        * @enum {string}
        */
       recording_mode?: "audio" | "audio_video" | "participants";
-      recording?: {
-        sessionId: string;
-        recordingId: string;
-        /**
-         * @description `audio`: sound alone. `audio_video`: with the pictures of the avatar.
-         * @enum {string}
-         */
-        mode: "audio" | "audio_video";
-        /** Format: date-time */
-        createdAt: string;
-        /**
-         * Format: date-time
-         * @description When the file is deleted. The end of the call moves it by the length of the call.
-         */
-        retainedUntil: string;
-        /** @description The one side that is heard. Left out of a recording of both. */
-        participant?: {
-          participantIdentity: string;
-          /** @enum {string} */
-          role: "user" | "avatar";
-        };
-        /**
-         * @description `pending`: nothing was recorded so far. `recording`: the call is recorded. `processing`: after the call, the file is made. `expired`: the file was deleted because of its age.
-         * @enum {string}
-         */
-        status: "pending" | "recording" | "processing" | "ready" | "failed" | "expired";
-        /**
-         * @description Only of one that is `ready`.
-         * @enum {string}
-         */
-        mediaType?: "audio/mp4" | "video/mp4";
-        /** @description Only of one that is `ready`. */
-        sizeBytes?: number;
-        /** @description Only of one that is `ready`. */
-        durationMs?: number;
-        /**
-         * Format: date-time
-         * @description When its sound begins. Only of one that is `ready`.
-         */
-        mediaStartedAt?: string;
-        /**
-         * Format: date-time
-         * @description When its sound ends. Only of one that is `ready`.
-         */
-        mediaEndedAt?: string;
-        /**
-         * @description Only of one that has `failed`. `recording_unavailable`: nothing was recorded. `recording_failed`: the file could not be made.
-         * @enum {string}
-         */
-        errorCode?: "recording_failed" | "recording_unavailable";
-      };
+      recording?: components["schemas"]["Recording"];
       /** @description Of a call that is recorded: its recordings. `recording` is the one of a call that has one alone. */
       recordings?: components["schemas"]["Recording"][];
       /** @description Fields of the request that the renderer cannot use. */

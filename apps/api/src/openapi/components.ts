@@ -57,6 +57,15 @@ export const SCHEMAS: Record<string, TSchema> = Object.fromEntries(
 );
 
 const NAMES = new Map<unknown, string>(Object.entries(SCHEMAS).map(([name, schema]) => [schema, name]));
+const SCHEMAS_BY_PROPERTIES = new Map<unknown, TSchema>(
+  Object.values(SCHEMAS).flatMap((schema) => (schema["properties"] ? [[schema["properties"], schema]] : [])),
+);
+/** An optional member has a copy of its schema. A copy with another description is a schema without a name. */
+const nameInSchema = (value: unknown): string | undefined => {
+  const { properties, description } = Object(value) as { properties?: unknown; description?: unknown };
+  const original = SCHEMAS_BY_PROPERTIES.get(properties);
+  return NAMES.get(value) ?? (original?.description === description ? NAMES.get(original) : undefined);
+};
 export const ref = (kind: string, name: string): Json => ({ $ref: `#/components/${kind}/${name}` });
 
 /**
@@ -74,7 +83,7 @@ const closeObject = (value: unknown): unknown => {
 export const schemaJson = (schema: TSchema): Json =>
   JSON.parse(
     JSON.stringify(schema, (key, value: unknown) => {
-      const name = NAMES.get(value);
+      const name = nameInSchema(value);
       return name === undefined || key === "" ? closeObject(value) : ref("schemas", name);
     }),
   );

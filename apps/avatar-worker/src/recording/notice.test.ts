@@ -9,7 +9,7 @@ import { assigned } from "../../test/support/assigned.ts";
 import { createNotice, NOTICE } from "./notice.ts";
 
 /** A notice in a room that plays sound at once. */
-const start = ({ isHeard = Promise.resolve() } = {}) => {
+const start = ({ isHeard = Promise.resolve(), maxWaitMs = 60_000 } = {}) => {
   const played: Int16Array[] = [];
   const segments: TranscriptSegment[] = [];
   const told: string[] = [];
@@ -26,10 +26,12 @@ const start = ({ isHeard = Promise.resolve() } = {}) => {
     queuedMs: () => 0,
     clear: () => void clears++,
   };
-  const notice = createNotice(room as never, { ...assigned, mode: "voice" }, published as never, {
+  const parts = {
     speech: FLITE_SETTINGS,
-    segments: { onSegment: (segment) => segments.push(segment), onSpeaking: () => {} },
-  });
+    segments: { onSegment: (segment: TranscriptSegment) => segments.push(segment), onSpeaking: () => {} },
+  };
+  const call = { ...assigned, mode: "voice" } as const;
+  const notice = createNotice(room as never, call, published as never, parts, maxWaitMs);
   const loud = (): number => played.filter(isLoud).length;
   return { notice, played, loud, segments, told, clears: () => clears };
 };
@@ -65,4 +67,13 @@ test("a person who leaves before the notice was said: it is said again as a whol
   expect([await second, notice.isOver()]).toEqual(["interrupted", false]);
   expect(await notice.say()).toBe("said");
   expect([notice.isOver(), segments.at(-1)?.text]).toEqual([true, NOTICE]);
+});
+
+test("a person who does not receive the sound: not told, also when the person comes back; the conversation plays", async () => {
+  const { notice, played, segments } = start({ isHeard: new Promise<void>(() => {}), maxWaitMs: 5 });
+  expect(await notice.say()).toBe("failed");
+  expect([played.length, segments, notice.isOver()]).toEqual([0, [], true]);
+  expect(await notice.say()).toBe("failed");
+  notice.published.play(new Int16Array(960));
+  expect(played).toHaveLength(1);
 });

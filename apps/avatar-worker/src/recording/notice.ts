@@ -15,10 +15,7 @@ import { following } from "../room/moving-room.ts";
 import type { Published } from "../room/publish.ts";
 
 export const NOTICE = "This call is recorded.";
-/**
- * Maximum time that the notice waits for the person to receive sound. A page that does not receive it by then has
- * chosen so.
- */
+/** Maximum time that the notice waits for the person to receive sound. Without that, the call is not recorded. */
 const MAX_WAIT_MS = 5000;
 /**
  * Time from the first packet of sound that the person can get to the notice, and the time in which its last word can
@@ -30,17 +27,18 @@ export type Notice = {
   /** For the conversation. Sound that it plays before the end of the notice is dropped. */
   published: Published;
   isOver(): boolean;
-  /** Says the notice. `interrupted`: the person has left. */
+  /** Says the notice, once. `interrupted`: the person has left. `failed`: the person has not heard it. */
   say(): Promise<"said" | "interrupted" | "failed">;
   /** The person has left, or the call ends. */
   interrupt(): void;
 };
 
-/** Resolves when a participant receives the sound of the avatar, or after some seconds. */
-const untilHeard = async ({ localParticipant }: Room): Promise<void> => {
+/** Whether a participant receives the sound of the avatar within this time. */
+const isHeard = async ({ localParticipant }: Room, maxWaitMs: number): Promise<boolean> => {
   const publications = [...(localParticipant?.trackPublications.values() ?? [])];
   const sound = publications.find(({ kind }) => kind === TrackKind.KIND_AUDIO);
-  await Promise.race([sound?.waitForSubscription(), pause(MAX_WAIT_MS)]);
+  const heard = sound?.waitForSubscription().then(() => true);
+  return (await Promise.race([heard, pause(maxWaitMs, false)])) ?? false;
 };
 
 /** By the built-in voice, which needs no provider. */
@@ -63,43 +61,51 @@ const createNoticeVoice = (
   return { queue, speaking: createSpeaking({ voice: ownVoice, ownVoice, events }, queue, { add: () => {} }) };
 };
 
+/** `maxWaitMs`: for tests. */
 export const createNotice = (
   room: Room,
   assigned: AssignedCall,
   published: Published,
   parts: Pick<EchoParts, "speech" | "segments">,
+  maxWaitMs = MAX_WAIT_MS,
 ): Notice => {
   const { queue, speaking } = createNoticeVoice(room, assigned, published, parts);
-  let isOver = false;
+  /** null: it is not over. */
+  let outcome: "said" | "failed" | null = null;
   let current = new AbortController();
   const interrupt = (): void => {
     current.abort();
     current = new AbortController();
     queue.cutOff();
   };
+  /** Returns whether it was said to its end. */
+  const speak = async (signal: AbortSignal): Promise<boolean> => {
+    await pause(LEAD_MS);
+    if (signal.aborted) return false;
+    const timer = setInterval(queue.step, STEP_MS);
+    let isSaid = false;
+    const onProgress = (status: string): void => {
+      isSaid = status === "said";
+    };
+    await speaking.say(once(NOTICE), signal, { isOwn: true, onProgress }).catch(() => {});
+    clearInterval(timer);
+    if (isSaid) await pause(TAIL_MS);
+    return isSaid;
+  };
   return {
     published: following(() => published, {
-      play: (pcm) => isOver && published.play(pcm),
-      clear: () => isOver && published.clear(),
+      play: (pcm) => outcome !== null && published.play(pcm),
+      clear: () => outcome !== null && published.clear(),
     }),
-    isOver: () => isOver,
+    isOver: () => outcome !== null,
     say: async () => {
+      if (outcome !== null) return outcome;
       interrupt();
       const { signal } = current;
-      await untilHeard(room);
-      await pause(LEAD_MS);
+      const isSaid = (await isHeard(room, maxWaitMs)) && (await speak(signal));
       if (signal.aborted) return "interrupted";
-      const timer = setInterval(queue.step, STEP_MS);
-      let isSaid = false;
-      const onProgress = (status: string): void => {
-        isSaid = status === "said";
-      };
-      await speaking.say(once(NOTICE), signal, { isOwn: true, onProgress }).catch(() => {});
-      clearInterval(timer);
-      if (isSaid) await pause(TAIL_MS);
-      if (signal.aborted) return "interrupted";
-      isOver = true;
-      return isSaid ? "said" : "failed";
+      outcome = isSaid ? "said" : "failed";
+      return outcome;
     },
     interrupt,
   };

@@ -181,7 +181,7 @@ const createMeeting = (
   if (notice === null) return held;
   held.personLeft();
   const tell = async (): Promise<void> => {
-    const outcome = notice.isOver() ? "said" : await notice.say();
+    const outcome = await notice.say();
     if (outcome === "interrupted") return;
     if (outcome === "said") recorder?.begin();
     held.personCame();

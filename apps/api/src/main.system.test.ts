@@ -118,7 +118,7 @@ describe("a DATABASE_URL", () => {
     const OPENAI_API_KEY = "sk-secret-0123456789";
     const running = await start({ DATABASE_URL: empty.url, PUBLIC_URL: "https://avatars.example.com", OPENAI_API_KEY });
     await running.waitFor(/bun run migrate/);
-    await running.waitFor(/"level":30,.*sent to OpenAI; TTS_URL=off/);
+    await running.waitFor(/"level":30,.*sent to OpenAI; with TTS_URL=off/);
     await running.waitFor(/"level":40,.*TRUSTED_PROXY_HOPS is 0/);
     const health = async (path: string) => readAnswer(await fetch(running.url + path));
     expect((await health("/healthz")).body).toEqual({ status: "ok" });

@@ -208,6 +208,8 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     expect(person.messages.filter(({ kind }) => kind === "closing_turn_done")).toEqual([
       { kind: "closing_turn_done", turn_id: "t3" },
     ]);
+    // A text is a stream of messages, and can arrive after the message that was sent behind it.
+    await person.until(() => said().length > 2);
     expect(said().slice(2)).toEqual([{ who: "avatar", text: "It was good to see you." }]);
     expect(providers.of("llm").length).toBe(requests);
     expect(await control.untilReported(session, "ended")).toMatchObject({ reason: "user_ended" });

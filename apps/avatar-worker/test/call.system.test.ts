@@ -263,7 +263,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     await person.leave();
   });
 
-  test.concurrent("a person who comes back in time: the call continues, and the time away counts", async () => {
+  test.concurrent("a person returns in time: the call continues; the absence counts", async () => {
     const call = await control.start({ away_seconds: 10 });
     const first = await joinAsPerson(livekit.url, call.personToken, { subscribes: false });
     await control.untilReported(call.session, "started");
@@ -281,7 +281,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     await second.leave();
   });
 
-  test.concurrent("a person who is not heard: no echo", async () => {
+  test.concurrent("a call with stt_mode off: no echo", async () => {
     const call = await control.start({ input: { stt_mode: "off" } });
     const person = await joinAsPerson(livekit.url, call.personToken);
     await person.publishMicrophone();

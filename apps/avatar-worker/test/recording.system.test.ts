@@ -180,7 +180,7 @@ describe.skipIf(reason !== "")("a recorded conversation", () => {
     const tracks = await readSound(control.fragmentsOf(call.session), "both");
     expect(tracks).toHaveLength(1);
     const loud = tracks.flatMap(loudTimes);
-    // The words of the program, the answer, and then the person, who is heard although no recognizer hears them.
+    // The words of the program, the answer, and then the words of the person. No recognizer gets them.
     expect(loud.length).toBeGreaterThanOrEqual(2);
     for (const [from, to] of [loud[0], loud.at(-1)] as [number, number][]) expect(to - from).toBeGreaterThan(800);
   });

@@ -167,7 +167,7 @@ export const useCall = (avatarId: string, media: Media) => {
       setView(isGivenUp ? { state: "ready" } : { state: "failed", error });
       if (!isGivenUp) microphone.close();
     } finally {
-      // The page itself stops the microphone. A person who has given up a call keeps it.
+      // The page itself stops the microphone. After a call was given up, the microphone stays open.
       void room.current?.disconnect(false);
       room.current = null;
       hangUp.current = null;

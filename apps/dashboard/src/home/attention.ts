@@ -59,7 +59,7 @@ const ofCalls = (failed: number): Concern[] => {
 
 const ofEndpoint = (endpoint: WebhookEndpoint): Concern[] => {
   const { id, disabledReason, failingSince } = endpoint;
-  // A person who has disabled the endpoint knows about it.
+  // An endpoint that a person has disabled needs no warning.
   if (disabledReason === "requested" || (disabledReason === null && failingSince === null)) return [];
   return [
     {

@@ -17,7 +17,7 @@ const SESSION_MS = 30_000;
 export const SESSION = { queryKey: ["session"], queryFn: readSession, staleTime: SESSION_MS };
 
 type Props = {
-  /** Shown to a person who is not signed in. `hasEnded`: the person was signed in before. */
+  /** Shown before sign-in, and after the end of a sign-in (`hasEnded`). */
   signedOut: (hasEnded: boolean) => ReactNode;
   children: ReactNode;
 };

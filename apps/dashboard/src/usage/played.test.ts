@@ -20,7 +20,7 @@ test("a moment of a call: a second before it in the file, within the file", () =
 });
 
 describe("the recording of a sentence", () => {
-  test("of both sides: that one, whoever speaks", () => {
+  test("a recording of both sides: played for either speaker", () => {
     const all = [recording("rec_1")];
     expect([chooseRecording(all, "user", null), chooseRecording(all, "assistant", null)]).toEqual([
       all[0] ?? null,

@@ -3,6 +3,8 @@ import { describe, expect, test } from "bun:test";
 import { CallGrant } from "@realtime-avatar/domain/calls/schemas";
 import { RESUME, type ReportedCall, SyncResponse } from "@realtime-avatar/domain/calls/worker-sync";
 import { validate } from "@realtime-avatar/domain/schema";
+import type { TestDb } from "@realtime-avatar/testing/database";
+import { inTurn } from "@realtime-avatar/testing/postgres/waits";
 import { until } from "@realtime-avatar/testing/until";
 import { TokenVerifier } from "livekit-server-sdk";
 import { callAnew } from "../../test/support/api.ts";
@@ -78,7 +80,8 @@ describe("a call that is resumed", () => {
     const ancestor = root.key;
     const others = [ancestor, (await newKey({}, root.record)).key];
     expectProblem(await resume(others[1]), "not_found");
-    const answers = await Promise.all(Array.from({ length: 8 }, () => resume(ancestor)));
+    const lock = ({ client }: TestDb) => client`select from usage_sessions where id = ${grant.session_id} for update`;
+    const answers = await inTurn(api.database, lock, Array(8).fill(() => resume(ancestor)));
     expect(new Set(answers.map(({ status, body }) => `${status} ${body.room_name}`)).size).toBe(1);
     const { body: later } = await resume();
     await untilRooms(later.room_name);

@@ -1,4 +1,5 @@
 /** The avatar worker: a program that joins calls and publishes the avatar. */
+import { isMainThread } from "node:worker_threads";
 import { isToStart } from "@realtime-avatar/runtime/arguments";
 import { version } from "../package.json";
 import { CALL_ARGUMENT } from "./process/call-process.ts";
@@ -20,7 +21,8 @@ Usage: bun run avatar-worker [--help | --version]
   LOG_LEVEL             fatal, error, warn, info, debug, trace or silent (info)
 `;
 
-if (process.argv[2] === CALL_ARGUMENT) {
+if (!isMainThread) (await import("@realtime-avatar/speech/flite-thread")).runFliteThread();
+else if (process.argv[2] === CALL_ARGUMENT) {
   await protectProcess();
   (await import("./process/run.ts")).runCallProcess();
 } else if (isToStart(process.argv.slice(2), { help: HELP, version }, ["--child"])) await import("./worker.ts");

@@ -1,7 +1,7 @@
 /// <reference path="./assets.d.ts" />
 /**
- * The voice that comes with the service: Flite, of Carnegie Mellon University, as WebAssembly. It runs in this process,
- * under Bun and Node, and blocks it for 20 ms a second of speech, at most for about 3 seconds at once. The program
+ * The voice that comes with the service: Flite, of Carnegie Mellon University, as WebAssembly. It runs under Bun and
+ * Node, and blocks its thread for 20 ms a second of speech, at most for about 3 seconds at once. The program
  * takes 22 MB; while it speaks, it uses at most about 115 MB of memory. The same text and voice give the same bytes.
  */
 import { readFile } from "node:fs/promises";
@@ -49,13 +49,17 @@ export const loadFlite = (): Promise<WebAssembly.Module> => {
 };
 
 /** The samples of a WAV file as Flite writes it. */
-const readSamples = (wav: Uint8Array): Int16Array => {
+const readSamples = (wav: Uint8Array): Int16Array<ArrayBuffer> => {
   const view = new DataView(wav.buffer, wav.byteOffset, wav.byteLength);
   if (wav.length < HEADER_BYTES || view.getUint32(24, true) !== FLITE_SAMPLE_RATE) throw new Error("Not a WAV file.");
   return new Int16Array(wav.slice(HEADER_BYTES, wav.length - (wav.length % 2)).buffer);
 };
 
-const speakPiece = async (text: string, voice: string): Promise<Int16Array> => {
+/** Speaks at most `MAX_PIECE_LENGTH` characters by a voice of Flite. Throws a `SpeechError` for a text that it cannot speak. */
+export type SpeakPiece = (text: string, voice: string) => Promise<Int16Array<ArrayBuffer>>;
+
+/** Speaks on this thread, which is blocked meanwhile. */
+export const speakPiece: SpeakPiece = async (text, voice) => {
   const program = await loadFlite();
   try {
     const args = ["flite", "-voice", voice, "-t", text, "-o", OUTPUT_PATH];
@@ -68,7 +72,7 @@ const speakPiece = async (text: string, voice: string): Promise<Int16Array> => {
 
 /**
  * The speech of a spoken text (`spokenText`) by a voice of Flite, in one piece after another: 16-bit PCM, mono, at
- * `FLITE_SAMPLE_RATE`. Empty when the text has neither a Latin letter nor a number. Other work of the process runs between pieces.
+ * `FLITE_SAMPLE_RATE`. Empty when the text has neither a Latin letter nor a number. Other work of the thread runs between pieces.
  *
  * Throws a `RangeError` for a text of more than `MAX_TEXT_LENGTH` characters, `SpeechError` `voice_refused` for speech of more
  * than `MAX_SPEECH_SECONDS`, and the reason of `signal` when it is aborted.
@@ -77,12 +81,13 @@ export async function* speakWithFlite(
   text: string,
   voice: Pick<Voice, "providerVoice">,
   signal?: AbortSignal,
+  speak: SpeakPiece = speakPiece,
 ): AsyncGenerator<Int16Array> {
   if (codePointLength(text) > MAX_TEXT_LENGTH) throw new RangeError(`The text exceeds ${MAX_TEXT_LENGTH} characters.`);
   let samplesLeft = MAX_SPEECH_SECONDS * FLITE_SAMPLE_RATE;
   for (const piece of splitText(englishText(text), MAX_PIECE_LENGTH)) {
     signal?.throwIfAborted();
-    const samples = await speakPiece(piece, voice.providerVoice);
+    const samples = await speak(piece, voice.providerVoice);
     samplesLeft -= samples.length;
     if (samplesLeft < 0) throw new SpeechError("voice_refused");
     yield samples;

@@ -1,6 +1,7 @@
 /** The operator's settings of voices. The variables are read by `@realtime-avatar/runtime/config/speech`. */
 import { isListedVoiceId, MAX_OPERATOR_VOICES } from "@realtime-avatar/domain/voices/schemas";
 import type { Secret } from "@realtime-avatar/storage/secret";
+import type { SpeakPiece } from "./flite.ts";
 import { DEFAULT_FLITE_VOICE_ID, FLITE_VOICES, type Voice, type VoiceSettings } from "./voices.ts";
 
 /** A server with OpenAI's API of `/audio/speech`. */
@@ -17,6 +18,8 @@ export type SpeechProvider = {
 export type SpeechSettings = VoiceSettings & {
   /** null: the voices of Flite alone. */
   provider: SpeechProvider | null;
+  /** Runs Flite. Without it, Flite blocks the thread that wants the speech. */
+  speakPiece?: SpeakPiece;
 };
 
 /** The rates that sound can have, in samples a second. */

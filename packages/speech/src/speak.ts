@@ -31,7 +31,7 @@ async function* speakParts(
 export async function* speak(
   text: string,
   voice: Voice,
-  { provider }: Pick<SpeechSettings, "provider">,
+  { provider, speakPiece }: Pick<SpeechSettings, "provider" | "speakPiece">,
   options: SpeakOptions = {},
 ): AsyncGenerator<Int16Array> {
   if (voice.provider !== "flite" && provider === null) throw new SpeechError("voice_refused");
@@ -39,7 +39,9 @@ export async function* speak(
   const words = voiceText(text, voice);
   const isFlite = voice.provider === "flite" || provider === null;
   const resampler = createResampler(isFlite ? FLITE_SAMPLE_RATE : provider.sampleRate);
-  const sound = isFlite ? speakWithFlite(words, voice, options.signal) : speakParts(provider, words, voice, options);
+  const sound = isFlite
+    ? speakWithFlite(words, voice, options.signal, speakPiece)
+    : speakParts(provider, words, voice, options);
   for await (const pcm of sound) {
     const samples = resampler.push(pcm);
     if (samples.length > 0) yield samples;

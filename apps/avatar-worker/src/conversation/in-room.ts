@@ -41,7 +41,7 @@ const HEARD_FRAME_MS = 10;
 /** `lk.agent.state` changes at most this often. */
 const STATE_MS = 100;
 /**
- * Longest text of one request to a voice, in UTF-16 units. Flite blocks the process for 20 ms per second of speech;
+ * Longest text of one request to a voice, in UTF-16 units. Flite speaks it whole before the first sound is heard;
  * this length makes at most 8 seconds.
  */
 const MAX_TEXT_LENGTH = { flite: 120, openai: 240 } as const;

@@ -103,9 +103,9 @@ type Packed<Type> = Type extends Secret
   : Type extends readonly unknown[]
     ? Type
     : Type extends object
-      ? { [Name in keyof Type]: Packed<Type[Name]> }
+      ? { [Name in Exclude<keyof Type, "speakPiece">]: Packed<Type[Name]> }
       : Type;
-/** The settings as a message to the process of a call, which cannot carry a `Secret`. Must not be printed. */
+/** The settings as a message to the process of a call, which cannot carry a `Secret` or a function. Must not be printed. */
 export type PackedSettings = Packed<ConversationSettings>;
 
 const packKey = <Server extends { apiKey: Secret | null }>(server: Server) => ({
@@ -118,7 +118,7 @@ const unpackKey = <Server extends { apiKey: string | null }>(server: Server) => 
 });
 
 export type PackedSpeech = Packed<SpeechSettings>;
-export const packSpeech = ({ provider, ...others }: SpeechSettings): PackedSpeech => ({
+export const packSpeech = ({ provider, speakPiece: _, ...others }: SpeechSettings): PackedSpeech => ({
   ...others,
   provider: provider && packKey(provider),
 });

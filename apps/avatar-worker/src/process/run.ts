@@ -3,7 +3,8 @@
  */
 import type { TranscriptSegment } from "@realtime-avatar/domain/calls/transcript";
 import type { AssignedCall, ReportedCall, ReportedTurn } from "@realtime-avatar/domain/calls/worker-sync";
-import { FLITE_SETTINGS } from "@realtime-avatar/speech/settings";
+import { createFliteThread } from "@realtime-avatar/speech/flite-thread";
+import { FLITE_SETTINGS, type SpeechSettings } from "@realtime-avatar/speech/settings";
 import type { Failure, Provider } from "../conversation/providers/errors.ts";
 import { unpackSettings, unpackSpeech } from "../conversation/settings.ts";
 import { createUsageMeter } from "../conversation/usage-meter.ts";
@@ -105,6 +106,10 @@ const canLoad = (renderer: Renderer, ...avatar: Parameters<Renderer["preload"]>)
     () => false,
   );
 
+const speakPiece = createFliteThread(process.argv[1] ?? "");
+/** The pictures of the call go on while Flite speaks. */
+const onThread = (speech: SpeechSettings): SpeechSettings => ({ ...speech, speakPiece });
+
 /** Takes a call, and carries out the worker's messages. */
 const serveCall = (): void => {
   const { load, receive } = createLoader();
@@ -131,14 +136,14 @@ const serveCall = (): void => {
     };
     renderer ??= chooseRenderer(pictures);
     const recorder = createCallRecorder(message);
-    const parts = { renderer, label: pictures.label, load, isRestart, recorder, onChange, onFailure };
     const told = createListeners(assigned);
+    const settings = conversation && unpackSettings(conversation);
     call = startCall(assigned, {
-      ...parts,
-      echo: { ...told, speech: speech ? unpackSpeech(speech) : FLITE_SETTINGS },
-      conversation: conversation && {
+      ...{ renderer, label: pictures.label, load, isRestart, recorder, onChange, onFailure },
+      echo: { ...told, speech: onThread(speech ? unpackSpeech(speech) : FLITE_SETTINGS) },
+      conversation: settings && {
         ...told,
-        settings: unpackSettings(conversation),
+        settings: { ...settings, speech: onThread(settings.speech) },
         meter,
         onCount: (counted) => send({ kind: "count", counted }),
         onTurnTimings: (timings) => send({ kind: "timings", timings }),

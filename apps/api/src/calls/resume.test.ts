@@ -81,7 +81,11 @@ describe("a call that is resumed", () => {
     const others = [ancestor, (await newKey({}, root.record)).key];
     expectProblem(await resume(others[1]), "not_found");
     const lock = ({ client }: TestDb) => client`select from usage_sessions where id = ${grant.session_id} for update`;
-    const answers = await inTurn(api.database, lock, Array.from({ length: 8 }, () => () => resume(ancestor)));
+    const answers = await inTurn(
+      api.database,
+      lock,
+      Array.from({ length: 8 }, () => () => resume(ancestor)),
+    );
     expect(new Set(answers.map(({ status, body }) => `${status} ${body.room_name}`)).size).toBe(1);
     const { body: later } = await resume();
     await untilRooms(later.room_name);

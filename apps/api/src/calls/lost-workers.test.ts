@@ -66,6 +66,30 @@ test("a worker that is killed while its sync waits: its call moves before the le
   await end();
 });
 
+/** Another worker, which is alive until `stop`. */
+const keepSyncing = (workerId: string) => {
+  let isAlive = true;
+  const run = async (): Promise<void> => {
+    while (isAlive) await waitingSync(workerId, []).sync;
+  };
+  const running = run();
+  return {
+    stop: async (): Promise<void> => {
+      isAlive = false;
+      await running;
+    },
+  };
+};
+
+test("a worker that is killed between two syncs: its call moves before the lease ends", async () => {
+  const { id, waiting, end } = await worldWith("wrk_between");
+  await waiting.sync;
+  const other = keepSyncing("wrk_other");
+  await until(async () => (await workerOf(id)) === "wrk_other", { limitMs: 10_000 });
+  await other.stop();
+  await end();
+});
+
 test("a killed worker without a replacement: its call waits for one", async () => {
   const { id, waiting, end } = await worldWith("wrk_alone");
   waiting.cut();

@@ -1,8 +1,10 @@
 /**
- * Detects lost avatar workers. A worker always has a sync at the service (`WIRE_2`). If its connection ends and no
- * other sync follows within a second, at this process or another, the worker was killed: its lease ends, and its calls
- * move to other workers. An unreachable worker keeps its connection, and loses its calls when its lease ends. A
- * stopping process of the API ends connections itself, so it counts no worker as lost.
+ * Detects lost avatar workers. A worker always has a sync at the service, or sends one within half a second (`WIRE_2`).
+ * If the connection of its sync ends and no other sync follows within a second, at this process or another, the worker
+ * was killed: its lease ends, and its calls move to other workers. A worker that is killed between two syncs has no such
+ * connection, so it is lost when no sync follows a response within two seconds. An unreachable worker keeps its
+ * connection, and loses its calls when its lease ends. A stopping process of the API ends connections itself, so it
+ * counts no worker as lost.
  */
 import { loseWorker } from "@realtime-avatar/db/calls/fleet";
 import { expireWorkers } from "@realtime-avatar/db/calls/reconcile";
@@ -15,11 +17,13 @@ import { type Realtime, requireRealtime } from "./realtime.ts";
 import { BACKGROUND_MS } from "./room-checks.ts";
 
 /**
- * The next sync must come within a second. The second is waited in four parts. Between them, a process that was stopped
- * or busy reads syncs that have arrived, before it decides.
+ * The next sync must come within a second after the end of a connection, and within two after a response. The time is
+ * waited in parts. Between them, a process that was stopped or busy reads syncs that have arrived, before it decides.
  */
 const PART_MS = 250;
-const PARTS = 4;
+const PARTS = { ended: 4, answered: 8 };
+/** How often a decision that fails is repeated. The lease ends before. */
+const MAX_FAILURES = 60;
 /** Maximum number of workers whose last sync is remembered. */
 const MAX_WORKERS = 10_000;
 
@@ -49,22 +53,50 @@ const moveCalls = async (db: Db, { clock, random }: Dependencies, realtime: Real
   return moved;
 };
 
+/**
+ * A worker of this process. `arrivals`: the number of its syncs. `leaseEnds`: the end of its lease according to the last
+ * written one. `partsLeft`: how many parts it may be absent; null while it has a sync here, and after a decision.
+ */
+type Worker = { arrivals: number; leaseEnds: Date | null; partsLeft: number | null; isWatched: boolean };
+
 export const createLostWorkers = (dependencies: Dependencies): LostWorkers => {
   const { databases, isEnding, log } = dependencies;
-  /**
-   * For each worker, the number of syncs that arrived here, and the end of its lease according to the last written
-   * sync.
-   */
-  const workers = new Map<string, { arrivals: number; leaseEnds: Date | null }>();
+  const workers = new Map<string, Worker>();
 
   const lose = async (workerId: string, leaseEnds: Date): Promise<void> => {
     const db = databases.ofWorker(workerId);
     if (!(await loseWorker(db.within(BACKGROUND_MS), workerId, leaseEnds))) return;
     const moved = await moveCalls(db, dependencies, requireRealtime(dependencies));
-    log.warn(
-      { worker: workerId, moved },
-      "an avatar worker is lost: its connection has ended, and it did not sync again",
-    );
+    log.warn({ worker: workerId, moved }, "an avatar worker is lost: it has no connection, and did not sync again");
+  };
+  /** Returns whether the decision was made. */
+  const decide = async (workerId: string, { leaseEnds }: Worker): Promise<boolean> => {
+    // A sync that ends before it is written leaves the previous lease.
+    if (leaseEnds === null) return true;
+    try {
+      await lose(workerId, leaseEnds);
+      return true;
+    } catch (error) {
+      log.warn({ error: describeError(error) }, "failed to end the lease of an avatar worker that is lost");
+      return false;
+    }
+  };
+  /** Runs once for each worker that is absent. */
+  const watchAbsence = async (workerId: string, worker: Worker): Promise<void> => {
+    if (worker.isWatched) return;
+    worker.isWatched = true;
+    for (let failures = 0; worker.partsLeft !== null && failures < MAX_FAILURES; ) {
+      await Bun.sleep(PART_MS);
+      if (isEnding()) break;
+      if (worker.partsLeft === null || --worker.partsLeft > 0) continue;
+      const { arrivals } = worker;
+      worker.partsLeft = null;
+      if (await decide(workerId, worker)) continue;
+      failures++;
+      // A sync that came meanwhile shows that the worker is alive.
+      if (worker.arrivals === arrivals) worker.partsLeft ??= 1;
+    }
+    worker.isWatched = false;
   };
 
   return {
@@ -75,28 +107,28 @@ export const createLostWorkers = (dependencies: Dependencies): LostWorkers => {
     },
     watch: (workerId, features, signal) => {
       if (workers.size >= MAX_WORKERS) workers.clear();
-      const worker = workers.get(workerId) ?? { arrivals: 0, leaseEnds: null };
+      const worker = workers.get(workerId) ?? { arrivals: 0, leaseEnds: null, partsLeft: null, isWatched: false };
       workers.set(workerId, worker);
       const arrival = ++worker.arrivals;
-      const decide = async (): Promise<void> => {
-        for (let part = 0; part < PARTS; part++) await Bun.sleep(PART_MS);
-        // A sync that ends before it is written leaves the previous lease.
-        const { leaseEnds } = worker;
-        if (leaseEnds === null || isEnding() || worker.arrivals !== arrival) return;
-        await lose(workerId, leaseEnds).catch((error: unknown) =>
-          log.warn({ error: describeError(error) }, "failed to end the lease of an avatar worker that is lost"),
-        );
+      worker.partsLeft = null;
+      const miss = (parts: number): void => {
+        if (!features.includes(WIRE_2) || isEnding() || worker.arrivals !== arrival) return;
+        worker.partsLeft = parts;
+        void watchAbsence(workerId, worker);
       };
-      const onAbort = (): void => {
-        if (features.includes(WIRE_2) && !isEnding()) void decide();
-      };
+      const onAbort = (): void => miss(PARTS.ended);
       if (signal.aborted) onAbort();
       else signal.addEventListener("abort", onAbort, { once: true });
       return {
         written: (ends) => {
           worker.leaseEnds = ends;
+          // The worker can have been lost before.
+          if (signal.aborted) miss(PARTS.ended);
         },
-        end: () => signal.removeEventListener("abort", onAbort),
+        end: () => {
+          signal.removeEventListener("abort", onAbort);
+          if (!signal.aborted) miss(PARTS.answered);
+        },
       };
     },
   };

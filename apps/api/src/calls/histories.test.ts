@@ -6,7 +6,7 @@ import {
   type TranscriptSegment,
   transcriptSeals,
 } from "@realtime-avatar/domain/calls/transcript";
-import { RECOVERY } from "@realtime-avatar/domain/calls/worker-sync";
+import { RECOVERY, TOOL_HISTORY } from "@realtime-avatar/domain/calls/worker-sync";
 import type { SessionId } from "@realtime-avatar/domain/id";
 import { endLease } from "@realtime-avatar/testing/calls/calls";
 import { random } from "@realtime-avatar/testing/random-bytes";
@@ -78,6 +78,24 @@ describe("a conversation", () => {
     const moved = await moveTo("wrk_next_2", "wrk_lost_2", id, []);
     expect(moved?.generation).toBe(2);
     expect(moved && "history" in moved).toBe(false);
+  });
+
+  test("with tool calls: a worker that takes them gets them, and one of the release before gets the words alone", async () => {
+    const features = [RECOVERY, TOOL_HISTORY];
+    const { session_id: id, history } = await callAt("wrk_tools", features);
+    expect(history?.takes_tools).toBe(true);
+    const tool_calls = [{ id: "a", name: "order", args: "{}", result: "On its way." }];
+    const segments = [asks("a tulip?"), { role: "assistant", text: "", ts: 2, tool_calls } as const, says("Red.")];
+    expect((await put("wrk_tools", id, { segments })).status).toBe(200);
+    const moved = await moveTo("wrk_tools_2", "wrk_tools", id, features);
+    expect(moved?.history).toMatchObject({ segments, takes_tools: true });
+    await db.client`update calls set generation = 1 where session_id = ${id}`;
+    const old = await moveTo("wrk_tools_3", "wrk_tools_2", id);
+    expect(old?.history).toEqual({
+      segments: [segments[0], segments[2]],
+      handed_over: false,
+      lost_processes: 1,
+    } as never);
   });
 
   test("sealed with another WEBHOOK_SECRET_KEY: the call continues without the history", async () => {

@@ -41,6 +41,7 @@ import {
   SHARED_SLOTS,
   type SyncRequest,
   type SyncResponse,
+  TOOL_HISTORY,
   TRANSCRIPT,
   WIRE_2,
 } from "@realtime-avatar/domain/calls/worker-sync";
@@ -116,10 +117,15 @@ const presentHistory = (
   { webhooks }: Dependencies,
 ): Pick<AssignedCall, "history"> => {
   if (brought !== null || !features.includes(RECOVERY)) return {};
-  const earlier = { handed_over: isHandedOver, lost_processes: lostProcesses };
+  const takesTools = features.includes(TOOL_HISTORY);
+  const earlier = {
+    ...{ handed_over: isHandedOver, lost_processes: lostProcesses },
+    ...(takesTools && { takes_tools: true }),
+  };
   if (history.length === 0) return { history: { segments: [], ...earlier } };
   const { openSegment } = transcriptSeals(webhooks.sealingKey, sessionId);
-  return { history: { segments: history.map(openSegment).filter((segment) => segment !== null), ...earlier } };
+  const segments = history.map(openSegment).filter((segment) => segment !== null);
+  return { history: { segments: segments.filter(({ tool_calls }) => takesTools || !tool_calls), ...earlier } };
 };
 
 const presentAssigned = async (

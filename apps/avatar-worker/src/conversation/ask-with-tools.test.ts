@@ -14,6 +14,7 @@ type Step = string | { text?: string; calls: ToolCall[] } | ProviderError;
 const start = (steps: Step[], parts: Partial<Tools> = {}) => {
   const requests: { messages: Message[]; tools: readonly Tool[] }[] = [];
   const called: string[] = [];
+  const told: string[] = [];
   let dropped = 0;
   let isClosed = false;
   let tools: readonly Tool[] = [TOOL];
@@ -48,6 +49,7 @@ const start = (steps: Step[], parts: Partial<Tools> = {}) => {
       },
       history,
       system: "Be brief.",
+      onCalls: (calls, results) => told.push(calls.map((each) => `${each.id} ${results.get(each) ?? "runs"}`).join()),
     },
     stop.signal,
   );
@@ -56,14 +58,16 @@ const start = (steps: Step[], parts: Partial<Tools> = {}) => {
     for await (const part of answer) text += part;
     return text;
   };
-  return { answer, read, requests, called, history, stop, dropped: () => dropped, isClosed: () => isClosed };
+  return { answer, read, requests, called, told, history, stop, dropped: () => dropped, isClosed: () => isClosed };
 };
 
 describe("a model with tools", () => {
   test("two calls in one response: both run, then an answer with their results", async () => {
-    const { read, requests, called } = start([{ text: "Let me look.", calls: [call("a"), call("b")] }, "It is sent."]);
+    const steps: Step[] = [{ text: "Let me look.", calls: [call("a"), call("b")] }, "It is sent."];
+    const { read, requests, called, told } = start(steps);
     expect(await read()).toBe("Let me look.\nIt is sent.");
     expect(called).toEqual(["a", "b"]);
+    expect(told).toEqual(["a runs,b runs", "a Result of a.,b Result of b."]);
     expect(requests.map(({ tools }) => tools)).toEqual([[TOOL], [TOOL]]);
     expect(requests[1]?.messages.map(({ role, content }) => `${role}: ${content}`)).toEqual([
       ...["system: Be brief.", "user: Where is it?", "assistant: Let me look."],
@@ -125,7 +129,7 @@ describe("an interruption", () => {
     history.add("assistant", "Let me");
     history.add("user", "Never mind.");
     expect(history.messages().map(({ content }) => content)).toEqual([
-      ...["Where is it?", "", '{"error":"The result is not known: the person has interrupted the call."}', "Let me"],
+      ...["Where is it?", "", '{"error":"The result is not known: the call was interrupted."}', "Let me"],
       "Never mind.",
     ]);
   });

@@ -24,7 +24,14 @@ export type Tools = {
 /** See `askModel`. */
 export type Ask = (messages: readonly Message[], signal: AbortSignal, offer: ToolOffer) => AsyncGenerator<string>;
 
-export type Asking = { ask: Ask; tools: Tools; history: History; system: string };
+/** `onCalls`: called when tool calls begin, and again with the results that are known. */
+export type Asking = {
+  ask: Ask;
+  tools: Tools;
+  history: History;
+  system: string;
+  onCalls?: (calls: readonly ToolCall[], results: ReadonlyMap<ToolCall, string>) => void;
+};
 
 /** Asks once. When the server refuses a request with tools, drops the tools and asks again without them. */
 async function* askOnce(
@@ -51,7 +58,7 @@ async function* askOnce(
  * reason of `signal` when it is aborted.
  */
 export async function* askWithTools(asking: Asking, signal: AbortSignal): AsyncGenerator<string> {
-  const { tools, history } = asking;
+  const { tools, history, onCalls: tell } = asking;
   let answerLength = 0;
   let lengthLeft = MAX_RESULTS_LENGTH;
   const fit = (result: string): string => {
@@ -77,12 +84,20 @@ export async function* askWithTools(asking: Asking, signal: AbortSignal): AsyncG
     if (text !== "") yield "\n";
     signal.throwIfAborted();
     const setResult = history.addCalls(text, calls);
-    await Promise.all(
-      calls.map(async (call) => {
-        const result = await tools.call(call, signal);
-        if (!signal.aborted) setResult(call, fit(result));
-      }),
-    );
+    const results = new Map<ToolCall, string>();
+    tell?.(calls, results);
+    try {
+      await Promise.all(
+        calls.map(async (call) => {
+          const result = await tools.call(call, signal);
+          if (signal.aborted) return;
+          results.set(call, fit(result));
+          setResult(call, results.get(call) ?? "");
+        }),
+      );
+    } finally {
+      if (results.size > 0) tell?.(calls, results);
+    }
     signal.throwIfAborted();
   }
 }

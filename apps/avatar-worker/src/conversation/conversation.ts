@@ -5,7 +5,7 @@
 import type { AgentState } from "@realtime-avatar/domain/calls/lifecycle";
 import type { InputProvenance, TranscriptSegment } from "@realtime-avatar/domain/calls/transcript";
 import { FRAME_MS } from "../renderer/renderer.ts";
-import { type Ask, askWithTools, type Tools } from "./ask-with-tools.ts";
+import { type Ask, type Asking, askWithTools, type Tools } from "./ask-with-tools.ts";
 import type { TurnEvent, Verdict } from "./hearing/turn-detector.ts";
 import { createHistory, type History } from "./history.ts";
 import { createListening, HEARD, type SpokenTimes } from "./listening.ts";
@@ -56,6 +56,8 @@ export type ConversationEvents = {
   onInterruption(): void;
   onState(state: AgentState): void;
   onTranscript(transcript: Transcript): void;
+  /** See `Asking`. */
+  onToolCalls(...calls: Parameters<NonNullable<Asking["onCalls"]>>): void;
   /**
    * The first sound of the answer to a turn is queued, or the turn has ended without sound. Called once for each turn
    * of `onTurn`.
@@ -122,8 +124,12 @@ const createTurnLimit = (perMinute: number, now: () => number): (() => "within" 
   };
 };
 
+/** The segments with words, without those of tool calls. */
+const onlySaid = (segments: readonly TranscriptSegment[] = []): TranscriptSegment[] =>
+  segments.filter(({ tool_calls }) => tool_calls === undefined);
+
 /** The newest ids of answered turns, including those of `before`. */
-const createAnswered = (before: readonly TranscriptSegment[] = []) => {
+const createAnswered = (before: readonly TranscriptSegment[]) => {
   const ids = new Set<string>();
   const add = ({ id, retryOf }: Pick<Turn, "id" | "retryOf">): void => {
     for (const each of [id, retryOf]) if (each !== undefined) ids.add(each);
@@ -136,8 +142,8 @@ const createAnswered = (before: readonly TranscriptSegment[] = []) => {
   return { has: (id: string | undefined): boolean => id !== undefined && ids.has(id), add };
 };
 
-/** The last turn of the person, when no segment follows it. Turns of programs failed with their process. */
-const unansweredTurn = (before: readonly TranscriptSegment[] = []): Turn | null => {
+/** The last turn of the person, when no words follow it. Turns of programs failed with their process. */
+const unansweredTurn = (before: readonly TranscriptSegment[]): Turn | null => {
   const last = before.at(-1);
   if (last?.role !== "user" || !last.input_provenance) return null;
   const { text, turn_id: id, retry_of_turn_id: retryOf, input_provenance: provenance } = last;
@@ -167,7 +173,7 @@ const createLimitNotice = (sayOwn: (text: string, signal: AbortSignal) => Promis
 const createAnswering = (parts: ConversationParts, queue: SpeechQueue, history: History, speaking: Speaking) => {
   const { events } = parts;
   const countTurn = createTurnLimit(parts.maxTurnsPerMinute, parts.now);
-  const answered = createAnswered(parts.before);
+  const answered = createAnswered(onlySaid(parts.before));
   let modelFailures = 0;
   let isClosing = false;
   let current = new AbortController();
@@ -180,7 +186,8 @@ const createAnswering = (parts: ConversationParts, queue: SpeechQueue, history: 
   };
   async function* ask({ instructions = "" }: Turn, signal: AbortSignal, clock: TurnClock): AsyncGenerator<string> {
     const system = [parts.instructions, instructions].filter((text) => text !== "").join("\n\n");
-    for await (const token of askWithTools({ ask: parts.ask, tools: parts.tools, history, system }, signal)) {
+    const asking = { ask: parts.ask, tools: parts.tools, history, system, onCalls: events.onToolCalls };
+    for await (const token of askWithTools(asking, signal)) {
       clock.mark("first_token");
       yield token;
     }
@@ -322,7 +329,7 @@ export const createConversation = (parts: ConversationParts): Conversation => {
       else if (error instanceof ProviderError) events.onFailure(error.provider, error.why);
     },
   });
-  const unanswered = unansweredTurn(parts.before);
+  const unanswered = unansweredTurn(onlySaid(parts.before));
   if (unanswered) take(unanswered);
   return {
     take: (turn) => take(turn),

@@ -1,5 +1,5 @@
 /** The messages of both sides that are sent to the language model. */
-import type { TranscriptSegment } from "@realtime-avatar/domain/calls/transcript";
+import type { RecordedToolCall, TranscriptSegment } from "@realtime-avatar/domain/calls/transcript";
 import type { Message } from "./providers/chat.ts";
 import { type ToolCall, toolError } from "./providers/tool-calls.ts";
 
@@ -49,8 +49,8 @@ const newest = (entries: readonly Entry[]): Message[] => {
 
 const toEntry = (message: Message): Entry => ({ messages: [message], isCalls: false });
 
-/** The result of an interrupted tool call, for the model: the page may have run it. */
-const UNKNOWN = toolError("The result is not known: the person has interrupted the call.");
+/** The result of a tool call that was interrupted or whose process was lost, for the model: the page may have run it. */
+const UNKNOWN = toolError("The result is not known: the call was interrupted.");
 
 const callEntry = (text: string, calls: readonly ToolCall[]): Entry => ({
   isCalls: true,
@@ -69,6 +69,18 @@ const callEntry = (text: string, calls: readonly ToolCall[]): Entry => ({
   ],
 });
 
+/** Returns a function that adds recorded tool calls. They come when they begin, and again with their results. */
+const createRestoreCalls = (addCalls: History["addCalls"]) => {
+  let begun = { ids: "", setResult: (_: ToolCall, __: string): void => {} };
+  return (calls: readonly RecordedToolCall[]): void => {
+    const ids = JSON.stringify(calls.map(({ id }) => id));
+    const hasResults = calls.some(({ result }) => result !== undefined);
+    if (!hasResults || ids !== begun.ids) begun = { ids, setResult: addCalls("", calls) };
+    for (const { result, ...call } of calls) if (result !== undefined) begun.setResult(call, result);
+    if (hasResults) begun.ids = "";
+  };
+};
+
 /**
  * `context`: the `initial_context` of the start. Its system messages are always kept. `before`: the segments of earlier
  * processes.
@@ -80,8 +92,21 @@ export const createHistory = (context: readonly Message[] = [], before: readonly
     said.push(entry);
     if (said.length > MAX_MESSAGES) said.splice(0, said.length - MAX_MESSAGES);
   };
-  for (const { role, text, own } of before) if (!own) push(toEntry({ role, content: text }));
+  const addCalls: History["addCalls"] = (text, calls) => {
+    const entry = callEntry(text, calls);
+    push(entry);
+    return ({ id }, result) => {
+      const message = entry.messages.find((each) => "tool_call_id" in each && each.tool_call_id === id);
+      if (message) message.content = result;
+    };
+  };
+  const restore = createRestoreCalls(addCalls);
+  for (const { role, text, own, tool_calls } of before) {
+    if (tool_calls) restore(tool_calls);
+    else if (!own) push(toEntry({ role, content: text }));
+  }
   return {
+    addCalls,
     add: (role, content) => {
       // The answer contains the text that was said before its tool calls.
       if (role === "assistant") {
@@ -90,14 +115,6 @@ export const createHistory = (context: readonly Message[] = [], before: readonly
         }
       }
       if (content !== "") push(toEntry({ role, content }));
-    },
-    addCalls: (text, calls) => {
-      const entry = callEntry(text, calls);
-      push(entry);
-      return ({ id }, result) => {
-        const message = entry.messages.find((each) => "tool_call_id" in each && each.tool_call_id === id);
-        if (message) message.content = result;
-      };
     },
     last: () => said.findLast(({ isCalls }) => !isCalls)?.messages[0] ?? null,
     messages: () => [...system, ...newest(said)],

@@ -213,6 +213,7 @@ export const holdConversation = (
       tellPage(transcript);
       record?.add(transcript);
     },
+    onToolCalls: (calls, results) => record?.addCalls(calls, results),
     onTurnDone: ({ id, isClosing }) => {
       if (!isClosing) return;
       if (id !== undefined) void sendMessage(room, { kind: "closing_turn_done", turn_id: id });

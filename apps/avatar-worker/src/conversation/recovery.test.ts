@@ -52,3 +52,48 @@ test("whose last turn is of a program: failed, so not answered", async () => {
   await pass(2000);
   expect(asked).toEqual([]);
 });
+
+const ORDER = { id: "a", name: "order", args: '{"id":7}' };
+const toolCall = { id: "a", type: "function", function: { name: "order", arguments: '{"id":7}' } };
+const calls = (...tool_calls: NonNullable<TranscriptSegment["tool_calls"]>): TranscriptSegment =>
+  says("", { tool_calls });
+
+test("whose turn has called a tool: answered with its result; the tool is not called again", async () => {
+  const before = [asks("Where is it?"), calls(ORDER), calls({ ...ORDER, result: "On its way." })];
+  const { asked, said, pass } = startConversation({ before });
+  await pass(2000);
+  expect(said).toEqual(["assistant: Good morning to you."]);
+  expect<unknown>(asked[0]?.slice(1)).toEqual([
+    { role: "user", content: "Where is it?" },
+    { role: "assistant", content: "", tool_calls: [toolCall] },
+    { role: "tool", tool_call_id: "a", content: "On its way." },
+  ]);
+});
+
+test("lost while a tool ran: the model is told that the result is not known", async () => {
+  const { asked, pass } = startConversation({ before: [asks("Where is it?"), calls(ORDER)] });
+  await pass(2000);
+  expect<unknown>(asked[0]?.slice(2)).toEqual([
+    { role: "assistant", content: "", tool_calls: [toolCall] },
+    { role: "tool", tool_call_id: "a", content: expect.stringContaining("not known") },
+  ]);
+});
+
+test("a model that numbers the calls of each turn alike: each call keeps its result", async () => {
+  const round = (result: string) => [calls(ORDER), calls({ ...ORDER, result })];
+  const before = [
+    asks("One?"),
+    ...round("1."),
+    says("One."),
+    asks("Two?"),
+    ...round("2."),
+    ...round("3."),
+    says("Two."),
+  ];
+  const { conversation, asked, pass } = startConversation({ before });
+  conversation.take({ text: "Three?" });
+  await pass(2000);
+  const results = asked[0]?.flatMap((message) => ("tool_call_id" in message ? [message.content] : []));
+  expect(results).toEqual(["1.", "2.", "3."]);
+  expect(asked).toHaveLength(1);
+});

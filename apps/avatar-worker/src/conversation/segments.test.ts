@@ -1,6 +1,12 @@
-import { expect, test } from "bun:test";
-import { TranscriptSegment as Segment, type TranscriptSegment } from "@realtime-avatar/domain/calls/transcript";
-import { isValid } from "@realtime-avatar/domain/schema";
+import { describe, expect, test } from "bun:test";
+import {
+  MAX_TOOL_CALLS,
+  MAX_TOOL_SEGMENT_BYTES,
+  TranscriptSegment as Segment,
+  type TranscriptSegment,
+} from "@realtime-avatar/domain/calls/transcript";
+import { isValid, validate } from "@realtime-avatar/domain/schema";
+import type { ToolCall } from "./providers/tool-calls.ts";
 import { createSegments } from "./segments.ts";
 import type { Transcript } from "./speaking/speaking.ts";
 
@@ -68,4 +74,35 @@ test("speech in progress: reported from its first word on, up to the heard words
   expect(told.slice(2)).toEqual(["Sorry.", null]);
   add({ ...avatar(3, "Sorry.", false), isOwn: true });
   expect(told.slice(4)).toEqual(["Sorry. (own)"]);
+});
+
+describe("tool calls", () => {
+  const record = (calls: readonly ToolCall[], results: ReadonlyMap<ToolCall, string>): TranscriptSegment => {
+    const segments: TranscriptSegment[] = [];
+    createSegments({ onSegment: (segment) => segments.push(segment), onSpeaking: () => {} }).addCalls(calls, results);
+    const [segment] = segments;
+    if (!segment) throw new Error("there is no segment");
+    expect(validate(Segment, segment)).toEqual([]);
+    return segment;
+  };
+  const call: ToolCall = { id: "a", name: "order", args: null };
+
+  test("with and without a result: a segment without words", () => {
+    expect(record([call], new Map())).toMatchObject({ text: "", tool_calls: [{ id: "a", name: "order", args: "{}" }] });
+    expect(record([call], new Map([[call, "\0 sent \ud800"]])).tool_calls).toEqual([
+      { id: "a", name: "order", args: "{}", result: "  sent \ufffd" },
+    ]);
+  });
+
+  test("larger than a segment: the first arguments and results are kept, the others replaced", () => {
+    const many = Array.from({ length: MAX_TOOL_CALLS }, (_, n) => ({
+      ...call,
+      id: `${n}`,
+      args: `{"a":"${"é".repeat(4000)}"}`,
+    }));
+    const segment = record(many, new Map(many.map((one) => [one, "é".repeat(8192)])));
+    expect(segment.tool_calls?.map(({ args }) => args.length > 2)).toEqual([true, true, ...Array(6).fill(false)]);
+    for (const { result } of segment.tool_calls ?? []) expect(result).toContain("too long");
+    expect(Buffer.byteLength(JSON.stringify(segment))).toBeLessThan(MAX_TOOL_SEGMENT_BYTES + 4096);
+  });
 });

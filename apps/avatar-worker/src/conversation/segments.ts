@@ -1,10 +1,35 @@
 /** Makes the segments of a transcript from the words of a call. */
-import { MAX_SEGMENT_LENGTH, type TranscriptSegment } from "@realtime-avatar/domain/calls/transcript";
+import {
+  MAX_SEGMENT_LENGTH,
+  MAX_TOOL_LENGTH,
+  MAX_TOOL_SEGMENT_BYTES,
+  type RecordedToolCall,
+  type TranscriptSegment,
+} from "@realtime-avatar/domain/calls/transcript";
+import { type ToolCall, toolError } from "./providers/tool-calls.ts";
 import type { Transcript } from "./speaking/speaking.ts";
 
 /** Makes a text valid for a segment. Texts of providers can contain anything. */
 export const segmentText = (text: string): string =>
   text.slice(0, MAX_SEGMENT_LENGTH).replaceAll("\0", " ").toWellFormed().trim();
+
+const TOO_LONG = toolError("The result was too long to be kept.");
+
+/** Tool calls for a segment. Results that do not fit are replaced, and so are arguments. */
+const recordCalls = (calls: readonly ToolCall[], results: ReadonlyMap<ToolCall, string>): RecordedToolCall[] => {
+  let bytesLeft = MAX_TOOL_SEGMENT_BYTES;
+  const fit = (text: string, replacement: string): string => {
+    const sizeBytes = Buffer.byteLength(JSON.stringify(text));
+    if (text.length > MAX_TOOL_LENGTH || sizeBytes > bytesLeft) return replacement;
+    bytesLeft -= sizeBytes;
+    return text.replaceAll("\0", " ").toWellFormed();
+  };
+  const recorded = calls.map(({ args, ...call }): RecordedToolCall => ({ ...call, args: fit(args ?? "{}", "{}") }));
+  return recorded.map((call, index) => {
+    const result = results.get(calls[index] as ToolCall);
+    return result === undefined ? call : { ...call, result: fit(result, TOO_LONG) };
+  });
+};
 
 const firstWord = (text: string): string => /\S+/.exec(text)?.[0] ?? "";
 
@@ -20,6 +45,8 @@ export type SegmentTaker = {
 export type Segments = {
   /** Takes a transcript, and passes each final text on with the time of its start. */
   add(transcript: Transcript): void;
+  /** Takes tool calls of the model, with the results that are known. */
+  addCalls(calls: readonly ToolCall[], results: ReadonlyMap<ToolCall, string>): void;
   /** Takes the avatar's heard words so far; null while it is silent. Must be called often. */
   heard(words: string | null): void;
 };
@@ -63,6 +90,9 @@ export const createSegments = ({ onSegment, onSpeaking }: SegmentTaker, now: () 
   };
   return {
     add,
+    addCalls: (calls, results) => {
+      onSegment({ role: "assistant", text: "", ts: now(), tool_calls: recordCalls(calls, results) });
+    },
     heard: (words) => {
       if (words !== null) tell(words);
     },

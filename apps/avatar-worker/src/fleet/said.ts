@@ -1,5 +1,9 @@
 /** The words of a call, sent to the service and kept for the next process of the call. */
-import { MAX_HISTORY_SEGMENTS, type TranscriptSegment } from "@realtime-avatar/domain/calls/transcript";
+import {
+  MAX_HISTORY_SEGMENTS,
+  MAX_TOOL_SEGMENTS_BYTES,
+  type TranscriptSegment,
+} from "@realtime-avatar/domain/calls/transcript";
 import type { AssignedCall } from "@realtime-avatar/domain/calls/worker-sync";
 import type { Service } from "./service.ts";
 import { createTranscriptSender } from "./transcript.ts";
@@ -21,16 +25,30 @@ export type Said = {
   drop(): void;
 };
 
+/**
+ * Returns a function that decides whether a segment is sent. Of tool calls, a transcript takes only a part of its
+ * bytes, and an older service takes none.
+ */
+const createToolBound = ({ history, transcript }: AssignedCall): ((segment: TranscriptSegment) => boolean) => {
+  let bytesLeft = transcript ? MAX_TOOL_SEGMENTS_BYTES : Infinity;
+  return (segment) => {
+    if (!segment.tool_calls) return true;
+    bytesLeft -= Buffer.byteLength(JSON.stringify(segment));
+    return history?.takes_tools === true && bytesLeft >= 0;
+  };
+};
+
 /** Returns null for a call whose service wants no segments. */
 export const createSaid = (assigned: AssignedCall, service: Pick<Service, "transcript">): Said | null => {
   const { history, transcript } = assigned;
   if (!history && !transcript) return null;
   const sender = createTranscriptSender(assigned, service);
   const newest: TranscriptSegment[] = [...(history?.segments ?? [])];
+  const isSent = createToolBound(assigned);
   let speaking: TranscriptSegment | null = null;
   const add = (segment: TranscriptSegment): void => {
-    if (segment.role === "assistant") speaking = null;
-    sender.add(segment);
+    if (segment.role === "assistant" && !segment.tool_calls) speaking = null;
+    if (isSent(segment)) sender.add(segment);
     newest.push(segment);
     if (newest.length > MAX_HISTORY_SEGMENTS) newest.shift();
   };

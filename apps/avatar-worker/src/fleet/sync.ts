@@ -16,6 +16,7 @@ import {
   SHARED_SLOTS,
   type SyncRequest,
   type SyncResponse,
+  TOOL_HISTORY,
   TRANSCRIPT,
   TURNS,
   WIRE_2,
@@ -227,7 +228,7 @@ const boundHeard = (calls: readonly ReportedCall[]): ReportedCall[] => {
  */
 const createForm = ({ features: rendererFeatures, preloads, conversation, isShared = false }: SyncParts) => {
   const own = [
-    ...[WIRE_2, TRANSCRIPT, RESUME, GROWTH, RECORDING, ...(conversation ? [RECOVERY] : [])],
+    ...[WIRE_2, TRANSCRIPT, RESUME, GROWTH, RECORDING, ...(conversation ? [RECOVERY, TOOL_HISTORY] : [])],
     ...(preloads === null ? [] : [PRELOAD]),
     ...rendererFeatures,
   ];

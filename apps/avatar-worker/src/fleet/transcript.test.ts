@@ -2,6 +2,7 @@ import { describe, expect, test } from "bun:test";
 import type { TranscriptReport, TranscriptSegment } from "@realtime-avatar/domain/calls/transcript";
 import type { AssignedCall } from "@realtime-avatar/domain/calls/worker-sync";
 import { until } from "@realtime-avatar/testing/until";
+import { RefusedRequest } from "./service.ts";
 import { createTranscriptSender } from "./transcript.ts";
 
 const CALL = { session_id: "ses_1", generation: 3 } as unknown as AssignedCall;
@@ -9,15 +10,16 @@ const said = (text: string): TranscriptSegment => ({ role: "user", text, ts: 1 }
 
 /**
  * A service that stores segments like the database. `fails`: number of reports that fail before they are written.
- * `loses`: number of reports that fail after it.
+ * `loses`: number of reports that fail after it. `isOld`: it refuses tool calls.
  */
-const world = ({ fails = 0, loses = 0, times = { wait: 60_000, last: 60_000 } } = {}) => {
+const world = ({ fails = 0, loses = 0, isOld = false, times = { wait: 60_000, last: 60_000 } } = {}) => {
   const reports: TranscriptReport[] = [];
   const kept: string[] = [];
   const speaking: (string | null)[] = [];
   const transcript = async (_: string, report: TranscriptReport) => {
     reports.push(report);
     await Promise.resolve();
+    if (isOld && report.segments.some(({ tool_calls }) => tool_calls)) throw new RefusedRequest(422);
     if (fails-- > 0) throw new Error("the service does not respond");
     if (report.first > kept.length) return { next: kept.length };
     speaking.push(report.speaking?.text ?? null);
@@ -54,6 +56,14 @@ describe("the segments of a call", () => {
     const { sender, reports } = world();
     await sender.finish();
     expect(reports).toEqual([{ generation: 3, first: 0, segments: [], is_complete: true }]);
+  });
+
+  test("tool calls, refused by a service of an older release: the words are sent without them", async () => {
+    const { sender, kept } = world({ isOld: true });
+    const tool_calls = [{ id: "a", name: "order", args: "{}" }];
+    for (const one of [said("a"), { ...said(""), tool_calls }, said("b"), { ...said(""), tool_calls }]) sender.add(one);
+    await sender.finish();
+    expect(kept).toEqual(["a", "b"]);
   });
 
   test("failed reports and lost responses: each segment is stored once, in order", async () => {

@@ -7,7 +7,7 @@ import {
   type TranscriptSegment,
 } from "@realtime-avatar/domain/calls/transcript";
 import type { AssignedCall } from "@realtime-avatar/domain/calls/worker-sync";
-import type { Service } from "./service.ts";
+import { RefusedRequest, type Service } from "./service.ts";
 
 /** A larger report has only one segment. */
 const MAX_REPORT_BYTES = 64 * 1024;
@@ -31,7 +31,7 @@ export type TranscriptSender = {
   drop(): void;
 };
 
-/** The unsent segments. `take`: the first ones, up to the limit of a report. `remove`: the service has them. */
+/** The unsent segments. `dropCalls`: removes tool calls. `take`: the first ones, up to the limit of a report. `remove`: the service has them. */
 const createWaiting = () => {
   const waiting: { segment: TranscriptSegment; sizeBytes: number }[] = [];
   let waitingBytes = 0;
@@ -53,6 +53,12 @@ const createWaiting = () => {
         count++;
       }
       return waiting.slice(0, count).map(({ segment }) => segment);
+    },
+    dropCalls: (): void => {
+      for (let at = waiting.length - 1; at >= 0; at--) {
+        const one = waiting[at];
+        if (one?.segment.tool_calls) waitingBytes -= waiting.splice(at, 1)[0]?.sizeBytes ?? 0;
+      }
     },
     remove: (count: number): void => {
       for (const { sizeBytes } of waiting.splice(0, count)) waitingBytes -= sizeBytes;
@@ -145,7 +151,9 @@ export const createTranscriptSender = (
         if (count < report.segments.length) throw new Error("the service has not taken all segments");
         speech.taken(report);
         isReported = isLast;
-      } catch {
+      } catch (error) {
+        // A replica of an older release refuses tool calls.
+        if (error instanceof RefusedRequest && error.status === 422) waiting.dropCalls();
         speech.failed();
         await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
       }
@@ -161,7 +169,7 @@ export const createTranscriptSender = (
   };
   return {
     add: (segment) => {
-      if (segment.role === "assistant") speech.end();
+      if (segment.role === "assistant" && !segment.tool_calls) speech.end();
       if (waiting.add(segment)) void start();
       else hasDropped = true;
     },

@@ -3,7 +3,7 @@ import { type Static, Type } from "@sinclair/typebox";
 import type { SessionId } from "../id.ts";
 import { Problem } from "../problem.ts";
 import { ClosedObject, DateTime, Nullable, OneOf, Text } from "../schema.ts";
-import { MAX_TRANSCRIPT_SEGMENTS, presentSegment, SHOWN_FIELDS, type TranscriptSegment } from "./transcript.ts";
+import { MAX_TRANSCRIPT_SEGMENTS, presentSegments, SHOWN_FIELDS, type TranscriptSegment } from "./transcript.ts";
 
 const DAY_MS = 86_400_000;
 
@@ -61,7 +61,7 @@ export const presentTranscript = (
     status: stored.isOpen ? "open" : "final",
     truncated: stored.isTruncated || segments.length < stored.segments.length,
     deletesAt: deletesAt?.toISOString() ?? null,
-    segments: segments.map(presentSegment),
+    segments: presentSegments(segments),
   };
 };
 

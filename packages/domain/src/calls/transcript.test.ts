@@ -57,6 +57,13 @@ describe("the body and its signature", () => {
     ...{ startedAt: now, endedAt: new Date(now.getTime() + 8001), segments: [TYPED] },
   };
 
+  test("of a call with tool calls: the words of both sides alone", () => {
+    const tool_calls = [{ id: "a", name: "order", args: "{}", result: "On its way." }];
+    const segments = [TYPED, { role: "assistant", text: "", ts: 2, tool_calls } as const];
+    expect(JSON.parse(transcriptBody({ ...call, segments })).segments).toHaveLength(1);
+    expect(transcriptBody({ ...call, segments })).not.toContain("order");
+  });
+
   test("of a call: the fields of the published SDK, with the source that the client states", () => {
     expect(JSON.parse(transcriptBody(call))).toEqual({
       ...{ type: "session.transcript", session_id: sessionId, avatar_id: "ava_1", mode: "voice" },
@@ -97,7 +104,8 @@ test.each([
 test.each([
   [{ segments: [TYPED, { role: "assistant", text: "Hi", ts: 1, interrupted: true, timings: { llm: 200 } }] }, []],
   [{ segments: Array(65).fill(TYPED) }, ["#/segments"]],
-  [{ segments: [{ ...TYPED, text: "" }] }, ["#/segments/0/text"]],
+  [{ segments: [{ ...TYPED, text: "", tool_calls: [{ id: "a", name: "order", args: "{}" }] }] }, []],
+  [{ segments: [{ ...TYPED, text: "", tool_calls: [] }] }, ["#/segments/0/tool_calls"]],
   [{ segments: [{ ...TYPED, text: "x".repeat(8001) }] }, ["#/segments/0/text"]],
   [{ segments: [{ ...TYPED, role: "system" }] }, ["#/segments/0/role"]],
   [{ segments: [{ ...TYPED, timings: { x: "y".repeat(2048) } }] }, ["#/segments/0/timings"]],

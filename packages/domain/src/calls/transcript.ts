@@ -43,10 +43,32 @@ export type InputProvenance = Static<typeof InputProvenance>;
 
 const turnId = Text({ minLength: 1, maxLength: 160 });
 
-/** A segment: a turn of the person, or the words of the avatar that were heard. `ts`: milliseconds since 1970. */
+/** Maximum number of tool calls in one answer of a language model. */
+export const MAX_TOOL_CALLS = 8;
+/** Bound of the arguments of a tool call, and of its result, in UTF-16 units. */
+export const MAX_TOOL_LENGTH = 8192;
+/** Bounds of a segment with tool calls, and of all such segments of a transcript from one worker, as JSON in bytes. */
+export const MAX_TOOL_SEGMENT_BYTES = 16 * 1024;
+export const MAX_TOOL_SEGMENTS_BYTES = 64 * 1024;
+
+/** A tool call of the language model. `args`: a JSON object as text. `result`: as the model gets it. */
+export const RecordedToolCall = ClosedObject({
+  id: Text({ minLength: 1, maxLength: 128 }),
+  name: Text({ minLength: 1, maxLength: 64 }),
+  args: Text({ minLength: 2, maxLength: MAX_TOOL_LENGTH }),
+  result: Type.Optional(Text({ minLength: 0, maxLength: MAX_TOOL_LENGTH })),
+});
+export type RecordedToolCall = Static<typeof RecordedToolCall>;
+
+const segmentText = (minLength: number) => Text({ minLength, maxLength: MAX_SEGMENT_LENGTH });
+
+/**
+ * A segment: a turn of the person, or the words of the avatar that were heard. `ts`: milliseconds since 1970. One with
+ * `tool_calls` has no text.
+ */
 export const TranscriptSegment = ClosedObject({
   role: OneOf(["user", "assistant"]),
-  text: Text({ minLength: 1, maxLength: MAX_SEGMENT_LENGTH }),
+  text: segmentText(0),
   ts: Count(),
   interrupted: Type.Optional(Type.Boolean()),
   turn_id: Type.Optional(turnId),
@@ -58,11 +80,19 @@ export const TranscriptSegment = ClosedObject({
       description: "The service has said it, and the language model is not told. Not sent to receivers.",
     }),
   ),
+  tool_calls: Type.Optional(
+    Type.Array(RecordedToolCall, {
+      minItems: 1,
+      maxItems: MAX_TOOL_CALLS,
+      description:
+        "Calls of the language model, without `result` while they run; the same calls follow with it. Only for the next process of the call.",
+    }),
+  ),
 });
 export type TranscriptSegment = Static<typeof TranscriptSegment>;
-const { own: _own, ...shown } = TranscriptSegment.properties;
+const { own: _own, tool_calls: _calls, ...shown } = TranscriptSegment.properties;
 /** The fields that a tenant sees. */
-export const SHOWN_FIELDS = shown;
+export const SHOWN_FIELDS = { ...shown, text: segmentText(1) };
 
 /** Segments in one report of a worker. */
 export const MAX_REPORTED_SEGMENTS = 64;
@@ -137,15 +167,16 @@ export type TranscribedCall = {
   segments: readonly TranscriptSegment[];
 };
 
-/**
- * A segment as it is sent, with the source of the person's words: the one that the client declares, else the observed
- * one.
- */
-export const presentSegment = ({ own: _, ...segment }: TranscriptSegment) => {
+/** A segment with the source of the person's words: the one that the client declares, else the observed one. */
+const presentSegment = ({ own: _, tool_calls: __, ...segment }: TranscriptSegment) => {
   const { input_provenance: provenance } = segment;
   if (provenance === undefined) return segment;
   return { ...segment, input_source: provenance.declared_source ?? provenance.observed_source };
 };
+
+/** The segments as a tenant sees them: without tool calls. */
+export const presentSegments = (segments: readonly TranscriptSegment[]) =>
+  segments.filter(({ text }) => text !== "").map(presentSegment);
 
 /** The body that is signed and sent: `TranscriptPayload` of the published SDK. */
 export const transcriptBody = (call: TranscribedCall): string => {
@@ -159,7 +190,7 @@ export const transcriptBody = (call: TranscribedCall): string => {
     ended_at: endedAt,
     seconds: Math.max(0, Math.ceil((endedAt - startedAt) / 1000)),
     truncated: call.isTruncated,
-    segments: call.segments.map(presentSegment),
+    segments: presentSegments(call.segments),
     client_metadata: call.metadata,
   });
 };

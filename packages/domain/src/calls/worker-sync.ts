@@ -69,8 +69,8 @@ export const preloadFilePath = (workerId: string, avatar: string, file: string):
 
 /**
  * A worker with this feature reads `features` of a response, and always has a sync at the service: after each response
- * or failure it sends the next one within half a second. So the worker is lost when the connection of a sync ends and
- * no other sync follows.
+ * or failure it sends the next one within half a second. So the worker is lost when the connection of a sync ends, or a
+ * response is sent, and no other sync follows.
  */
 export const WIRE_2 = "wire-2";
 /** A worker with this feature loads the avatars of `preload` before their calls. */
@@ -94,6 +94,8 @@ export const TRANSCRIPT = "transcript";
  * each conversation (transcript.ts), and gets the newest ones with the start (`history`).
  */
 export const RECOVERY = "recovery";
+/** A worker with this feature sends the tool calls of a conversation among its segments, and gets those of earlier workers. */
+export const TOOL_HISTORY = "tool_history";
 /**
  * A worker with this feature learns when a call can go on for longer (`grow`). The hold of a call at a worker without
  * this feature does not grow. The functions of the database have the same name.
@@ -123,7 +125,7 @@ export const SHARED_SLOTS = "shared_slots";
 /** The capabilities of the service beyond the form of the first release. */
 export const SERVICE_FEATURES: readonly string[] = [
   ...[WIRE_2, PRELOAD, RESUME, TURNS, CONVERSATION, SHARED_SLOTS],
-  ...[RECOVERY, GROWTH],
+  ...[RECOVERY, GROWTH, TOOL_HISTORY],
 ];
 /** Maximum number of avatars that a response asks a worker to load. */
 export const MAX_PRELOADS = 4;
@@ -305,6 +307,12 @@ export const AssignedCall = ClosedObject({
           maximum: MAX_INTEGER,
           description: "How many processes the call has lost, workers included. With the second one, it has failed.",
         }),
+        takes_tools: Type.Optional(
+          Type.Boolean({
+            description:
+              "The worker sends tool calls among the segments, and gets them. Only for a worker with the feature `tool_history`.",
+          }),
+        ),
       },
       {
         description:

@@ -25,6 +25,7 @@ const createRecord = () => {
     counted: [] as Counted[],
     timings: [] as TurnTimings[],
     ends: [] as string[],
+    toolCalls: [] as string[],
   };
   const { states, final, said, done, failures, counted, timings, ends } = record;
   const events: ConversationEvents = {
@@ -37,6 +38,9 @@ const createRecord = () => {
       if (!transcript.isFinal) return;
       said.push(`${transcript.role}: ${transcript.text}`);
       final.push(transcript);
+    },
+    onToolCalls: (calls, results) => {
+      for (const call of calls) record.toolCalls.push(`${call.id}: ${results.get(call) ?? "runs"}`);
     },
     onTurnTimings: (each) => timings.push(each),
     onTurnDone: (turn) => done.push(turn),

@@ -229,6 +229,28 @@ describe("the end of a call", () => {
     expect(await say(id, ["too late"], { first: 2 })).toBeNull();
   });
 
+  test("released at a worker that is found lost: due at once, and incomplete", async () => {
+    const one = await world();
+    const [id, other] = [await started(one), await started(one)];
+    await release(id, one);
+    await sync(db, "two", { slots: 10 });
+    expect(await claim()).toEqual([]);
+    await endLease(db, "one", 1);
+    await expireWorkers(db, operatorOrigin());
+    expect(await claim()).toMatchObject([{ sessionId: id, isTruncated: true }]);
+    await sync(db, "two", { slots: 10 });
+    await release(other, one);
+    expect(await claim()).toEqual([]);
+  });
+
+  test("lost with its worker: due at once, and incomplete", async () => {
+    const one = await world();
+    const id = await started(one);
+    await endLease(db, "one");
+    await expireWorkers(db, operatorOrigin());
+    expect(await claim()).toMatchObject([{ sessionId: id, isTruncated: true }]);
+  });
+
   test("the person did not join: one delivery without a start", async () => {
     const one = await world();
     const id = await one.seed();

@@ -3,13 +3,15 @@
 -- worker does not move. A worker that was found lost has no lease from then on (lose_worker). Its calls wait for a free
 -- slot until 15 seconds (LEASE_SECONDS) after its last sync, and it keeps them if it syncs again. After that, a call
 -- without a free slot ends. A moved or ended call is charged the seconds of both sides (used_by_clock). At last the
--- worker and its slots are deleted; the worker registers again with its next sync. Returns the numbers of moved and
+-- worker and its slots are deleted; the worker registers again with its next sync. The last words of the calls that have
+-- ended at a lost worker do not come any more: their transcripts are due at once. Returns the numbers of moved and
 -- ended calls, and the rooms of the ended ones. The function handles at most half as many calls as `p_entry_ids` has.
 -- Locked rows are left to the next pass.
 --
 -- Lock order: the workers, then the sessions (skip locked), their calls and counters (lock_counters), slots. A locked
 -- worker is being renewed. Slots come after the counters, because lock_free_slots can lock a slot that a start has just
--- taken; the transaction that ends that call holds its counters and waits for its slot.
+-- taken; the transaction that ends that call holds its counters and waits for its slot. At last the transcripts (skip
+-- locked).
 create function rta.expire_workers(
   p_entry_ids text[], p_request_id text, out moved integer, out ended integer, out rooms text[]
 )
@@ -27,6 +29,7 @@ declare
   v_closings rta.closing[] := '{}'; -- for each call, how it ends if it ends
   v_ended rta.closing[] := '{}';
   v_slots rta.free_slot[];
+  v_transcript record;
 begin
   moved := 0;
   ended := 0;
@@ -78,6 +81,17 @@ begin
       rooms := rta.rooms_of(v_ended);
     end if;
   end if;
+  for v_transcript in
+    select transcript.tenant_id, transcript.session_id from public.call_transcripts transcript
+    -- A range of the index of due transcripts: end_calls lets them wait for eight seconds.
+    where coalesce(transcript.leased_until, transcript.due_at) > clock_timestamp()
+      and coalesce(transcript.leased_until, transcript.due_at) <= clock_timestamp() + interval '8 seconds'
+      and transcript.worker_id = any (v_workers) and transcript.lease is null and transcript.attempt_count = 0
+    for no key update skip locked
+  loop
+    update public.call_transcripts set due_at = date_trunc('milliseconds', clock_timestamp())
+    where tenant_id = v_transcript.tenant_id and session_id = v_transcript.session_id;
+  end loop;
   delete from fleet.avatar_slots where ctid = any (array(
     select ctid from fleet.avatar_slots where worker_id = any (v_workers) and session_id is null for update skip locked
   ));

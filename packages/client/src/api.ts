@@ -669,9 +669,9 @@ export interface paths {
     head?: never;
     /**
      * Change the settings
-     * @description Changes the settings of the tenant in the environment of the calling key. Open calls and stored transcripts stay unchanged.
+     * @description Changes the settings of the tenant in the environment of the calling key. Open calls and stored transcripts stay unchanged. Only an owner, or a key to which the operator has given `usage:write`, decides whether transcripts are kept.
      *
-     *     Requires the scope `*`, or the session of a person with the role `owner` or a greater one.
+     *     Requires the scope `usage:write`, or the session of a person with the role `owner` or a greater one.
      */
     patch: operations["updateSettings"];
     trace?: never;
@@ -8737,6 +8737,7 @@ export interface operations {
           "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
           "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
           RateLimit: components["headers"]["RateLimit"];
+          ETag: components["headers"]["ETag"];
           [name: string]: unknown;
         };
         content: {
@@ -8756,6 +8757,8 @@ export interface operations {
     parameters: {
       query?: never;
       header?: {
+        /** @description The request is executed only if the version of the resource is listed here, such as `"1"`, or if the value is `*`. A malformed value is rejected. */
+        "If-Match"?: components["parameters"]["IfMatch"];
         /** @description With a session: the environment of the request. Required with the cookie; ignored with a key. */
         "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
         /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
@@ -8781,6 +8784,7 @@ export interface operations {
           "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
           "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
           RateLimit: components["headers"]["RateLimit"];
+          ETag: components["headers"]["ETag"];
           [name: string]: unknown;
         };
         content: {
@@ -8790,6 +8794,7 @@ export interface operations {
       400: components["responses"]["MalformedJsonOrMalformedRequest"];
       401: components["responses"]["MissingApiKeyOrInvalidApiKeyOrRevokedApiKeyOrExpiredApiKeyOrInvalidSession"];
       403: components["responses"]["InsufficientScopeOrInsufficientRole"];
+      412: components["responses"]["PreconditionFailed"];
       413: components["responses"]["BodyTooLarge"];
       415: components["responses"]["UnsupportedMediaType"];
       422: components["responses"]["ValidationFailed"];

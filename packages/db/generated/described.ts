@@ -269,7 +269,7 @@ export type Described = {
     sealedFor: string | null;
     responseFields: object | null;
   };
-  find_tenant_settings: { keepsTranscripts: boolean | null; updatedAt: Date | null };
+  find_tenant_settings: { keepsTranscripts: boolean | null; version: number | null; updatedAt: Date | null };
   find_turn: {
     id: string | null;
     sessionId: string | null;

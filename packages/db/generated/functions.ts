@@ -859,15 +859,19 @@ export type ChangeTenantSettingsInput = {
   tenantId: string | null;
   environment: string | null;
   keepsTranscripts: boolean | null;
+  versions: readonly string[] | null;
   auditEvent: AuditEvent | null;
 };
 export type ChangeTenantSettingsRow = {
-  result: string | null;
+  outcome: string | null;
+  keepsTranscripts: boolean | null;
+  version: number | null;
+  updatedAt: Date | null;
 };
 export const changeTenantSettings = databaseFunction<ChangeTenantSettingsInput, ChangeTenantSettingsRow>(
   "change_tenant_settings",
-  { caller: caller, tenantId: null, environment: null, keepsTranscripts: null, auditEvent: auditEvent },
-  'change_tenant_settings as "result"',
+  { caller: caller, tenantId: null, environment: null, keepsTranscripts: null, versions: null, auditEvent: auditEvent },
+  'outcome as "outcome", keeps_transcripts as "keepsTranscripts", version as "version", updated_at as "updatedAt"',
 );
 
 export type ClaimDeliveriesInput = {

@@ -2769,8 +2769,9 @@ where now() - idempotency_claims.created_at < interval '24 hours'
   and idempotency_claims.request = $3
   and idempotency_claims.idempotency_key = $4
 
--- find_tenant_settings. Columns: keepsTranscripts boolean, updatedAt timestamptz.
-select tenant_settings.keeps_transcripts as "keepsTranscripts", tenant_settings.updated_at as "updatedAt"
+-- find_tenant_settings. Columns: keepsTranscripts boolean, version integer, updatedAt timestamptz.
+select tenant_settings.keeps_transcripts as "keepsTranscripts", tenant_settings.version as version,
+  tenant_settings.updated_at as "updatedAt"
 from tenant_settings
 where tenant_settings.tenant_id = $1
   and tenant_settings.environment = $2

@@ -77,7 +77,7 @@ const RIGHTS = [
     on public.webhook_deliveries`,
   "select on fleet.service",
   "select (tenant_id, name) on public.tenants",
-  "select, insert, update (keeps_transcripts, updated_at) on public.tenant_settings",
+  "select, insert, update (keeps_transcripts, version, updated_at) on public.tenant_settings",
   `execute on all functions in schema ${FUNCTIONS_SCHEMA}`,
   // `isMigrated` checks only this right.
   `usage on schema ${FUNCTIONS_SCHEMA}`,

@@ -60,6 +60,7 @@ import maxCallSeconds from "../migrations/0051_max_call_seconds.sql" with { type
 import maxCallSecondsCheck from "../migrations/0052_max_call_seconds_check.sql" with { type: "text" };
 import validMaxCallSecondsCheck from "../migrations/0053_valid_max_call_seconds_check.sql" with { type: "text" };
 import recordings from "../migrations/0054_recordings.sql" with { type: "text" };
+import settingsVersion from "../migrations/0055_settings_version.sql" with { type: "text" };
 import journal from "../migrations/meta/_journal.json";
 import { applyMigrations, type Migration } from "./apply-migrations.ts";
 import type { Db } from "./connection/pool.ts";
@@ -125,6 +126,7 @@ const TEXTS = [
   maxCallSecondsCheck,
   validMaxCallSecondsCheck,
   recordings,
+  settingsVersion,
 ];
 
 /** The key of the advisory lock: any number, the same in every replica. */

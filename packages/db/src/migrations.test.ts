@@ -13,7 +13,17 @@ const BEFORE_THE_RULES = 18;
 const LOCK_ORDER = [
   ...["tenants", "api_key_pending_changes", "api_keys", "api_key_credentials", "api_key_usage", "users"],
   ...["user_sessions", "people_seen", "idempotency_keys", "passkeys", "user_identities", "invitations"],
-  ...["spent_challenges", "videos", "assets", "avatars", "jobs", "job_slots", "avatar_workers", "usage_sessions"],
+  ...[
+    "spent_challenges",
+    "tenant_settings",
+    "videos",
+    "assets",
+    "avatars",
+    "jobs",
+    "job_slots",
+    "avatar_workers",
+    "usage_sessions",
+  ],
   ...[
     "calls",
     "call_transcripts",

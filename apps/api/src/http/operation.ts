@@ -18,6 +18,8 @@ export type Operation = {
   isForm?: true;
   /** The schema of the query parameters; absent when the operation has no parameters. */
   query?: TObject;
+  /** Whether the response has an `ETag`, although it has no id. */
+  isVersioned?: true;
   /** Whether the response has no `ETag`, although it has an id. */
   isUnversioned?: true;
   /** Whether the operation supports `If-None-Match`. */

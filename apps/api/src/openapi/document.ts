@@ -77,10 +77,12 @@ const queryParameters = ({ query }: Partial<Operation>): Json[] =>
   });
 
 /** Properties of a route that follow from its method, scope and success response. */
-const traitsOf = (method: string, { scope, success, operationId = "", createsNothing, isUnversioned }: RouteDetail) => {
+const traitsOf = (method: string, detail: RouteDetail) => {
+  const { scope, success, operationId = "", createsNothing } = detail;
   const properties: object = success?.schema?.["properties"] ?? {};
   const isPublic = scope === undefined;
-  const isVersioned = !isUnversioned && ("id" in properties || "sessionId" in properties);
+  const hasId = "id" in properties || "sessionId" in properties;
+  const isVersioned = detail.isVersioned ?? (hasId && !detail.isUnversioned);
   const role = MINIMUM_ROLES[operationId] ?? null;
   return {
     isPublic,

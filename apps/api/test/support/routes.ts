@@ -68,7 +68,7 @@ export const ROUTES: Record<string, RouteFacts> = {
   "GET /api/v1/recordings/:id/access": { scope: "usage:read" },
   "DELETE /api/v1/recordings/:id": { scope: "usage:write" },
   "GET /api/v1/settings": { scope: "usage:read" },
-  "PATCH /api/v1/settings": { scope: "*", body: { keepTranscripts: false } },
+  "PATCH /api/v1/settings": { scope: "usage:write", body: { keepTranscripts: false } },
   "POST /api/v1/realtime/livekit/session": { scope: "realtime:write", body: { avatar_id: "x" } },
   "POST /api/v1/realtime/livekit/session/resume": { scope: "realtime:write", body: { session_id: "x" } },
   "POST /api/v1/realtime/livekit/session/release": { scope: "realtime:write", body: { session_id: "x" } },

@@ -90,7 +90,7 @@ const change = async ({ tenant: tenantId, environment = "test", keepTranscripts,
   const keepsTranscripts = keepTranscripts === "on";
   await withDatabase(tenantId, async (db) => {
     const event = auditEvent("settings.updated", { ...owner, id: tenantId }, operatorOrigin(), ["keepTranscripts"]);
-    const { kind } = await changeTenantSettings(db, { ...owner, keepsTranscripts }, null, event);
+    const { kind } = await changeTenantSettings(db, { ...owner, keepsTranscripts, versions: null }, null, event);
     if (kind !== "written") throw new Error("No tenant has this id.");
     const text = `The transcripts of calls that begin from now on are ${keepsTranscripts ? "" : "not "}kept (${environment}).`;
     print(options, { ...owner, keepTranscripts: keepsTranscripts }, text);

@@ -1,6 +1,6 @@
 import { ENVIRONMENTS } from "@realtime-avatar/domain/environment";
 import { CreateTenant } from "@realtime-avatar/domain/people/tenant";
-import { boolean, check, pgTable, primaryKey, text } from "drizzle-orm/pg-core";
+import { boolean, check, integer, pgTable, primaryKey, text } from "drizzle-orm/pg-core";
 import { bytewise, inList, isId, length, time } from "./columns.ts";
 
 export const tenants = pgTable(
@@ -26,6 +26,8 @@ export const tenantSettings = pgTable(
     environment: text("environment").notNull(),
     /** Whether the transcripts of new calls are kept. */
     keepsTranscripts: boolean("keeps_transcripts").notNull(),
+    /** Without a row, 1. */
+    version: integer("version").notNull().default(2),
     updatedAt: time("updated_at").notNull(),
   },
   (table) => [

@@ -21,15 +21,17 @@ export const TenantSettings = ClosedObject({
 export type TenantSettings = Static<typeof TenantSettings>;
 
 /** Settings as stored. */
-export type SettingsRecord = { keepsTranscripts: boolean; updatedAt: Date };
+export type SettingsRecord = { keepsTranscripts: boolean; version: number; updatedAt: Date | null };
 
-/** `record`: null until a setting is set. */
+/** The settings of a tenant that has set none. A stored record has the same version until a setting is set. */
+export const UNSET_SETTINGS: SettingsRecord = { keepsTranscripts: false, version: 1, updatedAt: null };
+
 export const presentSettings = (
   { tenantId, environment }: { tenantId: TenantId; environment: Environment },
-  record: SettingsRecord | null,
+  { keepsTranscripts, version, updatedAt }: SettingsRecord,
 ): TenantSettings => ({
   tenantId,
   environment,
-  keepTranscripts: record?.keepsTranscripts ?? false,
-  updatedAt: record?.updatedAt.toISOString() ?? null,
+  keepTranscripts: keepsTranscripts,
+  updatedAt: version === UNSET_SETTINGS.version ? null : (updatedAt?.toISOString() ?? null),
 });

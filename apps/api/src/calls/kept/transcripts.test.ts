@@ -1,5 +1,6 @@
 /** Kept transcripts: the setting of the tenant, reads and deletions, and their content. */
 import { describe, expect, test } from "bun:test";
+import { personGrantor } from "@realtime-avatar/domain/api-keys/grant";
 import { Transcript } from "@realtime-avatar/domain/calls/kept-transcript";
 import { TRANSCRIPT } from "@realtime-avatar/domain/calls/worker-sync";
 import { validate } from "@realtime-avatar/domain/schema";
@@ -77,17 +78,43 @@ describe("the setting", () => {
     expect(await actionsOf(tenant, "settings.updated")).toMatchObject([event, event]);
   });
 
-  test("changed by a key without every scope: 403; malformed: 422", async () => {
+  test("changed by a key of a developer, with every scope that a person can grant: 403; malformed: 422", async () => {
     const tenant = await tenantWith(1);
-    const { key } = await tenant.newKey({ scopes: ["usage:read", "usage:write", "realtime:write"] });
+    const { key } = await tenant.newKey({ scopes: [...personGrantor("live").scopes] });
     expectProblem(await keep(key), "insufficient_scope");
     for (const value of [1, "true", null]) expectProblem(await keep(tenant.root.key, value), "validation_failed");
     expectProblem(await api.call("PATCH", SETTINGS, { key: tenant.root.key, body: {} }), "validation_failed");
   });
 
+  test("changed with If-Match: 412 for another version, which a change raises only if a value differs", async () => {
+    const { root } = await tenantWith(1);
+    const change = async (keepTranscripts: boolean, version: string) => {
+      const options = { key: root.key, headers: { "if-match": version }, body: { keepTranscripts } };
+      const { status, headers, body } = await api.call("PATCH", SETTINGS, options);
+      return [status, headers.get("etag"), body.keepTranscripts];
+    };
+    const read = async () => (await api.call("GET", SETTINGS, { key: root.key })).headers.get("etag");
+    expect(await read()).toBe('"1"');
+    expect((await change(true, '"2"'))[0]).toBe(412);
+    expect(await read()).toBe('"1"');
+    expect(await change(false, '"1"')).toEqual([200, '"2"', false]);
+    expect(await change(true, '"2"')).toEqual([200, '"3"', true]);
+    expect(await change(true, "*")).toEqual([200, '"3"', true]);
+    expect((await change(false, '"2"'))[0]).toBe(412);
+    expect((await change(false, "3"))[0]).toBe(422);
+    expect(await read()).toBe('"3"');
+  });
+
+  test("changed twice at once with the same If-Match: one change is written, the other is 412", async () => {
+    const { root } = await tenantWith(1);
+    const options = { key: root.key, headers: { "if-match": '"1"' }, body: { keepTranscripts: true } };
+    const both = await Promise.all([1, 2].map(() => api.call("PATCH", SETTINGS, options)));
+    expect(both.map(({ status }) => status).toSorted()).toEqual([200, 412]);
+  });
+
   test("of the test environment: live is unchanged", async () => {
     const tenant = await tenantWith(1);
-    const { key } = await tenant.newKey({ environment: "test", scopes: ["*"] });
+    const { key } = await tenant.newKey({ environment: "test", scopes: ["usage:write"] });
     expect((await keep(key)).body).toMatchObject({ environment: "test", keepTranscripts: true });
     expect((await api.call("GET", SETTINGS, { key: tenant.root.key })).body).toMatchObject({ keepTranscripts: false });
   });

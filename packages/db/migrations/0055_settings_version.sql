@@ -1,0 +1,1 @@
+ALTER TABLE "tenant_settings" ADD COLUMN "version" integer DEFAULT 2 NOT NULL;

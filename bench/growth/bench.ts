@@ -90,22 +90,19 @@ const reportOf = (
     rounds.median(`${label} ${name}`, CONNECTIONS, "serverCpu") +
     rounds.median(`${label} ${name}`, CONNECTIONS, "databaseCpu");
   const [first = "", last = ""] = [labels[0], labels.at(-1)];
-  const ratio = (of: (label: string) => number): string => decimals(of(last) / of(first));
   return [
-    `Blocks of 8 KB that the database reads for one request at ${CONNECTIONS} connections, which does not depend on how busy the machine is:`,
+    `Blocks of 8 KB that the database reads for one request at ${CONNECTIONS} connections, which does not depend on how busy the machine is; and processor time of the process and the database. The load of the machine (\`uptime\`) was ${loads.map((load) => load.toFixed(1)).join(", ")} after each size:`,
     table(
-      ["blocks", ...labels, "last / first"],
+      ["blocks", ...labels, "last / first", "processor time, first", "last"],
       names.map((name) => {
-        const of = (label: string) => blocks.get(`${label} ${name}`) ?? Number.NaN;
-        return [name, ...labels.map((label) => decimals(of(label))), ratio(of)];
-      }),
-    ),
-    `Processor time of the process and the database for one request. The load of the machine (\`uptime\`) was ${loads.map((load) => load.toFixed(1)).join(", ")} after each of these:`,
-    table(
-      ["processor time", ...labels, "last / first"],
-      names.map((name) => {
-        const of = (label: string) => cpuOf(label, name);
-        return [name, ...labels.map((label) => micros(of(label))), ratio(of)];
+        const blocksAt = (label: string) => blocks.get(`${label} ${name}`) ?? Number.NaN;
+        const cpu = [first, last].map((label) => micros(cpuOf(label, name)));
+        return [
+          name,
+          ...labels.map((label) => decimals(blocksAt(label))),
+          decimals(blocksAt(last) / blocksAt(first)),
+          ...cpu,
+        ];
       }),
     ),
     ...rounds.failures(),

@@ -10,7 +10,7 @@ import type { Options } from "../options.ts";
 import { buildService, startServer, startService } from "../processes.ts";
 import { type Progress, print } from "../progress.ts";
 import { loadText, micros, number, table, writeBlock } from "../report.ts";
-import { CONNECTIONS, MEASURED, NOT_MEASURED } from "./operations.ts";
+import { CONNECTIONS, MEASURED } from "./operations.ts";
 import { writePicture } from "./picture.ts";
 import { seedRoutes, type World } from "./world.ts";
 
@@ -92,13 +92,6 @@ const measureRoutes = async (
   });
 };
 
-/** The operations of each reason, with the reason. */
-const notMeasuredRows = (): string[][] =>
-  [...Map.groupBy(Object.entries(NOT_MEASURED), ([, reason]) => reason)].map(([reason, entries]) => [
-    entries.map(([operation]) => operation).join(", "),
-    reason,
-  ]);
-
 const reportOf = (rounds: Rounds, operations: readonly string[], loadBefore: number): string => {
   const row = (operation: string): string[] => {
     const names = [operation, firstOf(operation)];
@@ -121,7 +114,6 @@ const reportOf = (rounds: Rounds, operations: readonly string[], loadBefore: num
       operations.map(row),
     ),
     ...rounds.failures(),
-    table(["operations", "not measured, because"], notMeasuredRows()),
   ].join("\n\n");
 };
 

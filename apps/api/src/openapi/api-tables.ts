@@ -1,7 +1,7 @@
 /**
  * The generated parts of docs/api.md. `bun run openapi` writes them, and a test fails while they are outdated.
  *
- *   <!-- operations -->, <!-- problems -->, <!-- codes -->    the tables of operations, problems and codes of `errors`
+ *   <!-- operations -->, <!-- problems -->, <!-- codes -->    the list of operations, the tables of problems and of codes of `errors`
  *   <!-- operation: createApiKey -->                          in a section: address, scope, fields and errors of an operation
  *   (a route that the OpenAPI document leaves out is named by its address)
  *
@@ -11,6 +11,7 @@
 
 import { PROBLEMS } from "@realtime-avatar/domain/problem";
 import { FIELD_ERROR_CODES } from "@realtime-avatar/domain/problems/field-error-codes";
+import { WEBHOOK_EVENT_TYPES } from "@realtime-avatar/domain/webhooks/events";
 import type { RouteDetail } from "../http/operation.ts";
 import { operationProblems } from "./document.ts";
 
@@ -28,7 +29,7 @@ type Field = { name: string; schema: Schema; isRequired: boolean; description: s
 /** Parameters of every list, which the document explains once. */
 const OF_LISTS = ["limit", "cursor", "total"];
 /** A longer list of values is below the table. */
-const MAX_VALUES_LENGTH = 120;
+const MAX_VALUES_LENGTH = 100;
 /** Operations for people, which docs/people.md describes. */
 const OF_PEOPLE = /^\/api\/v1\/(users|user-sessions|invitations|passkeys|identities|oidc)(\/|$)/;
 
@@ -140,9 +141,9 @@ const meaningsIn = (block: string): Map<string, string> =>
   );
 
 const scopeWords = (scope: string): string => {
-  if (scope === "none") return "without a key";
-  if (scope === "any") return "with any valid key";
-  return `with the scope ${listValues(scope.split(" "))}`;
+  if (scope === "none") return "no key";
+  if (scope === "any") return "any valid key";
+  return `scope ${listValues(scope.split(" "))}`;
 };
 const addressOf = ({ method, path }: Route): string => `${method} ${path.replace(/:(\w+)/g, "{$1}")}`;
 
@@ -152,6 +153,11 @@ type Listed = Map<string, string>;
 const listBelow = ({ name, schema }: Field, title: string, listed: Listed): string[] => {
   const values = valuesOf(schema);
   if (listValues(values).length <= MAX_VALUES_LENGTH) return [];
+  const single = values.filter((value) => !`${value}`.endsWith(".*"));
+  if (single.join() === WEBHOOK_EVENT_TYPES.join()) {
+    const groups = single.length < values.length ? ", and their groups, such as `avatar.*`" : "";
+    return [`The values of ${quote(name)} are the [types](webhooks.md#types) of events${groups}.`];
+  }
   const key = values.join();
   const before = listed.get(key);
   if (before !== undefined) {
@@ -164,13 +170,13 @@ const listBelow = ({ name, schema }: Field, title: string, listed: Listed): stri
 /** Errors that follow from the method or the path, and are listed with those of the operation. */
 const SHOWN = ["not_found", "precondition_failed", "replay_unavailable", "passkey_required"];
 
-const errorsOf = ({ method, path }: Route, detail: RouteDetail): string => {
+/** The errors of an operation that not every operation has. */
+const errorsOf = ({ method, path }: Route, detail: RouteDetail): string[] => {
   const codes = [...operationProblems(method, path, detail).values()].flat();
-  const own = codes
-    .filter((code) => SHOWN.includes(code) || detail.problems?.includes(code))
-    .sort((a, b) => PROBLEMS[a].status - PROBLEMS[b].status)
-    .map((code) => `${PROBLEMS[code].status} ${quote(code)}`);
-  return wrap(`Errors: ${[...own, "those of [every request](#every-response)"].join(", ")}.`);
+  const own = codes.filter((code) => SHOWN.includes(code) || detail.problems?.includes(code));
+  const byStatus = [...Map.groupBy(own, (code) => PROBLEMS[code].status)].sort(([a], [b]) => a - b);
+  const texts = byStatus.map(([status, group]) => `${status} ${group.map(quote).join(", ")}`);
+  return texts.length === 0 ? [] : [wrap(`Errors: ${texts.join("; ")}.`)];
 };
 
 type Section = { title: string; route: Route; detail: RouteDetail; block: string };
@@ -190,7 +196,7 @@ const operationBlock = ({ title, route, detail, block }: Section, document: Desc
     `${quote(addressOf(route))}, ${scopeWords(detail.scope ?? "none")}.`,
     ...(rows.length === 0 ? [] : [table(["Field", "Type", "Meaning"], rows)]),
     ...fields.flatMap((field) => listBelow(field, title, listed)),
-    errorsOf(route, detail),
+    ...errorsOf(route, detail),
   ].join("\n\n");
 };
 
@@ -235,22 +241,15 @@ export const writeTables = (text: string, document: Described, routes: readonly 
   const missing = [...known.keys()].filter((id) => !titles.has(id));
   const unknown = [...titles.keys()].filter((id) => !known.has(id));
   if (missing.length + unknown.length > 0) throw new Error(`docs/api.md lacks ${missing}, and has ${unknown}`);
-  const operationTable = (): string =>
-    table(
-      ["Operation", "Address", "Scope"],
-      [...titles].map(([id, title]) => {
-        const { route, detail } = known.get(id) as { route: Route; detail: RouteDetail };
-        const scope = detail.scope ?? "none, and no key";
-        const isScope = scope === "*" || scope.includes(":");
-        return [
-          `[${title}](#${title.toLowerCase().replaceAll(" ", "-")})`,
-          quote(addressOf(route)),
-          isScope ? listValues(scope.split(" ")) : scope,
-        ];
-      }),
-    );
+  const operationList = (): string =>
+    [...titles]
+      .map(([id, title]) => {
+        const { route } = known.get(id) as { route: Route };
+        return `- [${title}](#${title.toLowerCase().replaceAll(" ", "-")}): ${quote(addressOf(route))}`;
+      })
+      .join("\n");
   const listed: Listed = new Map();
-  const parts: Record<string, () => string> = { operations: operationTable, problems: problemTable, codes: codeTable };
+  const parts: Record<string, () => string> = { operations: operationList, problems: problemTable, codes: codeTable };
   return text.replace(BLOCK, (_, mark: string, id: string | undefined, block: string) => {
     const operation = id === undefined ? undefined : known.get(id);
     const content = operation

@@ -13,8 +13,8 @@ import { WORKER_SECRET } from "../support/calls/calls.ts";
 import { PHOTO, readExamples, settled, shortened, untilPrepared, untilSettled } from "../support/examples.ts";
 import { fileService } from "../support/process.ts";
 
-const DOCUMENTS = ["README", "docs/api", "docs/keys", "docs/credits", "docs/getting-started", "docs/videos"];
-const [readme, apiDocument, keysDocument, creditsDocument, gettingStarted, videos] = await Promise.all(
+const DOCUMENTS = ["README", "docs/api", "docs/credits", "docs/getting-started", "docs/videos"];
+const [readme, apiDocument, creditsDocument, gettingStarted, videos] = await Promise.all(
   DOCUMENTS.map((name) => readFile(join(REPOSITORY, `${name}.md`), "utf8")),
 );
 
@@ -220,20 +220,6 @@ describe("the programs of docs/videos.md", () => {
   test.skipIf(Bun.which("python3") === null)("the program in Python, executed: a file", () =>
     run("py", (file) => ["python3", file]),
   );
-});
-
-describe("the program of docs/keys.md", () => {
-  test("the program of docs/keys.md, executed: prints its comments", async () => {
-    const [, program = ""] = keysDocument?.match(/<!-- program -->\n```ts\n(.*?)```/s) ?? [];
-    const file = join(folder, "program.ts");
-    await writeFile(file, program);
-    await symlink(join(REPOSITORY, "node_modules"), join(folder, "node_modules")).catch(() => {});
-    const { code, stdout } = await runToEnd(bun(file));
-    expect([code, stdout.trim().split("\n")]).toEqual([
-      0,
-      ["0123456789ABCDEF test", "true", "false", "rta_test_0123456789ABCDEF_****", "true"],
-    ]);
-  });
 });
 
 describe("the program of docs/getting-started.md", () => {

@@ -2,7 +2,7 @@
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { DEFAULT_SCOPES, SCOPES } from "@realtime-avatar/domain/api-keys/scope";
+import { DEFAULT_SCOPES } from "@realtime-avatar/domain/api-keys/scope";
 import { checksum, digestApiKey, parseApiKey } from "@realtime-avatar/domain/api-keys/secret";
 import { AVATAR_TRANSITIONS } from "@realtime-avatar/domain/avatars/status";
 import { END_REASONS } from "@realtime-avatar/domain/calls/end-reasons";
@@ -84,45 +84,35 @@ describe("the tables of docs/api.md", () => {
     expect(described).toEqual([[...new Set(Object.values(others).flat())], grant]);
   });
 
-  test("the table of operations, compared with the routes: each with its scope and a section", () => {
+  test("the list of operations, compared with the routes: each with a section that names its scope", () => {
     const app = createApp({ config: readConfig({}) } as unknown as Dependencies);
     const routes = app.routes.flatMap(({ method, path, hooks }) => {
       if (!path.startsWith("/api/v1") || method === "OPTIONS" || OF_PEOPLE.test(path)) return [];
-      const { scope = "none, and no key" }: RouteDetail = hooks?.detail ?? {};
-      const isScope = scope === "*" || scope.includes(":");
-      return [
-        [
-          `${method} ${path}`,
-          isScope
-            ? scope
-                .split(" ")
-                .map((one) => `\`${one}\``)
-                .join(" or ")
-            : scope,
-        ],
-      ];
+      const { scope = "none" }: RouteDetail = hooks?.detail ?? {};
+      const words = { none: "no key", any: "any valid key" }[scope as string];
+      const scopes = scope.split(" ").map((one) => `\`${one}\``);
+      return [[`${method} ${path}`, words ?? `scope ${scopes.join(" or ")}`]];
     });
-    const rows = [...(apiDocument ?? "").matchAll(/^\| \[(.+)\]\(#(.+)\) \| `(\w+ \S+)` \| (.+) \|$/gm)];
-    expect(rows.map(([, , , route, scope]) => [route?.replace(/\{(\w+)\}/, ":$1"), scope]).sort()).toEqual(
-      routes.sort(),
-    );
-    for (const [, title = "", anchor, route = "", scope = ""] of rows) {
+    const rows = [...(apiDocument ?? "").matchAll(/^- \[(.+)\]\(#(.+)\): `(\w+ \S+)`$/gm)];
+    const sections = rows.map(([, title = "", anchor, route = ""]) => {
       expect(anchor).toBe(title.toLowerCase().replaceAll(" ", "-"));
       const [, section = ""] = apiDocument?.split(`\n## ${title}\n`) ?? [];
       const words = section.trim().split("\n## ")[0] ?? "";
       expect(words).toMatch(/^<!-- operation: .+ -->\n\n/);
-      expect(words).toContain(`\`${route}\`, with`);
-      if (scope.startsWith("`")) expect(words).toContain(`the scope ${scope}`);
       expect(words).toContain("<!-- example -->");
-    }
+      const [, scope] = words.split(`\n\`${route}\`, `)[1]?.match(/^(.+)\.\n/) ?? [];
+      return [route.replace(/\{(\w+)\}/, ":$1"), scope];
+    });
+    expect(sections.sort()).toEqual(routes.sort());
   });
 
   test("the table of docs/people.md, compared with the routes: each operation with its role", () => {
     const app = createApp({ config: readConfig({}) } as unknown as Dependencies);
     const operations = listOperations(app.routes);
-    const rows = [...(peopleDocument ?? "").matchAll(/^\| .+ \| `(\w+ \/\S+)` \| (.+) \|$/gm)].map(
-      ([, route = "", role]) => [route.replace(/\{(\w+)\}/, ":$1"), role?.split(":")[0]?.replaceAll("`", "")],
-    );
+    const rows = [...(peopleDocument ?? "").matchAll(/^\| `(\w+ \/\S+)` \| (.+) \|$/gm)].map(([, route = "", role]) => [
+      route.replace(/\{(\w+)\}/, ":$1"),
+      role?.split(":")[0]?.replaceAll("`", ""),
+    ]);
     const known = app.routes.flatMap(({ method, path }) => {
       const route = `${method} ${path}`;
       return OF_PEOPLE.test(path) ? [[route, MINIMUM_ROLES[operations.get(route) ?? ""] ?? "none"]] : [];
@@ -146,7 +136,6 @@ const valuesIn = (text: string): string[] => {
 };
 
 test.each<[what: string, document: string, list: RegExp, values: readonly string[]]>([
-  ["scopes", "docs/api.md", /^The scopes are [\s\S]+?\. Only/m, SCOPES],
   ["scopes by default", "docs/api.md", /(?<=duplicates are stored once; )[^|]+/, DEFAULT_SCOPES],
   ["scopes by default", "docs/keys.md", /`usage:write` \| [^\n]+/, ["usage:write", ...DEFAULT_SCOPES]],
   ["reasons of `/readyz`", "docs/api.md", /\(`database_unreachable[\s\S]+`shutting_down`\)/, UNAVAILABLE_REASONS],

@@ -1,10 +1,11 @@
 /**
- * Benchmark of the service and of the limits of its parts: `bun run bench`. Starts a PostgreSQL with default durability and
- * each contestant as a process. Loads them over HTTP, one after another in as many rounds as fit into a quarter of an hour, and
- * says how far it is. Prints medians, ratios, latency, processor time, statements and memory. Requires wrk; with pgbench it also
- * measures the limit of the database. A row that the machine cannot measure says why, and the run goes on. `--write` writes
- * the tables and a picture to docs/. The other options change the size and the duration, and `--parts` what is measured:
- * `requests`, `routes`, `functions`, `credits` and `calls` by default, and `minutes` and `growth`, which take longer.
+ * Benchmark of the service and of the limits of its parts: `bun run bench`. Starts a PostgreSQL with default durability
+ * and each contestant as a process. Loads them over HTTP, one after another in as many rounds as fit into a quarter of
+ * an hour, and says how far it is. Prints medians, ratios, latency, processor time, statements and memory. Requires
+ * wrk; with pgbench it also measures the limit of the database. A row that the machine cannot measure prints why,
+ * without ending the run. `--write` writes the tables and a picture to docs/. The other options change the size and the
+ * duration, and `--parts` what is measured: `requests`, `routes`, `functions`, `credits` and `calls` by default, and
+ * `minutes` and `growth`, which take longer.
  */
 import { loadavg } from "node:os";
 import { benchCalls } from "./calls/bench.ts";
@@ -31,7 +32,8 @@ const benchRequests = async (options: Options, progress: Progress): Promise<void
   const processes = await startProcesses(database.folder, database.url);
   const { service, startUps } = processes;
   const restMiB = await residentMiB(service.pid);
-  // The avatars last: the server counts the rows after them. With the counts of a new database it looks up keys badly.
+  // The avatars come last, because the server analyzes the tables after them. With the statistics of a new database it
+  // plans the look-up of keys badly.
   await seedAvatars(database, 1, options.avatars);
   const contestants = await startContestants(database, processes, options.only);
 
@@ -56,7 +58,7 @@ const progress = new Progress(
   Object.fromEntries(Object.entries(PAGE_SECONDS).filter(([part]) => parts.some((one) => one === part))),
 );
 
-/** Runs one of the parts, if it is asked for. A part that this machine cannot measure says so. */
+/** Runs a part if it is selected. A part that this machine cannot measure prints why. */
 const run = async (part: Options["parts"][number], programs: string[], work: () => Promise<void>): Promise<void> => {
   if (!parts.includes(part)) return;
   await attempt(part, async () => {

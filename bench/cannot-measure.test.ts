@@ -1,4 +1,4 @@
-/** What a benchmark does that cannot measure a row: it says so, and goes on. */
+/** A benchmark that cannot measure a row prints why, and goes on. */
 import { expect, test } from "bun:test";
 import { attempt, CannotMeasure, RanOut, requirePrograms, withSupply } from "./cannot-measure.ts";
 import type { Database } from "./database.ts";

@@ -1,4 +1,4 @@
-/** What this machine cannot measure: the row says so, and the benchmark goes on. */
+/** Measurements that this machine cannot make: the row prints why, without ending the benchmark. */
 import { print } from "./progress.ts";
 
 /** The message says why. */
@@ -6,7 +6,7 @@ export class CannotMeasure extends Error {
   override name = "CannotMeasure";
 }
 
-/** The load was so fast that it has used all that was prepared for it. */
+/** The load was so fast that it used up its supply. */
 export class RanOut extends CannotMeasure {}
 
 /** Returns what `measure` returns. If it cannot measure, prints and reports why, and returns null. Other errors are thrown. */
@@ -26,7 +26,7 @@ export const attempt = async <Result>(
 };
 
 const MAX_SUPPLY = 16;
-/** How many times as much as at first a load needs, by its name: what it has once run out of. */
+/** The factor by which the supply of a load is raised, by its name, after it has run out. */
 const supplies = new Map<string, number>();
 
 /** Runs `load`, again with twice the supply each time that it runs out, up to sixteen times as much. */

@@ -1,4 +1,4 @@
-/** What the benchmark measures: each row of its tables. */
+/** The rows of the tables of the benchmark. */
 import type { Db } from "@realtime-avatar/db/connection/pool";
 import { generateApiKey } from "@realtime-avatar/domain/api-keys/secret";
 import { secureRandom } from "@realtime-avatar/runtime/random";
@@ -12,7 +12,7 @@ export type Contestant = {
   name: string;
   server?: Process;
   request?: Request;
-  /** Makes the request of each load, instead of `request`. `supply`: how many times as much as at first it may use. */
+  /** Makes the request of each load, instead of `request`. `supply`: the factor by which its supply is raised. */
   prepare?: (supply: number) => Promise<Request>;
   /** Whether every response is expected to be an error. */
   isRefused?: boolean;

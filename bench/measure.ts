@@ -19,12 +19,12 @@ export type Bench = {
 export const WARM_UP_CONNECTIONS = 64;
 const SEQUENTIAL_REQUESTS = 200;
 
-/** What a load needs. */
+/** The database of a load, and its duration. */
 export type LoadBench = { database: Database; options: Pick<Options, "seconds"> };
 
 /**
- * Returns the requests per second and their number. Throws `CannotMeasure` on unexpected errors and if expected errors are
- * missing, and `RanOut` if a load has used its paths, or what else was prepared for it.
+ * Returns the requests per second and their number. Throws `CannotMeasure` on unexpected errors and if expected errors
+ * are missing, and `RanOut` if a load has used its paths, or another supply.
  */
 const load = async (
   { database: { folder, url } }: LoadBench,

@@ -3,7 +3,7 @@ import { parseArgs } from "node:util";
 
 /** The parts of the page, and the seconds of each: together at most a quarter of an hour. */
 export const PAGE_SECONDS = { requests: 215, routes: 310, functions: 50, credits: 190, calls: 75 } as const;
-/** Parts that take longer, with blocks of their own in the page. Each takes the time that its options say. */
+/** Parts that take longer, with separate blocks in the page. Each takes the time that its options say. */
 export const LONG_SECONDS = { minutes: 0, growth: 0 } as const;
 const PARTS = Object.keys({ ...PAGE_SECONDS, ...LONG_SECONDS }) as (
   | keyof typeof PAGE_SECONDS
@@ -34,7 +34,7 @@ export const parseOptions = (args: string[]) => {
   const connections = numbersOf(values.connections);
   const parts = values.parts.split(",");
   return {
-    /** What to measure. */
+    /** The selected parts. */
     parts: PARTS.filter((part) => parts.includes(part)),
     /** Duration of each load. */
     seconds: Number(values.seconds),

@@ -20,7 +20,7 @@ export type Results = {
   loadBefore: number;
 };
 
-/** A figure; NaN, of what was not measured, says so. */
+/** A figure; NaN, which means not measured, is shown as such. */
 const figure =
   (format: (value: number) => string) =>
   (value: number): string =>

@@ -18,7 +18,7 @@ test("the unit of the API, compared with the programs: one of them, its variable
   expect(PROGRAMS).toContain(basename(settingOf("ExecStart")));
   // A core dump would hold the URL of the database, and keys.
   expect(settingOf("LimitCORE")).toBe("0");
-  // It would take the compiler away from the process, which then is many times slower.
+  // It would disable the just-in-time compiler, and the process would be many times slower.
   expect(settingOf("MemoryDenyWriteExecute")).toBe("");
 });
 

@@ -7,7 +7,7 @@ import { avatarWorkerStage, buildStage, contextFiles, imageStage, takenBy } from
 
 export const APPS = ["api", "avatar-worker", "cli", "dashboard", "worker"] as const;
 
-/** Where to put what is built: the programs, the libraries of the worker, the avatar worker with its own, and the bundles. */
+/** The folders of the results: the programs, the libraries of the worker, the avatar worker with its own, and the bundles. */
 export type Built = {
   programs: string;
   libraries: string;
@@ -16,7 +16,7 @@ export type Built = {
   bundles: Record<string, string>;
 };
 
-/** Does what the build stage says, in a folder that has nothing but what it copies. */
+/** Executes the build stage in a folder that has only what the stage copies. */
 export const build = async (
   folder: string,
   { programs, libraries, avatarWorker, notices, bundles }: Built,

@@ -357,7 +357,7 @@ describe("the third-party notices", () => {
       }),
     );
     const ofPrograms = await noticed(notices);
-    // What is in a program is what is in the bundles of the same sources, the runtime, and the packages beside the program.
+    // A program contains the bundles of the same sources and the runtime; packages are beside it.
     const folders = [join(libraries, "realtime-avatar"), join(avatarWorker, "lib", AVATAR_WORKER)];
     const find = (cwd: string, pattern: string) => Array.fromAsync(new Bun.Glob(pattern).scan({ cwd, absolute: true }));
     const manifests = await Promise.all(

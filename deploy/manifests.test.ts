@@ -172,7 +172,7 @@ describe("kubernetes.yaml", () => {
     expect(policies).toHaveLength(4);
     expect(everywhere.podSelector).toEqual({});
     expect(everywhere.policyTypes.sort()).toEqual(["Egress", "Ingress"]);
-    // Without a rule for what comes in, nothing does.
+    // Without an ingress rule, nothing comes in.
     expect(everywhere.ingress).toBeUndefined();
     expect(everywhere.egress.map(({ ports }: Yaml) => ports.map(({ port }: Yaml) => port))).toEqual([[53, 53]]);
     expect(everywhere.egress[0].to[0].namespaceSelector).toBeDefined();
@@ -187,7 +187,7 @@ describe("kubernetes.yaml", () => {
     expect(ofWorker.ingress.flatMap((rule: Yaml) => rule.ports.map(({ port }: Yaml) => port))).toEqual(["metrics"]);
     const ports = container.ports.map(({ name }: Yaml) => name);
     expect(api.ingress.flatMap((rule: Yaml) => rule.ports.map(({ port }: Yaml) => port)).sort()).toEqual(ports.sort());
-    // Each rule names who may come: one without `from` would let everybody in.
+    // Each rule names its sources: without `from`, every source is allowed.
     for (const { from } of [...api.ingress, ...ofWorker.ingress]) {
       expect(from).toHaveLength(1);
       expect(Object.keys(from[0].namespaceSelector.matchLabels)).toEqual(["kubernetes.io/metadata.name"]);

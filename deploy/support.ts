@@ -1,4 +1,4 @@
-/** What the tests of the deployment share: the files of the deployment, parsed. */
+/** Shared by the tests of the deployment: its files, parsed. */
 
 import { expect } from "bun:test";
 import { readdir, readFile } from "node:fs/promises";
@@ -44,7 +44,7 @@ const parts: Instruction[][] = (dockerfile ?? "")
 export const [globals = [], buildStage = [], avatarWorkerStage = [], imageStage = []] = parts;
 export const inImage = (name: string): string =>
   imageStage.find((instruction) => instruction.name === name)?.text ?? "";
-/** What an image takes from the build, by where it is there: `/src/…`. */
+/** The files that an image takes from the build, by their paths there: `/src/…`. */
 export const takenBy = (stage: readonly Instruction[]): Record<string, string> =>
   Object.fromEntries(
     stage.flatMap(({ name, text }) => {
@@ -70,7 +70,7 @@ export const isIgnored = (file: string): boolean => {
   return ignored;
 };
 
-/** What the build can see: the files of the repository's folder that .dockerignore lets in. */
+/** The files that the build can see: those of the repository that .dockerignore lets in. */
 export const contextFiles = async (): Promise<string[]> => {
   const entries = (await readdir(REPOSITORY, { withFileTypes: true })).filter(({ name }) => !isIgnored(name));
   const files = await Promise.all(
@@ -90,7 +90,7 @@ export const HEALTHCHECK: string[] = JSON.parse(healthCommand);
 
 export const KNOWN = new Set([...(configuration ?? "").matchAll(/^\| `([A-Z_]+)` +\|/gm)].map(([, name]) => name));
 
-/** The variables are those of the service, of the right form, and a process has the time to end that they give it. */
+/** Checks that the variables are those of the service and have the right form, and that a process has enough time to end. */
 export const checkVariables = (variables: Record<string, string>, stopSeconds: number): void => {
   for (const name of Object.keys(variables)) expect([name, KNOWN.has(name)]).toEqual([name, true]);
   const { shutdownGraceMs, database } = readConfig(variables);

@@ -1,4 +1,4 @@
-/** The layers in `biome.json`: what they name exists, and Biome reports what they forbid. */
+/** The layers in `biome.json`: the names in them exist, and Biome reports the forbidden imports. */
 import { expect, test } from "bun:test";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";

@@ -13,7 +13,7 @@ import { dirname, join, relative, resolve } from "node:path";
 
 type Manifest = { dependencies?: Record<string, string>; optionalDependencies?: Record<string, string> };
 
-/** What only the development or the build of a package needs: C++ sources, headers, types, and the same modules as ESM. */
+/** Files that only the development or the build of a package needs: C++ sources, headers, types, and the same modules as ESM. */
 const NOT_NEEDED = /^(src|install|lib\/glib-2\.0)\/|\.(d\.[cm]?ts|mjs|h)$/;
 
 /** The folders of the packages and of all that they depend on. An optional dependency of another platform is not installed. */

@@ -29,7 +29,7 @@ const SESSION = { maxSessionSeconds: 1 };
 const SECRET = "a secret of avatar workers, and of LiveKit".replaceAll(" ", "-");
 const SYNCED = { name: "sync", count: 100 * CALLS_PER_WORKER, keys: 100 };
 const PASS_ROUNDS = 3;
-/** Of the time of the calls, what is left for latencies and the write-ahead log, in seconds. */
+/** Seconds of the calls that remain for latencies and the write-ahead log. */
 const AFTER_ROUNDS_SECONDS = 15;
 const RECONCILED = { name: "pass", count: 10_000, keys: 1000 };
 

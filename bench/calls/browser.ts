@@ -17,7 +17,7 @@ const WATCH = `document.addEventListener("readystatechange", () => {
 const FIRST_FRAME_MS = `window.firstFrameAt
   - performance.getEntriesByType("resource").find(({ name }) => new URL(name).pathname === "/call").startTime`;
 
-/** What the backend of the page does: `start` returns the grant, `end` ends the call. */
+/** The backend of the page: `start` returns the grant, `end` ends the call. */
 export type Backend = { start(): Promise<{ session_id: string }>; end(sessionId: string): Promise<void> };
 
 const serve = async ({ start, end }: Backend) => {

@@ -1,9 +1,9 @@
 /**
- * Benchmark of the face in calls: `bun bench/calls/face.ts`. It starts the LiveKit server of the tests and the built avatar worker,
- * once with faces and once with portraits, and has 1 and 4 calls in which a person speaks and listens. It prints what the process of a
- * call costs, how evenly its pictures come, and what LiveKit and the persons cost. The persons decode in this process, on the same
- * machine. Then it measures the time from the start of a call to its first picture, with and without a preload, in turns. With
- * `--recording MODE`, the calls are recorded.
+ * Benchmark of the face in calls: `bun bench/calls/face.ts`. It starts the LiveKit server of the tests and the built
+ * avatar worker, once with faces and once with portraits, and has 1 and 4 calls in which a person speaks and listens.
+ * It prints the cost of the process of a call, of LiveKit and of the persons, and how evenly the pictures come. The
+ * persons decode in this process, on the same machine. Then it measures the time from the start of a call to its first
+ * picture, with and without a preload, in turns. With `--recording MODE`, the calls are recorded.
  */
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { cpus, loadavg, tmpdir } from "node:os";

@@ -1,4 +1,4 @@
-/** The LiveKit server of the benchmarks. That of the tests ends with a test run. */
+/** The LiveKit server of the benchmarks. The server of the tests ends with a test run. */
 import { randomBytes } from "node:crypto";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";

@@ -80,7 +80,7 @@ export const measureSyncs = async (
     );
     return { rows: row?.rows ?? 0, service: await readCpu(service.pid), database: await cpuOfFamily(pid), syncs };
   };
-  // Otherwise what this connection has written before is counted later.
+  // Otherwise earlier writes of this connection would be counted later.
   await db.run("select pg_stat_force_next_flush()", []);
   await Bun.sleep(SYNC_WARM_UP_MS);
   const before = await readAll();

@@ -119,7 +119,7 @@ const worker = await start([process.execPath, "apps/avatar-worker/dist/main.js"]
 await until(async () => (await db.run("select from fleet.avatar_slots", [])).length > 0);
 const root = await seedCaller(db, await seedTenant(db, { live: MUCH }));
 const { id: avatarId } = await seedAvatar(db, root.caller);
-// The worker shows a picture of its own for an avatar without files.
+// The worker shows a default picture for an avatar without files.
 await db.run("update avatars set status = 'ready' where id = $1", [avatarId]);
 const world: World = { database, url: service.url.replace(/\/?$/, "/"), root, avatarId };
 await measureFrames(world, 1);

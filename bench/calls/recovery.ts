@@ -90,7 +90,7 @@ const pidOf = async (worker: Worker, id: string): Promise<number | null> => {
   return line ? (JSON.parse(line) as { pid: number }).pid : null;
 };
 
-/** When the person has got the tracks of the avatar. */
+/** The times at which the person got the tracks of the avatar. */
 const watchTracks = (person: Person) => {
   const got: { at: number; kind: TrackKind | undefined }[] = [];
   person.room.on(RoomEvent.TrackSubscribed, ({ kind }) => void got.push({ at: performance.now(), kind }));

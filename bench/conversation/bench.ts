@@ -1,7 +1,8 @@
 /**
- * Benchmark of conversations: `bun bench/conversation/bench.ts [--turns 20] [--agents FOLDER]`. A page in Chromium speaks to the avatar
- * and records both sides. So it does with LiveKit's `AgentSession`, which is installed into a temporary folder (500 MB), or is in
- * `--agents`. Both are in rooms of one LiveKit server, take turns, and ask the same scripted providers, whose delays are known.
+ * Benchmark of conversations: `bun bench/conversation/bench.ts [--turns 20] [--agents FOLDER]`. A page in Chromium
+ * speaks to the avatar and records both sides. It does the same with LiveKit's `AgentSession`, which is installed into
+ * a temporary folder (500 MB), or is in `--agents`. Both are in rooms of one LiveKit server, take turns, and ask the
+ * same scripted providers, whose delays are known.
  */
 import { cp, mkdtemp, rm } from "node:fs/promises";
 import { loadavg, tmpdir } from "node:os";
@@ -31,7 +32,7 @@ const DELAYS = { sttMs: 120, llmMs: 200, tokenMs: 15, ttsMs: 100 };
 const ANSWER = "Yes. It is open until ten.";
 const PROVIDERS_MS = DELAYS.sttMs + DELAYS.llmMs + DELAYS.tokenMs + DELAYS.ttsMs;
 const LONG_ANSWER = Array.from({ length: 12 }, (_, index) => `Sentence number ${index} is here.`).join(" ");
-/** When the avatar is interrupted, after its first sound: in its first seconds as well. */
+/** When the avatar is interrupted, in milliseconds after its first sound. */
 const SPOKEN_MS = [400, 900, 1700, 3000];
 /** Time for a page and an agent to find each other. */
 const SETTLE_MS = 3000;

@@ -1,8 +1,8 @@
 /**
- * A conversation of 20 turns with a real recognizer and a real voice: `bun bench/conversation/twenty-turns.ts --speech URL [--picture FILE]`.
- * `URL`: a server with OpenAI's routes for both, such as `http://127.0.0.1:8000/v1`. The model is scripted, and the person is Flite. The
- * person pauses in sentences, says "mm-hmm", and interrupts. Prints the transcript and the timings of each turn, and draws the sound of
- * both sides as the page has recorded it.
+ * A conversation of 20 turns with a real recognizer and a real voice: `bun bench/conversation/twenty-turns.ts --speech
+ * URL [--picture FILE]`. `URL`: a server with OpenAI's routes for both, such as `http://127.0.0.1:8000/v1`. The model
+ * is scripted. The person is Flite. The person pauses in sentences, says "mm-hmm", and interrupts. Prints the
+ * transcript and the timings of each turn, and draws the sound of both sides as the page has recorded it.
  */
 import { mkdtemp, rm } from "node:fs/promises";
 import { loadavg, tmpdir } from "node:os";
@@ -125,7 +125,7 @@ await control.untilReported(call.session, "started");
 await Bun.sleep(3000);
 const load = loadavg()[0] ?? 0;
 const waits: number[] = [];
-/** What the stages say, less what the page has recorded. */
+/** The sum of the stages less the time that the page has recorded. */
 const differences: number[] = [];
 let texts = 0;
 for (const [index, { says, answer, during, interrupts = false }] of SCRIPT.entries()) {

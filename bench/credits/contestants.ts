@@ -1,4 +1,4 @@
-/** The rows of the benchmark of credits: what is loaded, with how many connections, and how long a commit takes. */
+/** The rows of the benchmark of credits: the load, its number of connections, and the time of a commit. */
 import type { SessionId } from "@realtime-avatar/domain/id";
 import { apiRequest, type Contestant } from "../contestants.ts";
 import type { Process, Request } from "../machine.ts";
@@ -7,7 +7,7 @@ import { type Line, openSessions, ROWS, type World } from "./world.ts";
 
 export type Row = Contestant & {
   connections: number;
-  /** What a commit takes more, in microseconds (`commit_delay`). */
+  /** Additional time of a commit in microseconds (`commit_delay`). */
   delay: number;
 };
 

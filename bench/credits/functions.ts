@@ -20,7 +20,7 @@ import { PRICE, seedLine, TENANTS } from "./world.ts";
 
 type Contestant = {
   name: string;
-  /** What pgbench runs: a script, or one of its own. */
+  /** What pgbench runs: a script, or a built-in one. */
   script: string;
   clients: number;
   /** How many holds, updates or creates one transaction makes. */

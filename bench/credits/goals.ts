@@ -2,7 +2,7 @@
 import { median } from "../machine.ts";
 import { table } from "../report.ts";
 
-/** A ratio, in each round, and what its median must reach at least; or a figure with its unit, and what it may be at most. */
+/** A ratio in each round with the minimum of its median; or a figure with its unit and its maximum. */
 export type Goal = { name: string; ratios: readonly number[] } & ({ least: number } | { most: number; unit: string });
 
 /** The ratios of two lists of rates, round by round. */

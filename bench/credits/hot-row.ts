@@ -11,7 +11,7 @@ export const createHotRow = async (db: Db): Promise<void> => {
   await db.run("insert into hot values (1, $1) on conflict do nothing", [MUCH]);
 };
 
-/** What a commit takes more when commits are slow, in microseconds. */
+/** Additional time of a slow commit in microseconds. */
 export const SLOW_COMMIT = 1000;
 
 /** Makes each commit take `delay` microseconds more, however few transactions run. */

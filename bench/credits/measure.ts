@@ -53,8 +53,8 @@ export type Wal = { name: string; seconds: number; requests: number; serverBytes
 export const WAL_SECONDS = 5;
 
 /**
- * Measures the log of a server at rest, which is what the background writes, and of these loads. The service records the last
- * use of keys every few seconds: these statements count as background.
+ * Measures the log of a server at rest, which has the background writes, and of these loads. The service records the
+ * last use of keys every few seconds: these statements count as background.
  */
 export const measureWal = async (bench: LoadBench, rows: readonly Row[], seconds = WAL_SECONDS): Promise<Wal[]> => {
   const { db } = bench.database;
@@ -63,7 +63,7 @@ export const measureWal = async (bench: LoadBench, rows: readonly Row[], seconds
   const options = { seconds };
   await trackStatements(db, "top");
   for (const row of [null, ...rows]) {
-    // Leaves nothing to be done by the background for what was written before.
+    // Finishes the background work of earlier writes.
     await db.run("vacuum analyze", []);
     await db.run("checkpoint", []);
     await countStatements(db);

@@ -28,7 +28,7 @@ export type CreditResults = {
   wal: readonly Wal[];
   /** The load of the machine at the start and at the end, over a minute each. */
   loads: readonly [number, number];
-  /** What the functions alone reach: see functions.ts. */
+  /** The rates of the functions alone: see functions.ts. */
   functions: { goals: readonly Goal[]; tables: string };
 };
 
@@ -78,7 +78,7 @@ const ratesOf = (rounds: Rounds, { name, connections = 32, delay = 0 }: Place): 
 const placeText = ({ name, connections = 32, delay = 0 }: Place): string =>
   `${name} at ${connections}${delay === 0 ? "" : ", slow commits"}`;
 
-/** The goals, with what was measured. */
+/** The goals with the measurements. */
 export const creditGoals = ({ rounds, functions }: CreditResults): Goal[] => [
   ...functions.goals,
   ...GOALS.map(([name, one, other, least]) => ({
@@ -155,7 +155,7 @@ export const creditReport = (results: CreditResults): string => {
     rateTable(results),
     ratioTable(results),
     ...rounds.failures(),
-    ...(wal.length === 0 ? [] : ["What the server writes while requests are refused:", walTable(results)]),
+    ...(wal.length === 0 ? [] : ["The write-ahead log while requests are refused:", walTable(results)]),
     ...(functions.tables === "" ? [] : ["The functions alone, with pgbench:", functions.tables]),
   ].join("\n\n");
 };

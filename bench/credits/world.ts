@@ -16,7 +16,7 @@ export { PRICE };
 export const MUCH = 4_000_000_000_000_000;
 /** Tenants of a load of many tenants. */
 export const TENANTS = 64;
-/** Sessions that are open for reports, and avatars that are changed. So many that requests rarely wait for a row. */
+/** Sessions that are open for reports, and avatars that are changed. Enough that requests rarely wait for a row. */
 export const ROWS = 8192;
 /** Sessions to list and to sum up. */
 const LISTED = 1000;
@@ -39,7 +39,7 @@ export const seedLine = async (db: Db, depth: number, cap = MUCH): Promise<Line>
   return line;
 };
 
-/** What each of these sessions holds. */
+/** The amount that each of these sessions holds. */
 const HELD = 10 * PRICE;
 
 /**

@@ -1,6 +1,7 @@
 /**
- * Keys, avatars, assets, webhooks, the audit trail and people as one would write them first: for each request one SELECT of who
- * calls, and one statement for what is asked. No audit events, lineage, quotas, states, versions, jobs or events of webhooks.
+ * Keys, avatars, assets, webhooks, the audit trail and people as one would write them first: for each request one
+ * SELECT of the caller, and one statement for the work. No audit events, lineage, quotas, states, versions, jobs or
+ * events of webhooks.
  */
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";

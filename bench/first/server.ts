@@ -10,8 +10,8 @@ import { resourceRoutes } from "./resources.ts";
 
 /** `folder`: where files of assets are written. No I/O before the first request. */
 export const firstServer = (databaseUrl: string, folder: string, livekitUrl: string) => {
-  // Transactions have connections of their own. On a connection with statements in flight, the driver may send BEGIN without
-  // reserving the connection, and two transactions mix ("there is already a transaction in progress").
+  // Transactions have separate connections. On a connection with statements in flight, the driver may send BEGIN
+  // without reserving the connection, and two transactions mix ("there is already a transaction in progress").
   const sql = Object.assign(postgres(databaseUrl), { begin: postgres(databaseUrl).begin });
   return new Elysia().use(resourceRoutes(sql, folder)).use(creditRoutes(sql)).use(callRoutes(sql, livekitUrl));
 };

@@ -1,4 +1,4 @@
-/** The part `growth` of the benchmark: the same requests of one tenant, as what it has from the past grows. */
+/** The part `growth` of the benchmark: the same requests of one tenant while its data grows. */
 import { loadavg } from "node:os";
 import { attempt } from "../cannot-measure.ts";
 import { apiRequest, type Contestant } from "../contestants.ts";
@@ -27,7 +27,7 @@ const RELEASES_PER_SECOND = 6000;
 const AVATAR = { displayName: "Ada", sourceKind: "image", metadata: { team: "support" } };
 const AVATAR_ID = `ava_01h455vb4p${"1".padStart(16, "0")}`;
 
-/** What is requested of the tenant of `line`, whose open sessions are `sessions`. */
+/** The requests of the tenant of `line`, whose open sessions are `sessions`. */
 const contestantsOf = (
   { db }: Database,
   server: Process,
@@ -125,7 +125,7 @@ export const benchGrowth = async (options: Options): Promise<void> => {
   const blocks: Blocks = new Map();
   const [labels, loads]: [string[], number[]] = [[], []];
   const measureAll = async (label: string): Promise<void> => {
-    // What the loads have opened: sums and lists show the last month, which is not to grow.
+    // Deletes the sessions that the loads have opened: sums and lists show the last month, which must not grow.
     const newest = sessions.toSorted().at(-1);
     await db.run("delete from usage_sessions where tenant_id = $1 and id > $2", [line.caller.tenantId, newest]);
     await db.run("vacuum analyze", []);

@@ -1,4 +1,4 @@
-/** Fills tables with what a tenant has from the past, straight and millions of rows at a time. */
+/** Fills tables with the past data of a tenant, directly and millions of rows at a time. */
 import { connect, type Db } from "@realtime-avatar/db/connection/pool";
 import type { Line } from "../credits/world.ts";
 import { idAt } from "../routes/rows.ts";
@@ -21,7 +21,7 @@ export const withoutIndexes = async (db: Db, table: string, work: () => Promise<
   for (const { definition } of indexes) await db.run(definition, []);
 };
 
-/** Runs `insert` for the rows `i` from 1 to `count`, on a connection of its own. No triggers, no foreign keys. */
+/** Runs `insert` for the rows `i` from 1 to `count`, on a separate connection. No triggers, no foreign keys. */
 const fill = async (url: string, table: string, count: number, insert: string): Promise<void> => {
   const db = connect(url, { deadlineMs: 3_600_000, connections: 1 });
   await db.run("set session_replication_role = replica", []);

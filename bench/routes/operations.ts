@@ -1,4 +1,4 @@
-/** What is requested of each operation of the API, and why some are not measured. */
+/** The requests of each operation of the API, and why some are not measured. */
 import { AVATAR_ID } from "../calls/world.ts";
 import { apiRequest } from "../contestants.ts";
 import type { Request } from "../machine.ts";

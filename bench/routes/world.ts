@@ -1,4 +1,4 @@
-/** The tenants that the benchmark of the routes loads, and fresh rows for what can be done to a row only once. */
+/** The tenants that the benchmark of the routes loads, and fresh rows for operations that can be done to a row only once. */
 
 import { readInstance } from "@realtime-avatar/db/calls/reconcile";
 import type { Db } from "@realtime-avatar/db/connection/pool";
@@ -17,7 +17,7 @@ const FRESH_PER_SECOND = 5000;
 const KINDS = ["key", "avatar", "source", "asset", "endpoint", "delivery", "event"] as const;
 const PEOPLE_KINDS = ["user", "passkey", "identity", "invitation", "userSession"] as const;
 type PeopleKind = (typeof PEOPLE_KINDS)[number];
-/** What fresh rows there are. A `source` is an avatar that can be prepared. */
+/** The kinds of fresh rows. A `source` is an avatar that can be prepared. */
 export type Kind = (typeof KINDS)[number] | PeopleKind;
 
 /** How a row of each kind is written, with the columns that have no default. */
@@ -106,7 +106,7 @@ const peopleOf = (line: Line, { userId, passkeyId }: Signed): Record<PeopleKind,
   };
 };
 
-/** What a person has, and not a tenant. */
+/** The kinds that belong to a person, not to a tenant. */
 const OF_A_PERSON = new Set<Kind>(["passkey", "identity", "userSession"]);
 
 /** A signed-in person: the cookie counts for both servers. */
@@ -122,7 +122,7 @@ export type World = {
   person: Signed;
   /** Rows of the lists, by kind; sessions are open. */
   listed: Record<Kind | "session", readonly string[]>;
-  /** Writes rows for a load of so many seconds, and returns their ids. */
+  /** Writes rows for a load of this many seconds, and returns their ids. */
   fresh(kind: Kind, seconds: number): Promise<readonly string[]>;
   freshSessions(seconds: number): Promise<readonly string[]>;
   /** Started calls, and free slots. */
@@ -137,7 +137,7 @@ const seedSigned = async (db: Db, { caller: { tenantId } }: Line) => {
   return { userId: user.id, passkeyId: passkey.id, cookie: token.reveal() };
 };
 
-/** What belongs to rows beside them, by kind. */
+/** The rows that belong to these rows, by kind. */
 const COMPANIONS: Partial<Record<Kind, readonly string[]>> = {
   key: [
     `insert into api_key_credentials (key_id, tenant_id, api_key_id, digest, created_at)

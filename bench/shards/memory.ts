@@ -1,6 +1,6 @@
 /**
- * The memory of one connection to a shard, over so many look-ups and creates: `CITUS_BIN=… bun bench/shards/memory.ts [executions] [kind]`.
- * Prints the private memory of the process of the server, which must not grow.
+ * The memory of one connection to a shard, over many look-ups and creates: `CITUS_BIN=… bun bench/shards/memory.ts
+ * [executions] [kind]`. Prints the private memory of the process of the server, which must not grow.
  */
 import { readFile } from "node:fs/promises";
 import { insertAvatar } from "@realtime-avatar/db/avatars/avatars";

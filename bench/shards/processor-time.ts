@@ -120,7 +120,7 @@ const measureSessions = async (db: Db, caller: Caller, measure: Measure): Promis
   ];
 };
 
-/** Runs something so many times, and returns the milliseconds of the processor for each. */
+/** Runs `work` this many times, and returns the milliseconds of processor time for each. */
 type Measure = (times: number, run: (turn: number) => Promise<unknown>) => Promise<number>;
 const measureOn =
   (servers: readonly number[]): Measure =>

@@ -1,4 +1,7 @@
-/** A receiver of webhooks in a process of its own: prints its port and certificate, then the time at which each message has arrived. */
+/**
+ * A receiver of webhooks in a separate process: prints its port and certificate, then the time at which each message
+ * has arrived.
+ */
 import { createServer } from "node:https";
 import { selfSigned } from "@realtime-avatar/testing/network/certificate";
 

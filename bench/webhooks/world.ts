@@ -1,4 +1,4 @@
-/** What the parts of the benchmark share: a receiver in a process of its own, endpoints there, and the sender. */
+/** Shared by the parts of the benchmark: a receiver in a separate process, endpoints there, and the sender. */
 import type { Caller } from "@realtime-avatar/db/callers/callers";
 import type { Db } from "@realtime-avatar/db/connection/pool";
 import { createLog } from "@realtime-avatar/runtime/log";
@@ -8,7 +8,7 @@ import type { Network } from "../../apps/worker/src/remote/request.ts";
 import { SENDER_TIMING, type Sender, startSender } from "../../apps/worker/src/webhooks/sender.ts";
 import { loopback, SEALING_KEY, seedSealedEndpoint } from "../../apps/worker/src/webhooks/world.testing.ts";
 
-/** What has arrived at a path: the targets of events, with their times. */
+/** The deliveries that have arrived at a path: the targets of events, with their times. */
 type Arrival = { target: string; at: number };
 export type Receiver = {
   port: number;

@@ -109,7 +109,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     return { ...started, agent };
   };
   /**
-   * Starts a call with an agent and a person who receives the picture and the sound. That takes more processor time
+   * Starts a call with an agent and a person who receives the picture and the sound. This takes more processor time
    * than the call itself.
    */
   const startWithPerson = async (change: Partial<AssignedCall> = {}) => {

@@ -1,6 +1,6 @@
 /**
- * What a call accepts from its room, on a real LiveKit server. The call runs in this process, so that the test can
- * count the renderer's sound.
+ * Tests which inputs a call accepts from its room, on a real LiveKit server. The call runs in this process, so that the
+ * test can count the renderer's sound.
  */
 
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";

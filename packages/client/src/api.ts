@@ -3009,7 +3009,7 @@ export interface components {
        * @enum {string}
        */
       kind: "say" | "answer";
-      /** @description What is said. Markup, links and emoji are not. */
+      /** @description The text to say. Markup, links and emoji are not spoken. */
       text: string;
       /** @description How to answer this turn. Only for `answer`. */
       instructions?: string;

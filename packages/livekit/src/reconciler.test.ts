@@ -1,6 +1,5 @@
 /**
- * What the reconciler does for lists of rooms that the test supplies. reconciler.system.test.ts tests it with a
- * LiveKit.
+ * The reconciler, with lists of rooms that the test supplies. reconciler.system.test.ts tests it with a LiveKit.
  */
 import { afterEach, beforeEach, expect, setDefaultTimeout, test } from "bun:test";
 import { readInstance } from "@realtime-avatar/db/calls/reconcile";

@@ -1,4 +1,4 @@
-/** What the tokens of a call allow, claim by claim. rooms.test.ts tests them at a server. */
+/** The tokens of a call, claim by claim. rooms.test.ts tests them at a server. */
 import { expect, test } from "bun:test";
 import { createHmac } from "node:crypto";
 import { avatarToken, personToken } from "@realtime-avatar/domain/calls/room";

@@ -19,10 +19,13 @@ export class ConfigError extends Error {
   }
 }
 
-/** The sentences so far of a reading that reports all of them at its end, by its variables. */
+/** The sentences that each running reading has collected, by its variables. */
 const readings = new WeakMap<Variables, Set<string>>();
 
-/** Reports that a variable is invalid. Throws at once, or within `readVariables` at its end: the caller goes on with any value. */
+/**
+ * Reports an invalid variable. Within `readVariables`, collects the sentence, and the caller continues with any value.
+ * Otherwise throws.
+ */
 export const refuse = (variables: Variables, name: string, form: string): void => {
   const sentence = `${name} must be ${form}.`;
   const sentences = readings.get(variables);
@@ -32,7 +35,7 @@ export const refuse = (variables: Variables, name: string, form: string): void =
 
 /** Reads a configuration. Throws a `ConfigError` that names all invalid variables. */
 export const readVariables = <Config>(variables: Variables, read: (variables: Variables) => Config): Config => {
-  // A reading within another one reports with it.
+  // Nested readings report together.
   if (readings.has(variables)) return read(variables);
   const copy = { ...variables };
   const sentences = new Set<string>();

@@ -59,7 +59,7 @@ test("a process, its database unreachable: not ready, one check for concurrent c
 });
 
 describe("a process of several databases", () => {
-  /** A database whose check ends so; "waits": never. */
+  /** A database with this result of its check; "waits": the check does not end. */
   const databaseThat = (how: "is ready" | "is away" | "is read-only" | "is not migrated" | "waits"): Db => {
     if (how === "is ready") return db;
     const run = async () => {
@@ -75,13 +75,13 @@ describe("a process of several databases", () => {
     return health.status === "ok" ? "ok" : health.reason;
   };
 
-  test("one that is away, read-only or silent: the others keep the process ready", async () => {
+  test("a database is away, read-only or silent: the others keep the process ready", async () => {
     for (const how of ["is away", "is read-only", "waits"] as const) {
       expect([how, await readyWith(how, "is ready")]).toEqual([how, "ok"]);
     }
   });
 
-  test("none that is ready: the reason of the first", async () => {
+  test("no database is ready: the reason of the first", async () => {
     expect(await readyWith("is away", "is away")).toBe("database_unreachable");
     expect(await readyWith("is read-only")).toBe("database_read_only");
   });

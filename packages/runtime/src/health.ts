@@ -44,8 +44,8 @@ const check = async (db: Db): Promise<Health> => {
 const OTHERS_MS = 250;
 
 /**
- * A failed database must leave the others in service: only its tenants get 503. Pending migrations
- * of any count.
+ * A failed database leaves the others in service: only its tenants get 503. Pending migrations of any database make the
+ * process unready.
  */
 const checkAll = async (all: readonly Db[]): Promise<Health> => {
   const results: Health[] = [];

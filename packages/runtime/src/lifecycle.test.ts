@@ -57,7 +57,7 @@ describe("runProcess", () => {
     ["SIGINT", ""],
     ["SIGTERM", "initdb ended\n"],
   ] as const)(
-    "a start, on %s: ends where it registers next; only without Ctrl-C its failure is printed",
+    "a start, on %s: ends at its next registration; its failure is printed, except after Ctrl-C",
     async (signal, stderr) => {
       const first = `atExit(async () => console.log("closed")); console.log("starting");
         while (!isStopping()) await Bun.sleep(1);

@@ -4,8 +4,8 @@ import { warnOfMisspeltSettings } from "./config/settings.ts";
 import { onNpmEnd } from "./npm.ts";
 
 /**
- * Registers a function that shutdown calls; the last registered runs first. It gets the signal, or null without one, and a
- * promise that resolves when SIGINT arrives. Throws when a signal has come: the start ends there.
+ * Registers a function that shutdown calls; the last registered runs first. It gets the signal, or null without one,
+ * and a promise that resolves when SIGINT arrives. Throws after a signal, which ends the start.
  */
 export type AtExit = (
   close: (signal: NodeJS.Signals | null, interrupted: Promise<unknown>) => Promise<unknown>,
@@ -51,11 +51,11 @@ export type ProcessOptions = {
 /**
  * Runs `start`. If it throws, prints the error in one line on standard error, runs the registered functions, and exits
  * with code 1. After an uncaught exception its state is unknown: it runs the registered functions without a signal, for
- * 20 seconds at most, and exits with code 1, so that what starts it starts it again. Stops on SIGTERM, SIGINT or SIGHUP
+ * 20 seconds at most, and exits with code 1, so that its supervisor restarts it. Stops on SIGTERM, SIGINT or SIGHUP
  * (the terminal closed), and when the npm process that started it ends. It then waits until `start` is complete or
  * registers its next function, and runs the registered functions. The exit code is 0, or 1 if one of them fails.
- * Further signals do not end it: Ctrl-C reaches a process twice when a script runner forwards it. It reaches the child
- * processes of a start as well: that those fail is no error then.
+ * Further signals do not end it: Ctrl-C reaches a process twice when a script runner forwards it. It also reaches the
+ * child processes of a start, whose failure is then no error.
  */
 export const runProcess = (
   start: (atExit: AtExit, isStopping: () => boolean) => Promise<void>,
@@ -83,8 +83,8 @@ export const runProcess = (
         () => process.exit(1),
       );
   };
-  // An unhandled rejection, such as the driver's when a server breaks the protocol, must not end the process: its work has
-  // ended where it was rejected.
+  // An unhandled rejection, such as the driver's when a server breaks the protocol, must not end the process: only the
+  // work that it belongs to has failed.
   process.on("unhandledRejection", (reason) => console.error(`Unhandled rejection: ${nameOf(reason)}.`));
   process.on("uncaughtException", (error) => {
     console.error(`Uncaught exception: ${nameOf(error)}.\n${framesOf(error)}`);

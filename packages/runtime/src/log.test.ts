@@ -122,7 +122,7 @@ describe("the buffer of a reader that stalls", () => {
     return { output, written, resumed, tell: (event: "drain" | "error") => listeners.get(event)?.() };
   };
 
-  test("filled, and a character more: dropped and counted; each number is told once, after what was buffered", async () => {
+  test("filled, and one character more: dropped and counted; each number is reported once, after the buffered lines", async () => {
     const { output, written, resumed, tell } = stalling();
     output.write("x");
     await new Promise(setImmediate);

@@ -136,7 +136,8 @@ export const createLog = (
   isTerminal = false,
   base: Record<string, string> | null = null,
 ): Logger => {
-  // Lines of JSON are read in a terminal as well. The length in bytes tells in a fraction of the time that most have ASCII alone.
+  // JSON lines can be shown in a terminal too. Most are plain ASCII, which the length in bytes shows in a fraction of
+  // the time.
   const printableLine = (line: string): string =>
     Buffer.byteLength(line) === line.length ? line : printableJson(line);
   const write = (line: string): void => sink.write(printableLine(maskApiKeys(line)));

@@ -93,7 +93,7 @@ export const serve = (
       // Only Bun's router exposes the path as sent. It is used for nothing else: the application does the routing.
       routes: {
         ...Object.fromEntries(PATTERNS.map((pattern) => [pattern, routed])),
-        // The pages, as people write them: with a slash at the end. Deeper paths have none.
+        // Pages accept a slash at the end, as people type it. No page has a deeper path.
         "/:s0/": (request) => fetch(routable(request, [request.params.s0, ""])),
         "/:s0/:s1/": (request) => fetch(routable(request, [request.params.s0, request.params.s1, ""])),
       },
@@ -107,7 +107,7 @@ export const serve = (
   }
 };
 
-/** How often the service looks for a port that is free at every address. */
+/** Attempts to find a port that is free at every address. */
 const PORT_ATTEMPTS = 10;
 
 /** The addresses of `hosts` at which the machine can listen: the IPv6 loopback only where there is one. */
@@ -117,8 +117,8 @@ const availableHosts = (hosts: readonly string[]): string[] => {
 };
 
 /**
- * Serves `fetch` at the same port of several addresses, as `serve` does at one. On two loopback addresses, because a
- * browser takes either for `localhost`, and another user could otherwise listen at the one that is left.
+ * Serves `fetch` at the same port of several addresses, as `serve` does at one. By default these are both loopback
+ * addresses: a browser may resolve `localhost` to either, and another user could listen at an unused one.
  */
 export const serveAll = (
   { hosts, port, portVariable }: Omit<Address, "host"> & { hosts: readonly string[] },

@@ -26,7 +26,7 @@ test("a stored secret, too short: refused", async () => {
   await chmod(join(folder, "session-secret"), 0o600);
   await writeFile(join(folder, "session-secret"), "short");
   await expect(readStoredSecret(folder, "session-secret")).rejects.toThrow("too short");
-  // No random one takes its place: values sealed with the secret could not be opened.
+  // A random secret must not replace it: values sealed with it could not be opened.
   const warnings: unknown[] = [];
   const log = { warn: (warning: unknown) => void warnings.push(warning) };
   const open = (secret: Secret | null) =>

@@ -52,8 +52,8 @@ process.stdout.write(String(process.resourceUsage().minorPageFault));
 
 const prlimit = Bun.which("prlimit");
 
-// Copies of the memory are new pages: 1,300,000 for these two pieces, before the memory was reserved. The limit refuses the room
-// that JavaScriptCore takes for compiled code by default.
+// A copy of the memory faults in new pages: 1,300,000 for these two pieces before the memory was reserved. The limit is
+// too small for the space that JavaScriptCore reserves for compiled code by default.
 test.skipIf(prlimit === null)("Flite, with a limit of data: its memory is not copied while it speaks", async () => {
   const room = `BUN_JSC_jitMemoryReservationSize=${2 ** 26}`;
   const { code, stdout } = await runToEnd([

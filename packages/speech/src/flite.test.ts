@@ -46,7 +46,7 @@ describe("Flite", () => {
   });
 
   test.each(["-voice awb", "-o /etc/passwd", "<speak>hi</speak>", "$(id) `id`", "--help", "\0", "%n%s%x", "'\"\\"])(
-    "a text that looks like an option or a command, %j: is only said",
+    "a text that looks like an option or a command, %j: spoken",
     async (text) => {
       const pcm = await collectSpeech(speakWithFlite(`Say ${text} now`, slt));
       expect(pcm.length / FLITE_SAMPLE_RATE).toBeWithin(0.5, 8);

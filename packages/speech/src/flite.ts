@@ -15,12 +15,12 @@ import { englishText, MAX_TEXT_LENGTH } from "./text.ts";
 import type { Voice } from "./voices.ts";
 import { OUTPUT_PATH, runProgram } from "./wasi.ts";
 
-/** Of all its voices, in samples a second. */
+/** The sample rate of all its voices, in Hz. */
 export const FLITE_SAMPLE_RATE = 16_000;
 
 /**
- * Flite's time and memory grow faster than the text: 5,000 letters without a space took 16 seconds. 200 characters take 0.3 s
- * and 30 MB, and the worst that were found ("&%$", each sign of which is said as a word) 3 s and 112 MB.
+ * Flite's time and memory grow faster than the text: 5,000 letters without a space took 16 seconds. 200 characters take
+ * 0.3 s and 30 MB, and the worst text found ("&%$", each sign of which is said as a word) 3 s and 112 MB.
  */
 const MAX_PIECE_LENGTH = 200;
 /** Longer speech is refused: 5,000 digits are 23 minutes. */
@@ -28,7 +28,7 @@ export const MAX_SPEECH_SECONDS = 600;
 
 const HEADER_BYTES = 44;
 const MIB = 2 ** 20;
-/** All that the worst piece needs, so the memory does not grow while Flite speaks. */
+/** Enough for the worst piece, so that the memory does not grow while Flite speaks. */
 const MEMORY = { maxFileBytes: 4 * MIB, reservedBytes: 112 * MIB };
 
 let loading: Promise<WebAssembly.Module> | null = null;
@@ -65,7 +65,7 @@ export const speakPiece: SpeakPiece = async (text, voice) => {
     const args = ["flite", "-voice", voice, "-t", text, "-o", OUTPUT_PATH];
     return readSamples(await runProgram(program, args, MEMORY));
   } catch {
-    // A trap of the program, or too much sound. The same text would do it again.
+    // A trap of the program, or too much sound: the same text would fail again.
     throw new SpeechError("voice_refused");
   }
 };

@@ -203,14 +203,14 @@ test("a request that is aborted, before and while sound arrives: rejects with it
   expect(collectSpeech(say({ signal: AbortSignal.abort(reason) }))).rejects.toBe(reason);
 });
 
-test("a caller who stops to listen: the connection is closed", async () => {
+test("a caller that stops iterating: the connection is closed", async () => {
   respond = (response) => void response.write(sound);
   for await (const _ of say()) break;
   while (closed < 1) await Bun.sleep(5);
   expect(closed).toBe(1);
 });
 
-test("a caller who listens slowly: the provider is not late", async () => {
+test("a slow caller: the provider does not count as late", async () => {
   respond = (response) => {
     response.write(sound.subarray(0, 5000), () => setTimeout(() => response.end(sound.subarray(5000)), 50));
   };
@@ -222,7 +222,7 @@ test("a caller who listens slowly: the provider is not late", async () => {
   expect(length).toBe(samples.length);
 });
 
-test("the codes of errors: all but a refusal can be repeated", () => {
+test("the error codes: all except voice_refused can be retried", () => {
   const repeatable = Object.entries(SPEECH_ERRORS).filter(([, { isRepeatable }]) => isRepeatable);
   expect(repeatable.map(([code]) => code).sort()).toEqual(["voice_busy", "voice_malformed", "voice_timeout"]);
 });

@@ -38,7 +38,7 @@ const requestSpeech = async (
 ): Promise<Response> => {
   const response = await fetch(`${url}/audio/speech`, {
     method: "POST",
-    // A redirect is a response like others then, which tells it from a server that cannot be reached.
+    // A redirect is then a response, and so differs from a server that cannot be reached.
     redirect: "manual",
     headers: {
       "content-type": "application/json",
@@ -99,7 +99,7 @@ const createLimits = ({ waitMs, totalMs }: SpeechTimeouts, caller: AbortSignal |
   let wait: ReturnType<typeof setTimeout> | undefined;
   return {
     signal,
-    /** Waits for the server: at most `waitMs` since the last byte, or since the begin. */
+    /** Waits for the server: at most `waitMs` since the last byte or the start. */
     next: <Result>(result: Promise<Result>): Promise<Result> => {
       wait ??= setTimeout(expire, waitMs);
       return Promise.race([result, isAborted]);
@@ -119,8 +119,8 @@ const createLimits = ({ waitMs, totalMs }: SpeechTimeouts, caller: AbortSignal |
 };
 
 /**
- * The speech of a spoken text of at most `MAX_REQUEST_LENGTH`, as it arrives: 16-bit PCM, mono, at the rate of the provider. The
- * request ends when the caller stops to iterate.
+ * The speech of a spoken text of at most `MAX_REQUEST_LENGTH`, as it arrives: 16-bit PCM, mono, at the rate of the
+ * provider. The request ends when the caller stops iterating.
  *
  * Throws a `SpeechError`, or the reason of `signal` when it is aborted.
  */

@@ -21,7 +21,7 @@ test.each(SAMPLE_RATES)("a tone at %d Hz: the same tone at 48 kHz, in step and a
   const expected = tone(OUTPUT_SAMPLE_RATE, 1000);
   expect(output.length).toBe(OUTPUT_SAMPLE_RATE);
   let greatest = 0;
-  // The filter sees silence before the begin and behind the end.
+  // The filter sees silence before the start and after the end.
   for (let index = 500; index < output.length - 500; index++) {
     greatest = Math.max(greatest, Math.abs((output[index] ?? 0) - (expected[index] ?? 0)));
   }

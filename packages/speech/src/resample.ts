@@ -31,7 +31,7 @@ export type Resampler = {
   flush(): Int16Array;
 };
 
-/** From 16-bit PCM at `rate` to 16-bit PCM at 48 kHz, piece by piece: where a piece ends changes nothing. */
+/** Converts 16-bit PCM at `rate` to 48 kHz, piece by piece. The output does not depend on where pieces end. */
 export const createResampler = (rate: SampleRate): Resampler => {
   if (rate === OUTPUT_SAMPLE_RATE) return { push: (pcm) => pcm, flush: () => new Int16Array(0) };
   const divisor = greatestDivisor(OUTPUT_SAMPLE_RATE, rate);

@@ -18,7 +18,7 @@ const CLOSING = /["'”’»)\]]/;
 const ABBREVIATION =
   /(?:^|[\s("'“.])(?:Mr|Mrs|Ms|Dr|Prof|Rev|St|Sr|Jr|vs|cf|ca|No|Nr|approx|e\.g|i\.e|z\.B|d\.h|bzw|\p{Lu})\.$/u;
 
-/** The end of the sentence that ends at `index`, if one does; null if what follows is not known and decides. */
+/** The end of a sentence at `index`, if there is one; null if that depends on text that has not arrived. */
 const endAt = (text: string, index: number, isComplete: boolean): number | null | undefined => {
   const sign = text[index] as string;
   if (sign === "\n") return index + 1;
@@ -31,7 +31,7 @@ const endAt = (text: string, index: number, isComplete: boolean): number | null 
   return sign === "." && ABBREVIATION.test(text.slice(Math.max(0, index - 12), index + 1)) ? undefined : end;
 };
 
-/** Where the first sentence of `text` ends that makes a piece of at least `minLength`; -1 if none is known to. */
+/** The end of the first sentence that completes a piece of at least `minLength`; -1 if it is not known yet. */
 const sentenceEnd = (text: string, minLength: number, isComplete: boolean): number => {
   for (let index = 0; index < text.length; index++) {
     const end = endAt(text, index, isComplete);
@@ -57,7 +57,7 @@ const forcedEnd = (text: string, maxLength: number): number => {
   if (comma > maxLength / 2) return comma + 1;
   const space = head.lastIndexOf(" ");
   if (space > 0) return space;
-  // Not between the halves of a character.
+  // Never splits a surrogate pair.
   return /[\uD800-\uDBFF]$/.test(head) ? maxLength - 1 : maxLength;
 };
 
@@ -68,7 +68,7 @@ export type SentenceSplitter = {
   end(): string[];
 };
 
-/** For a text that arrives in parts. Holds at most a piece and the part. */
+/** Cuts a text that arrives in parts. Holds at most a piece and a part. */
 export const createSentenceSplitter = ({
   maxLength = DEFAULT_MAX_LENGTH,
   firstClauseLength = FIRST_CLAUSE_LENGTH,

@@ -16,7 +16,7 @@ test("the list of voices, of an operator: first in it, and found by id alone", (
   for (const id of ["af_heart", "", "slt", "constructor", "__proto__"]) expect(findVoice(settings, id)).toBeNull();
 });
 
-test("the ids of all voices: different, and as defaultVoiceId may be", () => {
+test("the ids of all voices: unique, and valid as defaultVoiceId", () => {
   const ids = [...FLITE_VOICES, ...OPENAI.voices].map(({ id }) => id);
   expect(new Set(ids).size).toBe(ids.length);
   const { minLength = 0, maxLength = 0 } = VoiceId("");

@@ -51,7 +51,7 @@ const FIELDS = new Set(["voice", "name", "language"]);
 
 const isName = (value: unknown): value is string =>
   typeof value === "string" && /^[^\p{C}]+$/u.test(value) && value.length <= MAX_NAME_LENGTH;
-/** BCP 47, as far as an operator writes it: `en`, `pt-BR`, `zh-Hant-TW`. */
+/** The accepted part of BCP 47: `en`, `pt-BR`, `zh-Hant-TW`. */
 const isLanguage = (value: unknown): value is string =>
   typeof value === "string" && /^[a-z]{2,3}(-[A-Za-z0-9]{2,8}){0,3}$/.test(value);
 

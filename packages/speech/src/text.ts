@@ -14,7 +14,7 @@ const MARKUP: readonly (readonly [RegExp, string])[] = [
   [/~~~[\s\S]*?(?:~~~|$)/g, "\n"],
   [/<!--[\s\S]*?(?:-->|$)/g, " "],
   [/<(script|style|pre|code)\b[^<>]*>[\s\S]*?(?:<\/\1\s*>|$)/gi, " "],
-  // An image says nothing. Of a link, its text is said.
+  // An image is not spoken. Of a link, the text is.
   [/!\[[^\]\n]*\](?:\((?:[^()\n]|\([^()\n]*\))*\)|\[[^\]\n]*\])/g, " "],
   [/\[([^\]\n]*)\](?:\((?:[^()\n]|\([^()\n]*\))*\)|\[[^\]\n]*\])/g, "$1"],
   [/<?\b(?:https?|ftp|mailto):[^\s<>]*[^\s<>.,;:!?'")\]}]>?/gi, " "],
@@ -26,7 +26,7 @@ const MARKUP: readonly (readonly [RegExp, string])[] = [
   [/`([\p{L}\p{N}][\p{L}\p{N} '-]*)`/gu, "$1"],
   [/(`+)[^`\n]*\1/g, " "],
   [/^[ \t]*(?:>[ \t]?)+/gm, ""],
-  // Headings, items of lists and rows of tables are sentences for themselves.
+  // Headings, list items and table rows are separate sentences.
   [/^[ \t]*#{1,6}[ \t]+(.*)$/gm, "\n$1\n"],
   [/^[ \t]*[-*+•][ \t]+/gm, "\n"],
   [/^[ \t]*\||\|[ \t]*$/gm, "\n"],
@@ -75,7 +75,7 @@ export const spokenText = (text: string): string => {
         .trim(),
     );
   const said = lines.filter((line) => /[\p{L}\p{N}]/u.test(line));
-  // A heading is not the begin of the sentence below it.
+  // A heading does not begin the sentence below it.
   return said.map((line, at) => (at === said.length - 1 || HAS_END.test(line) ? line : `${line}.`)).join("\n");
 };
 

@@ -10,7 +10,7 @@ export type Voice = {
   /** A BCP 47 tag; null for a voice that speaks the language of the text. */
   language: string | null;
   provider: VoiceProvider;
-  /** The name that the provider has for it. Only the provider is told. */
+  /** The provider's name for it, which is sent to the provider alone. */
   providerVoice: string;
 };
 

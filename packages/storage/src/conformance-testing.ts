@@ -80,7 +80,7 @@ export const testStore = (driver: Driver, folder: string): void => {
       expect((await storage.open("range/one", { start, end }))?.sizeBytes).toBe(1_000_000);
     });
 
-    test("a range, behind the end or malformed: refused", async () => {
+    test("a range, beyond the end or malformed: refused", async () => {
       await put("range/short", pseudoRandomBytes(4, 10));
       await expect(storage.open("range/short", { start: 10, end: 10 })).rejects.toMatchObject({ reason: "range" });
       for (const [start, end] of [

@@ -12,7 +12,7 @@ import { createMp4 } from "./mp4/file.ts";
 export const PICTURE_SAMPLES = AAC_SAMPLE_RATE / PICTURES_PER_SECOND;
 
 export type FilmOptions = {
-  /** How many pictures the film has. Each is shown for 40 ms. */
+  /** Number of pictures in the film. Each is shown for 40 ms. */
   pictures: number;
   /** Writes bytes at a position of the file. */
   write: (bytes: Uint8Array, position: number) => void;
@@ -54,7 +54,7 @@ export const openFilm = async (options: FilmOptions): Promise<Film> => {
   let group = await encoder.begin(quantizer);
   let inGroup = 0;
   let added = 0;
-  /** The frames of sound that each picture of the group has brought. */
+  /** The frames of sound of each picture of the group. */
   let frames: Uint8Array[][] = [];
   let format: VideoFormat | null = null;
   const sound = AAC_FORMAT;
@@ -81,7 +81,7 @@ export const openFilm = async (options: FilmOptions): Promise<Film> => {
       added++;
       inGroup++;
       if (added === options.pictures) {
-        // Silence gets the last samples out of the encoder.
+        // Silence flushes the last samples out of the encoder.
         const left = AAC_FRAME_SAMPLES - ((added * PICTURE_SAMPLES) % AAC_FRAME_SAMPLES || AAC_FRAME_SAMPLES);
         frames.at(-1)?.push(...voice(new Int16Array(left + AAC_DELAY_SAMPLES)));
         endGroup();
@@ -91,7 +91,7 @@ export const openFilm = async (options: FilmOptions): Promise<Film> => {
       }
     },
     finish: () => {
-      if (format === null || added < options.pictures) throw new RangeError("There are pictures missing.");
+      if (format === null || added < options.pictures) throw new RangeError("The film lacks pictures.");
       return file.finish(format);
     },
   };

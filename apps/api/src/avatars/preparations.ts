@@ -35,7 +35,7 @@ const AVATAR = { schema: Avatar, toText: avatarText };
 
 /**
  * Maximum number of plans of a request with an Idempotency-Key. When many requests prepare one avatar, each success
- * makes the others plan again. That costs the database two statements each time: 60 requests took 5 s of all its
+ * makes the others plan again. Each time costs the database two statements: 60 requests took 5 s of all its
  * connections.
  */
 const MAX_PLANS = 4;

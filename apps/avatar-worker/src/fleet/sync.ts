@@ -211,7 +211,7 @@ const statesOf = (calls: readonly ReportedCall[]): string =>
 
 /**
  * Limits the heard words of a request to `MAX_HEARD_LENGTH`. A turn whose words do not fit stays `queued`, and a later
- * sync reports its end. That is rare, because speech is slow.
+ * sync reports its end. This is rare, because speech is slow.
  */
 const boundHeard = (calls: readonly ReportedCall[]): ReportedCall[] => {
   let left = MAX_HEARD_LENGTH;

@@ -82,7 +82,7 @@ export type CallResponseFields = Pick<SessionResponseFields, "reservedCreditMicr
   /** The maximum length of a call whose hold grows. */
   longestSeconds?: number | null;
 };
-/** What a request names and no worker has. */
+/** The names in a request that no worker has. */
 export type UnsupportedField = "voice" | "model" | "recording";
 /** The place of a request in the queue, from 1, and the number of those that wait. */
 export type QueuePlace = { ticketId: TicketId; position: number; size: number };

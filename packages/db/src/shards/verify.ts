@@ -123,7 +123,7 @@ export const verifySchema = async (databases: Databases, server: Db): Promise<Fi
   for (const db of all) {
     const place = placement.get(db.shard ?? 0);
     const state = nodes.find(({ node }) => place !== undefined && node === `${place.host}:${place.port}`)?.state;
-    // That the node does not respond is reported once, for the node.
+    // A node that does not respond is reported once, for the node.
     if (state) found.push(...missingTriggers(placeOf(db), state.triggers[shardSchema(db.shard ?? 0)] ?? []));
     else if (!place) found.push({ place: placeOf(db), problem: "it is on no node" });
   }

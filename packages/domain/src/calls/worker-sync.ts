@@ -245,7 +245,7 @@ export const SyncRequest = ClosedObject({
           description: "The models that `llm` of a start can name.",
         }),
       },
-      { description: "What the starts of its calls can name. Sent when the last response has asked for it." },
+      { description: "The voices and models that starts of its calls can name. Sent when the last response has asked for it." },
     ),
   ),
 });
@@ -335,7 +335,7 @@ export const AssignedCall = ClosedObject({
       { description: "`max_seconds` can grow (`grow`). Only for a worker with the feature `growth`." },
     ),
   ),
-  used_seconds: Count({ description: "What earlier workers have reported." }),
+  used_seconds: Count({ description: "The reports of earlier workers." }),
   idle_seconds: Count({ minimum: 1, description: "How long nobody speaks or sends anything until the call ends." }),
   away_seconds: Count({
     minimum: 1,
@@ -429,7 +429,7 @@ export const SyncResponse = ClosedObject({
       { description: "Only for a worker with the feature `shared_slots`." },
     ),
   ),
-  features: Type.Optional(Features("What the service can do. Only for a worker with the feature `wire-2`.")),
+  features: Type.Optional(Features("The features of the service. Only for a worker with the feature `wire-2`.")),
   tokens: Type.Optional(
     Type.Array(ClosedObject({ ...callId, used: Count({}), left: Count({}) }), {
       minItems: 0,

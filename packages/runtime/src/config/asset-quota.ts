@@ -1,10 +1,10 @@
 /** The quota of assets, which the API and the worker share: a rendered video counts as an upload does. */
 import { readInteger, type Variables } from "../config.ts";
 
-/** The most that a tenant may have in one environment. Assets that are failed or deleted do not count. */
+/** The quota of a tenant in one environment. Failed and deleted assets do not count. */
 export type AssetQuota = { maxAssets: number; maxBytes: number };
 
-/** Far more than a tenant can fill, and within the integers of a double. */
+/** The largest quota: beyond what a tenant can fill, and an exact double. */
 const MAX_ASSET_BYTES = 10 ** 15 - 1;
 
 export const readAssetQuota = (variables: Variables): AssetQuota => ({

@@ -142,7 +142,8 @@ export const createSelfSigned = (now: Date): string => {
     issuer,
     validFrom: new Date(now.getTime() - DAY_MS),
     validTo,
-    // The purpose of C2PA since 2.1, and the one that older readers know. Readers require the key of the issuer, even of oneself.
+    // The purpose of C2PA since 2.1, and that of older readers. Readers require the key identifier of the issuer, also
+    // in a self-signed certificate.
     extensions: signerExtensions(publicKey, issuer, [C2PA_CLAIM_SIGNING, EMAIL_PROTECTION]),
   });
   return certificate + privateKey.export({ format: "pem", type: "pkcs8" }).toString();

@@ -14,7 +14,7 @@ const REASONS: Record<string, string> = {
   EDQUOT: "its disk quota is used up",
 };
 
-/** The codes of a data directory that cannot be written, which a service with a PostgreSQL and an S3 may have. */
+/** Error codes of a read-only data directory, which is enough for a service with a PostgreSQL and an S3. */
 export const NOT_WRITABLE: readonly (string | null)[] = ["EACCES", "EPERM", "EROFS", "ENOSPC", "EDQUOT"];
 
 type DataConfig = {
@@ -23,8 +23,8 @@ type DataConfig = {
 };
 
 /**
- * Creates the data directory and writes to it. Throws an error that says what to change. A service with a PostgreSQL and an S3 may
- * have one that it cannot write to.
+ * Creates the data directory and writes to it. Throws an error that says what to change. For a service with a
+ * PostgreSQL and an S3, a read-only one is enough.
  */
 export const checkDataDirectory = async ({ database, storage }: DataConfig): Promise<void> => {
   const mustBeWritable = database.databaseUrl === null || storage?.kind === "disk";
@@ -32,7 +32,7 @@ export const checkDataDirectory = async ({ database, storage }: DataConfig): Pro
   const file = join(folder, `.check-${randomBytes(6).toString("hex")}`);
   try {
     await createFolder(folder, 0o755);
-    // Not empty: a full disk takes an empty file.
+    // The file has content, because a full disk accepts an empty one.
     await writeFile(file, "writable\n", { mode: 0o600, flag: "wx" });
   } catch (error) {
     const { code = "unknown" } = error as NodeJS.ErrnoException;

@@ -2,7 +2,7 @@
 import { Secret } from "@realtime-avatar/storage/secret";
 import { readVariable, type Variables } from "../config.ts";
 
-/** As an address: no provider, whatever else is set. */
+/** An address with this value disables the provider, whatever else is set. */
 export const OFF = "off";
 
 /** The base of the API, without a slash at its end; `OFF`; null when it is not set. */

@@ -133,9 +133,9 @@ const lettersOf = (name: string): string => [...name].sort().join("");
 const withoutDoubles = (name: string): string => name.replace(/(.)\1/g, "$1");
 
 /**
- * Whether a name is a setting with a typing error. The environment is full of names of others, so short ones must have the same
- * letters (`PROT`, not `POST` or `PORTS`), and a longer name that begins as a setting is another one (`DATABASE_URL_OLD`). Amazon
- * and OpenTelemetry have names that differ in two letters.
+ * Whether a name is a misspelt setting. The environment has variables of other programs, so a short name must have the
+ * same letters (`PROT`, not `POST` or `PORTS`), and a longer name that begins with a setting does not match
+ * (`DATABASE_URL_OLD`). Some names of Amazon and OpenTelemetry differ in two letters.
  */
 const isMisspelt = (name: string, setting: string): boolean => {
   const upper = name.toUpperCase().replaceAll("-", "_");
@@ -148,7 +148,7 @@ const isMisspelt = (name: string, setting: string): boolean => {
   return distance(upper, setting) <= (setting.length < 12 || /^(AWS|OTEL)_/.test(setting) ? 1 : 2);
 };
 
-/** The variables that are set and look like a setting that is not set, with that one. */
+/** Each set variable that looks like an unset setting, with that setting. */
 export const misspeltSettings = (variables: Variables): { name: string; setting: string }[] =>
   Object.entries(variables).flatMap(([name, value]) => {
     // Kubernetes sets `<service>_PORT=tcp://…` for each service of the namespace.
@@ -157,7 +157,7 @@ export const misspeltSettings = (variables: Variables): { name: string; setting:
     return setting === undefined ? [] : [{ name, setting }];
   });
 
-/** Says on standard error which settings are misspelt. Their values can be secrets. */
+/** Names misspelt settings on standard error, without values, which can be secrets. */
 export const warnOfMisspeltSettings = (variables: Variables): void => {
   for (const { name, setting } of misspeltSettings(variables)) {
     process.stderr.write(`${name} is not a setting. Did you mean ${setting}?\n`);

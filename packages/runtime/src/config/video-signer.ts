@@ -86,7 +86,7 @@ const scheme = ({ asymmetricKeyType: type, asymmetricKeyDetails: details }: KeyO
   return null;
 };
 
-/** Whether the extension of the usages of the key has `digitalSignature`, its first bit. `X509Certificate` does not tell. */
+/** Whether the extension of the usages of the key has `digitalSignature`, its first bit. `X509Certificate` does not expose it. */
 const hasDigitalSignature = (certificate: Uint8Array): boolean => {
   const found = Buffer.from(certificate).indexOf(KEY_USAGE);
   if (found === -1) return false;

@@ -4,8 +4,8 @@
 const CACHE_MS = 10_000;
 
 /**
- * Reads at most once in `CACHE_MS`; calls meanwhile share the numbers. They are `unknown` when the read fails: the last ones
- * would look as if nothing changed.
+ * Reads at most once in `CACHE_MS`; calls meanwhile share the numbers. When the read fails they are `unknown`, because
+ * old numbers would look current.
  */
 export const cachedReads = <Stats>(read: () => Promise<Stats>, unknown: Stats): (() => Promise<Stats>) => {
   let last: { at: number; stats: Promise<Stats> } | null = null;

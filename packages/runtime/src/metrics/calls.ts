@@ -14,7 +14,7 @@ export type ReconcilerStats = {
   moved: number;
   /** Rooms without an open call that it has found. */
   orphans: number;
-  /** Whether a participant who joins creates a room; null before LiveKit has told. */
+  /** Whether a participant who joins creates a room; null while unknown. */
   autoCreate: boolean | null;
 };
 
@@ -44,7 +44,7 @@ export const callMetrics = ({ counter, histogram, readCounter, readGauge, readGa
       readCounter("realtime_avatar_calls_reconciled_total", ended, () => stats().ended);
       readCounter("realtime_avatar_calls_moved_total", "Calls given to another avatar worker.", () => stats().moved);
       readCounter("realtime_avatar_orphaned_rooms_total", "Rooms that had no open call.", () => stats().orphans);
-      const help = "1 when LiveKit lets those who join create rooms, NaN while that is unknown.";
+      const help = "1 when LiveKit creates rooms for participants who join, NaN while unknown.";
       readGauge("realtime_avatar_livekit_auto_create", help, () => Number(stats().autoCreate ?? Number.NaN));
     },
     showFleet: (read) => {

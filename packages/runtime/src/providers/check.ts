@@ -10,7 +10,7 @@ export type ProviderHealth = "ok" | "refused" | "busy" | "timeout" | "unreachabl
 
 /** null: not configured. */
 export type ProviderEndpoints = { [Name in Provider]?: Pick<Endpoint, "url" | "apiKey"> | null };
-/** Of the configured ones. */
+/** The configured providers. */
 export type ProvidersHealth = { [Name in Provider]?: ProviderHealth };
 
 const CHECK_MS = 5000;
@@ -18,7 +18,7 @@ const CHECK_MS = 5000;
 const healthOf = (status: number): ProviderHealth => {
   if (status === 408 || status === 504) return "timeout";
   if (status === 429 || status >= 500) return "busy";
-  // A server without this route answers all the same.
+  // A server that lacks this route has responded, so it works.
   return status < 300 || status === 404 || status === 405 ? "ok" : "refused";
 };
 

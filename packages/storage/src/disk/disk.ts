@@ -78,7 +78,7 @@ async function* markFailures(stream: ReadableStream<Uint8Array>): AsyncGenerator
 
 type Written = { kind: "written" } | { kind: "wrong_size" } | { kind: "wrong_digest" };
 
-/** Writes a stream of exactly `sizeBytes`. Stops at the first byte too many. `digest` sees the bytes; then it is asked. */
+/** Writes a stream of exactly `sizeBytes`. Stops at the first byte too many. `digest` is fed the bytes, and then compared. */
 const writeStream = async (
   file: FileHandle,
   { stream, sizeBytes }: { stream: ReadableStream<Uint8Array>; sizeBytes: number },
@@ -229,7 +229,7 @@ export const openDisk = async (
   return {
     put: async (key, source, contentType) => {
       const { kind } = await store(key, contentType, source, null);
-      if (kind !== "written") throw new StorageError("size", "The stream has another size than it was said to have.");
+      if (kind !== "written") throw new StorageError("size", "The stream does not have its declared size.");
     },
     open: (key, range) => openRange(files, key, range),
     stat: (key) =>
@@ -243,7 +243,7 @@ export const openDisk = async (
     copy: (from, to) =>
       withErrors(async () => {
         checkCopy(from, to);
-        // The trailer is copied with the bytes. The copy is new, whatever the time of the file that it comes from is.
+        // The trailer is copied with the bytes. The copy gets a new modification time.
         const fill = async (file: FileHandle) => {
           await file.utimes(new Date(), new Date());
           return { keep: true, result: null };

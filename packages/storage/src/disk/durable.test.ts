@@ -73,7 +73,7 @@ test.skipIf(!canSeeSyncs)("a file, deleted: its absence is durable", async () =>
   expect(syncs).toEqual([{ path: join(directory, "objects", folderOf("old/one")), seen: false }]);
 });
 
-test.skipIf(!canSeeSyncs)("a new store: the names of its folders are durable, up to one that was there", async () => {
+test.skipIf(!canSeeSyncs)("a new store: the names of its folders are durable, up to an existing folder", async () => {
   let [directory, storage]: [string, Promise<Storage> | null] = ["", null];
   const syncs = await recordSyncs(
     async () => {

@@ -12,7 +12,7 @@ export const errorCode = (error: unknown): string | null =>
 /** `EDQUOT` is a full quota of a user; `EFBIG` a file that is longer than the file system allows. */
 const FULL = ["ENOSPC", "EDQUOT", "EFBIG"];
 
-/** An error of the stream that is being stored. The caller sees its cause, and does not take it for one of the disk. */
+/** An error of the stream that is being stored. The caller gets its cause, not an error of the disk. */
 export class SourceFailure extends Error {
   constructor(cause: unknown) {
     super("The source of a file failed.", { cause });
@@ -55,7 +55,7 @@ export const createFolder = async (path: string, mode: number): Promise<void> =>
   if (first === undefined) return;
   for (let folder = resolve(path); folder.length >= resolve(first).length; folder = dirname(folder)) {
     await syncFolder(dirname(folder)).catch((error: unknown) => {
-      // A folder in which this user may create names, and not list them.
+      // This user may write to the folder, and not list it.
       if (errorCode(error) !== "EACCES") throw error;
     });
   }
@@ -67,8 +67,8 @@ const temporaryName = (): string => randomBytes(16).toString("hex");
 export type Fill<Result> = (file: FileHandle) => Promise<{ keep: boolean; result: Result }>;
 
 /**
- * Writes the file `name` of `folder`, in place of any other, through a temporary file that begins as a copy of `origin` if
- * one is given. It is durable when this resolves.
+ * Writes the file `name` of `folder`, replacing any other, through a temporary file that begins as a copy of `origin`
+ * if one is given. It is durable when this resolves.
  */
 export const replaceFile = async <Result>(
   temporaryFolder: string,
@@ -102,7 +102,7 @@ export const replaceFile = async <Result>(
   }
 };
 
-/** Writes all of the bytes at an offset: one call of the system may write fewer. */
+/** Writes all of the bytes at an offset: one system call may write fewer. */
 export const writeAll = async (file: FileHandle, bytes: Uint8Array, offset: number): Promise<void> => {
   for (let written = 0; written < bytes.byteLength; ) {
     const { bytesWritten } = await file.write(bytes, written, bytes.byteLength - written, offset + written);
@@ -112,7 +112,7 @@ export const writeAll = async (file: FileHandle, bytes: Uint8Array, offset: numb
 
 /**
  * The text of a file. Creates the file with `text` if it does not exist. Processes that start together agree: `link`
- * fails where another was first. The file is durable when this resolves: without it, sealed values would be lost.
+ * fails for all but the first. The file is durable when this resolves: without it, sealed values would be lost.
  */
 export const writeOnce = async (temporaryFolder: string, path: string, text: string): Promise<string> => {
   const found = await unlessMissing(readFile(path, "utf8"));

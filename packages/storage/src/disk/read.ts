@@ -7,7 +7,7 @@ import { promisify } from "node:util";
 import { StorageError } from "../storage.ts";
 import { diskError } from "./files.ts";
 
-/** Large enough that the calls of the system do not dominate, small beside the memory of a process. */
+/** Large enough that system calls do not dominate; small compared with the memory of a process. */
 const CHUNK_BYTES = 256 * 1024;
 
 export const openDescriptor = promisify(open) as (path: string, flags: "r") => Promise<number>;

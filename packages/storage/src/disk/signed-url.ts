@@ -1,6 +1,6 @@
 /**
- * The signed URLs of the disk, which lead to the service itself. A token is `<claims>.<mac>`: the claims as JSON and their
- * HMAC-SHA-256, both in base64url. The MAC is compared before the claims are parsed, so only our own claims are.
+ * The signed URLs of the disk, which lead to the service itself. A token is `<claims>.<mac>`: the claims as JSON and
+ * their HMAC-SHA-256, both in base64url. The MAC is compared before the claims are parsed, so foreign claims never are.
  */
 import { createHmac, timingSafeEqual } from "node:crypto";
 import type { Secret } from "../secret.ts";

@@ -14,7 +14,7 @@ export type Call = {
   body?: (watch: Watch) => UploadBody;
   /** In hex; the default is that of an empty body. */
   bodySha256?: string;
-  /** Whether the call may be sent again when it is not known what became of it. */
+  /** Whether the call may be sent again after an unknown outcome. */
   canRepeat: boolean;
   /** How long the store may take for a step. */
   idleMs?: number;
@@ -28,7 +28,7 @@ const EMPTY_SHA256 = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b78
 const IDLE_MS = 30_000;
 const ATTEMPTS = 3;
 const BACKOFF_MS = 100;
-/** Statuses that say "later". 500 is among them: Amazon's own clients repeat it. */
+/** Transient statuses. 500 is among them: Amazon's own clients repeat it. */
 const TRANSIENT = new Set([429, 500, 502, 503, 504]);
 /** An error document has a few hundred bytes, and a page of a list 500 KB. */
 const MAX_TEXT_BYTES = 4 * 2 ** 20;
@@ -125,7 +125,7 @@ export const createS3Client = (
       if (result.kind === "done") return result.value;
       const isOver = closing.signal.aborted || call.signal?.aborted;
       if (!call.canRepeat || count === ATTEMPTS || isOver) throw result.error;
-      // Full jitter, so that replicas do not come back together.
+      // Full jitter, so that replicas do not retry together.
       await Bun.sleep(Math.random() * backoffMs * 2 ** count);
     }
   };

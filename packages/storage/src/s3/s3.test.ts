@@ -159,7 +159,7 @@ describe("an S3 that stalls", () => {
     await expect(put(storage, pseudoRandomBytes(0, 10))).rejects.toMatchObject({ reason: "unavailable" });
   });
 
-  test("a file that its reader does not wait for: the request ends, and is not repeated", async () => {
+  test("a file whose reader cancels: the request ends, and is not repeated", async () => {
     const { storage, sockets } = await serveRaw("");
     const waiting = new AbortController();
     const work = failureOf(storage.open("some/key", undefined, waiting.signal));

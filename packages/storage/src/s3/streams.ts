@@ -4,9 +4,9 @@ import { StorageError } from "../storage.ts";
 /** Aborts a request after a time without progress. */
 export type Watch = {
   signal: AbortSignal;
-  /** Starts the time anew. */
+  /** Restarts the timer. */
   progress(): void;
-  /** Stops the time until the next progress. */
+  /** Pauses the timer until the next progress. */
   pause(): void;
   abort(): void;
   /** The request is over. */
@@ -44,11 +44,11 @@ export type UploadBody = {
   failure(): { error: unknown } | null;
 };
 
-const wrongSize = () => new StorageError("size", "The stream has another size than it was said to have.");
+const wrongSize = () => new StorageError("size", "The stream does not have its declared size.");
 
 /**
  * The body of an upload. It fails, and cuts the request, unless the source has exactly `sizeBytes`: so the store keeps
- * nothing of it. The source may take its time: it is often a client, which has another deadline.
+ * nothing of it. The source has no time limit here: it is often a client, which has a separate deadline.
  */
 export const uploadBody = (source: ReadableStream<Uint8Array>, sizeBytes: number, watch: Watch): UploadBody => {
   const reader = source.getReader();
@@ -79,8 +79,8 @@ export const drainEmpty = async (source: ReadableStream<Uint8Array>): Promise<vo
 };
 
 /**
- * The body of a response. It fails when the store stops sending while the consumer reads. (That it ends before its
- * `Content-Length`, Bun finds by itself.)
+ * The body of a response. It fails when the store stops sending while the consumer reads. (Bun detects an end before
+ * the `Content-Length`.)
  */
 export const downloadBody = (body: ReadableStream<Uint8Array>, watch: Watch): ReadableStream<Uint8Array> => {
   const reader = body.getReader();

@@ -2,12 +2,12 @@
 import type { BitWriter } from "../bit-writer.ts";
 import tables from "./codebooks.json" with { type: "json" };
 
-/** How a codebook takes numbers: `group` at once, signed or with signs after the code, each at most `max`. */
+/** How a codebook encodes numbers: `group` at once, signed or with signs after the code, each at most `max`. */
 type Form = { group: 2 | 4; isSigned: boolean; max: number };
 type Book = Form & {
   lengths: readonly number[];
   codes: readonly number[];
-  /** Of each code: its bits, with those of the signs after it. */
+  /** The length of each code in bits, with the signs after it. */
   bits: Uint8Array;
 };
 
@@ -69,14 +69,14 @@ const indexOf = (book: Book, values: Int32Array, start: number): number => {
 /** The bits of a number from 16 on, after its code: N ones, a zero, and N + 4 bits. */
 const escapeLength = (value: number): number => 2 * (31 - Math.clz32(value)) - 3;
 
-/** The first codebook that can have numbers up to `max`. All after it can as well. */
+/** The first codebook that can encode numbers up to `max`. All after it can as well. */
 export const firstBook = (max: number): number => {
   if (max === 0) return ZERO_BOOK;
   const first = FORMS.findIndex((form) => form.max >= max);
   return first < 0 ? BOOKS - 1 : first + 1;
 };
 
-/** The bits of the numbers from `start` to `end` in a codebook that can have them. */
+/** The bits of the numbers from `start` to `end` in a codebook that can encode them. */
 export const countBits = (number: number, values: Int32Array, start: number, end: number): number => {
   if (number === ZERO_BOOK) return 0;
   const book = SPECTRUM[number] as Book;
@@ -97,7 +97,7 @@ const writeEscape = (writer: BitWriter, value: number): void => {
   writer.write(value - 2 ** length, length);
 };
 
-/** Writes the numbers from `start` to `end` in a codebook that can have them. */
+/** Writes the numbers from `start` to `end` in a codebook that can encode them. */
 export const writeValues = (
   writer: BitWriter,
   number: number,

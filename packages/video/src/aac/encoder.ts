@@ -89,8 +89,8 @@ const writeFrame = (coded: Coded): Uint8Array<ArrayBuffer> => {
 
 export type AacEncoder = {
   /**
-   * Encodes the next `AAC_FRAME_SAMPLES` samples of 16-bit PCM, and returns a frame. The sound of a frame is that of the frame before it:
-   * one of silence after the last sound gets it out.
+   * Encodes the next `AAC_FRAME_SAMPLES` samples of 16-bit PCM, and returns a frame. A frame has the sound of the one
+   * before it: a frame of silence flushes the last sound.
    */
   encode: (pcm: Int16Array) => Uint8Array<ArrayBuffer>;
 };

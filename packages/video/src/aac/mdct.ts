@@ -3,7 +3,7 @@
 /** How many samples a block brings, and how many coefficients it has. */
 export const BLOCK_SAMPLES = 1024;
 const HALF = BLOCK_SAMPLES / 2;
-/** Points of the complex Fourier transform by which the transform is done. */
+/** Points of the complex Fourier transform that computes it. */
 const POINTS = HALF;
 
 /** The sine window, over two blocks. */

@@ -5,10 +5,10 @@ import { MAX_DIFFERENCE, MAX_VALUE } from "./codebooks.ts";
 /** A scalefactor of this is a step of 1. Four more double the step. */
 const UNIT_SCALEFACTOR = 100;
 const MAX_SCALEFACTOR = 255;
-/** Numbers are rounded up from here on, which keeps the expected error least. */
+/** Fractions from here on are rounded up, which minimizes the expected error. */
 const ROUNDING = 0.4054;
 
-/** `scalefactors`: of each band; those of bands of zeros say nothing. */
+/** `scalefactors`: of each band; meaningless for a band of zeros. */
 export type Quantized = { values: Int32Array; scalefactors: Int32Array };
 
 const stepOf = (scalefactor: number): number => 2 ** ((scalefactor - UNIT_SCALEFACTOR) / 4);

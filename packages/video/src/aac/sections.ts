@@ -17,7 +17,7 @@ const largest = (values: Int32Array, band: number): number => {
   return max;
 };
 
-/** The codebook with the least bits. */
+/** The codebook with the fewest bits. */
 const cheapest = (totals: Float64Array): number => {
   let best = 0;
   for (let book = 1; book < totals.length; book++) {
@@ -29,7 +29,7 @@ const cheapest = (totals: Float64Array): number => {
 /** How many codebooks a band may have: the two that are made for its numbers, and those of the numbers after. */
 const CHOICES = 4;
 
-/** The bits of each band in each codebook: infinite where it cannot have the band, or would take far more than another. */
+/** The bits of each band in each codebook: infinite where it cannot encode the band, or would take far more than another. */
 const bandCosts = (values: Int32Array): Float64Array[] =>
   Array.from({ length: BANDS }, (_, band) => {
     const costs = new Float64Array(BOOKS).fill(Number.POSITIVE_INFINITY);
@@ -44,7 +44,7 @@ const bandCosts = (values: Int32Array): Float64Array[] =>
 /** The sections of quantized coefficients. Their bits: of the codes and of the sections. */
 export const chooseSections = (values: Int32Array): { sections: Section[]; bits: number } => {
   const costs = bandCosts(values);
-  // The least bits up to a band that ends with a codebook, and the codebook of the band before it.
+  // The fewest bits up to a band that ends with a codebook, and the codebook of the band before it.
   let totals = (costs[0] as Float64Array).map((bits) => bits + SECTION_BITS);
   const before: Int8Array[] = [];
   for (let band = 1; band < BANDS; band++) {

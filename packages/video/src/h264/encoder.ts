@@ -1,14 +1,14 @@
 /**
  * Encodes pictures as H.264, by minih264 in WebAssembly (`h264-mp4-encoder`). The same pictures give the same bytes.
  *
- * The library writes an MP4 file in memory, of which the pictures are taken. So it gets a few seconds at once: a group, which begins
- * with a picture that needs no other one.
+ * The library writes an MP4 file in memory, of which the pictures are taken. So it gets a few seconds at once: a group,
+ * which begins with a key picture.
  */
 import { type EncodedGroup, readUnits } from "./read-units.ts";
 
 export const VIDEO_SIZE = 512;
 export const PICTURES_PER_SECOND = 25;
-/** The most pictures of a group: 5 s, after which a player can begin. */
+/** Maximum pictures of a group: 5 s, after which a player can begin. */
 export const GROUP_PICTURES = 125;
 
 /** The functions of the library that are used. */

@@ -17,7 +17,7 @@ test("the parameters of a sequence, improved: level 3.1, the rest as before, and
   }
 });
 
-test("parameters that end early, or are of a form that the encoder does not write: refused", () => {
+test("truncated parameters, or a form that the encoder does not write: refused", () => {
   expect(() => readSequenceParameters(WRITTEN.subarray(0, 6))).toThrow("too short");
   expect(() => readSequenceParameters(Uint8Array.from(WRITTEN, (byte, at) => (at === 1 ? 100 : byte)))).toThrow(
     "unknown",

@@ -71,7 +71,7 @@ export type SequenceParameters = {
   height: number;
 };
 
-/** Reads a set. Throws for one of another form than the encoder writes. */
+/** Reads a set. Throws for a form that the encoder does not write. */
 export const readSequenceParameters = (unit: Uint8Array): SequenceParameters => {
   const reader = createBitReader(unit.subarray(1));
   const [profile, , level] = [reader.bits(8), reader.bits(8), reader.bits(8)];
@@ -91,7 +91,7 @@ const writeUsability = (writer: BitWriter, references: number, picturesPerSecond
   writer.write(1, 8);
   // No overscan.
   writer.write(0, 1);
-  // Video of no certain format, its range, and its colours.
+  // Video of an unspecified format, its range, and its colours.
   writer.write(1, 1);
   writer.write(5, 3);
   writer.write(COLOURS.isFullRange ? 1 : 0, 1);

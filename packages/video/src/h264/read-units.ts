@@ -37,7 +37,7 @@ const readParameterSets = (description: Uint8Array): Omit<EncodedGroup, "units">
   return { sequence, picture: parameterSet(description, at + 6 + 2 + sequence.length + 1) };
 };
 
-/** Reads a file with `count` pictures. Throws when it has others, or when another than the first is a key picture. */
+/** Reads a file with `count` pictures. Throws when it has another number, or a second key picture. */
 export const readUnits = (file: Uint8Array, count: number): EncodedGroup => {
   const units: Uint8Array[] = [];
   let sets: Omit<EncodedGroup, "units"> | null = null;

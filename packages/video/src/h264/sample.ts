@@ -11,7 +11,7 @@ export const withLength = (unit: Uint8Array): Uint8Array => {
   return sample;
 };
 
-/** The description of pictures, by their parameter sets. Throws for sets of another form than the encoder writes. */
+/** The description of pictures, by their parameter sets. Throws for a form that the encoder does not write. */
 export const videoFormat = (sequence: Uint8Array, picture: Uint8Array, picturesPerSecond: number): VideoFormat => ({
   size: VIDEO_SIZE,
   sequence: improveSequenceParameters(sequence, picturesPerSecond),

@@ -39,7 +39,7 @@ const zeros = (count: number): number[] => new Array<number>(count).fill(0);
 
 /** No rotation, no scaling: 16.16 numbers, the last column 2.30. */
 const MATRIX = [0x10000, 0, 0, 0, 0x10000, 0, 0, 0, 0x40000000].flatMap(uint32);
-/** The language is not said: `und`. */
+/** The language is undetermined: `und`. */
 const UNDETERMINED = 0x55c4;
 
 export const fileType = (): Bytes => box("ftyp", characters("isom"), uint32(512), characters("isomiso2avc1mp41"));

@@ -11,7 +11,7 @@ export type SoundFormat = {
   sampleRate: number;
   /** Samples of a frame. */
   frameSamples: number;
-  /** Samples that a decoder puts out before the first one. */
+  /** Samples that a decoder outputs before the first one. */
   delaySamples: number;
   /** The AudioSpecificConfig. */
   configuration: Uint8Array;
@@ -19,7 +19,7 @@ export type SoundFormat = {
 
 export type Mp4Options = {
   sound: SoundFormat;
-  /** Ticks of a second, in which the durations of pictures are. */
+  /** Ticks per second of the durations of pictures. */
   pictureTimescale: number;
   /** Writes bytes at a position of the file. */
   write: (bytes: Uint8Array, position: number) => void;
@@ -41,7 +41,7 @@ const [AUDIO_ID, VIDEO_ID] = [1, 2];
 const DATA_HEAD_BYTES = 8;
 const DATA_TYPE = [109, 100, 97, 116];
 
-/** The most bits of sound in a second, and their mean. */
+/** The maximum bits of sound in a second, and their mean. */
 const bitrates = (
   sizes: readonly number[],
   framesPerSecond: number,
@@ -116,7 +116,7 @@ export const createMp4 = ({ sound, pictureTimescale, write, maxBytes = 2 ** 32 -
     addFrame: (sample) => audio.add(sample, sound.frameSamples, true),
     finish: (video) => {
       for (const track of [pictures, audio]) track.flush();
-      // The pictures say how long the film is; without them, what is heard.
+      // The length of the film is that of the pictures; without pictures, that of the sound.
       const seconds =
         video === null
           ? (audio.duration() - sound.delaySamples) / sound.sampleRate

@@ -1,7 +1,7 @@
 /** A track of an MP4 file: where its samples lie, and how long each is shown or heard. */
 import { type Bytes, box, concat, fullBox, table, uint32 } from "./boxes.ts";
 
-/** A chunk is about a second, so that a player finds sound and pictures of a time near to each other. */
+/** A chunk is about a second, so that sound and pictures of a moment are near each other in the file. */
 const CHUNK_SECONDS = 1;
 
 export type Track = {
@@ -13,7 +13,7 @@ export type Track = {
   sampleTable: (description: Bytes, hasKeys: boolean) => Bytes;
   /** The sizes of all samples, in bytes. */
   sizes: readonly number[];
-  /** How long all samples last. */
+  /** The duration of all samples. */
   duration: () => number;
 };
 

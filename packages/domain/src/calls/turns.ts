@@ -26,7 +26,11 @@ export const HEARD = { minLength: 0, maxLength: 4000 } as const;
 
 const Id = (description?: string) => Text({ minLength: 1, maxLength: 160, ...(description && { description }) });
 
-const text = Text({ minLength: 1, maxLength: 4000, description: "The text to say. Markup, links and emoji are not spoken." });
+const text = Text({
+  minLength: 1,
+  maxLength: 4000,
+  description: "The text to say. Markup, links and emoji are not spoken.",
+});
 const instructions = Text({
   minLength: 1,
   maxLength: 2000,

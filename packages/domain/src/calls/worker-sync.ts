@@ -245,7 +245,10 @@ export const SyncRequest = ClosedObject({
           description: "The models that `llm` of a start can name.",
         }),
       },
-      { description: "The voices and models that starts of its calls can name. Sent when the last response has asked for it." },
+      {
+        description:
+          "The voices and models that starts of its calls can name. Sent when the last response has asked for it.",
+      },
     ),
   ),
 });

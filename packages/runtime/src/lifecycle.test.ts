@@ -6,10 +6,10 @@ import { type AtExit, endingGracefully } from "./lifecycle.ts";
 // No test asserts a time: a slow disk must not fail one.
 setDefaultTimeout(60_000);
 
-const command = (start: string): string[] => {
+const command = (start: string, options: object = {}): string[] => {
   const lifecycle = JSON.stringify(join(import.meta.dir, "lifecycle.ts"));
   const program = `const { runProcess } = await import(${lifecycle});
-    runProcess(async (atExit, isStopping) => { ${start} });
+    runProcess(async (atExit, isStopping) => { ${start} }, ${JSON.stringify(options)});
     setInterval(() => {}, 1000);`;
   return [process.execPath, "--no-env-file", "-e", program];
 };
@@ -121,6 +121,17 @@ describe("runProcess", () => {
     expect([code, stdout]).toEqual([1, "closed null\n"]);
     expect(stderr).toStartWith("Uncaught exception: TypeError (code E1).\n    at ");
     expect(stderr).not.toContain("hunter2");
+  });
+
+  test.each([
+    ["a start that fails, closing", "atExit(() => new Promise(() => {})); throw new Error();"],
+    [
+      "an uncaught exception, closing",
+      "atExit(() => new Promise(() => {})); setTimeout(() => { throw new Error(); }, 1);",
+    ],
+    ["an uncaught exception, the start", "setTimeout(() => { throw new Error(); }, 1); await new Promise(() => {});"],
+  ])("%s never ends: exits with 1", async (_, start) => {
+    expect((await runToEnd(command(start, { crashMs: 50 }))).code).toBe(1);
   });
 });
 

@@ -24,7 +24,7 @@ const ignoresHangUp = (): boolean => {
   }
 };
 
-/** How long a process may take to close after an uncaught exception. */
+/** The default of `crashMs`. */
 const CRASH_MS = 20_000;
 
 /** The name, the code and the frames of an error. Its message can contain anything, so it is left out. */
@@ -46,12 +46,14 @@ export type ProcessOptions = {
    * them to both processes, and the other one decides the order in which they stop.
    */
   endsWithStdin?: boolean;
+  /** How long it may take to close after a failed start or an uncaught exception. */
+  crashMs?: number;
 };
 
 /**
- * Runs `start`. If it throws, prints the error in one line on standard error, runs the registered functions, and exits
- * with code 1. After an uncaught exception its state is unknown: it runs the registered functions without a signal, for
- * 20 seconds at most, and exits with code 1, so that its supervisor restarts it. Stops on SIGTERM, SIGINT or SIGHUP
+ * Runs `start`. If it throws, prints the error in one line on standard error, runs the registered functions, for 20
+ * seconds at most, and exits with code 1. After an uncaught exception its state is unknown: it does the same without a
+ * signal, so that its supervisor restarts it. Stops on SIGTERM, SIGINT or SIGHUP
  * (the terminal closed), and when the npm process that started it ends. It then waits until `start` is complete or
  * registers its next function, and runs the registered functions. The exit code is 0, or 1 if one of them fails.
  * Further signals do not end it: Ctrl-C reaches a process twice when a script runner forwards it. It also reaches the
@@ -59,7 +61,7 @@ export type ProcessOptions = {
  */
 export const runProcess = (
   start: (atExit: AtExit, isStopping: () => boolean) => Promise<void>,
-  { endsWithStdin = false }: ProcessOptions = {},
+  { endsWithStdin = false, crashMs = CRASH_MS }: ProcessOptions = {},
 ): void => {
   const closing: Parameters<AtExit>[0][] = [];
   // Node 20, on which an avatar worker can run, has no `Promise.withResolvers`.
@@ -70,18 +72,14 @@ export const runProcess = (
   const closeAll = async (signal: NodeJS.Signals | null): Promise<void> => {
     for (let close = closing.pop(); close; close = closing.pop()) await close(signal, interrupted);
   };
+  const fail = () => process.exit(1);
   let isStopping = false;
   let isInterrupted = false;
   const stop = (signal: NodeJS.Signals): void => {
     if (isStopping) return;
     isStopping = true;
     isInterrupted = signal === "SIGINT";
-    started
-      .then(() => closeAll(signal))
-      .then(
-        () => process.exit(0),
-        () => process.exit(1),
-      );
+    started.then(() => closeAll(signal)).then(() => process.exit(0), fail);
   };
   // An unhandled rejection, such as the driver's when a server breaks the protocol, must not end the process: only the
   // work that it belongs to has failed.
@@ -90,9 +88,8 @@ export const runProcess = (
     console.error(`Uncaught exception: ${nameOf(error)}.\n${framesOf(error)}`);
     if (isStopping) return;
     isStopping = true;
-    const exit = () => process.exit(1);
-    setTimeout(exit, CRASH_MS);
-    started.then(() => closeAll(null)).then(exit, exit);
+    setTimeout(fail, crashMs);
+    started.then(() => closeAll(null)).then(fail, fail);
   });
   process.on("SIGTERM", stop);
   if (endsWithStdin) {
@@ -115,8 +112,9 @@ export const runProcess = (
   const started = start(atExit, () => isStopping).catch(async (error: unknown) => {
     if (error instanceof Stopped || isInterrupted) return;
     console.error(error instanceof Error ? error.message : "The process could not start.");
+    setTimeout(fail, crashMs);
     await closeAll(null).catch(() => {});
-    process.exit(1);
+    fail();
   });
   if (!endsWithStdin) onNpmEnd(NPM_POLL_MS, () => stop("SIGTERM"));
 };

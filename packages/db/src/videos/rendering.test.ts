@@ -1,6 +1,7 @@
 /** The writes of workers to videos. A video is charged once, or not at all. */
 import { describe, expect, test } from "bun:test";
 import type { AssetRecord } from "@realtime-avatar/domain/assets/asset";
+import { AVATAR_STATUSES } from "@realtime-avatar/domain/avatars/status";
 import { VIDEO_ERRORS } from "@realtime-avatar/domain/videos/errors";
 import type { PlannedVideo } from "@realtime-avatar/domain/videos/video";
 import { seedVideo, videoFile } from "@realtime-avatar/testing/avatars/videos";
@@ -140,9 +141,14 @@ describe("a video that is rendered", () => {
     const file = videoFile({ ...caller });
     await finish(await started(), ready(file));
     const remove = () => deleteVideo(db, video.id, { versions: null, managesFiles: true }, caller, seedOrigin(caller));
-    await client`update avatars set source_asset_id = ${file.id} where tenant_id = ${caller.tenantId}`;
-    expect(await remove()).toEqual({ kind: "in_use" });
-    await client`update avatars set source_asset_id = null where tenant_id = ${caller.tenantId}`;
+    for (const field of ["source_asset_id", "pending_source_asset_id"]) {
+      for (const status of AVATAR_STATUSES.filter((one) => one !== "deleted")) {
+        await client`
+          update avatars set ${client(field)} = ${file.id}, status = ${status} where tenant_id = ${caller.tenantId}`;
+        expect([field, status, await remove()]).toEqual([field, status, { kind: "in_use" }]);
+      }
+      await client`update avatars set ${client(field)} = null where tenant_id = ${caller.tenantId}`;
+    }
     expect(await remove()).toMatchObject({ kind: "written", deletedAssetId: file.id });
     expect(await shown(caller, video)).toMatchObject({
       status: "deleted",
@@ -321,7 +327,7 @@ describe("other ends of a video", () => {
 });
 
 test("the files of videos, too old: deleted, except those that an avatar is built from; their videos remain", async () => {
-  const worlds = [await world(), await world(), await world()];
+  const worlds = [await world(), await world(), await world(), await world()];
   const files = [];
   for (const _ of worlds) {
     const job = await started();
@@ -331,16 +337,18 @@ test("the files of videos, too old: deleted, except those that an avatar is buil
     expect(await finish(job, ready(file))).toBe("ready");
     files.push({ ...of, file });
   }
-  const [old, used, newer] = files as [(typeof files)[0], (typeof files)[0], (typeof files)[0]];
-  const ids = [old, used].map(({ file }): string => file.id);
+  type Made = NonNullable<(typeof files)[0]>;
+  const [old, used, pending, newer] = files as [Made, Made, Made, Made];
+  const ids = [old, used, pending].map(({ file }): string => file.id);
   await client`update assets set created_at = now() - interval '9 days' where id in ${client(ids)}`;
   await client`update avatars set source_asset_id = ${used.file.id} where id = ${used.avatarId}`;
+  await client`update avatars set pending_source_asset_id = ${pending.file.id} where id = ${pending.avatarId}`;
   const remove = () => deleteGeneratedFiles(db, 10, new Date(Date.now() - 8 * 86_400_000), operatorOrigin());
   expect([await remove(), await remove()]).toEqual([1, 0]);
   expect(await shown(old.caller, old.video)).toMatchObject({
     ...{ status: "ready", assetId: null, videoUrl: null, billedSeconds: 3 },
   });
-  for (const { caller, video, file } of [used, newer]) {
+  for (const { caller, video, file } of [used, pending, newer]) {
     expect(await shown(caller, video)).toMatchObject({ status: "ready", assetId: file.id });
   }
   expect([await bytesOf(old.caller), await bytesOf(used.caller)]).toEqual([0, 1000]);

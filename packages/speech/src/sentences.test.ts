@@ -60,6 +60,15 @@ test.each([
   }
 });
 
+test.each([20, 21, 240, 241])("text outside the BMP, cut at %i UTF-16 units: no character is divided", (maxLength) => {
+  // The first letter moves the characters by one unit.
+  for (const text of ["😀".repeat(300), `a${"😀".repeat(300)}`]) {
+    const all = [...splitText(text, maxLength), ...stream(text, 7, { maxLength })];
+    expect(all.filter((piece) => piece.length > maxLength || !piece.isWellFormed())).toEqual([]);
+    expect(all.join("")).toBe(text + text);
+  }
+});
+
 test("a whole text: pieces of as many sentences as fit, and each word once", () => {
   const text = Array.from({ length: 40 }, (_, index) => `This is sentence ${index}.`).join(" ");
   const pieces = splitText(text, 200);

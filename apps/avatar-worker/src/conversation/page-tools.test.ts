@@ -81,6 +81,11 @@ describe("the tools that a page registers", () => {
     expect(read?.rejected.map(({ reason }) => reason)).toContain("another tool has this name");
   });
 
+  test("the name of a rejected tool: cut between two characters", () => {
+    const [rejected] = readManifest(manifest(tool({ name: `a${"😀".repeat(40)}` })))?.rejected ?? [];
+    expect([rejected?.name.length, rejected?.name.isWellFormed()]).toEqual([64, true]);
+  });
+
   test("a malformed manifest, or one above a limit of the SDK: refused as a whole", () => {
     const many = Array.from({ length: 33 }, (_, index) => tool({ name: `tool_${index}` }));
     const broken = [

@@ -70,7 +70,7 @@ export const readManifest = (payload: string): Registration | null => {
     if (typeof tool !== "string") registration.tools.push(tool);
     else {
       const name = isObject(item) && typeof item["name"] === "string" ? item["name"] : "";
-      registration.rejected.push({ name: name.slice(0, 64), reason: tool });
+      registration.rejected.push({ name: name.slice(0, 64).toWellFormed(), reason: tool });
     }
   }
   return registration;

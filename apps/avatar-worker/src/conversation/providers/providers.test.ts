@@ -4,7 +4,7 @@ import { Secret } from "@realtime-avatar/storage/secret";
 import { askModel, CHAT_LIMITS, MAX_ANSWER_LENGTH } from "./chat.ts";
 import { ProviderError } from "./errors.ts";
 import { type Fault, KEY, startProviders } from "./providers.testing.ts";
-import { TRANSCRIPTION_LIMITS, transcribe } from "./transcribe.ts";
+import { MAX_HEARD_LENGTH, TRANSCRIPTION_LIMITS, transcribe } from "./transcribe.ts";
 
 const providers = startProviders();
 const endpoint = { ...providers.endpoint("model"), apiKey: new Secret(KEY) };
@@ -146,6 +146,16 @@ describe("a recognizer", () => {
     ).toStartWith("RIFF");
     expect([view.getUint32(4, true), view.getUint32(24, true), view.getUint32(40, true)]).toEqual([3236, 16_000, 3200]);
     expect(new Int16Array(bytes.buffer.slice(44))).toEqual(sound);
+  });
+
+  test("a text above the limit: cut between two characters", async () => {
+    providers.setText(() => "😀".repeat(MAX_HEARD_LENGTH));
+    const even = await recognize();
+    providers.setText(() => `a${"😀".repeat(MAX_HEARD_LENGTH)}`);
+    const odd = await recognize();
+    for (const text of [even, odd]) {
+      expect([text.length, text.isWellFormed()]).toEqual([MAX_HEARD_LENGTH, true]);
+    }
   });
 
   test.each(FAULTS)("%p: %s", async (fault, why) => {

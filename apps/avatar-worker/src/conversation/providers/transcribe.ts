@@ -4,7 +4,7 @@ import { ProviderError } from "./errors.ts";
 import { type RequestLimits, requestBytes } from "./request.ts";
 
 /** Longest text: a minute of speech has about 1,000 characters. */
-const MAX_TEXT_LENGTH = 4000;
+export const MAX_HEARD_LENGTH = 4000;
 export const TRANSCRIPTION_LIMITS: RequestLimits = { waitMs: 10_000, totalMs: 20_000, maxBytes: 256 * 1024 };
 
 const HEADER_BYTES = 44;
@@ -51,7 +51,7 @@ const requestBody = ({ model }: Endpoint, sound: Int16Array, { sampleRate, hints
 const readText = (bytes: Uint8Array): string => {
   try {
     const { text } = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
-    if (typeof text === "string") return text.toWellFormed().trim().slice(0, MAX_TEXT_LENGTH);
+    if (typeof text === "string") return text.trim().slice(0, MAX_HEARD_LENGTH).toWellFormed();
   } catch {
     // Malformed JSON counts as a response without a text.
   }

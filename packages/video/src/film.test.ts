@@ -54,6 +54,11 @@ const run = async (command: (string | null)[], input: Buffer): Promise<Buffer> =
 const decodePictures = async (film: Buffer): Promise<Buffer> =>
   run([ffmpeg, "-v", "error", "-i", "FILE", "-map", "0:v", "-fps_mode", "passthrough", "-f", "rawvideo", "-"], film);
 
+const decodeSound = async (film: Buffer): Promise<Int16Array> => {
+  const heard = await run([ffmpeg, "-v", "error", "-i", "FILE", "-map", "0:a", "-f", "s16le", "-"], film);
+  return new Int16Array(heard.buffer, heard.byteOffset, heard.length >> 1);
+};
+
 /** In decibels, of the luma. */
 const quality = (shown: Buffer, drawn: Uint8Array): number => {
   let error = 0;
@@ -115,12 +120,26 @@ describe("a film", () => {
         const one = shown.subarray(index * PICTURE_LENGTH, (index + 1) * PICTURE_LENGTH);
         expect([index, quality(one, picture) > 38]).toEqual([index, true]);
       }
-      const heard = await run([ffmpeg, "-v", "error", "-i", "FILE", "-map", "0:a", "-f", "s16le", "-"], film);
-      const samples = new Int16Array(heard.buffer, heard.byteOffset, heard.length >> 1);
+      const samples = await decodeSound(film);
       let [signal, error] = [0, 0];
       for (const [index, sample] of sound.entries()) {
         signal += sample ** 2;
         error += (sample - (samples[index] ?? 0)) ** 2;
+      }
+      expect(10 * Math.log10(signal / error)).toBeGreaterThan(15);
+    },
+  );
+
+  test.skipIf(reason !== "").each([1, 8])(
+    `of %i pictures, with a voice to the end: heard to its last sample${reason}`,
+    async (count) => {
+      const pcm = Int16Array.from({ length: count * PICTURE_SAMPLES }, (_, at) => 8000 * Math.sin(at / 10));
+      const heard = await decodeSound(await write(pictures.slice(0, count), pcm));
+      const last = { samples: pcm.subarray(-PICTURE_SAMPLES / 4), from: pcm.length - PICTURE_SAMPLES / 4 };
+      let [signal, error] = [0, 0];
+      for (const [index, sample] of last.samples.entries()) {
+        signal += sample ** 2;
+        error += (sample - (heard[last.from + index] ?? 0)) ** 2;
       }
       expect(10 * Math.log10(signal / error)).toBeGreaterThan(15);
     },

@@ -24,18 +24,23 @@ afterEach(async () => {
 /** `started`: the processes so far, with the messages that each got and sent. */
 const create = (times: Partial<PreloadTimes> = {}) => {
   let now = 0;
-  const started: { process: CallProcess; sent: string[]; received: string[]; hasEnded: boolean }[] = [];
+  const started: { process: CallProcess; sent: string[]; received: string[]; isStopped: boolean; hasEnded: boolean }[] =
+    [];
   const files: string[] = [];
   const take = (): CallProcess => {
     const process = startCallProcess(SCRIPTED);
     all.push(process);
-    const one = { process, sent: [] as string[], received: [] as string[], hasEnded: false };
+    const one = { process, sent: [] as string[], received: [] as string[], isStopped: false, hasEnded: false };
     started.push(one);
     return {
       ...process,
       send: (message) => {
         one.sent.push(message.kind);
         process.send(message);
+      },
+      stop: () => {
+        one.isStopped = true;
+        return process.stop();
       },
       listen: ({ onMessage, onEnd }) =>
         process.listen({
@@ -141,6 +146,17 @@ test("no call in time: the process ends", async () => {
   preloads.apply([preload("ada")]);
   await until(() => started[0]?.hasEnded, { pollMs: 5 });
   expect(preloads.take(callOf(preload("ada")))).toBeNull();
+});
+
+test("a process that a call has taken: the time of its preload does not end it", async () => {
+  const keepMs = 50;
+  const { preloads, started } = create({ keepMs });
+  const ada = preload("ada");
+  preloads.apply([ada]);
+  const taken = preloads.take(callOf(ada));
+  // Timers of the same time run in the order of their start.
+  await new Promise((resolve) => setTimeout(resolve, keepMs));
+  expect([taken?.pid, started[0]?.isStopped]).toEqual([started[0]?.process.pid, false]);
 });
 
 test("a repeated request for the same avatar: its process stays", async () => {

@@ -1,5 +1,6 @@
 /** Token counts of a language model, reported by its server or estimated. */
 import { afterAll, afterEach, beforeEach, expect, test } from "bun:test";
+import { until } from "@realtime-avatar/testing/until";
 import { askModel, type Tokens } from "./chat.ts";
 import { type ScriptedProviders, startProviders } from "./providers.testing.ts";
 
@@ -56,6 +57,19 @@ test("an interrupted answer: an estimate of the received part", async () => {
   const [tokens, ...others] = await tokensOf({ isCut: true });
   expect([tokens?.input, tokens?.isEstimated, others]).toEqual([ESTIMATE, true, []]);
   expect(tokens?.output).toBeGreaterThan(0);
+});
+
+test("a request, interrupted before its answer: an estimate of its messages", async () => {
+  const slow = startProviders({ llmMs: 60_000 });
+  const all: Tokens[] = [];
+  const stop = new AbortController();
+  const options = { maxTokens: 50, signal: stop.signal, onTokens: (tokens: Tokens) => void all.push(tokens) };
+  const first = askModel(slow.endpoint("m"), messages, options).next();
+  await until(() => slow.received.length > 0, { pollMs: 2 });
+  stop.abort(new Error("interrupted"));
+  await expect(first).rejects.toThrow("interrupted");
+  await slow.stop();
+  expect(all).toEqual([{ input: ESTIMATE, output: 0, isEstimated: true }]);
 });
 
 test("a server that refuses the key, or is busy: no tokens", async () => {

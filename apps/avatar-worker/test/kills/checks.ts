@@ -1,0 +1,201 @@
+/** Compares the state of the service after all calls with the calls as the persons know them. Each check returns its findings. */
+import { findCreditDrift } from "@realtime-avatar/db/credits/invariants";
+import { until } from "@realtime-avatar/testing/until";
+import type { Call } from "./caller.ts";
+import type { Kill, Stalls } from "./killer.ts";
+import type { World } from "./world.ts";
+
+/** A transcript is at the receiver this long after the end of its call. */
+const MAX_TRANSCRIPT_MS = 5000;
+const MAX_SILENCE_MS = 3000;
+/** A started second is charged, and LiveKit shows the person and the avatar to each other a moment apart. */
+const ROUNDING_SECONDS = 2;
+/** After the last sync of a worker that is killed, or cannot report, two seconds are charged. */
+const UNREPORTED_SECONDS = 2;
+/** The reason with which the persons end their calls. */
+const RELEASED = "manual";
+
+const show = (name: string, numbers: readonly number[], unit = ""): void => {
+  const sorted = numbers.toSorted((one, other) => one - other);
+  const at = (share: number): string =>
+    (sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? Number.NaN).toFixed(
+      unit === "s" ? 1 : 0,
+    );
+  process.stderr.write(
+    `${name}: p50 ${at(0.5)}${unit}, p95 ${at(0.95)}${unit}, max ${at(1)}${unit} (${sorted.length})\n`,
+  );
+};
+
+/** A call and the kills during it, for a message. Times are in milliseconds after its begin. */
+const describe = (call: Call, kills: readonly Kill[]): string => {
+  const { name, id, since, heardAt, endedAt, hadSeconds, resumes, isLost } = call;
+  const after = (time: number | null): number => Math.round((time ?? Number.NaN) - since);
+  const during = kills.filter(({ at, backAt }) => backAt > since - 1000 && at < (endedAt ?? Infinity) + 3000);
+  const list = during.map(
+    ({ kind, at, backAt, lost }) => `${kind}${lost.includes(id) ? " (own)" : ""} ${after(at)}-${after(backAt)}`,
+  );
+  const times = `heard ${after(heardAt)}, ended ${after(endedAt)}, had ${hadSeconds.toFixed(2)} s`;
+  return `${name} ${id}: ${times}, resumes ${resumes}${isLost ? ", lost" : ""}; kills: ${list.join(", ")}`;
+};
+
+/** Waits until no call is open, and no transcript or recording is to be made. */
+export const untilSettled = ({ onDatabase }: World): Promise<unknown> => {
+  const left = () =>
+    onDatabase(async ({ client }) => {
+      const [row] = await client`
+        select (select count(*)::integer from usage_sessions where ended_at is null) as open,
+          (select count(*)::integer from call_transcripts) as transcripts,
+          (select count(*)::integer from call_recordings) as recordings`;
+      return { ...row } as { open: number; transcripts: number; recordings: number };
+    });
+  return until(async () => Object.values(await left()).every((count) => count === 0), {
+    limitMs: 180_000,
+    pollMs: 500,
+    state: left,
+  });
+};
+
+type Row = { id: string; status: string; reason: string | null; used: number; endedAt: number | null; losses: number };
+
+/** Each call has ended and is charged once, at most for the time with both sides. A call that lost a process goes on. */
+export const checkBooks = async (world: World, calls: readonly Call[], kills: readonly Kill[]): Promise<string[]> => {
+  const { onDatabase, tenantId } = world;
+  const drift = await onDatabase(({ db }) => findCreditDrift(db, tenantId, 10));
+  const rows = await onDatabase(
+    ({ client }) => client<Row[]>`
+      select session.id, status, reason, (session.used / session.price)::float as used,
+        extract(epoch from ended_at)::float * 1000 as "endedAt", lost_processes as losses
+      from usage_sessions session join calls on session_id = session.id and calls.tenant_id = session.tenant_id
+      where session.tenant_id = ${tenantId}`,
+  );
+  const byId = new Map(rows.map((row) => [row.id, row]));
+  const reasons = Object.entries(Object.groupBy(rows, ({ reason }) => String(reason)));
+  process.stderr.write(`ends: ${reasons.map(([reason, all]) => `${reason} ${all?.length}`).join(", ")}\n`);
+  const found = drift.map((one) => `drift ${JSON.stringify(one)}`);
+  const known = new Set(calls.map(({ id }) => id as string));
+  // A start that failed, because LiveKit did not respond, is repeated as another session.
+  for (const row of rows)
+    if (!known.has(row.id) && row.used > 0) found.push(`charged without a call: ${JSON.stringify(row)}`);
+  const over: number[] = [];
+  for (const call of calls) {
+    const row = byId.get(call.id);
+    const kinds = kills.filter(({ lost }) => lost.includes(call.id)).map(({ kind }) => kind);
+    const note = `${describe(call, kills)}; ${JSON.stringify(row)}`;
+    const hit = kills
+      .filter(({ at, backAt }) => backAt > call.since && at < (call.endedAt ?? 0))
+      .map(({ kind }) => kind);
+    const isCut = hit.includes("database") || hit.includes("api");
+    if (row?.status !== "released") {
+      // A call whose worker could never report its begin is free.
+      if (row === undefined || row.endedAt === null || !isCut) found.push(`not released: ${note}`);
+      continue;
+    }
+    over.push(row.used - call.hadSeconds);
+    const unreported = kinds.length + (isCut ? 1 : 0);
+    if (row.used > call.hadSeconds + ROUNDING_SECONDS + UNREPORTED_SECONDS * unreported)
+      found.push(`charged too much: ${note}`);
+    const lost = kinds.filter((kind) => kind !== "livekit").length;
+    const canEnd =
+      (row.reason === "failed" && lost > 1) || (row.reason === "disconnected" && kinds.includes("livekit"));
+    if (row.reason !== RELEASED && !canEnd) found.push(`ended: ${note}`);
+  }
+  show("charged seconds more than both sides had", over, "s");
+  return found;
+};
+
+/** Each call has one transcript soon after its end. It can come again, with the same bytes, when its outcome was lost. */
+export const checkTranscripts = async (
+  world: World,
+  calls: readonly Call[],
+  kills: readonly Kill[],
+): Promise<string[]> => {
+  const ends = await world.onDatabase(
+    ({ client }) => client<{ id: string; at: number }[]>`
+      select id, extract(epoch from ended_at)::float * 1000 as at from usage_sessions where tenant_id = ${world.tenantId}`,
+  );
+  const endOf = new Map(ends.map(({ id, at }) => [id, at]));
+  const waited: number[] = [];
+  let repeated = 0;
+  const found: string[] = [];
+  for (const call of calls) {
+    const { id, heardAt } = call;
+    const note = describe(call, kills);
+    const all = world.receiver.of(id);
+    const [first] = all;
+    if (!first) {
+      found.push(`no transcript: ${note}`);
+      continue;
+    }
+    repeated += all.length - 1;
+    if (all.some(({ body }) => body !== first.body)) found.push(`two transcripts: ${note}`);
+    const ms = first.at - (endOf.get(id) ?? 0);
+    waited.push(ms);
+    if (ms > MAX_TRANSCRIPT_MS) found.push(`transcript after ${Math.round(ms)} ms: ${note}`);
+    if (heardAt !== null && first.transcript.segments.length === 0) found.push(`empty transcript: ${note}`);
+  }
+  show("end to transcript", waited, " ms");
+  process.stderr.write(`transcripts that came again: ${repeated}\n`);
+  return found;
+};
+
+type RecordingRow = { id: string; sessionId: string; status: string; error: string | null; sizeBytes: number };
+
+/** Each recording of a call with sound is ready. Its file can be read. */
+export const checkRecordings = async (
+  world: World,
+  calls: readonly Call[],
+  kills: readonly Kill[],
+): Promise<string[]> => {
+  const { onDatabase, tenantId, url, apiKey } = world;
+  const rows = await onDatabase(
+    ({ client }) => client<RecordingRow[]>`
+      select id, session_id as "sessionId", status, error_code as error, size_bytes::integer as "sizeBytes"
+      from recordings where tenant_id = ${tenantId}`,
+  );
+  const found: string[] = [];
+  const headers = { authorization: `Bearer ${apiKey}` };
+  for (const call of calls.filter(({ isRecorded }) => isRecorded)) {
+    const row = rows.find(({ sessionId }) => sessionId === call.id);
+    const note = `${describe(call, kills)}; ${JSON.stringify(row)}`;
+    if (!row) found.push(`no recording: ${note}`);
+    else if (row.status === "ready") {
+      const access = (await (await fetch(`${url}/api/v1/recordings/${row.id}/access`, { headers })).json()) as {
+        url: string;
+      };
+      const file = await (await fetch(access.url)).arrayBuffer();
+      const type = Buffer.from(file, 4, 4).toString();
+      if (file.byteLength !== row.sizeBytes || type !== "ftyp") found.push(`lost recording: ${note}`);
+    } else if (call.heardAt !== null) found.push(`recording ${row.status}: ${note}`);
+  }
+  const ready = rows.filter(({ status }) => status === "ready");
+  process.stderr.write(`recordings: ${ready.length} of ${rows.length} ready\n`);
+  return found;
+};
+
+/**
+ * No call is silent for long while an avatar worker is free. Not counted: times without LiveKit, and calls that have
+ * lost two processes, which end. One avatar worker is always free, because each killed one runs again before the next kill.
+ */
+export const checkSilences = (calls: readonly Call[], kills: readonly Kill[], stalls: Stalls): string[] => {
+  const found: string[] = [];
+  const byKind = new Map<string, number[]>();
+  for (const call of calls) {
+    for (const { from, to } of call.silences) {
+      const causes = kills.filter(({ at, backAt }) => at < to && backAt > from - 1000);
+      const own = causes.filter(({ lost }) => lost.includes(call.id));
+      const kind = own[0]?.kind ?? (from === call.silences[0]?.from && call.heardAt === to ? "start" : "none");
+      const begin = Math.max(from, Math.min(...own.map(({ at }) => at), to));
+      const silentFrom = own.length > 0 ? begin : from;
+      const ms = to - silentFrom - stalls.between(silentFrom, to);
+      byKind.set(kind, [...(byKind.get(kind) ?? []), ms]);
+      if (kind === "start" || own.some((kill) => kill.kind === "livekit")) continue;
+      if (ms > MAX_SILENCE_MS) {
+        found.push(
+          `silent for ${Math.round(ms)} ms from ${Math.round(silentFrom - call.since)}: ${describe(call, kills)}`,
+        );
+      }
+    }
+  }
+  for (const [kind, all] of byKind) show(`silence of more than a second, ${kind}`, all, " ms");
+  return found;
+};

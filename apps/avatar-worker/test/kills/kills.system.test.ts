@@ -1,0 +1,87 @@
+/**
+ * Calls while processes of each kind are killed at random moments: processes of calls, avatar workers, APIs, LiveKit and
+ * PostgreSQL. Each call is charged once and not for more than both sides had, has one transcript soon after its end,
+ * loses no recording, and is silent for at most three seconds while an avatar worker is free.
+ *
+ * All calls have real rooms, processes and a person who hears them; the models are scripted. It is a test of
+ * `LONG=1`. `CALLS` and `KILLS`: fewer, to try it. `SEED`: repeats the order of kills.
+ */
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { loadavg } from "node:os";
+import { livekitBinary } from "@realtime-avatar/testing/livekit/binary";
+import { numbersOf } from "@realtime-avatar/testing/random-numbers";
+import { type Call, makeCall } from "./caller.ts";
+import { checkBooks, checkRecordings, checkSilences, checkTranscripts, untilSettled } from "./checks.ts";
+import { type Kill, killAtRandom, SHARES, watchStalls } from "./killer.ts";
+import { startWorld, type World } from "./world.ts";
+
+const LONG = process.env["LONG"] === "1";
+const CALLS = Number(process.env["CALLS"] ?? 1000);
+const KILLS = Number(process.env["KILLS"] ?? 200);
+const SEED = Number(process.env["SEED"] ?? Math.floor(1_000_000 * Math.random()));
+/** Calls at the same time. */
+const PERSONS = Number(process.env["PERSONS"] ?? 6);
+const MIN_SECONDS = 3;
+const MAX_SECONDS = 9;
+const KILLS_AHEAD = 2;
+/** With as many kills, each kind occurs. */
+const MANY_KILLS = 100;
+
+setDefaultTimeout(4 * 3_600_000);
+
+const binary = await livekitBinary();
+const title = `calls${binary.kind === "missing" ? ` (skipped: ${binary.reason})` : ""}`;
+
+describe.skipIf(binary.kind === "missing" || process.platform !== "linux" || !LONG)(title, () => {
+  let world: World;
+  beforeAll(async () => {
+    // One avatar worker has room for all calls, so the other one is free when it is killed.
+    world = await startWorld(binary.kind === "found" ? binary.path : "", PERSONS);
+  });
+  afterAll(() => world?.stop());
+
+  test("whose processes are killed: each charged once, with one transcript and its recording, and soon heard again", async () => {
+    const numbers = numbersOf(SEED);
+    const plans = Array.from({ length: CALLS }, (_, index) => ({
+      name: `call-${index}`,
+      seconds: MIN_SECONDS + numbers(1000 * (MAX_SECONDS - MIN_SECONDS)) / 1000,
+      isRecorded: numbers(4) === 0,
+    }));
+    process.stderr.write(`seed ${SEED}: ${CALLS} calls, ${KILLS} kills\n`);
+    const running = new Map<string, Call>();
+    const calls: Call[] = [];
+    const kills: Kill[] = [];
+    /** The kills are spread over all calls, so no call starts far ahead of them. */
+    const isAhead = (): boolean => calls.length / CALLS > (kills.length + KILLS_AHEAD) / KILLS;
+    const stalls = watchStalls();
+    const startedAt = performance.now();
+    const person = async (): Promise<void> => {
+      for (let plan = plans.shift(); plan !== undefined; plan = plans.shift()) {
+        while (isAhead()) await Bun.sleep(100);
+        const call = await makeCall(world, plan, (started) => running.set(started.id, started));
+        running.delete(call.id);
+        calls.push(call);
+      }
+    };
+    const persons = Promise.all(Array.from({ length: PERSONS }, person));
+    await killAtRandom(world, { numbers, count: KILLS, running, progress: () => calls.length / CALLS, kills });
+    await persons;
+    const seconds = Math.round((performance.now() - startedAt) / 1000);
+    await untilSettled(world);
+    stalls.stop();
+    const kinds = Object.keys(SHARES).map((kind) => [kind, kills.filter((one) => one.kind === kind).length] as const);
+    process.stderr.write(
+      `${calls.length} calls in ${seconds} s, load ${loadavg()[0]?.toFixed(1)}; kills: ${kinds.map((one) => one.join(" "))}\n`,
+    );
+    const found = [
+      ...(await checkBooks(world, calls, kills)),
+      ...(await checkTranscripts(world, calls, kills)),
+      ...(await checkRecordings(world, calls, kills)),
+      ...checkSilences(calls, kills, stalls),
+    ];
+    expect(found).toEqual([]);
+    // The last calls can end before the last kills.
+    expect(kills.length).toBeGreaterThanOrEqual(KILLS - KILLS_AHEAD - 1);
+    for (const [, count] of kinds) if (KILLS >= MANY_KILLS) expect(count).toBeGreaterThan(0);
+  });
+});

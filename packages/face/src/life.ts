@@ -24,8 +24,11 @@ const ENERGY_RANGE = 2.5;
 const SPEAKING_BROW = 0.15;
 
 export type Life = {
-  /** The pose of a picture whose middle is heard at `timeMs` of the clock. Times must rise. */
-  pose: (timeMs: number, track: ShapeTrack) => Pose;
+  /**
+   * The pose of a picture whose middle is heard at `timeMs` of the clock. Times must rise. `own`: the share of the movements
+   * of the head and the eyes that a film has instead. Gestures are always whole.
+   */
+  pose: (timeMs: number, track: ShapeTrack, own?: number) => Pose;
   think: (isThinking: boolean) => void;
   /** Makes a gesture from the next picture on. Returns false while another one is made. */
   gesture: (gesture: Gesture) => boolean;
@@ -46,7 +49,7 @@ export const createLife = (seed: number, { eyeDistance, lips }: Pick<Face, "eyeD
   let startMs: number | null = null;
   let lastMs = 0;
   return {
-    pose: (timeMs, track) => {
+    pose: (timeMs, track, own = 1) => {
       startMs ??= timeMs - 40;
       const passed = Math.min(LONGEST_STEP_SECONDS, (timeMs - Math.max(lastMs, startMs)) / 1000);
       lastMs = timeMs;
@@ -72,17 +75,17 @@ export const createLife = (seed: number, { eyeDistance, lips }: Pick<Face, "eyeD
         tuck: mouth.tuck * talk,
         tongue: mouth.tongue * talk,
         smile: mouth.smile * talk + made.smile,
-        blinkLeft: Math.max(blink, made.wink),
-        blinkRight: blink,
+        blinkLeft: Math.max(own > 0 ? blink : 0, made.wink),
+        blinkRight: own > 0 ? blink : 0,
         brow: Math.max(SPEAKING_BROW * talk + (1 - SPEAKING_BROW) * brow, made.brow),
-        yaw: head.yaw + thought.yaw + made.yaw,
-        pitch: head.pitch + thought.pitch + made.pitch,
-        roll: head.roll,
-        shiftX: head.shiftX * eyeDistance,
-        shiftY: head.shiftY * eyeDistance,
-        breath: Math.sin((2 * Math.PI * seconds) / BREATH_SECONDS) + thought.breath,
-        gazeX: (gaze.x + thought.gazeX) * eyeDistance,
-        gazeY: (gaze.y + thought.gazeY) * eyeDistance,
+        yaw: own * (head.yaw + thought.yaw) + made.yaw,
+        pitch: own * (head.pitch + thought.pitch) + made.pitch,
+        roll: own * head.roll,
+        shiftX: own * head.shiftX * eyeDistance,
+        shiftY: own * head.shiftY * eyeDistance,
+        breath: own * (Math.sin((2 * Math.PI * seconds) / BREATH_SECONDS) + thought.breath),
+        gazeX: own * (gaze.x + thought.gazeX) * eyeDistance,
+        gazeY: own * (gaze.y + thought.gazeY) * eyeDistance,
         talk,
       };
     },

@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
-import { PICTURE_LENGTH } from "./picture.ts";
+import type { LoopFilm } from "./loop/loop-film.ts";
+import { PICTURE_LENGTH, planesFrom } from "./picture.ts";
 import { createShapeTrack, SILENT } from "./shape-track.ts";
 import { createSpeaker } from "./speaker.ts";
 import { openTestFace } from "./testing/photo-testing.ts";
@@ -52,6 +53,60 @@ const measureCost = (runs: number, seconds: number): number => {
 
 test("10 s of video: less than 2 s of processor time", () => {
   expect(10 * measureCost(5, 2)).toBeLessThan(2);
+});
+
+/** A loop of one frame: the photo, moved by 9 pixels to the right. */
+const shiftedLoop = () => {
+  const picture = new Uint8Array(PICTURE_LENGTH);
+  const [from, to] = [planesFrom(FACE.picture), planesFrom(picture)];
+  to.y.set(from.y.subarray(0, -9), 9);
+  to.u.set(from.u.subarray(0, -4), 4);
+  to.v.set(from.v.subarray(0, -4), 4);
+  const state = { hasFailed: false, next: true };
+  const loop: LoopFilm = {
+    next: () => (state.next ? { picture, place: [1, 0, 9, 0, 1, 0] } : null),
+    hasFailed: () => state.hasFailed,
+  };
+  return { picture, loop, state };
+};
+const isSame = (left: Uint8Array, right: Uint8Array): boolean => Bun.deepEquals(left, right);
+
+test("a loop before the first picture: its frame at once; after it: the head goes back to its place first", () => {
+  const { loop, picture } = shiftedLoop();
+  const early = createSpeaker(FACE, { seed: 7 });
+  early.show(loop);
+  expect(isSame(early.picture(0), picture)).toBe(true);
+  const late = createSpeaker(FACE, { seed: 7 });
+  for (let ms = 0; ms < 3000; ms += 40) late.picture(ms);
+  late.show(loop);
+  const moves: number[] = [];
+  let ms = 3000;
+  for (let drawn = late.picture(ms); !isSame(drawn, picture); drawn = late.picture(ms)) {
+    moves.push(drawn.filter((value, pixel) => value !== FACE.picture[pixel]).length);
+    ms += 40;
+  }
+  // The last picture of the photo hardly differs from the photo, which is the first frame of a real loop.
+  expect(moves.at(-1)).toBeLessThan((moves[0] as number) / 2);
+});
+
+test("a loop that has no frame yet, and one that fails: the photo", () => {
+  const { loop, state, picture } = shiftedLoop();
+  state.next = false;
+  const speaker = createSpeaker(FACE, { seed: 7 });
+  speaker.show(loop);
+  expect(isSame(speaker.picture(0), FACE.picture)).toBe(true);
+  state.next = true;
+  expect(isSame(speaker.picture(40), picture)).toBe(true);
+  state.hasFailed = true;
+  const photo = createSpeaker(FACE, { seed: 7 });
+  const [failed, expected] = Array.from({ length: 30 }, (_, index) => 80 + 40 * index).reduce<Uint8Array[]>(
+    (_, ms) => [speaker.picture(ms), photo.picture(ms)],
+    [],
+  );
+  expect(planesFrom(failed as Uint8Array).y.subarray(0, 512)).toEqual(
+    planesFrom(expected as Uint8Array).y.subarray(0, 512),
+  );
+  expect(isSame(failed as Uint8Array, picture)).toBe(false);
 });
 
 test("an hour of shapes, with pictures and without: at most a minute of shapes is in memory", () => {

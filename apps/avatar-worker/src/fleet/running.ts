@@ -92,6 +92,9 @@ const createObserver =
       case "portrait":
         log.info({ cause: message.cause }, "a call shows a portrait instead of a face");
         break;
+      case "still":
+        log.warn({ cause: message.cause }, "a call shows a photo instead of an idle loop");
+        break;
       case "provider":
         log.warn({ provider: message.provider, why: message.why }, "a provider of a conversation has failed");
         watcher?.providerFailed(message.provider, message.why);

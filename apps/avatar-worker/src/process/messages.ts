@@ -87,6 +87,8 @@ const MESSAGES = {
   failure: ClosedObject({ kind: OneOf(["failure"]), cause: Text({ minLength: 1, maxLength: 200 }) }),
   /** Why the call shows a portrait, although the operator has chosen faces, for the log. */
   portrait: ClosedObject({ kind: OneOf(["portrait"]), cause: Text({ minLength: 1, maxLength: 200 }) }),
+  /** Why the call shows the photo of an avatar, although it has an idle loop, for the log. */
+  still: ClosedObject({ kind: OneOf(["still"]), cause: Text({ minLength: 1, maxLength: 200 }) }),
   /** An event of the conversation, for metrics. */
   count: ClosedObject({ kind: OneOf(["count"]), counted: OneOf(COUNTED) }),
   /** The stages of a turn, for metrics and traces. */

@@ -60,10 +60,12 @@ const createLoader = () => {
   };
 };
 
-const chooseRenderer = ({ renderer }: PictureSettings): Renderer =>
-  renderer === "portrait"
-    ? portrait
-    : createFaceRenderer((cause) => send({ kind: "portrait", cause: cause.slice(0, MAX_CAUSE_LENGTH) }));
+const chooseRenderer = ({ renderer }: PictureSettings): Renderer => {
+  if (renderer === "portrait") return portrait;
+  const tell = (kind: "portrait" | "still") => (cause: string) =>
+    send({ kind, cause: cause.slice(0, MAX_CAUSE_LENGTH) });
+  return createFaceRenderer({ onPortrait: tell("portrait"), onStill: tell("still") });
+};
 
 /** The callbacks that report speech to the worker, with and without a conversation. */
 const createListeners = ({ transcript, history }: AssignedCall) => ({

@@ -3,12 +3,13 @@ import { describe, expect, test } from "bun:test";
 import type { VideoFrame } from "@livekit/rtc-node";
 import { encodeMesh, manifestFace } from "@realtime-avatar/domain/avatars/face-mesh";
 import type { SessionId } from "@realtime-avatar/domain/id";
-import { facePoints, preparedFace, speechFrames } from "../../test/support/faces.ts";
+import { facePoints, preparedFace, preparedLoop, speechFrames } from "../../test/support/faces.ts";
 import { createFaceRenderer } from "./face.ts";
 import type { RendererCall, Rendering } from "./renderer.ts";
 
 const [points, frames] = await Promise.all([facePoints(), speechFrames()]);
 const { image: picture, manifest: WITH_FACE } = await preparedFace();
+const { bytes: loopBytes, manifest: WITH_LOOP, pictures: LOOP_PICTURES } = await preparedLoop();
 const PICTURES = WITH_FACE.pictures;
 const callOf = (manifest: Record<string, unknown> | null, change: Partial<RendererCall> = {}): RendererCall => ({
   ...{
@@ -20,19 +21,25 @@ const callOf = (manifest: Record<string, unknown> | null, change: Partial<Render
 });
 
 /** Opens a call. `at`: draws the picture for a time. */
-const open = async (manifest: Record<string, unknown> | null, change: Partial<RendererCall> = {}) => {
+const open = async (
+  manifest: Record<string, unknown> | null,
+  change: Partial<RendererCall> = {},
+  loop = (): Uint8Array => loopBytes,
+) => {
   let now = 0;
   const causes: string[] = [];
+  const stills: string[] = [];
   const renderer = createFaceRenderer(
-    (cause) => void causes.push(cause),
+    { onPortrait: (cause) => void causes.push(cause), onStill: (cause) => void stills.push(cause) },
     () => now,
   );
-  const rendering = await renderer.open(callOf(manifest, change), async () => picture);
+  const load = async (file: string) => (file.endsWith("-loop") ? loop() : picture);
+  const rendering = await renderer.open(callOf(manifest, change), load);
   const at = (ms: number): Uint8Array => {
     now = ms;
     return rendering.picture().data.slice();
   };
-  return { rendering, at, causes };
+  return { rendering, at, causes, stills };
 };
 /** Draws two seconds while speech is heard. The renderer knows the speech 200 ms before. */
 const speak = ({ rendering, at }: { rendering: Rendering; at: (ms: number) => Uint8Array }): Uint8Array[] =>
@@ -142,12 +149,12 @@ test.each([
 });
 
 test("an unreadable picture: the call fails", async () => {
-  const renderer = createFaceRenderer(() => {});
+  const renderer = createFaceRenderer({ onPortrait: () => {}, onStill: () => {} });
   await expect(renderer.open(callOf(WITH_FACE), () => Promise.reject(new Error("no file")))).rejects.toThrow("no file");
 });
 
 test("a call by voice: reads no file", async () => {
-  const renderer = createFaceRenderer(() => {});
+  const renderer = createFaceRenderer({ onPortrait: () => {}, onStill: () => {} });
   const load = () => Promise.reject(new Error("no file"));
   const rendering = await renderer.open(callOf(WITH_FACE, { mode: "voice" }), load);
   rendering.hear(new Int16Array(960), 0);
@@ -166,10 +173,7 @@ describe("a preloaded avatar", () => {
     return {
       state,
       load,
-      renderer: createFaceRenderer(
-        () => {},
-        () => 0,
-      ),
+      renderer: createFaceRenderer({ onPortrait: () => {}, onStill: () => {} }, () => 0),
     };
   };
   const { avatar } = callOf(WITH_FACE);
@@ -205,7 +209,7 @@ describe("a preloaded avatar", () => {
 
   test("no face: a portrait, with the reason reported when the call begins", async () => {
     const causes: string[] = [];
-    const renderer = createFaceRenderer((cause) => void causes.push(cause));
+    const renderer = createFaceRenderer({ onPortrait: (cause) => void causes.push(cause), onStill: () => {} });
     const call = callOf({ pictures: PICTURES });
     await renderer.preload(call.avatar, async () => picture);
     expect(causes).toEqual([]);
@@ -233,4 +237,87 @@ test("a portrait and a call by voice: no gesture", async () => {
     rendering.think(true);
     expect(rendering.gesture("nod")).toBe("no_face");
   }
+});
+
+describe("an avatar with an idle loop", () => {
+  /** Draws pictures, each after the next frame was decoded, from the first frame of the loop on. */
+  const drawLoop = async ({ at }: { at: (ms: number) => Uint8Array }, count: number): Promise<Uint8Array[]> => {
+    const drawn: Uint8Array[] = [];
+    for (let ms = 0; drawn.length < count; ms += 40) {
+      const one = at(ms);
+      const last = drawn.at(-1);
+      const isNew = last ? difference(one, last, CORNER) > 0 : difference(one, LOOP_PICTURES[0] ?? one, CORNER) < 1;
+      if (isNew) drawn.push(one);
+      else await new Promise((resolve) => setImmediate(resolve));
+    }
+    return drawn;
+  };
+
+  test("a silent call: the pictures of the film, there and back, without a jump where it turns", async () => {
+    const call = await open(WITH_LOOP);
+    const drawn = await drawLoop(call, 210);
+    expect([call.causes, call.stills]).toEqual([[], []]);
+    for (const step of [0, 40, 99, 150, 198]) {
+      const frame = LOOP_PICTURES[step < 100 ? step : 198 - step] as Uint8Array;
+      expect(difference(drawn[step] as Uint8Array, frame, [0, 0, 512, 512])).toBeLessThan(2.5);
+    }
+    const changes = drawn.slice(1).map((one, index) => difference(one, drawn[index] as Uint8Array, [0, 0, 512, 512]));
+    const atTurns = [97, 98, 99, 100, 196, 197, 198, 199].map((step) => changes[step] as number);
+    expect(Math.max(...atTurns)).toBeLessThan(1.2 * Math.max(...changes.slice(0, 97)));
+  });
+
+  test("a voice: the mouth of the film speaks before the same background", async () => {
+    const [call, quiet] = [await open(WITH_LOOP), await open(WITH_LOOP)];
+    for (const [index, frame] of frames.entries()) call.rendering.hear(frame, 200 + 20 * index);
+    const [spoken, silent] = [await drawLoop(call, 30), await drawLoop(quiet, 30)];
+    const changes = (box: readonly number[]) =>
+      spoken.map((one, index) => difference(one, silent[index] as Uint8Array, box));
+    expect(Math.max(...changes(MOUTH))).toBeGreaterThan(6);
+    expect(Math.max(...changes(CORNER), ...changes(EYE))).toBe(0);
+  });
+
+  test.each([
+    ["cut off", () => loopBytes.subarray(0, 9000)],
+    ["of another kind", () => picture],
+    [
+      "that cannot be read",
+      () => {
+        throw new Error("no file");
+      },
+    ],
+  ] as const)("a loop %s: the photo, with the reason", async (_, loop) => {
+    const [call, photo] = [await open(WITH_LOOP, {}, loop), await open(WITH_FACE)];
+    for (let ms = 0; ms < 400; ms += 40) {
+      await new Promise((resolve) => setImmediate(resolve));
+      expect(Bun.deepEquals(call.at(ms), photo.at(ms))).toBe(true);
+    }
+    expect([call.causes.length, call.stills.length]).toEqual([0, 1]);
+  });
+
+  test("a damaged frame: the photo from then on, with the reason once", async () => {
+    const damaged = Uint8Array.from(loopBytes);
+    damaged.fill(0, damaged.length - 3000);
+    const call = await open(WITH_LOOP, {}, () => damaged);
+    let ms = 0;
+    for (; call.stills.length === 0; ms += 40) {
+      call.at(ms);
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    for (let picture = 0; picture < 20; picture++) call.at(ms + 40 * picture);
+    expect(difference(call.at(ms + 800), LOOP_PICTURES[0] as Uint8Array, CORNER)).toBeLessThan(1);
+    expect(call.stills).toHaveLength(1);
+  });
+
+  test("a preload: the call loads the loop from it", async () => {
+    const renderer = createFaceRenderer({ onPortrait: () => {}, onStill: () => {} }, () => 0);
+    let loads = 0;
+    const load = async (file: string) => {
+      loads++;
+      return file.endsWith("-loop") ? loopBytes : picture;
+    };
+    const call = callOf(WITH_LOOP);
+    await renderer.preload(call.avatar, load);
+    await renderer.open(call, load);
+    expect(loads).toBe(2);
+  });
 });

@@ -4,7 +4,10 @@
 import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { encodeMesh, MESH_POINTS, manifestFace } from "@realtime-avatar/domain/avatars/face-mesh";
+import { manifestLoop } from "@realtime-avatar/domain/avatars/idle-loop";
 import { preparedFile } from "@realtime-avatar/domain/avatars/preparation";
+import { encodeLoop, FRAME_SIZE } from "@realtime-avatar/face/loop/loop-file";
+import { toI420 } from "@realtime-avatar/face/picture";
 import { PHOTOS, photoName, photoPath } from "@realtime-avatar/testing/photos";
 import sharp from "sharp";
 
@@ -28,6 +31,38 @@ export const preparedFace = async () => {
   const file = preparedFile(1, createHash("sha256").update(image).digest("hex"), "webp");
   const manifest = { pictures: { normalized: { file } }, face: manifestFace(encodeMesh(await facePoints())) };
   return { image, file, manifest };
+};
+
+/** The number of frames of the loop. */
+const LOOP_FRAMES = 100;
+
+/** The same avatar with an idle loop of four seconds, in which the person moves to the right by half a pixel a frame. */
+export const preparedLoop = async () => {
+  const { manifest } = await preparedFace();
+  const photo = PHOTOS.find((each) => photoName(each) === "material-kit/faces/marc.jpg");
+  if (!photo) throw new Error("The photograph is missing.");
+  const wide = await sharp(photoPath(photo)).resize(1024, 1024).removeAlpha().toColourspace("srgb").raw().toBuffer();
+  const raw = { raw: { width: 1024, height: 1024, channels: 3 as const } };
+  const frames = await Promise.all(
+    Array.from({ length: LOOP_FRAMES }, async (_, frame) => {
+      // A step of a pixel of the large picture. Beyond its edge, the edge goes on.
+      const moved = await sharp(wide, raw)
+        .extend({ left: frame, extendWith: "copy" })
+        .extract({ left: 0, top: 0, width: 1024, height: 1024 })
+        .toBuffer();
+      const rgb = await sharp(moved, raw).resize(512, 512).raw().toBuffer();
+      const picture = toI420(rgb);
+      const jpeg = await sharp(picture, { raw: { ...FRAME_SIZE, channels: 1 } })
+        .toColourspace("b-w")
+        .jpeg({ quality: 80 })
+        .toBuffer();
+      return { picture, jpeg, place: [1, 0, frame / 2, 0, 1, 0] as const };
+    }),
+  );
+  const bytes = encodeLoop(frames);
+  const file = preparedFile(1, createHash("sha256").update(bytes).digest("hex"), "loop");
+  const pictures = frames.map(({ picture }) => picture);
+  return { bytes, pictures, file, manifest: { ...manifest, loop: manifestLoop({ file }) } };
 };
 
 /** Two seconds of speech in frames of 20 ms, at 48 kHz. The committed file has 16 kHz. */

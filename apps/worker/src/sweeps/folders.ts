@@ -42,7 +42,7 @@ export type Folder = {
 const SUFFIX = `${ID_CHARACTERS[0]}${ID_CHARACTERS[1]}{${ID_SUFFIX_LENGTH - 1}}`;
 const ASSET_KEY = new RegExp(`^[a-z]+/(ten_${SUFFIX})/(ast_${SUFFIX})$`);
 const PREPARED_KEY = new RegExp(
-  `^${PREPARED_FOLDER}/(ten_${SUFFIX})/(ava_${SUFFIX})/([1-9]\\d{0,8})/[0-9a-f]{64}-(?:webp|json)$`,
+  `^${PREPARED_FOLDER}/(ten_${SUFFIX})/(ava_${SUFFIX})/([1-9]\\d{0,8})/[0-9a-f]{64}-(?:webp|json|loop)$`,
 );
 const RECORDING_KEY = new RegExp(
   `^${RECORDINGS_FOLDER}/(ten_${SUFFIX})/(ses_${SUFFIX})/(?:(\\d{1,9})-(\\d{1,9})|rec_${SUFFIX}-\\d{1,9})$`,

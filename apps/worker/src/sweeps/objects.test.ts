@@ -100,7 +100,7 @@ describe("prepared files", () => {
     return avatar;
   };
   const putFiles = async (avatar: Pick<AvatarRecord, "tenantId" | "id">, generation: number): Promise<string[]> => {
-    const files = [file(generation), file(generation), file(generation, "json")].map((name) =>
+    const files = [file(generation), file(generation, "loop"), file(generation, "json")].map((name) =>
       preparedKey(avatar, name),
     );
     for (const key of files) await put(key);

@@ -85,7 +85,11 @@ type Owned = { tenantId: TenantId; id: AvatarId };
 export const PREPARED_FOLDER = "prepared";
 
 /** The kinds of prepared files. The picture that is served as the preview is a `webp`, the manifest a `json`. */
-export const PREPARED_TYPES = { webp: "image/webp", json: "application/json" } as const;
+export const PREPARED_TYPES = {
+  webp: "image/webp",
+  json: "application/json",
+  loop: "application/octet-stream",
+} as const;
 export type PreparedType = keyof typeof PREPARED_TYPES;
 
 /**
@@ -95,7 +99,7 @@ export type PreparedType = keyof typeof PREPARED_TYPES;
 export const preparedFile = (generation: number, sha256: string, type: PreparedType): string =>
   `${generation}/${sha256}-${type}`;
 
-const PREPARED_FILE = /^\d+\/([0-9a-f]{64})-(webp|json)$/;
+const PREPARED_FILE = /^\d+\/([0-9a-f]{64})-(webp|json|loop)$/;
 
 /** The hash and the type of a prepared file, from its name; null when `file` is not such a name. */
 export const readPreparedFile = (file: string): { sha256: string; type: PreparedType } | null => {

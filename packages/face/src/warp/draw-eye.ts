@@ -1,6 +1,7 @@
 /** Draws an eye: its lids when it blinks, and its gaze. */
 import { clamp, mix, smoothstep } from "../numbers.ts";
 import { PICTURE_SIZE, type Planes } from "../picture.ts";
+import { type Affine, applyAffine, placeBox, STILL } from "./affine.ts";
 import { clipBox } from "./frame.ts";
 import { type Place, readMap, readPlane } from "./grid.ts";
 import { type Maps, measureHeadMove } from "./maps.ts";
@@ -39,13 +40,20 @@ type Spot = {
   fold: number;
 };
 
-type Context = { eye: Eye; pose: EyePose; photo: Planes; eyeDistance: number; scale: 1 | 2; fade: number };
+/** `place`: in a film, from the photo to the frame, whose pixels `photo` has. */
+export type EyeSource = { photo: Planes; maps: Maps; eyeDistance: number; place?: Affine };
+
+type Context = Omit<EyeSource, "maps"> & { eye: Eye; pose: EyePose; scale: 1 | 2; fade: number };
+
+const inPhoto: Place = { x: 0, y: 0 };
 
 /** The luma or chroma of the photo at a place of the frame of the eye. */
-const readPhoto = ({ eye, scale }: Context, plane: Uint8Array, x: number, y: number): number => {
+const readPhoto = ({ eye, scale, place }: Context, plane: Uint8Array, x: number, y: number): number => {
   const { frame } = eye;
-  const column = frame.x + x * frame.axisX - y * frame.axisY;
-  const row = frame.y + x * frame.axisY + y * frame.axisX;
+  inPhoto.x = frame.x + x * frame.axisX - y * frame.axisY;
+  inPhoto.y = frame.y + x * frame.axisY + y * frame.axisX;
+  if (place) applyAffine(place, inPhoto.x, inPhoto.y, inPhoto);
+  const { x: column, y: row } = inPhoto;
   if (scale === 1) return readPlane(plane, PICTURE_SIZE, column, row);
   return readPlane(plane, PICTURE_SIZE / 2, column / 2 - 0.25, row / 2 - 0.25);
 };
@@ -156,29 +164,31 @@ const readEye = (context: Context, plane: Uint8Array, spot: Spot, onLid: number)
   return onLid <= 0 ? open : mix(open, readLid(context, plane, spot), onLid);
 };
 
-const place: Place = { x: 0, y: 0 };
+const read: Place = { x: 0, y: 0 };
 const spot: Spot = { x: 0, y: 0, side: 0, upper: 0, lower: 0, top: 0, edge: 0, lowerEdge: 0, taper: 0, fold: 0 };
 
 /** Draws an eye into `target`, which has the warped photo. */
 export const drawEye = (
   eye: Eye,
   pose: EyePose,
-  { photo, maps, eyeDistance }: { photo: Planes; maps: Maps; eyeDistance: number },
+  { photo, maps, eyeDistance, place }: EyeSource,
   target: Planes,
 ): void => {
   if (pose.blink < LEAST_BLINK && Math.abs(pose.gazeX) + Math.abs(pose.gazeY) <= LEAST_GAZE) return;
   const fade = smoothstep(0, 0.55, pose.blink);
   for (const scale of [1, 2] as const) {
-    const context: Context = { eye, pose, photo, eyeDistance, scale, fade };
+    const context: Context = { eye, pose, photo, eyeDistance, scale, fade, ...(place && { place }) };
     const size = PICTURE_SIZE / scale;
     const isShutting = pose.blink >= LEAST_BLINK;
     const box = isShutting ? eye.blinkBox : eye.gazeBox;
-    const { left, top, right, bottom } = clipBox(box, MARGIN, measureHeadMove(maps, eye.frame), scale, size);
+    const shown = place ? placeBox(box, place) : box;
+    const moved = place ? STILL : measureHeadMove(maps, eye.frame);
+    const { left, top, right, bottom } = clipBox(shown, MARGIN, moved, scale, size);
     const middle = (scale - 1) / 2;
     for (let row = top; row < bottom; row++) {
       for (let column = left; column < right; column++) {
-        readMap(maps.upper.x, maps.upper.y, scale * column + middle, scale * row + middle, place);
-        if (!findSpot(context, place, spot)) continue;
+        readMap(maps.upper.x, maps.upper.y, scale * column + middle, scale * row + middle, read);
+        if (!findSpot(context, read, spot)) continue;
         const onLid = clamp(0.5 - (spot.y - spot.edge) / (0.9 * scale));
         const pixel = row * size + column;
         if (scale === 1) {

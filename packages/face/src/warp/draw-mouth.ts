@@ -1,6 +1,7 @@
 /** Draws the mouth: both lips from their maps, and between them the inside. */
 import { clamp, mix, smoothstep } from "../numbers.ts";
 import { PICTURE_SIZE, type Planes } from "../picture.ts";
+import { type Affine, applyAffine, placeBox, STILL } from "./affine.ts";
 import { EDGE_TABLE, type Edges, findEdges } from "./edges.ts";
 import { type Box, boxAround, clipBox, fromFrame } from "./frame.ts";
 import { CELL, type Place, readMap, readPlane } from "./grid.ts";
@@ -11,7 +12,15 @@ import type { Lips } from "./photo/lips.ts";
 import type { Pose } from "./pose.ts";
 
 /** The parts of a face that the drawing needs. */
-export type MouthSource = { photo: Planes; eyeDistance: number; lips: Lips; light: Light; maps: Maps };
+export type MouthSource = {
+  photo: Planes;
+  eyeDistance: number;
+  lips: Lips;
+  light: Light;
+  maps: Maps;
+  /** In a film: from the photo to the frame, whose pixels `photo` has. */
+  place?: Affine;
+};
 
 /** Half of the width of the edge of a lip, in pixels of luma. */
 const EDGE = 0.6;
@@ -61,6 +70,7 @@ const addPhoto = ({ photo, scale, size }: Context, { x, y }: Place, share: numbe
 
 const addMapped = (context: Context, map: NodeMap, column: number, row: number, share: number): void => {
   readMap(map.x, map.y, column, row, inPhoto);
+  if (context.place) applyAffine(context.place, inPhoto.x, inPhoto.y, inPhoto);
   addPhoto(context, inPhoto, share);
 };
 
@@ -78,8 +88,10 @@ const keepPhotoInside = (context: Context, x: number, y: number, top: number): v
   const share = mix(1, isTeeth, pose.talk);
   const fixedY = mix(y, clamp(y, above + 1, Math.max(above + 1, below - 1)), pose.talk);
   const { frame } = lips;
-  const column = frame.x + x * frame.axisX - fixedY * frame.axisY;
-  const row = frame.y + x * frame.axisY + fixedY * frame.axisX;
+  inPhoto.x = frame.x + x * frame.axisX - fixedY * frame.axisY;
+  inPhoto.y = frame.y + x * frame.axisY + fixedY * frame.axisX;
+  if (context.place) applyAffine(context.place, inPhoto.x, inPhoto.y, inPhoto);
+  const { x: column, y: row } = inPhoto;
   if (scale === 1) {
     const upperLip = 0.7 + 0.3 * smoothstep(0, 0.035 * eyeDistance, y - top);
     const cheeks = 1 - 0.4 * smoothstep(0.5, 1, Math.abs(x - inside.middle) / inside.half);
@@ -160,9 +172,11 @@ const drawBetweenCorners = (
 
 /** Draws the planes of one scale. */
 const drawScale = (context: Context): void => {
-  const { maps, lips, edges, box, scale, size } = context;
+  const { maps, lips, edges, scale, size, place } = context;
   const { frame } = lips;
-  const { left, top, right, bottom } = clipBox(box, MARGIN, measureHeadMove(maps, frame), scale, size);
+  const box = place ? placeBox(context.box, place) : context.box;
+  const moved = place ? STILL : measureHeadMove(maps, frame);
+  const { left, top, right, bottom } = clipBox(box, MARGIN, moved, scale, size);
   const middle = (scale - 1) / 2;
   for (let row = top; row < bottom; row++) {
     for (let column = left; column < right; column++) {

@@ -8,7 +8,7 @@ import { PICTURE_LENGTH, type Planes, planesFrom } from "../picture.ts";
 import { drawEye } from "./draw-eye.ts";
 import { drawMouth } from "./draw-mouth.ts";
 import { createFields, type Fields } from "./fields.ts";
-import { NODE_COUNT } from "./grid.ts";
+import { type MovingRow, NODE_COUNT } from "./grid.ts";
 import { createHead, type Head } from "./head.ts";
 import { createMaps, type Maps, updateMaps } from "./maps.ts";
 import { checkMesh } from "./photo/check-mesh.ts";
@@ -17,7 +17,7 @@ import { measureEyeDistance } from "./photo/landmarks.ts";
 import { type Light, measureLight } from "./photo/light.ts";
 import { findLips, type Lips } from "./photo/lips.ts";
 import type { Pose } from "./pose.ts";
-import { findMovingRows, type MovingRow, type PackedPhoto, packPhoto, remap } from "./remap.ts";
+import { findMovingRows, type PackedPhoto, packPhoto, remap } from "./remap.ts";
 
 export type Face = {
   /** The photo: I420 of 512 × 512 pixels, and its planes. */

@@ -10,6 +10,9 @@ export const NODE_COUNT = GRID_SIZE ** 2;
 /** Largest coordinate that has a node to its right. */
 const LAST = GRID_SIZE - 1.001;
 
+/** For each row of cells the columns that can move, from `first` to before `end`. */
+export type MovingRow = { row: number; first: number; end: number };
+
 /** A place that a function writes, so that the inner loops allocate nothing. */
 export type Place = { x: number; y: number };
 

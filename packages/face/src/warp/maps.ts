@@ -1,7 +1,8 @@
 /** The maps of a picture: for each node of the grid, its source place in the photo. */
 import { clamp, mix, smoothstep } from "../numbers.ts";
-import { EXPRESSIONS, type Expression, type Field, type Fields, JAW_WAY } from "./fields.ts";
-import { CELL, GRID_SIZE, NODE_COUNT, type Place, readMap } from "./grid.ts";
+import { type Affine, applyAffine, invertAffine } from "./affine.ts";
+import { EXPRESSIONS, type Expression, type Field, type Fields, JAW_WAY, USES_LOWER, USES_UPPER } from "./fields.ts";
+import { CELL, GRID_SIZE, type MovingRow, NODE_COUNT, type Place, readField, readMap } from "./grid.ts";
 import type { Head } from "./head.ts";
 import type { Lips } from "./photo/lips.ts";
 import type { Pose } from "./pose.ts";
@@ -181,4 +182,85 @@ export const measureHeadMove = ({ head }: Maps, { x, y }: Place): Place => {
   const from: Place = { x: 0, y: 0 };
   readMap(head.x, head.y, x, y, from);
   return { x: x - from.x, y: y - from.y };
+};
+
+/** Moves a place back by the fixed point of `moves`. */
+const undoMove = ({ x: movesX, y: movesY }: NodeMap, { x, y }: Place, steps: number, into: Place): void => {
+  into.x = x;
+  into.y = y;
+  for (let step = 0; step <= steps; step++) {
+    readMap(movesX, movesY, into.x, into.y, move);
+    into.x = x - move.x;
+    into.y = y - move.y;
+  }
+};
+
+/** Moves a place back by a gesture of the head. */
+const undoHeadAt = ({ head }: MapSource, { yaw, pitch, roll }: Pose, place: Place): void => {
+  if (yaw === 0 && pitch === 0 && roll === 0) return;
+  const { x, y } = place;
+  const { pivot, share, depth } = head;
+  const follows = readField(share, x, y);
+  const z = readField(depth, x, y);
+  place.x = x + follows * (yaw * z + roll * (y - pivot.y));
+  place.y = y - follows * (pitch * z + roll * (x - pivot.x));
+};
+
+/** Which maps the nodes around a place use. */
+const usesAround = ({ fields: { uses } }: MapSource, { x, y }: Place): number => {
+  const column = clamp(Math.floor(x / CELL), 0, GRID_SIZE - 2);
+  const node = clamp(Math.floor(y / CELL), 0, GRID_SIZE - 2) * GRID_SIZE + column;
+  const above = (uses[node] as number) | (uses[node + 1] as number);
+  return above | (uses[node + GRID_SIZE] as number) | (uses[node + GRID_SIZE + 1] as number);
+};
+
+const inHead: Place = { x: 0, y: 0 };
+const inUpper: Place = { x: 0, y: 0 };
+const inLower: Place = { x: 0, y: 0 };
+
+const setNode = (map: NodeMap, node: number, { x, y }: Place): void => {
+  map.x[node] = x;
+  map.y[node] = y;
+};
+
+/** A frame of a film: where it shows the photo, and the rows of cells of the part that a pose can change. */
+export type FilmPart = { place: Affine; rows: readonly MovingRow[] };
+
+/** Writes the maps of a node of a film. */
+const mapFilmNode = (maps: Maps, source: MapSource, place: Affine, node: number): void => {
+  const { frame } = source.lips;
+  const uses = usesAround(source, inHead);
+  undoMove(maps.upperMove, inHead, (uses & USES_UPPER) === 0 ? -1 : UPPER_STEPS, inUpper);
+  undoMove(maps.lowerMove, inHead, (uses & USES_LOWER) === 0 ? -1 : LOWER_STEPS, inLower);
+  setNode(maps.head, node, inHead);
+  setNode(maps.upper, node, inUpper);
+  setNode(maps.lower, node, inLower);
+  const isBelow = (inHead.y - frame.y) * frame.axisX - (inHead.x - frame.x) * frame.axisY > 0;
+  const inPhoto = isBelow && (uses & USES_LOWER) !== 0 ? inLower : inUpper;
+  applyAffine(place, inPhoto.x, inPhoto.y, inPhoto);
+  setNode(maps.picture, node, inPhoto);
+};
+
+/**
+ * Makes the maps of a pose in a frame of a film. `head`, `upper` and `lower` lead from the frame to the photo, `picture` back
+ * into the frame. Returns false if the pose changes nothing. These maps are not those of a photo: nodes outside of the part keep
+ * their values.
+ */
+export const updateFilmMaps = (maps: Maps, source: MapSource, pose: Pose, { place, rows }: FilmPart): boolean => {
+  const weights = weighExpressions(pose, source.lips);
+  const isStill = pose.yaw === 0 && pose.pitch === 0 && pose.roll === 0 && pose.blinkLeft === 0;
+  if (isStill && pose.talk === 0 && EXPRESSIONS.every((name) => weights[name] === 0)) return false;
+  maps.jaw = weights.jaw + weights.jawRound;
+  sumMoves(maps, source.fields, weights);
+  const back = invertAffine(place);
+  const [top, bottom] = [rows[0]?.row ?? 0, (rows.at(-1)?.row ?? -2) + 1];
+  const { first, end } = rows[0] ?? { first: 0, end: -1 };
+  for (let row = top; row <= bottom; row++) {
+    for (let column = first; column <= end; column++) {
+      applyAffine(back, CELL * column, CELL * row, inHead);
+      undoHeadAt(source, pose, inHead);
+      mapFilmNode(maps, source, place, row * GRID_SIZE + column);
+    }
+  }
+  return true;
 };

@@ -1,6 +1,7 @@
 /** The inner loop of the warp: fills planes from a map, with integers. */
 import { PICTURE_SIZE, type Planes } from "../picture.ts";
-import { CELL, GRID_SIZE } from "./grid.ts";
+import type { Box } from "./frame.ts";
+import { CELL, GRID_SIZE, type MovingRow } from "./grid.ts";
 import type { NodeMap } from "./maps.ts";
 
 /** Coordinates are fixed-point numbers with 16 bits behind the point. */
@@ -8,9 +9,6 @@ const ONE = 65_536;
 const CELLS_IN_ROW = GRID_SIZE - 1;
 /** Two bytes of four, with room for the result of a multiplication by 256 between them. */
 const EVEN_BYTES = 0xff00ff;
-
-/** For each row of cells the columns that can move, from `first` to before `end`. */
-export type MovingRow = { row: number; first: number; end: number };
 
 /** The rows of cells that have one of the `moving` nodes as a corner. */
 export const findMovingRows = (moving: Int32Array): MovingRow[] => {
@@ -45,6 +43,41 @@ export const packPhoto = ({ y, u, v }: Planes): PackedPhoto => ({
   u: packPlane(u, PICTURE_SIZE / 2),
   v: packPlane(v, PICTURE_SIZE / 2),
 });
+
+/** Planes that are packed in parts. */
+export const createPacked = (): PackedPhoto => ({
+  y: new Int32Array(PICTURE_SIZE ** 2),
+  u: new Int32Array(PICTURE_SIZE ** 2 / 4),
+  v: new Int32Array(PICTURE_SIZE ** 2 / 4),
+});
+
+/** Packs a part of a plane. */
+const packPartOfPlane = (
+  plane: Uint8Array,
+  size: number,
+  { left, top, right, bottom }: Box,
+  into: PackedPlane,
+): void => {
+  for (let row = top; row < bottom; row++) {
+    const start = row * size;
+    const below = row + 1 < size ? start + size : start;
+    let packed = (plane[start + left] as number) | ((plane[below + left] as number) << 16);
+    for (let column = left; column < right; column++) {
+      const next = column + 1 < size ? column + 1 : column;
+      const [above, under] = [plane[start + next] as number, plane[below + next] as number];
+      into[start + column] = packed | (above << 8) | (under << 24);
+      packed = above | (under << 16);
+    }
+  }
+};
+
+/** Packs a part of a picture, in pixels of luma. */
+export const packPart = (photo: Planes, { left, top, right, bottom }: Box, into: PackedPhoto): void => {
+  packPartOfPlane(photo.y, PICTURE_SIZE, { left, top, right, bottom }, into.y);
+  const half = { left: left >> 1, top: top >> 1, right: (right + 1) >> 1, bottom: (bottom + 1) >> 1 };
+  packPartOfPlane(photo.u, PICTURE_SIZE / 2, half, into.u);
+  packPartOfPlane(photo.v, PICTURE_SIZE / 2, half, into.v);
+};
 
 /**
  * Between four packed bytes. `right` and `below`: from 0 to 255. The upper and the lower pair are mixed by one multiplication: a

@@ -2,7 +2,7 @@
  * Detects lost avatar workers. A worker always has a sync at the service, or sends one within half a second (`WIRE_2`).
  * If the connection of its sync ends and no other sync follows within a second, at this process or another, the worker
  * was killed: its lease ends, and its calls move to other workers. A worker that is killed between two syncs has no such
- * connection, so it is lost when no sync follows a response within two seconds. An unreachable worker keeps its
+ * connection, so it is lost when no sync follows a response within one and a half. An unreachable worker keeps its
  * connection, and loses its calls when its lease ends. A stopping process of the API ends connections itself, so it
  * counts no worker as lost.
  */
@@ -17,11 +17,11 @@ import { type Realtime, requireRealtime } from "./realtime.ts";
 import { BACKGROUND_MS } from "./room-checks.ts";
 
 /**
- * The next sync must come within a second after the end of a connection, and within two after a response. The time is
+ * The next sync must come within a second after the end of a connection, and within 1.5 after a response. The time is
  * waited in parts. Between them, a process that was stopped or busy reads syncs that have arrived, before it decides.
  */
 const PART_MS = 250;
-const PARTS = { ended: 4, answered: 8 };
+const PARTS = { ended: 4, answered: 6 };
 /** How often a decision that fails is repeated. The lease ends before. */
 const MAX_FAILURES = 60;
 /** Maximum number of workers whose last sync is remembered. */

@@ -35,12 +35,11 @@ import type { Preloads } from "./preloads.ts";
 import { RefusedRequest, type Service } from "./service.ts";
 import type { ShardSlots } from "./slots.ts";
 
-/** The service holds a sync until it has work. A response without news that comes before this time was not held. */
-const MIN_WAIT_MS = 500;
 /**
- * The pause after such a response, when several in a row were not held: each replica answers its first sync at once.
+ * The service holds a sync until it has work. A response without news that comes before this time was not held. When
+ * several in a row were not held, the next sync waits until then: each replica answers its first sync at once.
  */
-const SYNC_INTERVAL_MS = 1000;
+const SYNC_INTERVAL_MS = 500;
 const MAX_QUICK_SYNCS = 4;
 /** The pauses after failed syncs in a row. A worker without a sync for a second is lost. */
 const RETRY_MS = [100, 250, 500];
@@ -361,7 +360,7 @@ export const startSync = (parts: SyncParts, pause: Pause = pauseByClock): Sync =
       const isNews = lease.isHeld() && calls.apply(response, request);
       parts.preloads?.apply(response.preload ?? [], service);
       const elapsed = performance.now() - sentAt;
-      quickSyncs = isSame && !isNews && elapsed < MIN_WAIT_MS ? quickSyncs + 1 : 0;
+      quickSyncs = isSame && !isNews && elapsed < SYNC_INTERVAL_MS ? quickSyncs + 1 : 0;
       return quickSyncs > MAX_QUICK_SYNCS ? SYNC_INTERVAL_MS - elapsed : 0;
     } catch (error) {
       if (signal.aborted) return 0;

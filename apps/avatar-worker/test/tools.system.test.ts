@@ -5,6 +5,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import type { AssignedCall } from "@realtime-avatar/domain/calls/worker-sync";
 import { livekitBinary } from "@realtime-avatar/testing/livekit/binary";
+import { until } from "@realtime-avatar/testing/until";
 import { attachAvatarTools, type RegisteredTool } from "realtime-avatar/tools";
 import { type ScriptedProviders, startProviders } from "../src/conversation/providers/providers.testing.ts";
 import type { ControlPlane } from "./support/control-plane.ts";
@@ -40,7 +41,8 @@ describe.skipIf(binary.kind === "missing")(title, () => {
   });
 
   const startCall = async (input = WITH_TOOLS) => {
-    const call = await control.start({ input });
+    const history = { segments: [], handed_over: false, lost_processes: 0, takes_tools: true };
+    const call = await control.start({ input, history });
     const person = await joinAsPerson(world.livekit.url, call.personToken);
     persons.push(person);
     const { said } = watchTranscript(person.room);
@@ -58,7 +60,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
       );
     };
     return {
-      ...{ person, said, attach },
+      ...{ person, said, attach, session: call.session },
       say: (text: string) => room.localParticipant?.sendText(text, { topic: "lk.chat" }),
       /** The last text of the avatar, after `turns` turns. */
       answer: async (turns: number): Promise<string | undefined> => {
@@ -189,6 +191,32 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     expect(roles.slice(1, 5)).toEqual(["user", "assistant", "tool", "user"]);
     expect(results()).toEqual([expect.stringContaining("The result is not known")]);
     expect(JSON.stringify(told())).not.toContain("late result");
+  });
+
+  test("a process that is killed after a tool call: the next one tells the model of the call and its result", async () => {
+    const { say, attach, answer, session } = await startCall();
+    await attach({ find_order: ORDER });
+    callTools({ name: "find_order", args: '{"id":7}' });
+    await say("Where is order 7?");
+    expect(await answer(1)).toBe("Noted.");
+    const [pid] = [...world.worker.stdout().matchAll(/"pid":(\d+),"mode"/g)].map(([, id]) => Number(id)).slice(-1);
+    process.kill(pid ?? 0, "SIGKILL");
+    await control.untilReported(session, "joining");
+    const isBack = () => control.reportsOf(session).at(-1)?.state === "started";
+    await until(isBack);
+    providers.setAnswer(() => "Of course.");
+    const requests = providers.of("llm").length;
+    await until(async () => {
+      await say("And now?");
+      await Bun.sleep(500);
+      return providers.of("llm").length > requests;
+    });
+    expect(told().slice(1, 5)).toMatchObject([
+      { role: "user", content: "Where is order 7?" },
+      { role: "assistant", tool_calls: [{ function: { name: "find_order", arguments: '{"id":7}' } }] },
+      { role: "tool", content: "Order 7 is on its way." },
+      { role: "assistant", content: "Noted." },
+    ]);
   });
 
   test("a model without support for tools: asked again without them, and answers", async () => {

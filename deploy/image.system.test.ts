@@ -89,7 +89,7 @@ const listening = async (running: RunningProcess): Promise<string> =>
   (await running.waitFor(/"url":"http:[^"]+:(\d+)/))[1] ?? "";
 
 describe("the image", () => {
-  test("the image, its files: three programs, and no secret or leftover", async () => {
+  test("the files of the image: three programs, and no secret or leftover", async () => {
     expect((await readdir(programs)).sort()).toEqual(PROGRAMS);
     for (const file of ["apps/api/src/main.ts", "bun.lock", "patches/postgres@3.4.9.patch"]) {
       expect([file, isIgnored(file)]).toEqual([file, false]);
@@ -99,7 +99,7 @@ describe("the image", () => {
     }
   });
 
-  test("the image, its base and user: the Bun of package.json, a numeric user, not root", async () => {
+  test("the base and the user of the image: the Bun of package.json, a numeric user, not root", async () => {
     const { packageManager } = JSON.parse(await read("package.json"));
     // Each base image is an argument, so that it can be pinned by its digest.
     expect(
@@ -117,7 +117,7 @@ describe("the image", () => {
     expect(() => readConfig(imageVariables)).not.toThrow();
   });
 
-  test("the image, its CMD with only a database: unhealthy until it is migrated, serves, stops, unhealthy again", async () => {
+  test("the image's CMD with only a database: unhealthy until it is migrated, serves, stops, unhealthy again", async () => {
     const database = await testDatabase({ migrated: false });
     const DATABASE_URL = database.url;
     const cli = async (...args: string[]) => {
@@ -187,23 +187,26 @@ describe("the image", () => {
     await database.close();
   });
 
-  test.skipIf(!isLong)("the image, its folder for files: belongs to its user; without the worker: serves", async () => {
-    const { DATA_DIR } = imageVariables;
-    const [installs, makes] = imageStage.filter(({ name }) => name === "RUN").map(({ text }) => text);
-    expect(installs).toStartWith("apt-get update && apt-get install -y --no-install-recommends ffmpeg && ");
-    expect(makes).toBe(`mkdir -m 700 ${DATA_DIR} && chown ${uid}:${gid} ${DATA_DIR}`);
-    const database = await testDatabase();
-    const lonely = join(folder, "lonely");
-    await mkdir(lonely);
-    await link(join(programs, "realtime-avatar-api"), join(lonely, "realtime-avatar-api"));
-    const variables = { DATABASE_URL: database.url, DATA_DIR: files, PORT: "0", WORKER: "true" };
-    const api = startProcess(...alone([join(lonely, "realtime-avatar-api")], variables));
-    expect((await fetch(`http://127.0.0.1:${await listening(api)}/readyz`)).status).toBe(200);
-    expect(api.stdout()).toContain("the worker's program is not beside this one");
-    api.kill("SIGTERM");
-    expect(await api.exited).toBe(0);
-    await database.close();
-  });
+  test.skipIf(!isLong)(
+    "the folder for files of the image: belongs to its user; without the worker: serves",
+    async () => {
+      const { DATA_DIR } = imageVariables;
+      const [installs, makes] = imageStage.filter(({ name }) => name === "RUN").map(({ text }) => text);
+      expect(installs).toStartWith("apt-get update && apt-get install -y --no-install-recommends ffmpeg && ");
+      expect(makes).toBe(`mkdir -m 700 ${DATA_DIR} && chown ${uid}:${gid} ${DATA_DIR}`);
+      const database = await testDatabase();
+      const lonely = join(folder, "lonely");
+      await mkdir(lonely);
+      await link(join(programs, "realtime-avatar-api"), join(lonely, "realtime-avatar-api"));
+      const variables = { DATABASE_URL: database.url, DATA_DIR: files, PORT: "0", WORKER: "true" };
+      const api = startProcess(...alone([join(lonely, "realtime-avatar-api")], variables));
+      expect((await fetch(`http://127.0.0.1:${await listening(api)}/readyz`)).status).toBe(200);
+      expect(api.stdout()).toContain("the worker's program is not beside this one");
+      api.kill("SIGTERM");
+      expect(await api.exited).toBe(0);
+      await database.close();
+    },
+  );
 
   test.each(
     isLong ? ["realtime-avatar-worker", "realtime-avatar-api", "realtime-avatar migrate"] : ["realtime-avatar-worker"],
@@ -225,7 +228,7 @@ describe("the image", () => {
 const livekit = await livekitBinary();
 
 describe("the image of the avatar worker", () => {
-  test("the image, its variables and ports: those of the program", () => {
+  test("the variables and ports of the image: those of the program", () => {
     const textOf = (wanted: string) => avatarWorkerStage.find(({ name }) => name === wanted)?.text ?? "";
     expect(JSON.parse(textOf("CMD"))).toEqual([AVATAR_WORKER]);
     expect(textOf("USER")).toBe(inImage("USER"));

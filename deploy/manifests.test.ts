@@ -41,7 +41,7 @@ describe("compose.yaml", () => {
     expect(meets({ ...compose, services: { ...compose.services, api: { ...api, cap_drop: "ALL" } } })).toBe(false);
   });
 
-  test("compose.yaml, its programs: few rights, and the time that they need to end", async () => {
+  test("the programs in compose.yaml: few rights, and the time that they need to end", async () => {
     const names = PROGRAMS;
     const { postgres, "avatar-worker": _, ...own } = compose.services;
     expect(Object.keys(own).sort()).toEqual(["api", "migrate", "worker"]);
@@ -80,7 +80,7 @@ describe("compose.yaml", () => {
     expect(own.api.deploy.replicas).toBeGreaterThan(1);
   });
 
-  test("compose.yaml, its avatar worker: in a profile, with few rights and no secret but its own", () => {
+  test("the avatar worker in compose.yaml: in a profile, with few rights and no secret but its own", () => {
     const { "avatar-worker": worker, api } = compose.services;
     for (const [name, value] of Object.entries({ ...worker.environment, ...api.environment })) {
       expect([name, KNOWN.has(name) || value === null]).toEqual([name, true]);
@@ -93,7 +93,7 @@ describe("compose.yaml", () => {
     });
   });
 
-  test("compose.yaml, its networks: an avatar worker reaches the API, and not PostgreSQL", () => {
+  test("the networks in compose.yaml: an avatar worker reaches the API, and not PostgreSQL", () => {
     const { "avatar-worker": worker, api, ...others } = compose.services;
     expect([worker.networks, api.networks]).toEqual([["calls"], ["default", "calls"]]);
     // Without networks, a service is in the default one.
@@ -101,7 +101,7 @@ describe("compose.yaml", () => {
     expect(Object.keys(compose.networks)).toEqual(["calls"]);
   });
 
-  test("compose.yaml, its secrets and volumes: no password, a volume for each kind of data", () => {
+  test("the secrets and volumes in compose.yaml: no password, a volume for each kind of data", () => {
     const { environment, volumes } = compose.services.postgres;
     const password = environment.POSTGRES_PASSWORD;
     expect(withPassword(password)).toBe("hunter2");
@@ -127,7 +127,7 @@ describe("kubernetes.yaml", () => {
   const variables = (list: Yaml[]): Record<string, string> =>
     Object.fromEntries(list.flatMap(({ name, value }) => (value === undefined ? [] : [[name, value]])));
 
-  test("kubernetes.yaml, its objects: each once, all in its namespace", () => {
+  test("the objects in kubernetes.yaml: each once, all in its namespace", () => {
     const names = kubernetes.map(({ kind, metadata }) => `${kind} ${metadata.name}`);
     expect(new Set(names).size).toBe(names.length);
     const own = of("Namespace").metadata;
@@ -135,7 +135,7 @@ describe("kubernetes.yaml", () => {
     for (const { kind, metadata } of kubernetes) if (kind !== "Namespace") expect(metadata.namespace).toBe(own.name);
   });
 
-  test("kubernetes.yaml, its selectors: the pods that are meant", () => {
+  test("the selectors in kubernetes.yaml: the pods that are meant", () => {
     const { labels } = deployment.spec.template.metadata;
     for (const selector of [
       deployment.spec.selector.matchLabels,
@@ -151,7 +151,7 @@ describe("kubernetes.yaml", () => {
     expect(worker.spec.selector.matchLabels).toEqual(worker.spec.template.metadata.labels);
   });
 
-  test("kubernetes.yaml, its image: a digest, put in by the command in its head", async () => {
+  test("the image in kubernetes.yaml: a digest, put in by the command in its head", async () => {
     const reference = /^[a-z0-9.:/-]+\/realtime-avatar(:[\w.]+)?@sha256:[0-9a-f]{64}$/;
     // The placeholder is no image: a file that is applied as it is starts nothing.
     expect(image).not.toMatch(reference);
@@ -166,7 +166,7 @@ describe("kubernetes.yaml", () => {
     expect(digest).toMatch(reference);
   });
 
-  test("kubernetes.yaml, its network policies: named sources in, needed targets out", () => {
+  test("the network policies in kubernetes.yaml: named sources in, needed targets out", () => {
     const policies = kubernetes.filter(({ kind }) => kind === "NetworkPolicy").map(({ spec }) => spec);
     const [everywhere, ofDatabase, api, ofWorker] = policies;
     expect(policies).toHaveLength(4);
@@ -194,7 +194,7 @@ describe("kubernetes.yaml", () => {
     }
   });
 
-  test("kubernetes.yaml, its probes: paths and ports that exist", async () => {
+  test("the probes in kubernetes.yaml: paths and ports that exist", async () => {
     const app = createApp({ config: readConfig({}) } as unknown as Dependencies);
     const paths = app.routes.flatMap(({ method, path }) => (method === "GET" ? [path] : []));
     const ports = container.ports.map(({ name }: Yaml) => name);
@@ -216,7 +216,7 @@ describe("kubernetes.yaml", () => {
     ]);
   });
 
-  test("kubernetes.yaml, its variables of the store: those of the service", () => {
+  test("the variables of the store in kubernetes.yaml: those of the service", () => {
     const [, names = ""] = /Its keys are the names of the variables: ([^.]*)/.exec(kubernetesText ?? "") ?? [];
     const known = names.match(/\b(STORAGE|AWS)_[A-Z_]+/g) ?? [];
     expect(known.length).toBeGreaterThan(4);
@@ -234,7 +234,7 @@ describe("kubernetes.yaml", () => {
     expect(grace).toBeGreaterThan(1000 * periodSeconds * failureThreshold);
   });
 
-  test("kubernetes.yaml, its programs: few rights, and secrets by name only", async () => {
+  test("the programs in kubernetes.yaml: few rights, and secrets by name only", async () => {
     const version = JSON.parse(await read("package.json")).version;
     const names = PROGRAMS;
     const templates = kubernetes.flatMap(templatesOf);
@@ -282,7 +282,7 @@ describe("avatar-worker.yaml", async () => {
   const pod = deployment.spec.template.spec;
   const [container] = pod.containers;
 
-  test("avatar-worker.yaml, its program: the variables and ports that it reads, and few rights", () => {
+  test("the program in avatar-worker.yaml: the variables and ports that it reads, and few rights", () => {
     const values = Object.fromEntries(
       container.env.map(({ name, value }: Yaml) => [name, name === "AVATAR_WORKER_SECRET" ? "x".repeat(32) : value]),
     );
@@ -305,7 +305,7 @@ describe("avatar-worker.yaml", async () => {
     expect(pod.automountServiceAccountToken).toBe(false);
   });
 
-  test("avatar-worker.yaml, its policies: the API lets avatar workers in, and nothing reaches them but Prometheus", () => {
+  test("the policies in avatar-worker.yaml: the API lets avatar workers in, and nothing reaches them but Prometheus", () => {
     const labels = deployment.spec.template.metadata.labels;
     expect(deployment.spec.selector.matchLabels).toEqual(labels);
     const [own, ofApi] = policies.map(({ spec }) => spec);

@@ -7,7 +7,7 @@ import { read } from "./support.ts";
 // `prlimit64`. Without them the worker would not start: a child opens no file without its filter, nor unconfined where the kernel
 // has Landlock.
 test.each(["seccomp", ...Object.keys(LANDLOCK), "prlimit64"])(
-  "the unit, its filter of system calls: allows %s to the worker",
+  "the unit's filter of system calls: allows %s to the worker",
   async (name) => {
     const unit = await read("deploy/realtime-avatar-api.service");
     const lines = [...unit.matchAll(/^SystemCallFilter=(.*)$/gm)].map(([, names = ""]) => names.split(" "));

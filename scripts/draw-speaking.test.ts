@@ -19,7 +19,7 @@ test("the picture of the README: named at its beginning, small, and as long as i
   expect([pages >= 75, new Set(delay), loop]).toEqual([true, new Set([PICTURE_MS]), 0]);
 });
 
-test("the picture of the README, its mouth and its caption: they move, and the background does not", async () => {
+test("the mouth and the caption in the README's picture: they move, and the background does not", async () => {
   /** The mean change of a part, over the pictures of the sentence. */
   const change = async (part: Parameters<typeof readPart>[1]): Promise<number> => {
     const parts = await Promise.all([5, 12, 20, 30, 45, 60].map((page) => readPart(page, part)));

@@ -10,7 +10,7 @@ const SOURCES = [
   ...new Bun.Glob("{apps,packages,bench,deploy,scripts}/**/*.{ts,tsx}").scanSync({ cwd: REPOSITORY }),
 ].filter((file) => !/(^|\/)(node_modules|dist)\//.test(file));
 
-test("every folder, its own TypeScript files: at most 16", () => {
+test("the TypeScript files of each folder: at most 16", () => {
   const counts = new Map<string, number>();
   for (const file of SOURCES) {
     if (file.endsWith(".test.ts") || GENERATED.test(file)) continue;

@@ -24,21 +24,21 @@ const parseChapter = (text: string) => {
   };
 };
 
-test.each(["owasp", "asvs"])("docs/security/%s.md, its items: each once, with a known verdict", async (name) => {
+test.each(["owasp", "asvs"])("the items in docs/security/%s.md: each once, with a known verdict", async (name) => {
   const items = (await readChapters(name)).flatMap((text) => parseChapter(text).items);
   expect(items).not.toBeEmpty();
   expect(new Set(items.map(({ item }) => item)).size).toBe(items.length);
   expect(items.filter(({ verdict }) => !verdict.split(", ").every((one) => VERDICTS.includes(one)))).toEqual([]);
 });
 
-test("docs/security/owasp.md, its texts: each explains an item, with evidence of a known form", async () => {
+test("the texts in docs/security/owasp.md: each explains an item, with evidence of a known form", async () => {
   for (const { items, explained, list } of (await readChapters("owasp")).map(parseChapter)) {
     expect(explained).toEqual(items.map(({ item }) => item).filter((item) => explained.includes(item)));
     expect(list.filter((line) => !EVIDENCE.test(line))).toEqual([]);
   }
 });
 
-test("docs/security/asvs.md, its tests: each line names items of its chapter and files", async () => {
+test("the tests in docs/security/asvs.md: each line names items of its chapter and files", async () => {
   for (const { items, list } of (await readChapters("asvs")).map(parseChapter)) {
     const known = items.flatMap(({ item }) => item.replaceAll(/ L\d/g, "").split(", "));
     const named = list.map((line) => TESTS.exec(line)?.[1]?.split(", ") ?? [line]);

@@ -129,7 +129,7 @@ describe.skipIf(binary.kind === "missing")(`LiveKit on the embedded database${sk
     expect(await first.rooms.list("")).toEqual([]);
   });
 
-  test("two services, their ports in use: the next free ports", async () => {
+  test("two services whose ports are in use: the next free ports", async () => {
     second = await startWithLivekit("second");
     expect(second.port).not.toBe(first.port);
     expect(second.rtc.udp_port).not.toBe(first.rtc.udp_port);

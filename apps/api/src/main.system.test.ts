@@ -138,7 +138,7 @@ describe("a DATABASE_URL", () => {
     expect(running.stdout()).not.toContain(OPENAI_API_KEY);
   });
 
-  test("the service, its database read-only: live but not ready, and clients learn the cause", async () => {
+  test("the service with a read-only database: live but not ready, and clients learn the cause", async () => {
     const data = await preparedDataDirectory(join(folder, "read-only"));
     const server = await openByTcp(data, { settings: { fsync: "off" } });
     const admin = client(server.url);
@@ -252,7 +252,7 @@ describe("a bad start", () => {
     expect(existsSync(unused)).toBe(false);
   });
 
-  test("a start, its port taken: exit 1; the next start, by the script runner: shows the first key, and ends by Ctrl-C", async () => {
+  test("a start on a taken port: exit 1; the next start, by the script runner: shows the first key, and ends by Ctrl-C", async () => {
     const holder = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Response() });
     const data = await preparedDataDirectory(join(folder, "taken"));
     const taken = { PORT: String(holder.port), DATA_DIR: data };
@@ -347,7 +347,7 @@ describe("a service with short timeouts that sweeps", () => {
     return text;
   };
 
-  test("a client, its body too slow: 400 and closed; in time: 201; an idle connection: closed", async () => {
+  test("a client that sends its body too slowly: 400 and closed; in time: 201; an idle connection: closed", async () => {
     const key = (await seedKeyIn(own)).secret.reveal();
     const body = JSON.stringify({ displayName: "x", sourceKind: "image" });
     const head = `POST /api/v1/avatars HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\nContent-Type: application/json\r\n`;

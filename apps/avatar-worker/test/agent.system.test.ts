@@ -387,7 +387,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     test("a server that closes no connection: the call ends all the same", async () => {
       const network = await startNetwork(Number(new URL(livekit.url).port));
       const { call } = await startWithAgent({ url: `ws://127.0.0.1:${network.port}` });
-      network.loseThose();
+      network.loseExisting();
       await call.end("user_ended");
       expect(call.report()).toMatchObject({ state: "ended", reason: "user_ended" });
       network.close();

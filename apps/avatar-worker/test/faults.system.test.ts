@@ -234,7 +234,7 @@ describe.skipIf(binary.kind === "missing").each(SETTINGS)(`${title}, room.auto_c
       await world.onlyWorker();
       const call = await world.startJoined();
       const key = await world.service.newKey();
-      world.toLivekit.losesAnswers = true;
+      world.toLivekit.losesResponses = true;
       const refused = await startResponse(key);
       expect(refused.status).toBe(503);
       expect(refused.headers.get("retry-after")).toBe("1");
@@ -242,7 +242,7 @@ describe.skipIf(binary.kind === "missing").each(SETTINGS)(`${title}, room.auto_c
       expect(await world.service.rooms.list(world.prefix)).toHaveLength(2);
       await world.endCall(call);
       await world.expectCharged(call);
-      world.toLivekit.losesAnswers = false;
+      world.toLivekit.losesResponses = false;
       await until(async () => (await world.state(call))["room"] === "gone");
     });
 
@@ -262,7 +262,7 @@ describe.skipIf(binary.kind === "missing").each(SETTINGS)(`${title}, room.auto_c
     /** Starts a call, and kills the service between its write and its response. */
     const startAndKill = async () => {
       const { apiKey } = await world.service.newKey();
-      world.toLivekit.losesAnswers = true;
+      world.toLivekit.losesResponses = true;
       const body = { avatar_id: world.service.avatarId, mode: "voice" };
       const attempt = (): Promise<Response | null> =>
         world.service
@@ -273,7 +273,7 @@ describe.skipIf(binary.kind === "missing").each(SETTINGS)(`${title}, room.auto_c
       await until(async () => (await world.openCalls()).length > before);
       await die(world.service.api.process());
       expect(await first).toBeNull();
-      world.toLivekit.losesAnswers = false;
+      world.toLivekit.losesResponses = false;
       const id = (await world.openCalls()).at(-1) as SessionId;
       return { id, apiKey, attempt };
     };

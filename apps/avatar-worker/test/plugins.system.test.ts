@@ -185,7 +185,7 @@ describe.skipIf(missing !== "").each(SETTINGS)(
       ),
     );
     test.skipIf(!hasPackages)(
-      `CALL_AGENT_NAME, its Python agent: brings the avatar of a call; a kept token brings back neither${withoutPython}`,
+      `the Python agent of CALL_AGENT_NAME: brings the avatar of a call; a kept token brings back neither${withoutPython}`,
       async () => {
         const agent = await startPythonAgent();
         const { apiKey } = await service.newKey();

@@ -1,5 +1,5 @@
 /**
- * The protocol between this release and the release before, during a call. Both sides of the release before refuse
+ * The protocol between this release and the previous release, during a call. Both sides of the previous release refuse
  * unknown fields.
  */
 import { afterEach, describe, expect, setDefaultTimeout, test } from "bun:test";
@@ -12,7 +12,7 @@ import { until } from "@realtime-avatar/testing/until";
 import { type Service, type ServiceOptions, startService } from "./support/service.ts";
 import { joinAsStranger } from "./support/stranger.ts";
 
-// The first run installs the packages of the release before.
+// The first run installs the packages of the previous release.
 setDefaultTimeout(300_000);
 
 const binary = await livekitBinary();
@@ -20,10 +20,10 @@ const why =
   binary.kind === "missing"
     ? binary.reason
     : hasPreviousWire
-      ? !IS_ONE_DATABASE && "the release before is tested on one database"
-      : "the repository lacks the release before";
+      ? !IS_ONE_DATABASE && "the previous release is tested on one database"
+      : "the repository lacks the previous release";
 
-describe.skipIf(why !== false)(`the release before${why === false ? "" : ` (skipped: ${why})`}`, () => {
+describe.skipIf(why !== false)(`the previous release${why === false ? "" : ` (skipped: ${why})`}`, () => {
   let service: Service | null = null;
   afterEach(async () => {
     await service?.stop();
@@ -62,12 +62,12 @@ describe.skipIf(why !== false)(`the release before${why === false ? "" : ` (skip
     return worker;
   };
 
-  test("the avatar worker of the release before, at this service: a whole call", async () => {
+  test("the avatar worker of the previous release, at this service: a whole call", async () => {
     await call({}, await previousWire("avatar-worker"));
     expect(await featuresOfWorker()).not.toContain(WIRE_2);
   });
 
-  test("this avatar worker, at the service of the release before: a whole call", async () => {
+  test("this avatar worker, at the service of the previous release: a whole call", async () => {
     const prepareDatabase = async (url: string): Promise<void> => {
       const migrated = await runToEnd(await previousWire("cli", "migrate"), { DATABASE_URL: url });
       expect([migrated.code, migrated.stderr]).toEqual([0, ""]);

@@ -28,7 +28,7 @@ describe("a process compared with a run inside the tests", () => {
     expect(await cli(...words(line))).toEqual(result);
   });
 
-  test("a process, its database unreachable: exit 1 without the password, as a run", async () => {
+  test("a process whose database is unreachable: exit 1 without the password, as a run", async () => {
     const variables = { DATABASE_URL: "postgres://user:hunter2@127.0.0.1:1/nothing" };
     const stderr =
       "Cannot connect to the database of DATABASE_URL (ECONNREFUSED). No server listens at its host and port: start the server, or correct them.\n";

@@ -15,7 +15,7 @@ const commandsOf = (command: Command, words: string[] = []): [name: string, comm
     : [[words.join(" "), command]];
 const COMMANDS = commandsOf(createProgram());
 
-test("docs/cli.md, compared with the commands: each, with its options", async () => {
+test("docs/cli.md: lists each command with its options", async () => {
   const document = await readFile(join(REPOSITORY, "docs/cli.md"), "utf8");
   for (const [name, { options }] of COMMANDS) {
     // `shards` without a subcommand runs `list`.
@@ -56,12 +56,12 @@ describe("a folder without a database", async () => {
   /** Two commands create the database; `listen` uses only the API. */
   const OTHERS = ["migrate", "tenants create", "webhooks listen"];
 
-  test("the commands of these tests: all", () => {
+  test("the lines of these tests: cover every command", () => {
     const names = LINES.map((line) => COMMANDS.find(([name]) => `${line} `.startsWith(`${name} `))?.[0] ?? line);
     expect([...names, ...OTHERS].sort()).toEqual(COMMANDS.map(([name]) => name).sort());
   });
 
-  test.each(LINES)("%s, without a database: exit 1, and creates none", async (line) => {
+  test.each(LINES)("%s, without a database: exit 1, and no database is created", async (line) => {
     const { code, stderr } = await run({ DATA_DIR: folder }, ...line.split(" "));
     expect(code).toBe(1);
     if (!line.startsWith("health"))

@@ -101,7 +101,7 @@ describe("the worker", () => {
     },
   );
 
-  test("the worker, its port taken: exit 1, naming WORKER_PORT", async () => {
+  test("a worker whose port is taken: exit 1, naming WORKER_PORT", async () => {
     const taken = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Response() });
     const { port } = taken;
     const { code, stderr } = await runToEnd(bun(WORKER), { ...variables, WORKER_PORT: String(port) });

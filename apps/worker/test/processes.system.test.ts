@@ -97,7 +97,7 @@ test.skipIf(process.env["LONG"] !== "1")(
 );
 
 test.skipIf(process.platform !== "linux")(
-  "a hanging decoder, its worker stopped: ended, and its job handed back",
+  "a hanging decoder whose worker stops: ended, and its job handed back",
   async () => {
     const asset = await world.seedUpload(await noise());
     const started = await startWithFrozenDecoders();

@@ -175,7 +175,7 @@ describe("everything except a success", () => {
     expect(await thrown(create(newName()))).toBeInstanceOf(UnexpectedResponse);
   });
 
-  test("a list, its cursor repeating: thrown", async () => {
+  test("a list with a repeating cursor: rejects", async () => {
     const page = (nextCursor?: string): CallOutcome => answer(200, { data: [], nextCursor }, "json");
     const all = () => Array.fromAsync(client.list("/api/v1/avatars"));
     gateway.outcomes = [page("a"), page("b"), page("b"), page("b")];
@@ -241,7 +241,7 @@ describe("the retries of the client", () => {
     expect(new Set(gateway.calls.map(({ headers }) => headers["idempotency-key"])).size).toBe(1);
   });
 
-  test("a key's creation, its response lost: the replay has the same secret", async () => {
+  test("the creation of a key whose response is lost: the replay has the same secret", async () => {
     gateway.outcomes = ["lost"];
     const { data, response } = await client.POST("/api/v1/api-keys", {
       body: { name: "once", environment: "live", scopes: ["*"] },
@@ -251,7 +251,7 @@ describe("the retries of the client", () => {
     expect((await withNewKey.GET("/api/v1/api-keys/self")).data.id).toBe(data.id);
   });
 
-  test("a read, its response lost: retried; a change: only if it was not executed", async () => {
+  test("a read whose response is lost: retried; a change: only if it was not executed", async () => {
     const { data } = await create(newName());
     const params = { path: { id: data.id } };
     gateway.outcomes = ["lost", { status: 502 }];

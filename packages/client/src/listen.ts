@@ -71,9 +71,9 @@ const forward = async (
 };
 
 /**
- * The deliveries of the endpoint that were not forwarded yet, oldest first. Those without a body are not due yet. A
- * page without deliveries of the endpoint ends the poll: later pages are older than thousands of the tenant's
- * deliveries.
+ * The deliveries of the endpoint that were not forwarded yet, oldest first. Deliveries without a body are not due yet.
+ * The poll ends at the first page that has a delivery from before the overlap, or no delivery: such a page has searched
+ * thousands of the tenant's deliveries.
  */
 const newDeliveries = async ({ client }: ListenOptions, { id }: Endpoint, seen: Map<string, number>) => {
   const since = Math.max(0, ...seen.values()) - OVERLAP_MS;

@@ -93,7 +93,7 @@ beforeEach(() => {
   gateway.calls = [];
 });
 
-test("the package, its files: README, licence, types and code", async () => {
+test("the files of the package: README, licence, types and code", async () => {
   const installed = join(folder, "node_modules/@realtime-avatar/client");
   expect((await readdir(installed)).sort()).toEqual(["LICENSE", "README.md", "dist", "package.json", "src"]);
   expect((await readdir(join(installed, "dist"))).sort()).toEqual([
@@ -157,7 +157,7 @@ test("the examples of its README, executed: the shown output", async () => {
   expect(out).toEndWith("not_found 404\n");
 });
 
-test.each(COMPILERS)("the package, its types compiled by %s: correct", async (compiler) => {
+test.each(COMPILERS)("the types of the package, compiled by %s: correct", async (compiler) => {
   const flags = [
     "--noEmit",
     // Only the libraries of TypeScript itself are not checked.

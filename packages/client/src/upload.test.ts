@@ -10,7 +10,7 @@ const PNG = Buffer.from(
   "base64",
 );
 
-test("a file, its form sent several times: uploaded once", async () => {
+test("a file whose form is sent several times: uploaded once", async () => {
   gateway.outcomes = ["lost", { status: 502 }, "half", "pass"];
   const { data: asset, response } = await client.uploadAsset(new Blob([PNG]), { kind: "image", filename: "ada.png" });
   expect(response.headers.get("idempotent-replayed")).toBe("true");

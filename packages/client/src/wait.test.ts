@@ -38,7 +38,7 @@ test.each(["ready", "failed"])("an avatar, in preparation: read again until %s, 
   expect(new Set(conditions.slice(1))).toEqual(new Set(['"2"']));
 });
 
-test("a wait, its time over, its signal aborted or a problem: thrown", async () => {
+test("a wait that times out, is aborted or gets a problem: rejects", async () => {
   const id = await create();
   await put(id, "preprocessing");
   const late = await thrown(client.waitForAvatar(id, { timeoutMs: 1 }));
@@ -49,7 +49,7 @@ test("a wait, its time over, its signal aborted or a problem: thrown", async () 
   expect(missing instanceof ApiProblem && missing.code).toBe("not_found");
 });
 
-test("a video, queued and rendered: read again until it is ready; its time over: thrown", async () => {
+test("a video, queued and rendered: read again until it is ready or has failed; a wait that times out: rejects", async () => {
   const avatarId = await create();
   await put(avatarId, "ready");
   const { client: sql } = service.database.db;

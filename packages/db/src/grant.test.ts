@@ -178,7 +178,7 @@ describe("a role with the rights of the service", () => {
   });
 
   test.each(["credit_accounts", "api_key_meters"])(
-    "the role, its own pg_class, a refund in %s: refused",
+    "the role with its own pg_class, a refund in %s: refused",
     async (table) => {
       await owner.unsafe(`grant temporary on database ${new URL(database.url).pathname.slice(1)} to ${NAME}`);
       const fake =
@@ -187,7 +187,7 @@ describe("a role with the rights of the service", () => {
     },
   );
 
-  test("the role, its own pg_class, an entry of the operator: refused", async () => {
+  test("the role with its own pg_class, an entry of the operator: refused", async () => {
     await owner.unsafe(`grant temporary on database ${new URL(database.url).pathname.slice(1)} to ${NAME}`);
     const fake =
       "create temp table pg_class as select oid, usesysid relowner from pg_class, pg_user where usename = user";

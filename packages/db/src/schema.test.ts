@@ -339,7 +339,7 @@ describe("the creation of an avatar", () => {
     ]);
   });
 
-  test("a creation, its audit event failing: nothing written", async () => {
+  test("a creation whose audit event fails: nothing written", async () => {
     const { db } = database;
     const caller = await seedCaller(db);
     const now = new Date();

@@ -66,7 +66,7 @@ test("the sources, read: no clock, no randomness", async () => {
 });
 
 describe.skipIf(!isLong)("the packed package", () => {
-  test("the package, its files: only TypeBox as a dependency, no tests", async () => {
+  test("the files of the package: only TypeBox as a dependency, no tests", async () => {
     const installed = join(folder, "node_modules/@realtime-avatar/domain");
     const { dependencies } = JSON.parse(await readFile(join(installed, "package.json"), "utf8"));
     const { workspaces } = await Bun.file(join(packageRoot, "../../package.json")).json();

@@ -27,7 +27,7 @@ test("an unknown field: the error names the known ones", () => {
 
 describe("an e-mail address", () => {
   const invitation = (email: string) => ({ email, role: "viewer" });
-  test("an address, 255 characters long, in lower case too: refused", () => {
+  test("an address of more than 254 characters, as sent or in lower case: refused", () => {
     const [short, long] = ["@example.com", "\u0130".repeat(200)];
     expect(errors(CreateInvitation, invitation("x".repeat(242) + short))).toEqual([]);
     expect(errors(CreateInvitation, invitation("x".repeat(243) + short))).toEqual(["#/email invalid_email"]);

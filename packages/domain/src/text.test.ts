@@ -6,7 +6,7 @@ import { codePointLength, isStorableText } from "./text.ts";
 const wellFormed = fc.string({ unit: codePoint });
 
 describe("text", () => {
-  test("text, its length: in code points", () => {
+  test("the length of a text: in code points", () => {
     fc.assert(
       fc.property(wellFormed, (text) => {
         expect(codePointLength(text)).toBe([...text].length);

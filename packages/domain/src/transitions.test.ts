@@ -7,7 +7,7 @@ test("statesBefore, of a status: those with a transition to it", () => {
   expect(statesBefore<AvatarStatus>(AVATAR_TRANSITIONS, "draft")).toEqual([]);
 });
 
-test("a refused transition, its problem: the current status and the allowed ones", () => {
+test("the problem of a refused transition: the current status and the allowed ones", () => {
   const { code, detail, extras } = invalidTransition("ready", ["disabled", "deleted"]);
   expect([code, detail]).toEqual([
     "invalid_transition",

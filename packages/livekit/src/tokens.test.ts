@@ -33,7 +33,7 @@ test("the token of a person: one room, only the microphone, valid for the time t
   expect(seconds).toBeWithin(asked.ttlSeconds - 1, asked.ttlSeconds + 2);
 });
 
-test("the token of the avatar: an agent in one room, valid for the time of the domain", async () => {
+test("the token of the avatar: an agent in one room, valid for the requested time", async () => {
   const asked = avatarToken("rta-1", "avatar", 60);
   const { claims, seconds } = claimsOf(await mintToken(config, asked));
   expect(claims).toMatchObject({ iss: "APIkey", sub: asked.identity, kind: "agent", attributes: asked.attributes });

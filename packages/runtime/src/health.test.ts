@@ -13,7 +13,7 @@ test("a process, without its database: live", () => {
   expect(live()).toEqual({ status: "ok" });
 });
 
-test("a process, its database migrated: ready", async () => {
+test("a process with a migrated database: ready", async () => {
   expect(await ready(databases, () => false)).toEqual({ status: "ok" });
 });
 
@@ -30,20 +30,23 @@ test("a process, beginning to shut down during the check: not ready", async () =
   expect(await health).toEqual({ status: "unavailable", reason: "shutting_down" });
 });
 
-test("a process, its functions missing in the database: not ready", async () => {
+test("a process whose database lacks the functions: not ready", async () => {
   await db.client.unsafe(`alter schema ${FUNCTIONS_SCHEMA} rename to elsewhere`);
   expect(await ready(databases, () => false)).toEqual({ status: "unavailable", reason: "migrations_pending" });
   await db.client.unsafe(`alter schema elsewhere rename to ${FUNCTIONS_SCHEMA}`);
   expect(await ready(databases, () => false)).toEqual({ status: "ok" });
 });
 
-test.each(["READ_ONLY", "STANDBY"])("a process, its database refused as %s: not ready, as read-only", async (code) => {
-  const failing = { within: () => ({ run: () => Promise.reject(notExecuted(code, "x")) }) };
-  const health = await ready(oneDatabase(failing as unknown as Db), () => false);
-  expect(health).toEqual({ status: "unavailable", reason: "database_read_only" });
-});
+test.each(["READ_ONLY", "STANDBY"])(
+  "a process whose database is refused as %s: not ready, as read-only",
+  async (code) => {
+    const failing = { within: () => ({ run: () => Promise.reject(notExecuted(code, "x")) }) };
+    const health = await ready(oneDatabase(failing as unknown as Db), () => false);
+    expect(health).toEqual({ status: "unavailable", reason: "database_read_only" });
+  },
+);
 
-test("a process, its database unreachable: not ready, one check for concurrent callers", async () => {
+test("a process whose database is unreachable: not ready, one check for concurrent callers", async () => {
   let checks = 0;
   const failing = {
     within: () => {

@@ -41,7 +41,7 @@ export type EndedJob = { kind: string; outcome: JobOutcome; durationMs: number }
 export type QueueStats = {
   queued: number;
   running: number;
-  /** For how long the oldest of the queued jobs could have been claimed, in seconds. */
+  /** Seconds since the oldest queued job became due. */
   oldestSeconds: number;
 };
 
@@ -110,7 +110,7 @@ const jobMetrics = ({
         const { queued, running } = await cached();
         return { queued, running };
       });
-      const age = "For how long the oldest job has waited, of the tenants that no worker serves.";
+      const age = "Waiting time of the oldest job, among the tenants that no worker serves.";
       readGauge("realtime_avatar_oldest_job_seconds", age, async () => (await cached()).oldestSeconds);
     },
     jobEnds: ({ kind, outcome, durationMs }) => jobs.observe({ kind, outcome }, durationMs / 1000),
@@ -121,7 +121,9 @@ const jobMetrics = ({
 /** The metrics of uploads by a form. */
 const uploadMetrics = ({ counter }: OwnRegistry): Pick<Metrics, "assetUploaded" | "assetRefused"> => {
   const uploads = counter("realtime_avatar_asset_uploads_total", "Files that were received and stored.", ["kind"]);
-  const bytes = counter("realtime_avatar_asset_upload_bytes_total", "The bytes of these files.", ["kind"]);
+  const bytes = counter("realtime_avatar_asset_upload_bytes_total", "Bytes of files that were received and stored.", [
+    "kind",
+  ]);
   const refused = counter("realtime_avatar_asset_uploads_refused_total", "Uploads that were refused.", ["code"]);
   return {
     assetUploaded: (kind, sizeBytes) => {
@@ -159,7 +161,8 @@ export const createMetrics = (version: string): Metrics => {
       batchRetry: (kind) => batchRetries.inc({ kind }),
     },
     show: (db) => {
-      const connections = "Database connections by state: open, busy and hanging ones among them, and the maximum.";
+      const connections =
+        "Database connections by state: open (including busy and hanging), busy, hanging, and maximum.";
       readGauges("realtime_avatar_database_connections", connections, "state", () => db.stats().connections);
       const waiting = "Statements that wait for a connection, and inputs that wait for a batch.";
       readGauges("realtime_avatar_database_waiting", waiting, "queue", () => db.stats().waiting);
@@ -190,7 +193,7 @@ export const createMetrics = (version: string): Metrics => {
     showSweeper: (stats) => {
       const swept = "Overdue usage sessions that this process has closed.";
       readCounter("realtime_avatar_sessions_swept_total", swept, () => stats().swept);
-      const sweepLag = "How long the oldest overdue usage session has been overdue at most.";
+      const sweepLag = "Upper bound of the time for which the oldest overdue usage session has been overdue.";
       readGauge("realtime_avatar_session_sweep_lag_seconds", sweepLag, () => stats().lagSeconds);
     },
     ...served(own, version),

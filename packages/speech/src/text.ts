@@ -14,7 +14,7 @@ const MARKUP: readonly (readonly [RegExp, string])[] = [
   [/~~~[\s\S]*?(?:~~~|$)/g, "\n"],
   [/<!--[\s\S]*?(?:-->|$)/g, " "],
   [/<(script|style|pre|code)\b[^<>]*>[\s\S]*?(?:<\/\1\s*>|$)/gi, " "],
-  // An image is not spoken. Of a link, the text is.
+  // An image is left out. A link is replaced by its text.
   [/!\[[^\]\n]*\](?:\((?:[^()\n]|\([^()\n]*\))*\)|\[[^\]\n]*\])/g, " "],
   [/\[([^\]\n]*)\](?:\((?:[^()\n]|\([^()\n]*\))*\)|\[[^\]\n]*\])/g, "$1"],
   [/<?\b(?:https?|ftp|mailto):[^\s<>]*[^\s<>.,;:!?'")\]}]>?/gi, " "],

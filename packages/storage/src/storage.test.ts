@@ -37,7 +37,7 @@ test("a range: two offsets in order, from the first byte to the last", () => {
   expect(throws(() => endOfRange({ start: 10, end: 10 }, 10))).toBe(true);
 });
 
-test("the errors of a disk: no room, or the code of another failure, without its message; the error of a source unchanged", () => {
+test("an error of a full disk: `full`; of another failure: its code without its message; of the source: unchanged", () => {
   const errorOf = (code: string) => diskError(Object.assign(new Error("/secret/path"), { code }));
   for (const code of ["ENOSPC", "EDQUOT", "EFBIG"]) {
     expect(errorOf(code)).toMatchObject({ reason: "full", message: "The disk has no room for the file." });

@@ -8,7 +8,7 @@ import { $ } from "bun";
 import { CACHE, REPOSITORY } from "./bundles.ts";
 import { source } from "./processes.ts";
 
-/** Its commit. Each release sets this to the release before: see "Make a release" in docs/development/migrations.md. */
+/** Its commit. Each release sets this to the previous release: see "Make a release" in docs/development/migrations.md. */
 export const PREVIOUS_RELEASE = "041c18776959a6fd2d32e16cb0ac84591e517e7e";
 /** The number of its migrations. */
 export const PREVIOUS_MIGRATIONS = 18;

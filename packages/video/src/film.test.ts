@@ -148,7 +148,7 @@ describe("a film", () => {
   test("of a grainy photo that moves: its bits are bounded from the second group on", async () => {
     const random = seededBytes("grain");
     const photo = Buffer.from(pictures[0] as Uint8Array);
-    // Grain in all bits but the highest, which moves with the head.
+    // The lower six bits are grain. The upper two are those of the photo.
     const grainy = Buffer.from(
       random(PICTURE_LENGTH).map((byte, index) => (byte & 63) + ((photo[index] as number) & 0xc0)),
     );
@@ -164,7 +164,7 @@ describe("a film", () => {
     expect(film.length - first.length).toBeLessThan((2.5 * MAX_BITS_PER_SECOND) / 8);
   });
 
-  test("with a picture or a sound too many, or too few: refused", async () => {
+  test("with too many or too few pictures or samples: refused", async () => {
     const [picture] = pictures;
     if (picture === undefined) throw new Error("There is no picture.");
     const film = await openFilm({ pictures: 1, write: () => {} });

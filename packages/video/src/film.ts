@@ -91,7 +91,7 @@ export const openFilm = async (options: FilmOptions): Promise<Film> => {
       }
     },
     finish: () => {
-      if (format === null || added < options.pictures) throw new RangeError("The film lacks pictures.");
+      if (format === null || added < options.pictures) throw new RangeError("Pictures are missing.");
       return file.finish(format);
     },
   };

@@ -89,7 +89,7 @@ describe("the creation of an API key", () => {
     expect((await api.call("POST", "/api/v1/avatars", { key: child.apiKey, body: avatar })).status).toBe(201);
   });
 
-  test("a new key, its audit event: names actor, target and request", async () => {
+  test("the audit event of a new key: names actor, target and request", async () => {
     const { body, headers } = await create(root, { name: "audited" });
     expect(await api.database.db.client`select * from audit_events where target_id = ${body.id}`).toMatchObject([
       {

@@ -134,7 +134,7 @@ describe("the recorded uses", () => {
     await holder.close();
   });
 
-  test("uses, their row locked: no request waits", async () => {
+  test("uses whose row is locked: no request waits", async () => {
     const { record, secret } = await seed();
     const holder = session(api.database.url);
     await holder.client`begin`;

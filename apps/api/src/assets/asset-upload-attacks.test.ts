@@ -53,7 +53,7 @@ test("a file, sent again after its completion: not kept", async () => {
   expect(await stored(`uploads/${tenantId}/${id}`)).toEqual([]);
 });
 
-test.each(["before", "after"])("a file, its asset deleted %s it is stored: 404, and not kept", async (moment) => {
+test.each(["before", "after"])("a file whose asset is deleted %s it is stored: 404, and not kept", async (moment) => {
   const { id, tenantId, upload } = await begin();
   onReceive = async (now) => void (now === moment && (await call("DELETE", `/${id}`)));
   expect((await send(upload)).status).toBe(404);

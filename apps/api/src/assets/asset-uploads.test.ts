@@ -76,7 +76,7 @@ describe("an upload by a form", () => {
     expect(String(chunk)).toContain("image 16 MiB, video 200 MiB, audio 32 MiB");
   });
 
-  test("an uploaded form, its client gone: nothing left", async () => {
+  test("an upload whose client disconnects: nothing left", async () => {
     const before = [await rowCounts(api.database), await stored()];
     const { hostname, port } = new URL(api.url);
     const form = encodeForm([filePart(createFile("image", 1_000_000))]);
@@ -220,7 +220,7 @@ describe("an upload by a signed PUT", () => {
     ]);
   });
 
-  test("a signed upload, its bytes of another type or kind: 422, then only a deletion is possible", async () => {
+  test("a signed upload with bytes of another type or kind: 422, then only a deletion is possible", async () => {
     const text = Buffer.from("hello, world");
     const wav = createFile("audio", 1000);
     for (const [file, code] of [

@@ -187,8 +187,16 @@ describe("the upload form, refused", () => {
     ["an empty kind", [fieldPart("kind", ""), image], "validation_failed #/kind not_allowed"],
     ["a kind of 17 bytes", [fieldPart("kind", "x".repeat(17)), image], "validation_failed #/kind too_long"],
     ["a kind of 60 KB", [fieldPart("kind", "x".repeat(60_000)), image], "validation_failed #/kind too_long"],
-    ["another kind before", [fieldPart("kind", "video"), image], "validation_failed #/kind asset_kind_mismatch"],
-    ["another kind behind", [image, fieldPart("kind", "video")], "validation_failed #/kind asset_kind_mismatch"],
+    [
+      "another kind before the file",
+      [fieldPart("kind", "video"), image],
+      "validation_failed #/kind asset_kind_mismatch",
+    ],
+    [
+      "another kind after the file",
+      [image, fieldPart("kind", "video")],
+      "validation_failed #/kind asset_kind_mismatch",
+    ],
     ["text as a file", [filePart("hello, world")], "validation_failed #/file unsupported_file"],
     [
       "SVG",
@@ -241,7 +249,7 @@ describe("the upload form, refused", () => {
     expect(await outcome(encodeForm([image]), { type })).toBe("malformed_request"),
   );
 
-  test("a form, its file never ends: 413 at the limit of the kind", async () => {
+  test("a form with an endless file: 413 at the limit of the kind", async () => {
     let sent = 0;
     const endless = async function* () {
       yield encodeForm([filePart(createFile("image", 1000))], { end: false });
@@ -265,7 +273,7 @@ describe("the upload form, refused", () => {
     },
   );
 
-  test("a form, its parts never end: 400 at the sixteenth part", async () => {
+  test("a form with endless parts: 400 at the sixteenth part", async () => {
     let parts = 0;
     const endless = async function* () {
       for (;;) {
@@ -300,7 +308,7 @@ describe("the upload form, refused", () => {
     }
   });
 
-  test("a form, its connection breaks: 400", async () => {
+  test("a form whose connection breaks: 400", async () => {
     const broken = async function* () {
       yield encodeForm([image]).subarray(0, 150);
       throw new Error("ECONNRESET");
@@ -332,7 +340,7 @@ describe("the name of a file", () => {
     });
   });
 
-  test("before the name of the part, and extended (RFC 5987): decoded", async () => {
+  test("`filename` before `name`, and `filename*` (RFC 5987): decoded", async () => {
     for (const [headers, expected] of [
       [`Content-Disposition: form-data; filename="a\\"; name="file"`, "a\\"],
       [`Content-Disposition: form-data; name="file"; filename*=UTF-8''a%00%0d%0a%1b%7f.png`, "a.png"],
@@ -360,7 +368,7 @@ describe("the name of a file", () => {
     expect(outcomeOf(await receive([encodeForm([{ headers, content: PNG }])]))).toBe("malformed_request");
   });
 
-  test("without an unpaired surrogate, and absent: null", () => {
+  test("absent or empty: null; with an unpaired surrogate: U+FFFD in its place", () => {
     expect([cleanFilename(undefined), cleanFilename("\u0000\r\n"), cleanFilename("\ud800a")]).toEqual([
       null,
       null,

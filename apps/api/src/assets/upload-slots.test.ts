@@ -39,7 +39,7 @@ test("slow uploads of one client for many tenants: another client still uploads"
   expect(new Set(await Promise.all(slow))).toEqual(new Set(["done", "rate_limited"]));
 });
 
-test("a failed upload, its slot: free again", async () => {
+test("the slot of a failed upload: free again", async () => {
   const slots = createUploadSlots(1, 1);
   for (let times = 0; times < 3; times++) {
     const failing = slots.run(by("a"), async () => Promise.reject(new Problem("body_too_large", "x")));
@@ -47,7 +47,7 @@ test("a failed upload, its slot: free again", async () => {
   }
 });
 
-test("a refused upload, its response: retryable after 5 seconds", async () => {
+test("the response to a refused upload: retryable after 5 seconds", async () => {
   const slots = createUploadSlots(0, 1);
   const refusal = await slots.run(by("a"), async () => {}).catch((error: Problem) => error.extras);
   expect(refusal).toEqual({ retryable: true, retryAfterSeconds: 5 });

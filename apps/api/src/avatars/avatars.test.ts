@@ -134,7 +134,7 @@ describe("the creation of an avatar", () => {
     });
   });
 
-  test("a new avatar, its environment: that of the key", async () => {
+  test("the environment of a new avatar: that of the key", async () => {
     const { body } = await create({ displayName: "x", sourceKind: "image" }, inTest);
     expect(body.environment).toBe("test");
     const [row] = await api.database.db.client`select environment from avatars where id = ${body.id}`;

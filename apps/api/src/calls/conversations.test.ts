@@ -104,7 +104,7 @@ test.each([
   expect((await start({ avatar_id: ready, ...named })).body).toMatchObject({ status: "ready", ignored: [] });
 });
 
-test("a voice, at a worker of the release before and at one without conversations: unchanged behaviour", async () => {
+test("a voice, at a worker of the previous release and at one without conversations: unchanged behaviour", async () => {
   await syncOf("wrk_a", { slots: 1, features: [WIRE_2, "voice"] });
   const named = { avatar_id: ready, voice: { voice_id: "none-such" }, llm: { model: "none-such" } };
   expect((await start(named)).body).toMatchObject({ status: "ready", ignored: ["llm"] });
@@ -145,7 +145,7 @@ test("a cap that covers a plain call but not a conversation: 402 with the credit
   });
 });
 
-test("a stored grant of the release before, without a price: the price of a plain call", async () => {
+test("a stored grant of the previous release, without a price: the price of a plain call", async () => {
   await speaks("wrk_a");
   const header = { "idempotency-key": "release-before" };
   const { body: grant } = await start({ avatar_id: ready }, undefined, header);

@@ -52,7 +52,7 @@ describe("a conversation", () => {
     expect((await callAt("wrk_new")).history).toEqual({ segments: [], handed_over: false, lost_processes: 0 });
   });
 
-  test("at a worker of the release before: no history in the response, which is otherwise unchanged", async () => {
+  test("at a worker of the previous release: no history in the response, which is otherwise unchanged", async () => {
     expect("history" in (await callAt("wrk_before", []))).toBe(false);
   });
 
@@ -72,7 +72,7 @@ describe("a conversation", () => {
     expect(api.log.join("")).not.toMatch(/tulip/i);
   });
 
-  test("whose next worker is of the release before: it starts without the history", async () => {
+  test("whose next worker is of the previous release: it starts without the history", async () => {
     const { session_id: id } = await callAt("wrk_lost_2");
     await put("wrk_lost_2", id, { segments: [asks("a tulip?")] });
     const moved = await moveTo("wrk_next_2", "wrk_lost_2", id, []);
@@ -80,7 +80,7 @@ describe("a conversation", () => {
     expect(moved && "history" in moved).toBe(false);
   });
 
-  test("with tool calls: a worker that takes them gets them, and one of the release before gets the words alone", async () => {
+  test("with tool calls: a worker that takes them gets them, and one of the previous release gets the words alone", async () => {
     const features = [RECOVERY, TOOL_HISTORY];
     const { session_id: id, history } = await callAt("wrk_tools", features);
     expect(history?.takes_tools).toBe(true);

@@ -134,7 +134,7 @@ test("a process that ends and so cuts all syncs: no worker is lost", async () =>
   await late.end();
 });
 
-test("a worker of the release before, without a waiting sync: keeps its lease", async () => {
+test("a worker of the previous release, without a waiting sync: keeps its lease", async () => {
   const { waiting, end } = await worldWith("wrk_before", []);
   waiting.cut();
   await untilDecided();

@@ -67,7 +67,7 @@ describe("a start with a transcript", () => {
     }
   });
 
-  test("at a worker of the release before: the call starts; the worker gets no transcript fields", async () => {
+  test("at a worker of the previous release: the call starts; the worker gets no transcript fields", async () => {
     await takeSlots();
     await syncOf("wrk_before", { slots: 4, features: [] });
     const { body: grant } = await start({ avatar_id, transcript_webhook: WEBHOOK });

@@ -226,7 +226,7 @@ describe("the end of a call, and of a worker", () => {
     expectProblem(await read(old), "not_found");
     expect(await statusOf(kept)).toBe("queued");
     await release({ session_id: session });
-    // The state that the functions of the release before leave.
+    // The state that the functions of the previous release leave.
     await client`update call_turns set status = 'queued', ended_at = null, text = 'x' where id = ${kept}`;
     await endDueCalls(db, 10, operatorOrigin());
     expect(await stored(kept)).toBeUndefined();

@@ -4,7 +4,7 @@ import { startApi } from "../../test/support/api.ts";
 const PATH = "/api/v1/usage/sessions";
 const api = await startApi();
 
-test("responses, stored by the release before, repeated: the same bytes", async () => {
+test("responses, stored by the previous release, repeated: the same bytes", async () => {
   const key = await api.key();
   const headers = { "idempotency-key": "upgrade" };
   const call = (path: string, body: object) => api.call("POST", `${PATH}${path}`, { key, body, headers });
@@ -13,7 +13,7 @@ test("responses, stored by the release before, repeated: the same bytes", async 
   const { sessionId, avatarName, reservedCreditMicros, expiresAt } = opened.body;
   const reported = await call(`/${sessionId}/usage`, used);
   const released = await call(`/${sessionId}/release`, {});
-  // The release before stored an opening without these members, which it stored separately, and other responses whole.
+  // The previous release stored an opening without these members, which it stored separately, and other responses whole.
   for (const [path, members] of [
     ["", { avatarName, reservedCreditMicros, expiresAt }],
     [`/${sessionId}/usage`, reported.body],

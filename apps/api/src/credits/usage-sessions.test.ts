@@ -127,7 +127,7 @@ describe("the opening of a session", () => {
     expect((await open({ maxSessionSeconds: 5 }, poor)).status).toBe(201);
   });
 
-  test("a new session, its avatar not ready: 409; of another caller: 404", async () => {
+  test("a new session whose avatar is not ready: 409; of another caller: 404", async () => {
     const stranger = await (await tenantWith(10)).newKey();
     const ready = await avatarIn("ready");
     for (const status of ["draft", "preprocessing", "failed", "disabled"]) {

@@ -117,7 +117,7 @@ describe("an unreachable database", () => {
   });
 });
 
-test("a write, its connection lost: 503, outcome unknown, and the next request works", async () => {
+test("a write whose connection is lost: 503, outcome unknown, and the next request works", async () => {
   const { db } = api.database;
   const { record, secret } = await seedKey(db, api.tenantId, { scopes: ["*"] });
   const holder = session(api.database.url);

@@ -2,8 +2,8 @@
  * A write of a caller, from top to bottom: read the body, look up, plan, claim, write, settle, and send the response.
  * `authenticate.ts` has authenticated the caller before. A route defines its write as a `WriteOperation`: data, with
  * one function for each of these steps. While the outcome is stale, the caller is authenticated again and another
- * attempt is made. When a request is refused, an earlier request with the same `Idempotency-Key` may have succeeded, in
- * another state of caller or target. Its response is then replayed.
+ * attempt is made. A refused request may be a repetition: an earlier request with the same `Idempotency-Key` may have
+ * succeeded before the caller or the target changed. Then the response to the earlier request is replayed.
  */
 
 import type { Origin } from "@realtime-avatar/db/audit/audit-events";

@@ -97,7 +97,7 @@ describe.each(PATHS)("POST /api/v1/%s with an Idempotency-Key", (path) => {
     expect((await post(owner, path, body, headers)).status).toBeLessThan(300);
   });
 
-  test("a POST, its Idempotency-Key malformed or a secret: 400", async () => {
+  test("a POST whose Idempotency-Key is malformed or a secret: 400", async () => {
     const owner = await seedPerson(api, "owner");
     for (const key of ["", "a b", "x".repeat(256), owner.cookie]) {
       expectProblem(await post(owner, path, {}, { "idempotency-key": key }), "malformed_request");

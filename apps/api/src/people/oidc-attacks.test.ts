@@ -114,7 +114,7 @@ describe("the callback of the provider", () => {
     expectFailure(await endAs(api, fake, begun, sub), "expired");
   });
 
-  test("a callback, its cookie changed or sealed by another secret: refused", async () => {
+  test("a callback whose cookie is changed or sealed by another secret: refused", async () => {
     const { sub } = await seedMember();
     const begun = await beginSignIn(api);
     fake.claims = { sub };

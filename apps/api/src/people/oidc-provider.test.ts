@@ -126,7 +126,7 @@ describe("the metadata of a provider", () => {
     expect(reads).toBe(1);
   });
 
-  test("the metadata, its authentication methods: the secret is sent accordingly", async () => {
+  test("the authentication methods of the metadata: the secret is sent accordingly", async () => {
     const provider = providerAt();
     await failureOf(provider);
     expect(fake.exchanges[0]?.get("client_secret")).toBeNull();
@@ -171,7 +171,7 @@ describe("the exchange of a code", () => {
     ],
     ["ends with endless keys", "/jwks", endless, "provider_unavailable: response_too_large"],
     ["ends without such a key", "/jwks", () => Response.json({ keys: [] }), "not_accepted: OAUTH_KEY_SELECTION_FAILED"],
-  ])("a code exchange, its response %s: fails with a code", async (_, path, answer, failure) => {
+  ])("a code exchange whose response %s: fails with a code", async (_, path, answer, failure) => {
     fake.answers.set(path, answer);
     expect(await failureOf(providerAt())).toBe(failure);
   });
@@ -199,7 +199,7 @@ describe("the exchange of a code", () => {
     expect(reads).toBe(3);
   });
 
-  test("a code exchange, its token valid: accepted", async () => {
+  test("a code exchange with a valid token: accepted", async () => {
     expect(await failureOf(providerAt())).toStartWith("no error");
   });
 });

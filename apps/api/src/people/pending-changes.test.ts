@@ -155,7 +155,7 @@ const underWrites = async <Result>(flooder: Person, work: () => Promise<Result>)
 };
 
 describe("a change of a person who writes without a pause", () => {
-  test.each(ENDS)("%s, its person writing without a pause: 200, and no write follows", async (_, prepare) => {
+  test.each(ENDS)("%s: 200, and no write follows", async (_, prepare) => {
     const owner = onReplica(await seedPerson(api, "owner"));
     const person = await seedPerson(api, "developer");
     const send = await prepare(person, owner);
@@ -169,7 +169,7 @@ describe("a change of a person who writes without a pause", () => {
     expect(await writtenBy(person)).toBe(atResponse);
   });
 
-  test("a change of another person's role, its author writing without a pause: 200", async () => {
+  test("a change of the role of a person who writes without a pause: 200", async () => {
     const subject = await seedPerson(api, "viewer");
     const [person, owner] = [await seedPerson(api, "owner"), onReplica(await seedPerson(api, "owner"))];
     const change = () => owner.call("PATCH", `/api/v1/users/${subject.id}`, { role: "developer" });

@@ -115,7 +115,7 @@ describe("a change of a person while a write waits", () => {
     ["POST", "/api/v1/invitations", { email: "x@example.com", role: "viewer" }],
   ];
 
-  test.each(changes)("a waiting write, its person changed: no write, when %s", async (_, code, change) => {
+  test.each(changes)("a waiting write of a changed person: no write, when %s", async (_, code, change) => {
     for (const [method, path, body] of writes) {
       const role = path.includes("invitations") ? "owner" : "developer";
       const person = await seedPerson(api, role);
@@ -232,7 +232,7 @@ describe("passkeys", () => {
     expectProblem(await accept(api, late), "invalid_invitation");
   });
 
-  test("a link for another device, its passkey or session ended: refused; after a sign-out: valid", async () => {
+  test("a link for another device whose passkey or session has ended: refused; after a sign-out: valid", async () => {
     const person = await seedPerson(api, "viewer");
     const another = async () => await signInAgain(api, person);
     const linkOf = async (of: Person): Promise<string> =>

@@ -94,7 +94,7 @@ describe("an invitation", () => {
     }
   });
 
-  test("an invitation, its owner demoted or removed: refused", async () => {
+  test("an invitation by a demoted or removed owner: refused", async () => {
     const [owner, other] = [await seedPerson(api, "owner"), await seedPerson(api, "owner")];
     const invite = async (email: string): Promise<string> =>
       linkToken(await owner.call("POST", "/api/v1/invitations", { email, role: "owner" }));
@@ -236,7 +236,7 @@ test.each([
 });
 
 describe("a sign-in", () => {
-  test("a sign-in, its response sent three times at once and later: one session", async () => {
+  test("a sign-in response that is sent three times at once and again later: one session", async () => {
     const { authenticator } = await seedPerson(api, "viewer");
     const { body } = await post("user-sessions/options", {});
     const credential = authenticator.get(body.publicKey);
@@ -253,7 +253,7 @@ describe("a sign-in", () => {
     expectProblem(await post("user-sessions", { credential: authenticator.get(body.publicKey) }), "invalid_passkey");
   });
 
-  test("a sign-in, its signature counter not greater: refused", async () => {
+  test("a sign-in whose signature counter has not increased: refused", async () => {
     const { authenticator } = await seedPerson(api, "viewer");
     const attempt = async (deviation: Deviation): Promise<Answer> => {
       const { body } = await post("user-sessions/options", {});
@@ -303,7 +303,7 @@ describe("a sign-in", () => {
     }
   });
 
-  test("a sign-in, its user handle another person's or unknown: refused", async () => {
+  test("a sign-in with the user handle of another or an unknown person: refused", async () => {
     const [one, other] = [await seedPerson(api, "viewer"), await seedPerson(api, "owner")];
     const { body } = await post("user-sessions/options", {});
     const handleOf = (id: string): string =>

@@ -110,7 +110,7 @@ describe("adding an endpoint", () => {
     "file:///etc/passwd",
     "www.example.com",
     "https://",
-  ])("an endpoint, its URL %s: 422, when it is added and when it is changed", async (url) => {
+  ])("an endpoint with the URL %s: 422, when it is added and when it is changed", async (url) => {
     const refused = await create({ url });
     expectProblem(refused, "validation_failed");
     expect(refused.body.errors).toMatchObject([{ pointer: "#/url", code: "unsupported_url" }]);
@@ -122,7 +122,7 @@ describe("adding an endpoint", () => {
     await removeAll();
   });
 
-  test("an endpoint, its URL on this machine where that is allowed: 201", async () => {
+  test("an endpoint on this machine, where that is allowed: 201", async () => {
     const webhooks = { ...TEST_WEBHOOKS, allowHttpLocalhost: true };
     const call = callAnew(api.database.db, { webhooks });
     for (const url of ["http://localhost:4000/hooks", "http://127.0.0.1:1/", "http://[::1]:4000/"]) {

@@ -33,7 +33,7 @@ describe("the change of a key", () => {
     expect((await api.call("GET", PATH, { key: made.apiKey })).status).toBe(403);
   });
 
-  test("a key, its cap and expiry set and cleared: both stored", async () => {
+  test("a key's cap and expiry, set and cleared: both stored", async () => {
     const made = await make(root);
     const set = { spendLimitCreditMicros: 9007199254740991, expiresAt: "2090-01-01T01:00:00+01:00" };
     const first = await patch(root, made.id, set);

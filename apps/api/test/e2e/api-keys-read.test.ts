@@ -163,7 +163,7 @@ describe("the limits of a lineage", () => {
     body.effectiveExpiresAt,
   ];
 
-  test("the limits of a key, its ancestors changed: each key shows its remaining limits", async () => {
+  test("the limits of a key whose ancestors have changed: each key shows its remaining limits", async () => {
     const live = { environment: "live" } as const;
     const parent = await make(root, live);
     const child = await make(parent.apiKey, live);

@@ -164,7 +164,7 @@ describe.each(operations.map((described, at) => [described.operation.operationId
 describe("responses that need two requests", () => {
   const avatar = { displayName: "x", sourceKind: "image" };
 
-  test("a list, its second page and a bad cursor: 200, and 422", async () => {
+  test("a list with a cursor, and with a bad one: 200, and 422", async () => {
     await database.db.client`delete from webhook_endpoints`;
     for (const [list, create, body] of [
       ["listAvatars", "createAvatar", avatar],
@@ -232,7 +232,7 @@ describe("responses that need two requests", () => {
     expect(code).toBe("quota_exceeded");
   });
 
-  test("a session, above a cap or a limit, its avatar unknown, or ended: the documented problem", async () => {
+  test("a session above a cap or a limit, of an unknown avatar, or ended: the documented problem", async () => {
     const poor = await seedKey(database.db, await seedTenant(database.db), ROOT);
     await expectSessionProblems(send, newKey, poor.secret.reveal(), () => freshId(one("getUsageSession")));
   });

@@ -15,14 +15,14 @@ const text = (await readFile(join(REPOSITORY, "docs/assets.md"), "utf8")).replac
 const rowOf = (first: string): string => text.split("\n").find((line) => line.startsWith(`| \`${first}\` |`)) ?? "";
 
 describe("docs/assets.md", () => {
-  test.each([...ASSET_KINDS])("docs/assets.md, its row of %s: the types and the size of the code", (kind) => {
+  test.each([...ASSET_KINDS])("the row of %s in docs/assets.md: the types and the size of the code", (kind) => {
     const { contentTypes, maxBytes } = ASSET_LIMITS[kind];
     expect(rowOf(kind)).toStartWith(
       `| \`${kind}\` | ${contentTypes.map((type) => `\`${type}\``).join(", ")} | ${maxBytes / 1024 ** 2} MiB |`,
     );
   });
 
-  test("docs/assets.md, its checks of files: those of the code", () => {
+  test("the checks of files in docs/assets.md: those of the code", () => {
     const { image, video, audio } = ASSET_LIMITS;
     expect(rowOf("image")).toContain(`at most ${image.maxPixels / 1e6} megapixels, one frame`);
     expect(image.maxFrames).toBe(1);
@@ -42,7 +42,7 @@ describe("docs/assets.md", () => {
     expect(error.properties.code.description).toContain(Object.values(ASSET_ERROR_CODES).flat().join(", "));
   });
 
-  test("docs/assets.md, its statuses, quotas and uploads: those of the code", () => {
+  test("the statuses, quotas and uploads in docs/assets.md: those of the code", () => {
     for (const status of ASSET_STATUSES) expect(rowOf(status)).not.toBe("");
     const { maxAssetsPerTenant, maxAssetBytesPerTenant } = readConfig({});
     const words = text.replace(/\s+/g, " ");

@@ -164,18 +164,18 @@ test("a column of numbers, in each export: its name contains the unit", async ()
 });
 
 describe("docs/credits.md", () => {
-  test("docs/credits.md, its movements: each kind with both places", () => {
+  test("the movements in docs/credits.md: each kind with both places", () => {
     for (const [kind, { from, to }] of Object.entries(CREDIT_MOVES)) {
       expect(creditsDocument).toContain(`| \`${kind}\` | \`${from}\` | \`${to}\` |`);
     }
   });
 
-  test("docs/credits.md, its statuses of a session: all of them", () => {
+  test("the statuses of a session in docs/credits.md: all of them", () => {
     for (const status of SESSION_STATUSES) expect(creditsDocument).toContain(`\`${status}\``);
   });
 });
 
-test("docs/keys.md, its vectors: correct for the code", () => {
+test("the vectors in docs/keys.md: correct for the code", () => {
   const vectors = [...(keysDocument ?? "").matchAll(/^\| `(rta_\w+)` \| `([0-9a-f]{64})` \|$/gm)];
   expect(vectors).toHaveLength(2);
   for (const [, key = "", digest] of vectors) {

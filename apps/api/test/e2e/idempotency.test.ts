@@ -99,7 +99,7 @@ describe.each(posts)("%s", (_, request) => {
     expect(isReplay(answer)).toBe(false);
   });
 
-  test("a POST, its connection lost, repeated: executed once", async () => {
+  test("a POST that is repeated after a lost connection: executed once", async () => {
     const { db } = api.database;
     const { record, secret } = await seed();
     const [path, body] = await request(record);

@@ -71,7 +71,7 @@ describe("from the creation to ready", () => {
     expect(await trail(id)).toMatchObject([{ action: "avatar.prepared", actor_key_id: null }]);
   });
 
-  test("a draft, its source set later: prepared", async () => {
+  test("a draft whose source is set later: prepared", async () => {
     const draft = await make();
     expect(outcome(await prepare(draft.id))).toEqual([409, "invalid_transition"]);
     expect((await prepare(draft.id)).body.detail).toBe("The avatar has no source. Set `sourceAssetId`.");
@@ -180,7 +180,7 @@ describe("a new source of a ready avatar", () => {
     expect((await assets.call("DELETE", `/${first}`)).status).toBe(200);
   });
 
-  test("a new source, its preparation failed: the old picture stays, the error is shown", async () => {
+  test("a new source whose preparation fails: the old picture stays, the error is shown", async () => {
     const before = await makeReady();
     await patch(before.id, { sourceAssetId: await photo() });
     await fail(before.id);

@@ -1,4 +1,4 @@
-/** The release before: an upgrade from it under load, both releases side by side, and a rollback. */
+/** The previous release: an upgrade from it under load, both releases side by side, and a rollback. */
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import { join } from "node:path";
 import { applyMigrations, type Migration, NO_TRANSACTION } from "@realtime-avatar/db/apply-migrations";

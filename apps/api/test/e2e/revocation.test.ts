@@ -128,7 +128,7 @@ test.each(cases)(
 describe("a write that waits for a change of its target", () => {
   const onKeys = all.filter((write) => write.includes(":key"));
 
-  test.each(onKeys)("a write, its target revoked while it waits: refused: %s", async (write) => {
+  test.each(onKeys)("a write whose target is revoked while it waits: refused: %s", async (write) => {
     const { record, secret } = await seedKey(api.database.db, api.tenantId, { environment: "live", scopes: ["*"] });
     const [method, path] = await requestOf(write, record);
     const { status, body } = await whileHeld(
@@ -144,7 +144,7 @@ describe("a write that waits for a change of its target", () => {
   });
 
   test.each(onKeys)(
-    "a write, its target widened beyond the caller while it waits: refused, except a revocation: %s",
+    "a write whose target gets more rights than the caller while it waits: refused, except a revocation: %s",
     async (write) => {
       const narrow = { environment: "live" as const, scopes: ["api_keys:write" as const, "avatars:write" as const] };
       const { record, secret } = await seedKey(api.database.db, api.tenantId, narrow);
@@ -165,7 +165,7 @@ describe("a write that waits for a change of its target", () => {
   );
 });
 
-test.each(["PATCH", "DELETE"])("%s with If-Match, its target renamed while it waits: 412", async (method) => {
+test.each(["PATCH", "DELETE"])("%s with If-Match whose target is renamed while it waits: 412", async (method) => {
   const { record, secret } = await seedKey(api.database.db, api.tenantId, { environment: "live", scopes: ["*"] });
   const [, path] = await requestOf("DELETE /api/v1/api-keys/:key", record);
   const key = secret.reveal();

@@ -143,7 +143,7 @@ const parts = (): string[] =>
   secrets.flatMap((secret) => [secret, secret.slice(26), secret.slice(26, 46), secret.slice(-20)]);
 
 describe("every kind of end of a request", () => {
-  test("the requests, their responses: every status and code occurs", () => {
+  test("the responses of all requests: every status and code occurs", () => {
     const codes = new Set(answers.map(({ status, body }) => `${status} ${body?.code ?? ""}`.trim()));
     expect([...codes].sort()).toEqual([
       "200",

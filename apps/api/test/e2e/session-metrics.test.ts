@@ -126,7 +126,7 @@ describe("the count of closed sessions", () => {
     expect(await growth(again)).toEqual({});
   });
 
-  test("a session, its lease over at a release: counted as closed once", async () => {
+  test("a session that is released after the end of its lease: counted as closed once", async () => {
     const { open, release, expire } = await startTenant();
     const { sessionId } = (await open(10)).body;
     await expire();

@@ -310,7 +310,7 @@ describe("the traces", () => {
     collector.close();
   });
 
-  test("a trace, its collector down: no delay of requests or of the end; its headers are not logged", async () => {
+  test("a trace whose collector is down: no delay of requests or of the end; its headers are not logged", async () => {
     const service = await startService({
       OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:1",
       OTEL_EXPORTER_OTLP_HEADERS: "authorization=Bearer%20collector-secret",

@@ -23,7 +23,7 @@ const quoted = symptoms
   .flatMap((cell) => [...cell.matchAll(/`([^`]+)`|"([^"]+)"/g)])
   .map(([, first, second]) => (first ?? second ?? "").replace(/\s*…$/, ""));
 
-test("docs/troubleshooting.md, its rows: more than fifty, most of which quote a text", () => {
+test("the rows of docs/troubleshooting.md: more than fifty, most of which quote a text", () => {
   expect(symptoms.length).toBeGreaterThan(50);
   expect(quoted.length).toBeGreaterThan(40);
 });

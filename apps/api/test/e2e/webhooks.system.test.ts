@@ -83,7 +83,7 @@ const run = async ({ language, text }: (typeof receivers)[number], port: number,
 describe.each(receivers)("the receiver in $language", (receiver) => {
   const isSkipped = receiver.language === "python" && !hasPackage;
 
-  test("the receiver, its length: 15 lines at most", () => {
+  test("the length of the receiver: 15 lines at most", () => {
     const lines = receiver.text.split("\n").filter((line) => line.trim() !== "");
     expect(lines.length).toBeLessThanOrEqual(15);
   });
@@ -169,7 +169,7 @@ describe("the actions of a tenant", () => {
     await remove(endpoint.id);
   });
 
-  test("an endpoint, its receiver down, recovered: all events in the order of the changes", async () => {
+  test("an endpoint that recovers after its receiver was down: all events in the order of the changes", async () => {
     const endpoint = await add({ url, events: ["avatar.*"], ordered: true });
     secret = endpoint.secret;
     status = 500;
@@ -274,7 +274,7 @@ describe("the secrets of endpoints", () => {
 });
 
 describe("docs/webhooks.md", () => {
-  test("docs/webhooks.md, its table of types: each type with when it is sent", () => {
+  test("the table of types in docs/webhooks.md: each type with when it is sent", () => {
     const [, types = ""] = document.split("<!-- types -->");
     const rows = [...types.replace(/ +\|/g, " |").matchAll(/^\| `(\w+\.\w+)` \| (.+) \|$/gm)].map(([, type, when]) => [
       type,
@@ -283,7 +283,7 @@ describe("docs/webhooks.md", () => {
     expect(rows).toEqual(WEBHOOK_EVENT_TYPES.map((type) => [type, describeEvent(type)]));
   });
 
-  test("docs/webhooks.md, its errors and reasons: those of the code", () => {
+  test("the errors and reasons in docs/webhooks.md: those of the code", () => {
     for (const word of [...ATTEMPT_ERRORS, ...DISABLED_REASONS])
       expect(document).toMatch(new RegExp(`^\\| \`${word}\` +\\|`, "m"));
   });

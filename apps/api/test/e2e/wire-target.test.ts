@@ -47,7 +47,7 @@ describe("a path not in its normal form", () => {
     expect(await send("GET", `${target}?limit=1`)).toEqual(NOT_FOUND);
   });
 
-  test("every route, its path not in normal form: 404 with every method", async () => {
+  test("every route, with a path that is not in normal form: 404 with every method", async () => {
     for (const { method, path } of api.app.routes) {
       // The addresses with a trailing slash that redirect to a page.
       const isPage = /^\/(docs(\/guides)?|dashboard(\/[a-z-]+)?)$/.test(path);

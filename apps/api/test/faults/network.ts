@@ -29,12 +29,12 @@ describe("the network to the database", () => {
 
   test("the network, cut within responses: no lost or doubled row", async () => {
     const row = await under(
-      "network cut within answers, 20 times",
+      "network cut within responses, 20 times",
       async ({ load }) => {
         for (let round = 0; round < 20; round++) {
-          network.cutAnswers = true;
+          network.cutResponses = true;
           await load.untilFailure();
-          network.cutAnswers = false;
+          network.cutResponses = false;
           load.healed();
           await load.untilSuccesses(10);
         }
@@ -48,10 +48,10 @@ describe("the network to the database", () => {
     await under(
       "network half-open",
       async ({ load }) => {
-        network.loseThose();
+        network.loseExisting();
         load.healed();
         await load.untilSuccesses(100);
-        network.forgetThose();
+        network.endLost();
       },
       // All lanes may be in the lost batches, and wait for them until their deadline.
       { reach, lanes: 40, backMs: DEADLINE_MS + SLACK_MS },

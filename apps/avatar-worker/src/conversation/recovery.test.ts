@@ -14,7 +14,7 @@ const says = (text: string, fields: Partial<TranscriptSegment> = {}): Transcript
 });
 const CONTEXT = [{ role: "user", content: "I am Ada." }] as const;
 
-test("with answers: nothing is repeated; the model gets the heard words in order", async () => {
+test("a conversation with answers: nothing is repeated; the model gets the heard words in order", async () => {
   const before = [asks("Hi."), says("Good mor", { interrupted: true }), asks("Go on."), says("Sorry.", { own: true })];
   const { conversation, asked, said, pass } = startConversation({ context: CONTEXT, before });
   await pass(2000);
@@ -27,7 +27,7 @@ test("with answers: nothing is repeated; the model gets the heard words in order
   expect(said).toEqual(["user: And now?", "assistant: Good morning to you."]);
 });
 
-test("whose last turn has no answer: answered now, once in the history", async () => {
+test("a conversation whose last turn has no answer: answered now; the turn is in the history once", async () => {
   const before = [asks("Hi."), says("Hello."), asks("How are you?", { turn_id: "t-2" })];
   const { conversation, asked, said, pass } = startConversation({ before });
   await pass(2000);
@@ -38,7 +38,7 @@ test("whose last turn has no answer: answered now, once in the history", async (
   expect(asked).toHaveLength(1);
 });
 
-test("whose answer had begun: a retry of its turn is not answered again", async () => {
+test("a conversation whose last answer had begun: a retry of its turn is not answered again", async () => {
   const before = [asks("Hi.", { turn_id: "t-1" }), says("Hel", { interrupted: true })];
   const { conversation, asked, pass } = startConversation({ before });
   conversation.take({ text: "Hi.", id: "t-2", retryOf: "t-1" });
@@ -46,7 +46,7 @@ test("whose answer had begun: a retry of its turn is not answered again", async 
   expect(asked).toEqual([]);
 });
 
-test("whose last turn is of a program: failed, so not answered", async () => {
+test("a conversation whose last turn is from a program: the turn has failed, and is not answered", async () => {
   const { input_provenance: _, ...turn } = asks("Say something.");
   const { asked, pass } = startConversation({ before: [turn] });
   await pass(2000);
@@ -58,7 +58,7 @@ const toolCall = { id: "a", type: "function", function: { name: "order", argumen
 const calls = (...tool_calls: NonNullable<TranscriptSegment["tool_calls"]>): TranscriptSegment =>
   says("", { tool_calls });
 
-test("whose turn has called a tool: answered with its result; the tool is not called again", async () => {
+test("a conversation whose last turn has called a tool: answered with the tool's result; the tool is not called again", async () => {
   const before = [asks("Where is it?"), calls(ORDER), calls({ ...ORDER, result: "On its way." })];
   const { asked, said, pass } = startConversation({ before });
   await pass(2000);
@@ -70,7 +70,7 @@ test("whose turn has called a tool: answered with its result; the tool is not ca
   ]);
 });
 
-test("lost while a tool ran: the model is told that the result is not known", async () => {
+test("a conversation that was lost while a tool ran: the model is told that the result is not known", async () => {
   const { asked, pass } = startConversation({ before: [asks("Where is it?"), calls(ORDER)] });
   await pass(2000);
   expect<unknown>(asked[0]?.slice(2)).toEqual([
@@ -79,7 +79,7 @@ test("lost while a tool ran: the model is told that the result is not known", as
   ]);
 });
 
-test("a model that numbers the calls of each turn alike: each call keeps its result", async () => {
+test("a model that repeats the ids of tool calls in each turn: each call keeps its result", async () => {
   const round = (result: string) => [calls(ORDER), calls({ ...ORDER, result })];
   const before = [
     asks("One?"),

@@ -324,7 +324,7 @@ test.each([
   [1, 1],
   [2, 0],
 ])(
-  "a call that began a minute ago, at worker %i, its process replaced: %i measured joins",
+  "a call that began a minute ago, at worker %i, with a replaced process: %i measured joins",
   async (generation, times) => {
     const session_id = newId("ses", new Date(Date.now() - 60_000), random);
     const { call, joins, untilState } = start({

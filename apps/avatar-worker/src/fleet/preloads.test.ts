@@ -98,7 +98,7 @@ test("a request that repeats with each sync: one load, also after its call", asy
   expect(started).toHaveLength(1);
 });
 
-test("its files: read through the service, eight at most; null for an unreadable one", async () => {
+test("the files of a preload: read through the service, at most eight; null for an unreadable one", async () => {
   const { preloads, started, files } = create();
   const loads: Step[] = ["missing", ...Array(9).fill("a.webp")].map((file, id) => ({ kind: "load", id, file }));
   preloads.apply([preload("ada", "ada", loads)]);

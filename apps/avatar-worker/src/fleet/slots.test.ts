@@ -156,7 +156,7 @@ test("processes that cannot start: free slots are taken back, those of calls sta
   expect([first.calls(), first.slots(), second.calls(), second.slots()]).toEqual([1, 1, 0, 0]);
 });
 
-test("a service of the release before, without shared slots: the slots are divided, and never exceed the total", () => {
+test("a service of the previous release, without shared slots: the slots are divided, and never exceed the total", () => {
   const shards = shareSlots(() => 3, 2);
   const last = [0, 0];
   for (let round = 0; round < 10; round++) {

@@ -103,7 +103,7 @@ export const shareSlots = (total: () => number, count: number, first = 0): Shard
       shard.isConnected = true;
       shard.calls =
         openCalls(calls) + start.filter((one) => !calls.some((call) => call.session_id === one.session_id)).length;
-      // A service of the release before does not report shared slots.
+      // A service of the previous release does not report shared slots.
       shard.held = Math.max(shared?.slots ?? slots, shard.calls);
       shard.waiting = shared?.waiting ?? 0;
       tellOthers();

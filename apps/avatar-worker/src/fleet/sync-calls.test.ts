@@ -118,7 +118,7 @@ test("a call that moves to another room: one message to its process, and reports
     [isIn("joined", 1), { features, move }],
     [({ calls: [one] }) => one?.resume?.room_number === 5, { features, move }],
     [() => true, { features, move: [{ ...move[0], generation: 2, room_number: 6 } as (typeof move)[0]] }],
-    // A response of a replica of the release before.
+    // A response of a replica of the previous release.
     [() => true, {}],
     [() => true, {}],
   ]);

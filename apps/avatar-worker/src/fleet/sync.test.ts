@@ -233,18 +233,18 @@ test("failing syncs: one log line for each reason, until the service responds ag
   ]);
 });
 
-test("the features: first a form that the release before accepts, then all that the service names", async () => {
+test("the features: first a form that the previous release accepts, then all that the service names", async () => {
   const many = Array.from({ length: 20 }, (_, number) => `later-${number}`);
   const named = { ...lease, features: [WIRE_2] };
   const lengths = (requests: SyncRequest[]) => requests.map(({ features }) => features.length);
   expect(lengths(await firstSyncs(3, async () => named, many))).toEqual([MAX_FIRST_FEATURES, 25, 25]);
-  // A replica of the release before names no features.
+  // A replica of the previous release names no features.
   expect(lengths(await firstSyncs(3, async (number) => (number === 1 ? named : lease), many))).toEqual([16, 25, 16]);
   const [first] = await firstSyncs(1, waits);
   expect(first).toEqual({ slots: 1, features: [WIRE_2, TRANSCRIPT, RESUME, GROWTH, RECORDING], calls: [] });
 });
 
-test("a replica of the release before that refuses a later form: gets the first form at once", async () => {
+test("a replica of the previous release that refuses a later form: gets the first form at once", async () => {
   const many = Array.from({ length: 20 }, (_, number) => `later-${number}`);
   const requests = await firstSyncs(
     4,
@@ -273,7 +273,7 @@ test("the voices and models of a worker: sent once when the service asks for the
   for (const request of requests) expect(validate(SyncRequest, request)).toEqual([]);
 });
 
-test("a service that asks for voices, then one of the release before: voices not sent to the latter", async () => {
+test("a service that asks for voices, then one of the previous release: voices not sent to the latter", async () => {
   const settings = readConversationSettings({ LLM_URL: "http://x/v1", LLM_MODEL: "small" });
   if (!settings) throw new Error("no settings");
   const respond = async (number: number) => {

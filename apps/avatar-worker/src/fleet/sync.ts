@@ -222,8 +222,8 @@ const boundHeard = (calls: readonly ReportedCall[]): ReportedCall[] => {
 };
 
 /**
- * The form of requests. A worker begins with the form of the release before, and adds the features that the last
- * response names. A replica of the release before names none, and refuses unknown fields.
+ * The form of requests. A worker begins with the form of the previous release, and adds the features that the last
+ * response names. A replica of the previous release names none, and refuses unknown fields.
  */
 const createForm = ({ features: rendererFeatures, preloads, conversation, isShared = false }: SyncParts) => {
   const own = [
@@ -241,7 +241,7 @@ const createForm = ({ features: rendererFeatures, preloads, conversation, isShar
     requestOf: (slots: number, calls: ReportedCall[]): SyncRequest => {
       const known = serviceFeatures.includes(WIRE_2) ? features : features.slice(0, MAX_FIRST_FEATURES);
       const catalog = conversation && wantsCatalog && conversationCatalog(conversation);
-      // A replica of the release before refuses a call with an unknown field.
+      // A replica of the previous release refuses a call with an unknown field.
       const can = (feature: string): boolean => serviceFeatures.includes(feature);
       const sent = boundHeard(calls).map(({ resume, growth, turns, usage, lost_processes, ...call }) => ({
         ...call,

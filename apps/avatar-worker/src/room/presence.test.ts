@@ -154,7 +154,7 @@ describe("the absences of the person, in a call that can be resumed", () => {
 });
 
 describe("the end of a call", () => {
-  test("a call, its seconds almost used: ends just before, with the service's reason", () => {
+  test("a call whose seconds are almost used: ends just before, with the service's reason", () => {
     const call = presence({ limit: "out_of_credits", idle_seconds: 1000 });
     call.arrives(0);
     expect(call.end(59.7)).toBeNull();
@@ -171,7 +171,7 @@ describe("the end of a call", () => {
     expect([4.9, 5].map(short.soon)).toEqual([false, true]);
   });
 
-  test("a call, its person away for ten seconds: ends, unless the person came back", () => {
+  test("a call whose person is away for ten seconds: ends, unless the person came back", () => {
     const call = presence();
     call.arrives(0);
     call.leaves(1);
@@ -183,14 +183,14 @@ describe("the end of a call", () => {
     expect(call.end(22)).toBe("disconnected");
   });
 
-  test("a call, its person gone for good: ends at once", () => {
+  test("a call whose person has left: ends at once", () => {
     const call = presence();
     call.arrives(0);
     call.leaves(5, true);
     expect(call.end(5)).toBe("disconnected");
   });
 
-  test("a call, its connection lost for ten seconds: ends, unless it came back", () => {
+  test("a call whose connection is lost for ten seconds: ends, unless it came back", () => {
     const call = presence();
     call.arrives(0);
     call.isLost(5, true);

@@ -181,7 +181,7 @@ export const startWorld = async (livekitProgram: string, autoCreate: boolean, lo
     /** Removes everything except a worker before the next test. */
     clean: async (): Promise<void> => {
       webhooks.fault = null;
-      toLivekit.losesAnswers = false;
+      toLivekit.losesResponses = false;
       const apiKey = service.operatorKey;
       for (const id of await fleet.openCalls()) await calls.endCall({ id: id as StartedCall["id"], apiKey });
       const [kept, ...others] = service.workers();

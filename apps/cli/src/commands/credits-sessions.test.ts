@@ -132,7 +132,7 @@ describe("one session", () => {
   });
 });
 
-test("docs/credits.md, its commands executed: exit 0", async () => {
+test("the commands in docs/credits.md, executed: exit 0", async () => {
   const text = await readFile(join(REPOSITORY, "docs/credits.md"), "utf8");
   const { tenant, ended } = await seedSessions();
   const lines = [...text.matchAll(/^```sh\n(.*?)^```/gms)].flatMap(([, block = ""]) => block.split("\n"));

@@ -126,7 +126,7 @@ export const addTenants = (program: Command): void => {
     .action(create);
 
   withTenantOptions(tenants.command("settings"))
-    .description("change what a tenant has set for itself")
+    .description("change the settings of a tenant")
     .requiredOption("--keep-transcripts <on|off>", "whether the transcripts of calls are kept")
     .option("--environment <environment>", "live or test (default: test)")
     .action(change);

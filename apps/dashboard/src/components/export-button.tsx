@@ -24,7 +24,10 @@ const save = ({ data, response }: CsvFile): void => {
 
 type Props = { read: (page: { cursor?: string }, options: { signal: AbortSignal }) => Promise<CsvFile> };
 
-/** `read`: reads the file from a cursor. The button needs a `key` of the filters, because a cursor belongs to them. */
+/**
+ * `read`: reads the file from a cursor. A cursor is valid only with its filters, so the button needs a `key` that changes
+ * with the filters.
+ */
 export const ExportButton = ({ read }: Props) => {
   const notify = useNotify();
   const [cursor, setCursor] = useState<string | null>(null);

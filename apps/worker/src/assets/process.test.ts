@@ -121,7 +121,7 @@ describe("an uploaded asset", () => {
     expect(await world.filesOf(asset)).toEqual({ original: false, public: false });
   });
 
-  test("an upload, its file missing in the store: tried again, with a possible reason in the log", async () => {
+  test("an upload whose file is missing in the store: tried again, with a possible reason in the log", async () => {
     const asset = await world.seedUpload(await noise());
     await world.storage.delete(originalKey(asset));
     start();
@@ -177,7 +177,7 @@ describe("an asset from a URL", () => {
     expect(await world.filesOf(asset)).toEqual({ original: false, public: false });
   });
 
-  test("a remote file, its host unreachable for a time: fetched again, ready", async () => {
+  test("a remote file whose host is unreachable for a time: fetched again, ready", async () => {
     const bytes = await noise();
     let requests = 0;
     respond = () => (requests++ === 0 ? http(503, {}) : file(bytes));
@@ -187,7 +187,7 @@ describe("an asset from a URL", () => {
     expect([await world.stateOf(asset), requests]).toMatchObject([{ status: "ready" }, 2]);
   });
 
-  test("a remote file, its host permanently unreachable: failed with that reason", async () => {
+  test("a remote file whose host is permanently unreachable: failed with that reason", async () => {
     respond = () => http(503, {});
     const asset = await world.seedRemote(urlOf("ada.png"));
     start({ retrySeconds: 0 });
@@ -303,7 +303,7 @@ describe("an asset that changes meanwhile", () => {
   test.each([
     ["original", originalKey],
     ["public image", publicKey],
-  ] as const)("an asset, its %s not stored: not recorded as stored, and tried again", async (_, keyOf) => {
+  ] as const)("an asset whose %s is not stored: not recorded as stored, and tried again", async (_, keyOf) => {
     const bytes = await noise();
     respond = () => file(bytes);
     const asset = await world.seedRemote(urlOf("ada.png"));
@@ -323,7 +323,7 @@ describe("an asset that changes meanwhile", () => {
     });
   });
 
-  test("a worker, its lease lost during the fetch: does not replace the next worker's file", async () => {
+  test("a worker that loses its lease during the fetch: does not replace the next worker's file", async () => {
     const [first, second] = [await noise(), await noise()];
     const asset = await world.seedRemote(urlOf("ada.png"));
     respond = () => file(second);

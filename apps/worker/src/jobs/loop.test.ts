@@ -243,7 +243,7 @@ test("a lease, during long work: renewed, and no other loop takes the job", asyn
   expect([runs, aborted, (await world.stateOf(asset as never)).status]).toEqual([1, [false], "ready"]);
 });
 
-test("work, its lease lost: aborted, nothing written", async () => {
+test("work whose lease is lost: aborted, nothing written", async () => {
   const [asset] = await seed(1);
   const seen = Promise.withResolvers<unknown>();
   let lost: ClaimedJob | null = null;

@@ -9,7 +9,7 @@ import { createTemporaryFolders } from "./temporary-folders.ts";
 
 const folder = await fileFolder();
 
-test("a folder, its work ended or failed: private before, removed after", async () => {
+test("the folder of a job: private, and removed when the job ends or fails", async () => {
   const folders = createTemporaryFolders(folder);
   const path = await folders.use(async (own) => {
     expect((await stat(own)).mode & 0o777).toBe(0o700);
@@ -22,7 +22,7 @@ test("a folder, its work ended or failed: private before, removed after", async 
   expect(await readdir(folder)).toEqual([]);
 });
 
-test("a folder, its process killed: removed; its process running: kept", async () => {
+test("the folder of a killed process: removed; of a running process: kept", async () => {
   const script = join(folder, "owner.ts");
   const module = join(import.meta.dir, "temporary-folders.ts");
   await writeFile(
@@ -42,7 +42,7 @@ test("a folder, its process killed: removed; its process running: kept", async (
   expect([await folders.sweep(new Date()), existsSync(path)]).toEqual([1, false]);
 });
 
-test.skipIf(process.platform !== "linux")("a folder, its process id used again: removed", async () => {
+test.skipIf(process.platform !== "linux")("a folder whose process id is used again: removed", async () => {
   const name = await createTemporaryFolders(folder).use(async (own) => own.slice(folder.length + 1));
   const [prefix = "", pid = ""] = [name.split("-").slice(0, 4).join("-"), name.split("-")[4]];
   // As if the process had started a tick earlier.

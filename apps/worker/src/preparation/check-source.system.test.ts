@@ -144,7 +144,7 @@ describe("a failing child", () => {
     expect(files).toBeNull();
   });
 
-  test("a child, its job canceled: the job is tried again", async () => {
+  test("a child whose job is canceled: the job is tried again", async () => {
     const { outcome, folder } = await checkFile(await readFile(portraitPath()), {}, AbortSignal.abort());
     expect(outcome.kind).toBe("retry");
     expect(await readdir(folder)).toEqual(["original"]);
@@ -191,7 +191,7 @@ describe("a video", () => {
     expect(outcome).toMatchObject({ kind: "retry" });
   });
 
-  test.skipIf(ffmpeg === null)("a video, its packets not decodable: fails for its frame", async () => {
+  test.skipIf(ffmpeg === null)("a video with packets that cannot be decoded: fails for its frame", async () => {
     const { checks, files } = await checked(await video({ width: 640, height: 640 }));
     expect([failures(checks), files]).toEqual([["frame"], null]);
   });
@@ -289,7 +289,7 @@ describe("a video", () => {
   });
 
   test.skipIf(ffmpeg === null || !isLong)(
-    "a video, its first track smaller than the main one: has the resolution of the frame",
+    "a video whose first track is smaller than the main one: has the resolution of the frame",
     async () => {
       const output = join(base, "tracks.mp4");
       const input = ["-loop", "1", "-r", "5", "-t", "2", "-i", portraitPath(), "-map", "0:v", "-map", "0:v"];

@@ -64,7 +64,7 @@ test.each(["while its source is checked", "while its files are stored"])(
   },
 );
 
-test("a worker, its lease lost: does not change the next worker's preparation", async () => {
+test("a worker that loses its lease: does not change the next worker's preparation", async () => {
   const avatar = await seed();
   const { checkSource, started, goOn } = held();
   start({ checkSource });
@@ -82,7 +82,7 @@ test("a worker, its lease lost: does not change the next worker's preparation", 
   expect(await auditOf(avatar)).toEqual(["avatar.created", "avatar.prepared"]);
 });
 
-test("a worker, its lease lost after storing: the next worker uses its files", async () => {
+test("a worker that loses its lease after storing: the next worker uses its files", async () => {
   const avatar = await seed();
   const stored = Promise.withResolvers<void>();
   const goOn = Promise.withResolvers<void>();

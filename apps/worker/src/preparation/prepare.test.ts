@@ -164,7 +164,7 @@ describe("the source of an avatar", () => {
     },
   );
 
-  test("a source, its file missing or changed: tried again", async () => {
+  test("a source whose file is missing or changed: tried again", async () => {
     const assets = [await world.seedReady(await noise()), await world.seedReady(await noise())] as const;
     const avatars = [await world.seedAvatar(assets[0].id), await world.seedAvatar(assets[1].id)] as const;
     await world.storage.delete(originalKey(assets[0]));

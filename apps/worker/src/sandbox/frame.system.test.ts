@@ -44,7 +44,7 @@ const script = async (text: string): Promise<string> => {
 
 describe("the program that extracts a frame", () => {
   // A program cannot start another one, so each of these becomes the program that reports.
-  test("the program, its environment: no variables of the worker", async () => {
+  test("the environment of the program: no variables of the worker", async () => {
     const { outcome, written } = await frame(await script("exec env"), Buffer.from(""));
     expect(outcome).toEqual({ kind: "written" });
     const variables = String(written)
@@ -65,7 +65,7 @@ describe("the program that extracts a frame", () => {
     expect(String(written)).toBe("the file");
   });
 
-  test.skipIf(!canFilterSystemCalls())("the program, its process: filtered, and not root", async () => {
+  test.skipIf(!canFilterSystemCalls())("the process of the program: filtered, and not root", async () => {
     const { written } = await frame(await script("exec cat /proc/self/status"), Buffer.from(""));
     const status = String(written);
     expect(status).toMatch(/^NoNewPrivs:\s+1$/m);

@@ -219,7 +219,7 @@ describe("a child in the sandbox", () => {
 
   // Root's child changes its user. The kernel then drops the setting with which process it ends.
   test.skipIf(!isLinux).each([...(isRoot ? ["userAndSleep"] : []), "sleep"])(
-    "a child, doing %s, its worker killed: ends",
+    "a child that does %s, and whose worker is killed: ends",
     async (behavior) => {
       const program = `import { runInSandbox } from ${JSON.stringify(join(import.meta.dir, "run.ts"))};
         const command = () => ["${process.execPath}", "--no-env-file", "${PROBE}", "", "${behavior}"];
@@ -257,7 +257,7 @@ describe("a child in the sandbox", () => {
     await until(() => !isAlive(pid));
   });
 
-  test("a child, its work canceled: killed", async () => {
+  test("a child whose work is canceled: killed", async () => {
     const outcome = await runInSandbox(
       JPEG,
       { input, outputs: [publicImage()] },
@@ -270,7 +270,7 @@ describe("a child in the sandbox", () => {
   });
 
   test.skipIf(!isLinux || !isRoot)(
-    "a child, its worker being root: another user, no capabilities, cannot read the worker",
+    "a child of a worker that is root: another user, no capabilities, cannot read the worker",
     async () => {
       // `secrets.test.ts` tests the same for a child of the same user.
       const { ids, capabilities, parent, back } = await told("user");

@@ -38,7 +38,7 @@ test.skipIf(!canFilterSystemCalls() || process.getuid?.() !== 0)(
 
 // The headers are those of Debian's linux-libc-dev, on x64.
 test.skipIf(!HEADERS.every((path) => existsSync(path)))(
-  "the filter, its numbers: those of the kernel's headers",
+  "the numbers of the filter: those of the kernel's headers",
   () => {
     const tables = HEADERS.map((path) => {
       const definitions = readFileSync(path, "utf8").matchAll(/^#define __NR(?:3264)?_(\w+)\s+(\d+)/gm);

@@ -105,7 +105,7 @@ describe.skipIf(!hasReader)(`c2pa-python${withoutReader}`, () => {
   });
 
   test.each<[KeyKind]>([["P-256"], ["P-384"], ["P-521"], ["Ed25519"], ["RSA"]])(
-    "a key of %s, its certificate of an authority: trusted exactly if the authority is trusted",
+    "a key of %s with a certificate of an authority: trusted exactly if the authority is trusted",
     async (kind) => {
       const path = await signed(await signerOf(authority, { kind }));
       expect(await read(path, anchors)).toMatchObject({

@@ -152,7 +152,7 @@ describe("updateApiKey", () => {
     expect(await lastEvent(target)).toEqual({ action: "api_key.updated", changed_fields, actor_id: caller.id });
   });
 
-  test("a change, its target or caller changed meanwhile: not written", async () => {
+  test("a change whose target or caller has changed meanwhile: not written", async () => {
     const caller = await seedCaller(db, tenantId);
     const { record: target } = await seedKey(db, tenantId, {}, caller);
     expect(await update(target, { name: "first" }, caller)).toEqual({ kind: "written" });
@@ -163,7 +163,7 @@ describe("updateApiKey", () => {
     expect((await current(target)).name).toBe("first");
   });
 
-  test("a change, its new expiry passed: not written", async () => {
+  test("a change whose new expiry has passed: not written", async () => {
     const caller = await seedCaller(db, tenantId);
     const { record: target } = await seedKey(db, tenantId);
     const attempt = (expiresInMs: number) => update(target, { expiresAt: new Date(Date.now() + expiresInMs) }, caller);
@@ -181,7 +181,7 @@ describe("updateApiKey", () => {
   });
 });
 
-test("a change, its target older than its caller: locks the target first", async () => {
+test("a change whose target is older than its caller: locks the target first", async () => {
   const { record: target } = await seedKey(db, tenantId);
   const caller = await seedCaller(db, tenantId);
   expect(target.id < caller.id).toBe(true);
@@ -276,7 +276,7 @@ describe("rotateApiKey", () => {
     expect(outcomes.map(({ kind }) => kind).sort()).toEqual(["stale", "stale", "stale", "written"]);
   });
 
-  test("a rotation, its claim stored by an earlier one: replayed", async () => {
+  test("a rotation whose claim an earlier one has stored: replayed", async () => {
     const parent = await seedCaller(db, tenantId);
     const { record: target } = await seedKey(db, tenantId, {}, parent);
     const claim = newClaim("rotation", "first");
@@ -288,7 +288,7 @@ describe("rotateApiKey", () => {
     expect(await findCredential(db, again.rotation.record.keyId)).toBeNull();
   });
 
-  test("a rotation, its target revoked while it waits: not written", async () => {
+  test("a rotation whose target is revoked while it waits: not written", async () => {
     const { record: target } = await seedKey(db, tenantId);
     const rotated: string[] = [];
     const outcome = await whileHeld(

@@ -91,7 +91,7 @@ describe("the creation of an asset", () => {
     expect(await jobsOf(asset)).toEqual([]);
   });
 
-  test("a creation, its caller changed: nothing written", async () => {
+  test("a creation whose caller has changed: nothing written", async () => {
     const caller = await seedCaller(db);
     const asset = plannedAsset(caller);
     expect(await create({ ...caller, version: caller.version + 1 }, asset, { claim: newClaim("a") })).toEqual({

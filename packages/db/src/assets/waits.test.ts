@@ -79,7 +79,7 @@ const isFree = async (table: "assets" | "jobs" | "asset_meters", column: "id" | 
   (await db.client.unsafe(`select from ${table} where ${column} = '${value}' for update skip locked`)).length === 1;
 
 describe("an avatar that waits for its source", () => {
-  test("an avatar, its source deleted in the wait: refused, no claim kept", async () => {
+  test("an avatar whose source is deleted during the wait: refused, no claim kept", async () => {
     const { caller, asset } = await seed();
     const outcome = await whileWaiting(
       (client) => markDeleted(client, asset),
@@ -106,7 +106,7 @@ describe("an avatar that waits for its source", () => {
     expect(outcome).toEqual({ kind: "written" });
   });
 
-  test("an avatar, its caller expired in the wait: stale", async () => {
+  test("an avatar whose caller expires during the wait: stale", async () => {
     const { caller, asset } = await seed();
     const { id } = await seedAvatar(db, caller);
     const lock = (client: Client) => lockForDelete(client, asset);
@@ -134,7 +134,7 @@ describe("an avatar that waits for its source", () => {
     expect(outcomes).toEqual([{ kind: "written" }, { kind: "written" }]);
   });
 
-  test("a change of an avatar, its source locked: waits without the avatar's lock", async () => {
+  test("a change of an avatar whose source is locked: waits without the avatar's lock", async () => {
     const { caller, asset } = await seed();
     const { id } = await seedAvatar(db, caller);
     await whileWaiting(
@@ -243,7 +243,7 @@ describe("the creation of an asset that waits", () => {
     expect(outcome).toEqual({ kind: "over_quota" });
   });
 
-  test("a creation, its caller expired in the wait: stale", async () => {
+  test("a creation whose caller expires during the wait: stale", async () => {
     const { caller } = await seed();
     const asset = plannedAsset(caller);
     const outcome = await whileCallerExpires(

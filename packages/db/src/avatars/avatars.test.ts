@@ -128,7 +128,7 @@ describe("updateAvatar", () => {
     expect(await findAvatar(db, caller, avatar.id)).toEqual(avatar);
   });
 
-  test("a change, its caller revoked: not written", async () => {
+  test("a change by a revoked caller: not written", async () => {
     const caller = await seedCaller(db);
     const avatar = await seedAvatar(db, caller);
     await db.client`update api_keys set revoked_at = now() where id = ${caller.id}`;

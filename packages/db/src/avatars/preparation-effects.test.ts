@@ -237,7 +237,7 @@ describe("the swap of a source", () => {
     expect(await jobsOf(avatar)).toMatchObject([{ generation: 3 }]);
   });
 
-  test("a swap, its asset deleted: refused until the swap is cancelled", async () => {
+  test("a swap whose asset is deleted: refused until the swap is cancelled", async () => {
     const avatar = await seed("ready");
     const asset = await seedAsset(db, caller.tenantId);
     const remove = async () => (await deleteAsset(db, asset.id, { versions: null }, caller, seedOrigin(caller))).kind;

@@ -168,7 +168,7 @@ describe("a job that comes too late", () => {
   test.each([
     ["deleted", "status = 'deleted'"],
     ["of another generation", "generation = 7"],
-  ])("a job, left by a replica of another version, its avatar %s: removed", async (_, change) => {
+  ])("a job that a replica of another version has left, for an avatar %s: removed", async (_, change) => {
     const { avatar } = await seed();
     await db.client.unsafe(`update avatars set ${change} where id = '${avatar.id}'`);
     const now = await find(avatar);

@@ -183,7 +183,7 @@ describe("the check of the caller within a write", () => {
     ],
   ];
 
-  test("a write, its caller valid: written", async () => {
+  test("a write of a valid caller: written", async () => {
     const { grandchild } = await seedLine(tenantId);
     const caller = await findTestCaller(db, grandchild.secret.keyId);
     expect(await write(caller)).toEqual({ kind: "written" });

@@ -137,7 +137,7 @@ describe("announceWhileWaiting", () => {
     expect(statements).toBe(0);
   });
 
-  test("a change, its withdrawal never returning: completed", async () => {
+  test("a change whose withdrawal never returns: completed", async () => {
     const { record } = await seedKey(db, tenantId);
     const sent: string[] = [];
     const stuck: TestDb = {
@@ -156,7 +156,7 @@ describe("announceWhileWaiting", () => {
     await until(() => sent.at(-1) === "withdraw_pending_change", { pollMs: 5 });
   });
 
-  test("a change, its announcement slow: announced once, then withdrawn", async () => {
+  test("a change whose announcement is slow: announced once, then withdrawn", async () => {
     const { record } = await seedKey(db, tenantId);
     const sent: string[] = [];
     const announcement = Promise.withResolvers<never[]>();
@@ -179,7 +179,7 @@ describe("announceWhileWaiting", () => {
     expect(sent).toEqual(["announce_pending_change", "withdraw_pending_change"]);
   });
 
-  test("a change, its announcements failing: completed", async () => {
+  test("a change whose announcements fail: completed", async () => {
     const { record } = await seedKey(db, tenantId);
     let failures = 0;
     const failing = {

@@ -23,13 +23,13 @@ const statuses = ({ parent, child, grandchild }: Awaited<ReturnType<typeof seedL
   Promise.all([parent, child, grandchild].map(async ({ id }) => (await findApiKey(db, tenantId, id))?.status));
 
 describe("the status of a key", () => {
-  test("a key, its ancestor revoked: revoked; its descendant revoked: valid", async () => {
+  test("a key whose ancestor is revoked: revoked; whose descendant is revoked: valid", async () => {
     const line = await seedLine();
     await revoke(line.child);
     expect(await statuses(line)).toEqual(["active", "revoked", "revoked"]);
   });
 
-  test("a descendant, its ancestor expired: expired; revoked too: revoked", async () => {
+  test("a key whose ancestor has expired: expired; with a revoked ancestor as well: revoked", async () => {
     const line = await seedLine();
     await expire(line.parent);
     expect(await statuses(line)).toEqual(["expired", "expired", "expired"]);
@@ -47,7 +47,7 @@ describe("the status of a key", () => {
     expect(await statusAt("now() + interval '1 hour'")).toBe("active");
   });
 
-  test("a key, its ancestor missing: revoked", async () => {
+  test("a key whose ancestor is missing: revoked", async () => {
     const { parent, child, grandchild } = await seedLine();
     await db.client`delete from api_keys where id = ${child.id}`;
     expect((await findApiKey(db, tenantId, grandchild.id))?.status).toBe("revoked");

@@ -62,7 +62,7 @@ const occupy = async (): Promise<() => Promise<void>> => {
   };
 };
 
-test("a statement, its request already aborted: not sent", async () => {
+test("a statement of an aborted request: not sent", async () => {
   const { limit, abort } = request();
   expect(await kindOf(write(db.until(limit), "sent"))).toBe("done");
   abort();
@@ -70,7 +70,7 @@ test("a statement, its request already aborted: not sent", async () => {
   expect(await written()).toEqual(["sent"]);
 });
 
-test("a statement, its request aborted while it waits for a connection: not sent", async () => {
+test("a statement whose request is aborted while it waits for a connection: not sent", async () => {
   const leave = await occupy();
   const [one, other] = [request(), request()];
   const results = [kindOf(write(db.until(one.limit), "one")), kindOf(write(db.until(other.limit), "other"))];
@@ -80,7 +80,7 @@ test("a statement, its request aborted while it waits for a connection: not sent
   expect(await written()).toEqual(["other"]);
 });
 
-test("an input, its request aborted while it waits for a batch: not sent, others are", async () => {
+test("an input whose request is aborted while it waits for a batch: not sent, others are", async () => {
   const leave = await occupy();
   const requests = Array.from({ length: 6 }, request);
   // The first is sent as a separate batch, which waits for the connection. The others wait behind it.

@@ -158,7 +158,7 @@ describe("concurrent inputs of one kind", () => {
     expect(await first).toBe("FIRST");
   });
 
-  test("a batch, its connection lost: not repeated, outcome unknown", async () => {
+  test("a batch whose connection is lost: not repeated, outcome unknown", async () => {
     const { kind, batches } = controlled();
     const batcher = new Batcher(kind, nowhere, 100);
     const first = batcher.add("first", "owner", soon());
@@ -277,7 +277,7 @@ describe("concurrent inputs of one kind", () => {
     await Promise.all(others);
   });
 
-  test("an input, its deadline passed: leaves the queue", async () => {
+  test("an input whose deadline has passed: leaves the queue", async () => {
     const { kind, batches } = controlled();
     const batcher = new Batcher(kind, nowhere, 2);
     const sent = batcher.add("sent", "owner", soon());

@@ -91,7 +91,7 @@ describe("the embedded PostgreSQL", () => {
     await embedded.close();
   });
 
-  test("the server, its password: random, required, in a file of mode 0600", async () => {
+  test("the password of the server: random, required, in a file of mode 0600", async () => {
     const data = await preparedDataDirectory(join(folder, "password"));
     const embedded = await openEmbedded(data, fast);
     const { password } = new URL(embedded.url);

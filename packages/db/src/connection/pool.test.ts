@@ -35,7 +35,7 @@ describe("a failing statement", () => {
     });
   });
 
-  test("a statement, its connection lost: outcome unknown, the next one succeeds", async () => {
+  test("a statement whose connection is lost: outcome unknown, the next one succeeds", async () => {
     await withPool({ connections: 1 }, async (db) => {
       for (let round = 0; round < 3; round++) {
         const pending = failureKind(forLong(db));
@@ -239,7 +239,7 @@ test.each([[true], [false]])(
   },
 );
 
-test("a pool, its connections cut: opens the same number again", async () => {
+test("a pool whose connections are cut: opens the same number again", async () => {
   const own = await testDatabase();
   const ofPool = () => own.db.client<{ pid: number }[]>`
     select pid from pg_stat_activity where datname = current_database() and query like '%pg_sleep%' and query not like '%datname%'`;

@@ -232,7 +232,7 @@ test("a tenant in use, checked 60 times: no drift", async () => {
   expect(await findCreditDrift(db, busy, 10)).toEqual([]);
 });
 
-test("a key, its cap lowered below its charge: listed above its cap", async () => {
+test("a key whose cap is lowered below its charge: listed above its cap", async () => {
   expect(await listKeysAboveCap(database.db, tenantId)).toEqual([]);
   await database.db.client`update api_keys set spend_limit_credit_micros = 1 where id = ${childId}`;
   expect(await listKeysAboveCap(database.db, tenantId)).toEqual([

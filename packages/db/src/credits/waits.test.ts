@@ -119,7 +119,7 @@ describe("an open that waits", () => {
   });
 
   test.each(["api_keys set expires_at", "api_key_credentials set retired_at"])(
-    "an open, its caller ended in the wait: stale: %s",
+    "an open whose caller ends during the wait: stale: %s",
     async (change) => {
       const world = await worldOf({});
       const { tenantId } = world;
@@ -318,7 +318,7 @@ describe("the end of a session", () => {
     expect(await sweepSessions(database.db, world.tenantId, operatorOrigin())).toBe(0);
   });
 
-  test("an end, its caller expired in the wait: stale", async () => {
+  test("an end whose caller expires during the wait: stale", async () => {
     const world = await worldOf({});
     const id = await opened(world);
     const outcome = await whileCallersExpire(

@@ -35,7 +35,7 @@ describe("the files of the functions", () => {
     expect(FUNCTION_FILES.toSorted()).toEqual(files.toSorted());
   });
 
-  test("each file, its comment: explains it, with its locks", () => {
+  test("the comment of each file: explains it, with its locks", () => {
     for (const [at, path] of paths.entries()) {
       const text = files[at] ?? "";
       const [comment = ""] = text.match(/^(--.*\n)+/) ?? [];
@@ -48,7 +48,7 @@ describe("the files of the functions", () => {
     }
   });
 
-  test("the files, their names: tables with their schema, parameters with p_", () => {
+  test("the names in the files: tables with their schema, parameters with p_", () => {
     const tables =
       "tenants|api_keys|api_key_credentials|api_key_meters|idempotency_claims|avatars|audit_events|credit_accounts|credit_entries|usage_sessions|assets|asset_meters|jobs|job_slots";
     const isUnqualified = new RegExp(`\\b(from|join|into|update|using) (${tables})\\b`);
@@ -66,7 +66,7 @@ describe("the schema of the functions", () => {
     expect(await schemas()).toEqual([FUNCTIONS_SCHEMA]);
   });
 
-  test("the schema, its functions: the rights of the caller, and none for everyone", async () => {
+  test("the functions of the schema: the rights of the caller, and none for everyone", async () => {
     const rows = await database.db.client<{ name: string; isDefiner: boolean; isPublic: boolean }[]>`
       select proname as name, prosecdef as "isDefiner",
         proacl is null or exists (select from aclexplode(proacl) where grantee = 0) as "isPublic"

@@ -116,7 +116,7 @@ describe("a claim that another request holds", () => {
     expect(await counts(caller)).toEqual({ avatars: 4, events: 4, claims: 3 });
   });
 
-  test("a held claim, its caller expiring in the wait: not taken, nothing written", async () => {
+  test("a held claim whose caller expires during the wait: not taken, nothing written", async () => {
     const caller = await newCaller();
     let other = caller;
     const outcomes = await whileCallerExpires(
@@ -286,7 +286,7 @@ test.each([
   ["an empty list accepts none", [], "unchanged"],
   ["a list accepts its own", ["7", "1"], "written"],
   ["text that is no version is none", ["one"], "unchanged"],
-] as const)("a change of an avatar, its accepted versions: %s", async (_, versions, kind) => {
+] as const)("the accepted versions of a change of an avatar: %s", async (_, versions, kind) => {
   const caller = await newCaller();
   const [{ id = "" } = {}] = await create(database.db, [{ caller }]);
   const [row] = await updateAvatar(database.db, {

@@ -320,7 +320,7 @@ test("an import, retried: pending until its file is there", async () => {
   expect(await meterOf(caller)).toEqual({ assets: 1, bytes: 700 });
 });
 
-test("a deleted asset, its job ending later: not revived, the slot is freed", async () => {
+test("a deleted asset whose job ends later: not revived, the slot is freed", async () => {
   const caller = await seedCaller(db);
   const ends: ((job: ClaimedJob) => Promise<unknown>)[] = [
     (job) => finish(job),
@@ -346,7 +346,7 @@ test("a deleted asset, its job ending later: not revived, the slot is freed", as
   }
 });
 
-test("an ended asset, its job still there: unchanged", async () => {
+test("an ended asset whose job still exists: unchanged", async () => {
   const caller = await seedCaller(db);
   const { asset } = await add(caller);
   const job = await claimed();

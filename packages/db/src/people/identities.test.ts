@@ -66,7 +66,7 @@ describe("a role with the rights of the service", () => {
     expect((await deleteIdentity(db, second.id, ISSUER, caller, origin)).kind).toBe("not_found");
   });
 
-  test("the other sessions, their identity deleted: ended", async () => {
+  test("the other sessions of a deleted identity: ended", async () => {
     const { caller, identity } = await seed("viewer");
     const second = newIdentity(caller.user);
     await insertIdentity(db, second, newChallenge(), caller, seedOrigin(caller));

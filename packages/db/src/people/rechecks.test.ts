@@ -83,7 +83,7 @@ const CHANGES: Record<string, (caller: PersonCaller) => string> = {
 describe.each(Object.keys(WRITES))("%s", (name) => {
   const write = WRITES[name] as (typeof WRITES)[string];
 
-  test.each(Object.entries(CHANGES))("a write, its session or person changed: stale: %s", async (_, change) => {
+  test.each(Object.entries(CHANGES))("a write whose session or person has changed: stale: %s", async (_, change) => {
     const { caller, passkey } = await seedPerson("owner");
     await db.client.unsafe(change(caller));
     expect(await write(caller, passkey)).toEqual({ kind: "stale" });

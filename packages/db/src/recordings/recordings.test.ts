@@ -85,7 +85,7 @@ describe("a claim", () => {
     expect(await one.rows()).toBe("0 0 1");
   });
 
-  test("of an open call: looked at again later; one that the release before has ended is joined", async () => {
+  test("of an open call: looked at again later; one that the previous release has ended is joined", async () => {
     const one = await world();
     const { id, recordings } = await one.start();
     await sendFragment(db, id);

@@ -4,7 +4,7 @@ import { uploadErrors } from "./upload.ts";
 
 const md5 = "1B2M2Y8AsgTpgAmY7PhCfg==";
 
-test("a kind, its content types and largest size: allowed; a byte more: refused", () => {
+test("the content types and the largest size of a kind: allowed; a byte more: refused", () => {
   for (const kind of ASSET_KINDS) {
     const { contentTypes, maxBytes } = ASSET_LIMITS[kind];
     for (const contentType of contentTypes) {

@@ -80,7 +80,7 @@ export const readRoomUrl = (text: string, { hosts, ownUrl }: AllowedServers): st
   const url = new URL(text);
   const { protocol, hostname, host } = url;
   const isName = hostname.startsWith("[") || hostname.split(".").every((label) => LABEL.test(label));
-  if (!isName) return urlError("The host is no name: each label has 1 to 63 letters, digits and hyphens.");
+  if (!isName) return urlError("The host is not a valid name: each label has 1 to 63 letters, digits and hyphens.");
   const normal = `${protocol}//${host}`;
   if (originOf(url) === originOf(new URL(ownUrl))) return normal;
   if (protocol !== "wss:" && !(LOOPBACK.test(hostname) && hasLoopback(hosts)))
@@ -132,7 +132,7 @@ const mayPublish = (video: unknown): boolean => {
 
 const identityOf = (claims: Claims): unknown => memberOf(claims, "sub");
 const agentOf = (claims: Claims): unknown => memberOf(memberOf(claims, "attributes"), "lk.publish_on_behalf");
-/** Then no participant would be the agent, and the call would not be charged. */
+/** Whether the agent of the token is the avatar itself. The call would have no agent, and would not be charged. */
 const isOnBehalfOfItself = (claims: Claims): boolean =>
   identityOf(claims) !== undefined && identityOf(claims) === agentOf(claims);
 
@@ -155,7 +155,7 @@ const faultsOf = (claims: Claims, now: Date): [code: FieldError["code"], detail:
     [
       !isOnBehalfOfItself(claims),
       "not_allowed",
-      "The avatar speaks for another participant than itself (`lk.publish_on_behalf` is `sub`).",
+      "The avatar cannot speak for itself: `lk.publish_on_behalf` must name another participant than `sub`.",
     ],
     [
       typeof exp === "number" && exp > seconds + MIN_VALID_SECONDS,

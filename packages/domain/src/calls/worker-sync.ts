@@ -21,7 +21,7 @@
  * 3. The service sends it only to a worker whose features have the name. The worker sends it only while the features of the last
  *    response have it (`createForm` of `fleet/sync.ts`). What a worker cannot use of a start is left out of `input` (`usableInput`), and is in
  *    `ignored` of the grant by itself.
- * 4. `previous-wire.system.test.ts` of the avatar worker runs the release before on either side, with a call.
+ * 4. `previous-wire.system.test.ts` of the avatar worker runs the previous release on either side, with a call.
  */
 import { type Static, Type } from "@sinclair/typebox";
 import { ENVIRONMENTS } from "../environment.ts";

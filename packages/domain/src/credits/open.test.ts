@@ -11,7 +11,7 @@ const plan = (request: Parameters<typeof plannedSession>[0]) =>
   plannedSession(request, terms, { environment: "live", now, random });
 
 describe("a planned session", () => {
-  test("a plan, its required credits: for all its seconds, or for its minimum", () => {
+  test("the required credits of a plan: for all its seconds, or for its minimum", () => {
     expect(requiredCreditMicros(plan({ maxSessionSeconds: 60 }))).toBe(60_000_000);
     expect(requiredCreditMicros(plan({ maxSessionSeconds: 60, minSessionSeconds: 60 }))).toBe(60_000_000);
     expect(requiredCreditMicros(plan({ maxSessionSeconds: 60, minSessionSeconds: 1 }))).toBe(1_000_000);

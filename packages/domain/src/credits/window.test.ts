@@ -23,7 +23,7 @@ describe("the window of a list", () => {
     expect(parseWindow({}, onTheSecond).to).toBe("2026-11-20T12:00:01.000Z");
   });
 
-  test("a window, its length: from a millisecond to 90 days", () => {
+  test("the length of a window: from a millisecond to 90 days", () => {
     const to = "2026-04-01T00:00:00.000Z";
     expect(codeOf({ from: "2026-01-01T00:00:00.000Z", to })).toBeUndefined();
     expect(codeOf({ from: "2025-12-31T23:59:59.999Z", to })).toBe("window_too_long");

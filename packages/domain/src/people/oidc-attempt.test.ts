@@ -66,7 +66,7 @@ test("an attempt, spent: by its id, until it expires", () => {
   expect([nonce.length, expiresAt]).toEqual([16, attemptExpiry(attempt)]);
 });
 
-test("a response, its state: belongs only to the attempt with this state", () => {
+test("the state of a response: belongs only to the attempt with this state", () => {
   expect(hasState(attempt, attempt.state)).toBe(true);
   for (const text of ["", "x", `${attempt.state}x`, attempt.nonce]) expect(hasState(attempt, text)).toBe(false);
 });

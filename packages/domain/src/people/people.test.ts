@@ -98,7 +98,7 @@ describe("an invitation", () => {
     expect(isValid(CreateInvitation, { email, role: "viewer" })).toBe(true);
   });
 
-  test("an address, its normal form with another @, white space or too many characters: invalid", () => {
+  test("an address whose normal form has another @, white space or too many characters: invalid", () => {
     for (const email of [
       "a\uff20b@c.example",
       "a\u00b4b@c.example",

@@ -26,7 +26,10 @@ export const fromFrame = (frame: Frame, x: number, y: number): Place => ({
 /** A rectangle of the picture, in pixels. */
 export type Box = { left: number; top: number; right: number; bottom: number };
 
-/** The part of a box, `margin` larger on all sides and moved, that lies in a plane of `size` pixels, each of `scale` of the picture. */
+/**
+ * Moves a box, enlarges it by `margin` on each side, and clips it to a plane. The plane has `size` × `size` pixels, each as
+ * large as `scale` × `scale` pixels of the picture. Returns pixels of the plane.
+ */
 export const clipBox = (box: Box, margin: number, moved: Place, scale: number, size: number): Box => {
   const clip = (value: number): number => clamp(Math.round(value / scale), 0, size);
   return {

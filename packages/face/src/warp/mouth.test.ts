@@ -106,7 +106,7 @@ describe("the mouth of a photo", () => {
     }
   });
 
-  test("a smile, its lower lip: redder below its edge than above it, all along", () => {
+  test("the lower lip of a smile: redder below its edge than above it, all along", () => {
     const { lips, photo } = SMILE;
     const readRed = (x: number, y: number): number => {
       const place = fromFrame(lips.frame, x, y);

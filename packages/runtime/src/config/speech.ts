@@ -53,7 +53,7 @@ const readProvider = (variables: Variables): SpeechSettings => {
     refuseIf(isUrlUnset && !variables["OPENAI_API_KEY"], set, "unset when neither TTS_URL nor OPENAI_API_KEY is set");
     return FLITE_SETTINGS;
   }
-  // The key of OpenAI is sent to OpenAI alone, and no other key is.
+  // `OPENAI_API_KEY` is sent only to OpenAI, and OpenAI gets no other key.
   refuseIf(isUrlUnset && apiKey !== null, ["TTS_API_KEY"], "unset when TTS_URL is not set");
   const provider = { url: OPENAI.url, apiKey: openAiKey, model: model ?? OPENAI.model, sampleRate };
   return withVoices(provider, voices ?? OPENAI.voices);

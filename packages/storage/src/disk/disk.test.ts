@@ -163,7 +163,7 @@ describe("a failed write", () => {
     expect(await Array.fromAsync(storage.list(""))).toEqual([]);
   });
 
-  test("a write, its stream too long: the stream is canceled", async () => {
+  test("a write whose stream is too long: the stream is canceled", async () => {
     let isCancelled = false;
     const stream = new ReadableStream<Uint8Array>({
       pull: (controller) => controller.enqueue(pseudoRandomBytes(0, 1000)),
@@ -178,7 +178,7 @@ describe("a failed write", () => {
 });
 
 describe("a process killed while it writes", () => {
-  test("a write, its process killed midway: nothing under the key, a temporary file that is swept", async () => {
+  test("a write whose process is killed midway: nothing under the key, a temporary file that is swept", async () => {
     const directory = newDirectory();
     const storage = await openAt(directory);
     await put(storage, "old/one", pseudoRandomBytes(9, 30));

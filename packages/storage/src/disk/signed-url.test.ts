@@ -46,7 +46,7 @@ describe("a signed token", () => {
     ["size", { "content-length": null }],
     ["md5", { "content-md5": "1B2M2Y8AsgTpgAmY7PhCfg==" }],
     ["md5", { "content-md5": null }],
-  ] as const)("a PUT token, its %s with %j: refused", (reason, change) => {
+  ] as const)("a PUT token with the %s of %j: refused", (reason, change) => {
     expect(verifyPutToken(SECRET, PUT_TOKEN, headersOf(change), NOW)).toEqual({ kind: "refused", reason });
   });
 

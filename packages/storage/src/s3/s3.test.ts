@@ -236,7 +236,7 @@ describe("an upload whose source fails", () => {
   test.each<[string, Error | null, object]>([
     ["is too short", null, { reason: "size" }],
     ["fails", new Error("gone"), { message: "gone" }],
-  ])("an upload, its source %s: cut, so that it does not look whole", async (_, error, expected) => {
+  ])("an upload whose source %s: cut, so that it does not look whole", async (_, error, expected) => {
     const { storage, sockets, text } = await serveRaw("");
     let count = 0;
     const stream = new ReadableStream<Uint8Array>({

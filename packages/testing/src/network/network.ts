@@ -6,13 +6,13 @@ export type Network = {
   /** The delay of all data, in milliseconds. */
   delayMs: number;
   /** Cuts each connection in the middle of the server's next response. */
-  cutAnswers: boolean;
+  cutResponses: boolean;
   /** Silently loses all responses; requests arrive. */
-  losesAnswers: boolean;
+  losesResponses: boolean;
   /** Silently loses all data on the existing connections; new ones work. */
-  loseThose(): void;
+  loseExisting(): void;
   /** Ends the lost connections, like a server whose keep-alive gets no response. */
-  forgetThose(): void;
+  endLost(): void;
   /** Loses all data, also on new connections. */
   isLost: boolean;
   /** Cuts every connection. */
@@ -33,11 +33,11 @@ export const startNetwork = async (upstreamPort: number): Promise<Network> => {
       far.destroy();
       pairs.delete(pair);
     };
-    const carry = (from: Socket, to: Socket, isAnswer: boolean): void => {
+    const carry = (from: Socket, to: Socket, isResponse: boolean): void => {
       from.on("data", async (chunk: Buffer) => {
         if (network.delayMs > 0) await Bun.sleep(network.delayMs);
-        if (pair.isLost || network.isLost || (isAnswer && network.losesAnswers)) return;
-        if (isAnswer && network.cutAnswers) {
+        if (pair.isLost || network.isLost || (isResponse && network.losesResponses)) return;
+        if (isResponse && network.cutResponses) {
           to.write(chunk.subarray(0, chunk.length / 2), end);
           return;
         }
@@ -59,13 +59,13 @@ export const startNetwork = async (upstreamPort: number): Promise<Network> => {
   const network: Network = {
     port: (server.address() as { port: number }).port,
     delayMs: 0,
-    cutAnswers: false,
-    losesAnswers: false,
+    cutResponses: false,
+    losesResponses: false,
     isLost: false,
-    loseThose: () => {
+    loseExisting: () => {
       for (const pair of pairs) pair.isLost = true;
     },
-    forgetThose: () => {
+    endLost: () => {
       for (const pair of pairs) {
         if (!pair.isLost) continue;
         pair.near.destroy();

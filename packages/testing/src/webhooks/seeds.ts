@@ -43,8 +43,8 @@ export const seedEndpoint = async (
 };
 
 /**
- * Writes `count` events of each of `targets`, as changes of avatars do: the first of each target, then the second. One call for
- * each `count`: a call numbers the events of one target again and again.
+ * Writes `count` events for each of `targets`, in rounds of one event for each target. Each round is one call of
+ * `emit_events`: a call with several events of one target repeats its work for each of them.
  */
 export const seedEvents = async (
   db: Db,

@@ -173,8 +173,8 @@ const bringOperation = (price: number) => ({
 });
 
 /**
- * Reads the brought room of an agent in a room of the service. Throws a problem unless it is the server and the room of
- * the call.
+ * Reads the room that an agent of this service brings. Throws a problem unless the body names the service's LiveKit
+ * server and the room of the call.
  */
 const broughtTo = async (
   dependencies: Dependencies,
@@ -222,7 +222,7 @@ const attach = async <Schema extends TSchema>(
       return sendText(responseText(REPRESENTATION, created), { status: 201, location, etag: "" }, set);
     }
     case "other":
-      return throwInForm(form)(refusedToken("The avatar of the call was brought with another token before."));
+      return throwInForm(form)(refusedToken("The avatar of the call was already brought with another token."));
     case "not_found":
       throw notFound();
     case "ended":

@@ -60,7 +60,7 @@ describe("a limit", () => {
     expect(allowed).toBeWithin(10_000, 16_385);
   });
 
-  test("a limiter, its window over: requests pass again", async () => {
+  test("a limiter after its window: requests pass again", async () => {
     const limit = createLimiter("test", 1, 1);
     await limit("a");
     const { isAllowed, resetMs } = await limit("a");

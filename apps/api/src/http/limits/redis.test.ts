@@ -134,7 +134,7 @@ describe.skipIf(REDIS === null)("a Redis server shared by all replicas", () => {
     await server.exited;
   });
 
-  test("the service, its Redis server frozen: serves requests, and still exits", async () => {
+  test("the service with a frozen Redis server: serves requests, and still exits", async () => {
     const port = await freePort();
     const server = await start(port);
     const variables = {

@@ -61,7 +61,7 @@ test("each guide: no script, no marker of the tests; each internal link has a ta
   expect(broken).toEqual([]);
 });
 
-test("a guide, its policy: no script, no other origin", async () => {
+test("the policy of a guide: no script, no other origin", async () => {
   const { status, headers } = await api.call("GET", "/docs/guides/calls");
   expect([status, headers.get("content-type")]).toEqual([200, "text/html; charset=utf-8"]);
   const policy = headers.get("content-security-policy") ?? "";

@@ -177,7 +177,7 @@ describe.skipIf(!BROWSER)("the pages in Chromium", () => {
 });
 
 describe("the pages", () => {
-  test("a page, its policy: no other origins, no framing", async () => {
+  test("the policy of a page: no other origins, no framing", async () => {
     for (const path of ["/docs", "/problems/not_found"]) {
       const { status, headers, text } = await api.call("GET", path, { headers: { accept: "text/html" } });
       expect([status, headers.get("content-type")]).toEqual([200, "text/html; charset=utf-8"]);

@@ -160,7 +160,7 @@ describe.skipIf(!canRun)("the program that decodes a video", () => {
     expect((await runToEnd([...AS_USER, program])).code).toBe(0);
   });
 
-  test("the program, its memory: no other child opens it", async () => {
+  test("the memory of the program: no other child opens it", async () => {
     // Its first output is its process id, which remains that of the program that it becomes.
     const program = await script("echo $$; exec sleep 1000");
     const stop = new AbortController();

@@ -65,7 +65,7 @@ test.each([
   expect(header.includes(Buffer.from([0x69, 0x87]))).toBe(false);
 });
 
-test("an image, its EXIF data pointing to themselves: accepted", async () => {
+test("an image whose EXIF data point to themselves: accepted", async () => {
   const file = await jpegWithExif(loopingExif(5000));
   const { report } = await inspectImage(sharp, file, { kind: "image", contentType: "image/jpeg" });
   expect(report).toMatchObject({ kind: "accepted", width: 600, height: 600 });

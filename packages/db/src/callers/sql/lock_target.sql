@@ -2,8 +2,8 @@
 -- and unchanged, and the target is neither revoked nor expired and has the expected version, if one is expected. The
 -- operator acts when `p_caller` is null.
 --
--- Lock order: keys by primary key, the target in its place among them, directly with its strongest lock, then the
--- credential. Two keys that revoke each other, or two changes of one key, would otherwise deadlock.
+-- Lock order: the caller's lineage and the target, sorted by primary key, then the credential. The target gets its
+-- strongest lock at once. Two keys that revoke each other, or two changes of one key, would otherwise deadlock.
 create function rta.lock_target(p_caller rta.caller, p_target rta.target) returns boolean
 language plpgsql as $$
 begin

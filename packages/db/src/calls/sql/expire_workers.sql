@@ -1,4 +1,4 @@
--- Takes their calls from workers whose lease has ended. A call gets a free slot of another worker, with the next
+-- Takes away the calls of workers whose lease has ended. A call gets a free slot of another worker, with the next
 -- generation. A call moves once; handovers by a worker that stops do not count. A call that has lost a process at its
 -- worker does not move. A worker that was found lost has no lease from then on (lose_worker). Its calls wait for a free
 -- slot until 15 seconds (LEASE_SECONDS) after its last sync, and it keeps them if it syncs again. After that, a call

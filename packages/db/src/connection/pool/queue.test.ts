@@ -35,7 +35,7 @@ test("a full queue: no room; a removed job frees its place", () => {
   expect([queue.hasRoom(), queue.size]).toEqual([true, 0]);
 });
 
-test("a job, its request aborted: rejected at its turn", () => {
+test("a job whose request is aborted: rejected at its turn", () => {
   const queue = new StatementQueue(10);
   const [aborted, other] = [job("a", () => true), job("b", () => false)];
   queue.add(aborted);

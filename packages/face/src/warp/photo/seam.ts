@@ -12,9 +12,11 @@ import type { Curve } from "./curve.ts";
 const COLUMNS = 41;
 /** Rows of the search are half a pixel apart. */
 const ROWS_PER_PIXEL = 2;
-/** Costs in steps of luma: of a change of row from one column to the next, and of the largest offset of a seam and of an edge. */
+/** The cost of moving by one row from one column to the next, in steps of luma. */
 const TURN_COST = 3;
+/** The cost of the largest offset of a seam, in steps of luma. */
 const SEAM_COST = 60;
+/** The cost of the largest offset of an edge, in steps of luma. */
 const EDGE_COST = 40;
 /** Columns that are averaged on each side. */
 const SMOOTHING = 2;

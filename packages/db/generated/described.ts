@@ -384,6 +384,7 @@ export type Described = {
   mark_ended_keys: { tenantId: string | null };
   mark_rooms_gone: object;
   oldest_due_transcript: { seconds: number | null };
+  postpone_unneeded_files: object;
   read_instance: { instance: string | null };
   record_api_key_uses: object;
   record_people_seen: object;

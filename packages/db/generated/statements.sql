@@ -7216,7 +7216,7 @@ order by tenants.tenant_id
 
 -- list_unneeded_files. Columns: tenantId text, key text.
 select unneeded_files.tenant_id as "tenantId", unneeded_files.key as key from unneeded_files
-order by unneeded_files.created_at limit $1::integer
+where coalesce(unneeded_files.retry_at, unneeded_files.created_at) <= $1::timestamptz order by coalesce(unneeded_files.retry_at, unneeded_files.created_at) limit $2::integer
 
 -- list_usage_sessions. Columns: position integer, items text, next text.
 select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[]) with ordinality inputs ("tenantId", environment, first, before, limit, "maxRead", position) cross join lateral (
@@ -10092,6 +10092,14 @@ update calls set room = 'gone' where ctid = any (array(
 -- oldest_due_transcript. Columns: seconds integer.
 select floor(extract(epoch from now() - coalesce(leased_until, due_at)))::integer as seconds from call_transcripts
 order by coalesce(leased_until, due_at) limit 1
+
+-- postpone_unneeded_files. Columns: none.
+update unneeded_files set retry_at = now() + least(
+  greatest(now() - unneeded_files.created_at, interval '10 seconds'), interval '10 minutes'
+) where (unneeded_files.tenant_id, unneeded_files.key) in (
+  select tenant_id collate "C", key collate "C"
+  from unnest($1::text[], $2::text[]) file (tenant_id, key)
+)
 
 -- read_instance. Columns: instance text.
 select fleet.service.instance as instance from fleet.service

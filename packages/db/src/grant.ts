@@ -60,7 +60,8 @@ const RIGHTS = [
   "select, insert, delete on public.call_segments",
   `select, insert, update (size_bytes, fragment_count, ended_at, worker_id, due_at, lease, leased_until, attempt_count), delete
     on public.call_recordings`,
-  "select, insert, delete on public.recording_fragments, public.unneeded_files",
+  "select, insert, delete on public.recording_fragments",
+  "select, insert, update (retry_at), delete on public.unneeded_files",
   `select, insert, update (status, key, size_bytes, duration_ms, media_started_at, media_ended_at, error_code, ended_at,
     retained_until), delete
     on public.recordings`,

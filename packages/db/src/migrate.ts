@@ -61,6 +61,8 @@ import maxCallSecondsCheck from "../migrations/0052_max_call_seconds_check.sql" 
 import validMaxCallSecondsCheck from "../migrations/0053_valid_max_call_seconds_check.sql" with { type: "text" };
 import recordings from "../migrations/0054_recordings.sql" with { type: "text" };
 import settingsVersion from "../migrations/0055_settings_version.sql" with { type: "text" };
+import unneededFileRetries from "../migrations/0056_unneeded_file_retries.sql" with { type: "text" };
+import unneededFileDueIndex from "../migrations/0057_unneeded_file_due_index.sql" with { type: "text" };
 import journal from "../migrations/meta/_journal.json";
 import { applyMigrations, type Migration } from "./apply-migrations.ts";
 import type { Db } from "./connection/pool.ts";
@@ -127,6 +129,8 @@ const TEXTS = [
   validMaxCallSecondsCheck,
   recordings,
   settingsVersion,
+  unneededFileRetries,
+  unneededFileDueIndex,
 ];
 
 /** The key of the advisory lock: any number, the same in every replica. */

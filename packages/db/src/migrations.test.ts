@@ -33,6 +33,7 @@ const LOCK_ORDER = [
     "credit_entries",
     "avatar_slots",
     "call_tickets",
+    "unneeded_files",
   ],
   ...["webhook_turns", "webhook_endpoints", "webhook_deliveries", "audit_events", "webhook_events"],
 ];

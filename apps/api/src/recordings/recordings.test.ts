@@ -227,7 +227,7 @@ describe("a deletion", () => {
     expectProblem(await api.call("DELETE", `${PATH}/${one.first}`, { key: one.root.key }), "not_found");
     const events = await api.call("GET", "/api/v1/audit-events?action=recording.deleted", { key: one.root.key });
     expect(events.body.data).toMatchObject([{ targetId: one.first, actorId: one.root.record.id }]);
-    const keys = (await listUnneededFiles(db, 10)).map(({ key }) => key);
+    const keys = (await listUnneededFiles(db, 10, new Date())).map(({ key }) => key);
     expect(keys).toHaveLength(2);
   });
 

@@ -127,8 +127,7 @@ describe("the recordings of a call that has ended", () => {
     expect(JSON.stringify(assertions)).toContain("A recording of a call with an avatar");
     expect(await deliveredTypes(db, tenantId, recordings[0] as string)).toEqual(["recording.ready"]);
     expect(await keysInStore()).toHaveLength(4);
-    expect(await deleteUnneededFiles({ db, storage }, 2, never)).toBe(2);
-    expect(await deleteUnneededFiles({ db, storage }, 2, never)).toBe(1);
+    expect(await deleteUnneededFiles({ db, storage }, 2, never)).toBe(3);
     expect(await keysInStore()).toEqual([key ?? ""]);
     expect([await attempts(id), counted]).toEqual([null, ["ready"]]);
   });
@@ -293,7 +292,7 @@ describe("a worker", () => {
     await until(() => signal?.aborted === true);
     go();
     await until(async () => (await readdir(temporary)).length === 0);
-    while ((await deleteUnneededFiles({ db, storage }, 10, never)) > 0);
+    await deleteUnneededFiles({ db, storage }, 10, never);
     expect(await keysInStore()).toEqual([]);
   });
 
@@ -336,20 +335,36 @@ describe("a worker", () => {
   });
 });
 
-test("a file that the store cannot delete: tried again; the others are deleted", async () => {
-  await endedCall(sounds());
-  start();
-  await until(async () => counted.length === 1);
-  let refused = true;
-  const failing = {
-    delete: async (key: string): Promise<void> => {
-      if (refused && key.endsWith("1-1")) throw new StorageError("unavailable", "The store did not respond.");
+describe("a file that the store cannot delete", () => {
+  /** Refuses the keys with this end. */
+  const refusing = (end: string): Pick<Storage, "delete"> => ({
+    delete: async (key) => {
+      if (key.endsWith(end)) throw new StorageError("unavailable", "The store did not respond.");
       await storage.delete(key);
     },
-  };
-  await expect(deleteUnneededFiles({ db, storage: failing }, 10, never)).rejects.toThrow("did not respond");
-  expect(await keysInStore()).toHaveLength(2);
-  refused = false;
-  expect(await deleteUnneededFiles({ db, storage: failing }, 10, never)).toBe(1);
-  expect(await keysInStore()).toHaveLength(1);
+  });
+
+  test("the others are deleted; it is tried again later", async () => {
+    await endedCall(sounds());
+    start();
+    await until(async () => counted.length === 1);
+    await expect(deleteUnneededFiles({ db, storage: refusing("1-1") }, 10, never)).rejects.toThrow("did not respond");
+    expect(await keysInStore()).toHaveLength(2);
+    expect(await deleteUnneededFiles({ db, storage }, 10, never)).toBe(0);
+    await client`update unneeded_files set retry_at = now()`;
+    expect(await deleteUnneededFiles({ db, storage }, 10, never)).toBe(1);
+    expect(await keysInStore()).toHaveLength(1);
+  });
+
+  test("more than one look-up has: files behind them are deleted in the same pass", async () => {
+    await client`insert into unneeded_files (tenant_id, key, created_at)
+      select ${tenantId}, 'recordings/' || i || case when i <= 40 then '-refused' else '' end, now() - interval '1 hour' + i * interval '1 second'
+      from generate_series(1, 50) i`;
+    await expect(deleteUnneededFiles({ db, storage: refusing("-refused") }, 20, never)).rejects.toThrow(
+      "did not respond",
+    );
+    const [row] = await client`select count(*)::integer as count from unneeded_files where key like '%-refused'`;
+    expect(row?.["count"]).toBe(40);
+    expect(await client`select from unneeded_files where key not like '%-refused'`).toHaveLength(0);
+  });
 });

@@ -34,7 +34,7 @@ const VIDEOS = 100;
 /** The maximum number of kept transcripts that one statement deletes. Each has up to 2,000 rows. */
 const TRANSCRIPTS = 100;
 
-/** Recordings that one statement expires at most, and files of recordings that are deleted until the next ones are looked up. */
+/** Recordings that one statement expires at most, and files of recordings that are looked up at once. */
 const RECORDINGS = 100;
 const FILES = 500;
 
@@ -87,7 +87,7 @@ const recordingSweeps = (db: Runner, storage: Storage): Sweep[] => [
     // A deleted recording is gone within a minute.
     name: "files of recordings that nothing needs",
     intervalMs: MINUTE_MS / 2,
-    run: (signal) => untilFewer(FILES, signal, () => deleteUnneededFiles({ db, storage }, FILES, signal)),
+    run: (signal) => deleteUnneededFiles({ db, storage }, FILES, signal),
   },
 ];
 

@@ -100,28 +100,49 @@ export const sweepRecordings = async (db: Runner, limit: number): Promise<number
 
 export type UnneededFile = { tenantId: TenantId; key: string };
 
+const dueAt = sql`coalesce(${unneededFiles.retryAt}, ${unneededFiles.createdAt})`;
+
 const selectUnneeded = statement<UnneededFile>(
   "list_unneeded_files",
   sql`
     select ${unneededFiles.tenantId} as "tenantId", ${unneededFiles.key} as "key" from ${unneededFiles}
-    order by ${unneededFiles.createdAt} limit ${sql.placeholder("limit")}::integer`,
+    where ${dueAt} <= ${sql.placeholder("dueBefore")}::timestamptz order by ${dueAt} limit ${sql.placeholder("limit")}::integer`,
 );
 
-/** Up to `limit` stored files that must be deleted, the longest unneeded first. One statement. */
-export const listUnneededFiles = (db: Runner, limit: number): Promise<UnneededFile[]> => selectUnneeded(db, { limit });
+/** Up to `limit` stored files whose deletion is due at this time, the longest due first. One statement. */
+export const listUnneededFiles = (db: Runner, limit: number, dueBefore: Date): Promise<UnneededFile[]> =>
+  selectUnneeded(db, { limit, dueBefore });
 
-const deleteUnneeded = statement<object>(
-  "forget_unneeded_files",
-  sql`
-    delete from ${unneededFiles} where (${unneededFiles.tenantId}, ${unneededFiles.key}) in (
+const isListed = sql`(${unneededFiles.tenantId}, ${unneededFiles.key}) in (
       select tenant_id collate "C", key collate "C"
       from unnest(${sql.placeholder("tenantIds")}::text[], ${sql.placeholder("keys")}::text[]) file (tenant_id, key)
-    )`,
-);
+    )`;
+const columns = (files: readonly UnneededFile[]) => ({
+  tenantIds: files.map(({ tenantId }) => tenantId),
+  keys: files.map(({ key }) => key),
+});
+
+const deleteUnneeded = statement<object>("forget_unneeded_files", sql`delete from ${unneededFiles} where ${isListed}`);
 
 /** Records that files are deleted. One statement. */
 export const forgetUnneededFiles = async (db: Runner, files: readonly UnneededFile[]): Promise<void> => {
-  await deleteUnneeded(db, { tenantIds: files.map(({ tenantId }) => tenantId), keys: files.map(({ key }) => key) });
+  await deleteUnneeded(db, columns(files));
+};
+
+const postponeUnneeded = statement<object>(
+  "postpone_unneeded_files",
+  sql`
+    update ${unneededFiles} set retry_at = now() + least(
+      greatest(now() - ${unneededFiles.createdAt}, interval '10 seconds'), interval '10 minutes'
+    ) where ${isListed}`,
+);
+
+/**
+ * Records that the store has not deleted files. Each is tried again after as much time as it has waited so far, from ten
+ * seconds to ten minutes, so that it does not hold up others. One statement.
+ */
+export const postponeUnneededFiles = async (db: Runner, files: readonly UnneededFile[]): Promise<void> => {
+  await postponeUnneeded(db, columns(files));
 };
 
 export type RecordingStats = {

@@ -18,6 +18,7 @@ import {
   finishRecordings,
   forgetUnneededFiles,
   listUnneededFiles,
+  postponeUnneededFiles,
   renewRecordings,
   sweepRecordings,
 } from "./joining.ts";
@@ -91,7 +92,15 @@ test.each([
       expect(await sweepRecordings(db, 10)).toBe(2);
     },
   ],
-  ["files that nothing needs", async () => forgetUnneededFiles(db, await listUnneededFiles(db, 10))],
+  [
+    "files that nothing needs",
+    async () => {
+      const files = await listUnneededFiles(db, 10, new Date());
+      expect(files).toHaveLength(10);
+      await postponeUnneededFiles(db, files);
+      await forgetUnneededFiles(db, files);
+    },
+  ],
   [
     "files of the store",
     async () => {

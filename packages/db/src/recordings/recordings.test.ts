@@ -13,6 +13,7 @@ import {
   finishRecordings,
   forgetUnneededFiles,
   listUnneededFiles,
+  postponeUnneededFiles,
   type RecordingFile,
   recordingStats,
   renewRecordings,
@@ -38,7 +39,8 @@ const ready = (claimed: Claimed, lease = "one") =>
     lease,
     outcome: { kind: "ready", files: claimed.recordings.map(({ id }) => file(claimed, id)) },
   });
-const keys = async () => (await listUnneededFiles(db, 100)).map(({ key }) => key).sort();
+const keys = async (dueBefore = new Date()) =>
+  (await listUnneededFiles(db, 100, dueBefore)).map(({ key }) => key).sort();
 describe("a claim", () => {
   test("of a call that has ended: its recordings and fragments, once until the lease ends", async () => {
     const one = await world();
@@ -143,8 +145,30 @@ describe("the end of the joining", () => {
     expect(await keys()).toEqual([fragmentKey(one.claimed, { generation: 1, n: 0 })]);
     expect((await recordingStats(db)).storedBytes).toBe(10_000);
     expect(await ready(one.claimed)).toBe(false);
-    await forgetUnneededFiles(db, await listUnneededFiles(db, 10));
+    await forgetUnneededFiles(db, await listUnneededFiles(db, 10, new Date()));
     expect(await keys()).toEqual([]);
+  });
+
+  test("a file that the store cannot delete: due again after the time that it has waited, from 10 s to 10 minutes", async () => {
+    const { tenantId } = await world();
+    const insert = (key: string, age: string) =>
+      client`insert into unneeded_files (tenant_id, key, created_at) values (${tenantId}, ${key}, now() - ${age}::interval)`;
+    await insert("new", "0 s");
+    await insert("older", "1 minute");
+    await insert("oldest", "1 day");
+    await insert("deleted", "1 minute");
+    const files = await listUnneededFiles(db, 3, new Date());
+    expect(files.map(({ key }) => key)).toEqual(expect.arrayContaining(["oldest", "older", "deleted"]));
+    await postponeUnneededFiles(
+      db,
+      [..."new older oldest".split(" ")].map((key) => ({ tenantId, key })),
+    );
+    expect(await keys()).toEqual(["deleted"]);
+    const after = (seconds: number) => keys(new Date(Date.now() + 1000 * seconds));
+    expect(await after(11)).toEqual(["deleted", "new"]);
+    expect(await after(61)).toEqual(["deleted", "new", "older"]);
+    expect(await after(601)).toEqual(["deleted", "new", "older", "oldest"]);
+    expect((await recordingStats(db)).oldestUnneededSeconds).toBeGreaterThan(86_000);
   });
 
   test("retry: another attempt after the delay", async () => {

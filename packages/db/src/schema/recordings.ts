@@ -126,9 +126,13 @@ export const unneededFiles = pgTable(
     tenantId: bytewise("tenant_id").notNull(),
     key: bytewise("key").notNull(),
     createdAt: time("created_at").notNull(),
+    /** When its deletion is tried again. Null before the first attempt. */
+    retryAt: time("retry_at"),
   },
   (table) => [
     primaryKey({ columns: [table.tenantId, table.key] }),
+    // The oldest one, and the next one to delete.
     index("unneeded_files_age_index").on(table.createdAt),
+    index("unneeded_files_due_index").on(sql`coalesce(retry_at, created_at)`),
   ],
 );

@@ -71,7 +71,7 @@ export const insertRecordingRows = (tenantId: string, rows: number): string => `
   insert into recordings (tenant_id, id, environment, session_id, mode, status, created_at, retained_until)
     select '${tenantId}', ${rowId("rec")}, 'live', ${rowId("ses")}, 'audio', 'recording', now(), now() + interval '30 days'
     from generate_series(1, ${rows}) i;
-  insert into unneeded_files select '${tenantId}', 'recordings/' || i, now() from generate_series(1, ${rows}) i;`;
+  insert into unneeded_files (tenant_id, key, created_at) select '${tenantId}', 'recordings/' || i, now() from generate_series(1, ${rows}) i;`;
 
 /** Inserts an endpoint of each of `rows` other tenants, an event of each, and its delivery. */
 export const insertEndpointRows = (rows: number): string => `
@@ -124,6 +124,7 @@ const OF_ALL_TENANTS = [
   "recordings_kept_index",
   "recordings_expired_index",
   "unneeded_files_age_index",
+  "unneeded_files_due_index",
   "webhook_deliveries_due_index",
   "webhook_turns_claimed_at_index",
   "webhook_endpoints_recovery_index",

@@ -8,6 +8,7 @@ import { TranscriptReceipt, TranscriptReport, transcriptSeals } from "@realtime-
 import { isWorkerId, MAX_INTEGER, SyncRequest, SyncResponse } from "@realtime-avatar/domain/calls/worker-sync";
 import { type AvatarId, isId, type TenantId } from "@realtime-avatar/domain/id";
 import { notFound, Problem } from "@realtime-avatar/domain/problem";
+import { MAX_FRAGMENTS } from "@realtime-avatar/domain/recordings/files";
 import type { Secret } from "@realtime-avatar/storage/secret";
 import { Elysia } from "elysia";
 import type { Dependencies } from "../dependencies.ts";
@@ -58,17 +59,17 @@ const sealedReport = (
   return { ...call, generation, first, segments: sealed, isComplete, speaking: said };
 };
 
-/** A number in a path. Throws the problem `not_found` for any other text. */
-const readCount = (text: string): number => {
-  const value = /^\d{1,10}$/.test(text) ? Number(text) : Infinity;
-  if (value > MAX_INTEGER) throw notFound();
+/** A number in a path, up to `maximum`. Throws the problem `not_found` for any other text. */
+const readCount = (text: string, maximum: number): number => {
+  const value = /^(0|[1-9]\d{0,9})$/.test(text) ? Number(text) : Infinity;
+  if (value > maximum) throw notFound();
   return value;
 };
 
 /** The place of a fragment, of the parts of its path. */
 const fragmentPlace = ({ session, generation, n }: { session: string; generation: string; n: string }) => {
   if (!isId("ses", session)) throw notFound();
-  return { sessionId: session, generation: readCount(generation), n: readCount(n) };
+  return { sessionId: session, generation: readCount(generation, MAX_INTEGER), n: readCount(n, MAX_FRAGMENTS - 1) };
 };
 
 export const avatarWorkerRoutes = (dependencies: Dependencies) => {

@@ -6,7 +6,12 @@ import { claimRecordings, finishRecordings, listUnneededFiles } from "@realtime-
 import { fragmentPath } from "@realtime-avatar/domain/calls/worker-sync";
 import type { RecordingId, SessionId } from "@realtime-avatar/domain/id";
 import { ACCESS_SECONDS } from "@realtime-avatar/domain/recordings/access";
-import { fragmentKey, MAX_RECORDING_BYTES, recordingKey } from "@realtime-avatar/domain/recordings/files";
+import {
+  fragmentKey,
+  MAX_FRAGMENTS,
+  MAX_RECORDING_BYTES,
+  recordingKey,
+} from "@realtime-avatar/domain/recordings/files";
 import { MAX_FRAGMENT_BYTES, writeFragment } from "@realtime-avatar/domain/recordings/fragment";
 import type { RecordedMode } from "@realtime-avatar/domain/recordings/modes";
 import { ageRecordings, endCall, seedRecordedCall } from "@realtime-avatar/testing/calls/recordings";
@@ -87,7 +92,7 @@ describe("a fragment", () => {
     const one = await recorded();
     expect((await put(one.id)).status).toBe(204);
     expect((await put(one.id)).status).toBe(204);
-    expect((await put(one.id, { n: 1 })).status).toBe(204);
+    expect((await put(one.id, { n: MAX_FRAGMENTS - 1 })).status).toBe(204);
     const stored = await storage.storage.open(storedKey(one));
     expect(Buffer.from(await new Response(stored?.stream).arrayBuffer()).equals(FRAGMENT)).toBe(true);
     expect((await one.sdk.getRecording(one.first)).status).toBe("recording");
@@ -98,7 +103,7 @@ describe("a fragment", () => {
     expectProblem(await put(one.id, { secret: "another" }), "invalid_credentials");
     expectProblem(await put(one.id, { worker: "two" }), "not_found");
     expectProblem(await put(one.id, { generation: 2 }), "not_found");
-    expectProblem(await put(one.id, { n: 2 ** 31 }), "not_found");
+    for (const n of [MAX_FRAGMENTS, 2 ** 31, "00" as never]) expectProblem(await put(one.id, { n }), "not_found");
     expectProblem(await put("ses_01h455vb4pex5vsknk084sn02q"), "not_found");
     expectProblem(await put("ses"), "not_found");
     expect(await storage.storage.stat(storedKey(one))).toBeNull();

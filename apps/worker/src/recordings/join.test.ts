@@ -265,10 +265,29 @@ describe("times that cannot be", () => {
       bytes += part.length;
     };
     const file = createJoinedFile({ role: "both", hasPictures: true, gap: await createGap(), write });
-    for (const fragment of sounds([0, 2 ** 44, 0, 2 ** 44])) file.add(fragment);
+    for (const fragment of sounds([0, 2 ** 44, 0, 2 ** 44])) for (const _ of file.add(fragment));
     const dayMs = 24 * 3_600_000;
     expect(file.finish()?.durationMs).toBeWithin(dayMs, dayMs + 2000);
     expect(bytes).toBeLessThan(100_000_000);
+  });
+
+  test("a gap of 20 hours: as long in the file, at less than 2 MB an hour, written in steps", async () => {
+    const hours = 20;
+    let [bytes, most] = [0, 0];
+    const write = (part: Uint8Array): void => {
+      bytes += part.length;
+    };
+    const file = createJoinedFile({ role: "both", hasPictures: false, gap: await createGap(), write });
+    for (const fragment of sounds([0, hours * 3_600_000])) {
+      let before = bytes;
+      for (const _ of file.add(fragment)) {
+        most = Math.max(most, bytes - before);
+        before = bytes;
+      }
+    }
+    expect(file.finish()?.durationMs).toBeWithin(hours * 3_600_000, hours * 3_600_000 + 2000);
+    expect(most).toBeLessThan(100_000);
+    expect(bytes).toBeLessThan(hours * 2_000_000);
   });
 
   test("no fragment, or none with the voice: no file", async () => {

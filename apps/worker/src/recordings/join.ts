@@ -31,8 +31,7 @@ export const joinFragments = async (
     });
     for await (const fragment of fragments) {
       for (const { add, write } of outputs) {
-        add(fragment);
-        await write();
+        for (const _ of add(fragment)) await write();
       }
     }
     const joined: (JoinedMedia | null)[] = [];

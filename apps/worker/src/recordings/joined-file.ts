@@ -30,7 +30,8 @@ export type JoinedFileOptions = {
 export type JoinedMedia = { sizeBytes: number; durationMs: number; mediaStartedAt: number; mediaEndedAt: number };
 
 export type JoinedFile = {
-  add: (fragment: Fragment) => void;
+  /** Adds a fragment in steps. The caller stores the bytes of each step before the next one. */
+  add: (fragment: Fragment) => Iterable<void>;
   /** Ends the file; null when no fragment had anything for it. */
   finish: () => JoinedMedia | null;
 };
@@ -39,6 +40,9 @@ const FRAME_MS = (1000 * FRAGMENT_FRAME_SAMPLES) / FRAGMENT_SAMPLE_RATE;
 const PICTURE_MS = 1000 / PICTURES_PER_SECOND;
 /** A file ends here, so that wrong times of a worker do not make it endless. */
 const MAX_FILE_MS = 1000 * MAX_CALL_SECONDS;
+
+/** The frames of a gap in a step: a minute. */
+const STEP_FRAMES = Math.ceil(60_000 / FRAME_MS);
 
 /** A picture as the file has it. `at`: milliseconds of the file. */
 type Picture = { sample: Uint8Array; at: number; isKey: boolean };
@@ -130,17 +134,21 @@ export const createJoinedFile = (options: JoinedFileOptions): JoinedFile => {
     file.addFrame(frame);
     frames++;
   };
-  const addGap = (gapMs: number): void => {
+  const addGap = function* (gapMs: number): Iterable<void> {
     const ms = Math.min(gapMs, MAX_FILE_MS - frames * FRAME_MS);
-    if (ms > MIN_GAP_MS) for (const frame of gap.sound(Math.round(ms / FRAME_MS))) addFrame(frame);
+    if (ms <= MIN_GAP_MS) return;
+    for (const frame of gap.sound(Math.round(ms / FRAME_MS))) {
+      addFrame(frame);
+      if (frames % STEP_FRAMES === 0) yield;
+    }
   };
   return {
-    add: (fragment) => {
+    add: function* (fragment) {
       const sound = soundOf(fragment, options);
       if (sound === null || frames * FRAME_MS >= MAX_FILE_MS) return;
       const startedAt = sound.started_at;
       const endedAt = Math.round(startedAt + sound.samples.length * FRAME_MS);
-      if (media !== null) addGap(startedAt - media.lastEnd);
+      if (media !== null) yield* addGap(startedAt - media.lastEnd);
       media = {
         startedAt: media?.startedAt ?? startedAt,
         endedAt: Math.max(media?.endedAt ?? 0, endedAt),
@@ -158,6 +166,7 @@ export const createJoinedFile = (options: JoinedFileOptions): JoinedFile => {
       }
       for (const picture of waiting) pictures.show(picture);
       if (encoded !== null) pictures.end(frames * FRAME_MS);
+      yield;
     },
     finish: () => {
       if (media === null) return null;

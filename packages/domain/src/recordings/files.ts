@@ -1,11 +1,16 @@
 /** The stored files of recordings: their keys, and their bounds. */
+import { MAX_CALL_SECONDS } from "../calls/limits.ts";
 import type { RecordingId, SessionId, TenantId } from "../id.ts";
+import { FRAGMENT_MS } from "./fragment.ts";
 
 /** The folder of the store. */
 export const RECORDINGS_FOLDER = "recordings";
 
 /** Maximum size of the fragments of a call, together. Later fragments are refused. */
 export const MAX_RECORDING_BYTES = 2 * 1024 ** 3;
+
+/** The number of a fragment is less: of twice as many as the longest call has, so that short ones fit as well. */
+export const MAX_FRAGMENTS = (2 * MAX_CALL_SECONDS) / (FRAGMENT_MS / 1000);
 
 type RecordedCall = { tenantId: TenantId; sessionId: SessionId };
 

@@ -27,8 +27,8 @@ const characters = (text: string): number[] => [...text].map((character) => char
 
 /** A box of a name of four characters. */
 export const box = (name: string, ...content: readonly (Bytes | readonly number[])[]): Bytes => {
-  const inside = concat(...content);
-  return concat(uint32(inside.length + 8), characters(name), inside);
+  const length = content.reduce((sum, part) => sum + part.length, 8);
+  return concat(uint32(length), characters(name), ...content);
 };
 
 /** A box with a version and flags. */

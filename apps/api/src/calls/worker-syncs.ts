@@ -143,8 +143,7 @@ const presentAssigned = async (
   avatar: { avatar_id: assignment.avatarId, manifest },
   input: usableInput(assignment.input, features),
   ...presentVoice(assignment, features),
-  ...(assignment.recordedMode !== null &&
-    features.includes(RECORDING) && { recording: { mode: assignment.recordedMode } }),
+  ...(assignment.recording !== null && features.includes(RECORDING) && { recording: assignment.recording }),
   ...(assignment.hasTranscript && features.includes(TRANSCRIPT) && { transcript: true }),
   ...presentResume(assignment, features),
   ...presentHistory(assignment, features, dependencies),

@@ -9,13 +9,14 @@ import { assigned } from "../../test/support/assigned.ts";
 import { createNotice, NOTICE } from "./notice.ts";
 
 /** A notice in a room that plays sound at once. */
-const start = ({ isHeard = Promise.resolve(), maxWaitMs = 60_000 } = {}) => {
+const start = ({ isHeard = Promise.resolve(), maxWaitMs = 60_000, isTold = false } = {}) => {
   const played: Int16Array[] = [];
   const segments: TranscriptSegment[] = [];
   const told: string[] = [];
+  const publication = { kind: TrackKind.KIND_AUDIO, waitForSubscription: () => isHeard };
   const room = {
     localParticipant: {
-      trackPublications: new Map([["TR_1", { kind: TrackKind.KIND_AUDIO, waitForSubscription: () => isHeard }]]),
+      trackPublications: new Map([["TR_1", publication]]),
       setAttributes: async (attributes: Record<string, string>) => void told.push(attributes["lk.agent.state"] ?? ""),
       streamText: async () => ({ write: async (text: string) => void told.push(text), close: async () => {} }),
     },
@@ -30,10 +31,11 @@ const start = ({ isHeard = Promise.resolve(), maxWaitMs = 60_000 } = {}) => {
     speech: FLITE_SETTINGS,
     segments: { onSegment: (segment: TranscriptSegment) => segments.push(segment), onSpeaking: () => {} },
   };
-  const call = { ...assigned, mode: "voice" } as const;
+  const recording = { mode: "audio", is_told: isTold } as const;
+  const call = { ...assigned, mode: "voice", recording } as const;
   const notice = createNotice(room as never, call, published as never, parts, maxWaitMs);
   const loud = (): number => played.filter(isLoud).length;
-  return { notice, played, loud, segments, told, clears: () => clears };
+  return { notice, publication, played, loud, segments, told, clears: () => clears };
 };
 
 test("a notice that is said: the conversation plays after it. The transcript has it as words of the service", async () => {
@@ -69,11 +71,23 @@ test("a person who leaves before the notice was said: it is said again as a whol
   expect([notice.isOver(), segments.at(-1)?.text]).toEqual([true, NOTICE]);
 });
 
-test("a person who does not receive the sound: not told, also when the person comes back; the conversation plays", async () => {
-  const { notice, played, segments } = start({ isHeard: new Promise<void>(() => {}), maxWaitMs: 5 });
+test("a person who does not receive the sound: the conversation plays; the notice is said after a return", async () => {
+  const never = new Promise<void>(() => {});
+  const { notice, publication, played, loud, segments } = start({ isHeard: never, maxWaitMs: 50 });
   expect(await notice.say()).toBe("failed");
   expect([played.length, segments, notice.isOver()]).toEqual([0, [], true]);
-  expect(await notice.say()).toBe("failed");
   notice.published.play(new Int16Array(960));
   expect(played).toHaveLength(1);
+  publication.waitForSubscription = () => Promise.resolve();
+  const second = notice.say();
+  expect(notice.isOver()).toBe(false);
+  expect(await second).toBe("said");
+  expect([loud() > 30, segments.length, notice.isOver()]).toEqual([true, 1, true]);
+});
+
+test("a person whom an earlier worker has told: hears no notice", async () => {
+  const { notice, played, segments } = start({ isTold: true });
+  expect(notice.isOver()).toBe(true);
+  expect(await notice.say()).toBe("said");
+  expect([played.length, segments]).toEqual([0, []]);
 });

@@ -27,7 +27,10 @@ export type Notice = {
   /** For the conversation. Sound that it plays before the end of the notice is dropped. */
   published: Published;
   isOver(): boolean;
-  /** Says the notice, once. `interrupted`: the person has left. `failed`: the person has not heard it. */
+  /**
+   * Says the notice, unless this or an earlier worker has said it. `interrupted`: the person has left. `failed`: the person has not heard
+   * it, and hears it after coming back.
+   */
   say(): Promise<"said" | "interrupted" | "failed">;
   /** The person has left, or the call ends. */
   interrupt(): void;
@@ -71,7 +74,7 @@ export const createNotice = (
 ): Notice => {
   const { queue, speaking } = createNoticeVoice(room, assigned, published, parts);
   /** null: it is not over. */
-  let outcome: "said" | "failed" | null = null;
+  let outcome: "said" | "failed" | null = assigned.recording?.is_told ? "said" : null;
   let current = new AbortController();
   const interrupt = (): void => {
     current.abort();
@@ -99,7 +102,8 @@ export const createNotice = (
     }),
     isOver: () => outcome !== null,
     say: async () => {
-      if (outcome !== null) return outcome;
+      if (outcome === "said") return outcome;
+      outcome = null;
       interrupt();
       const { signal } = current;
       const isSaid = (await isHeard(room, maxWaitMs)) && (await speak(signal));

@@ -172,7 +172,7 @@ describe("the room", () => {
           longestSeconds: null,
           usedSeconds: 0,
           hasTranscript: false,
-          recordedMode: null,
+          recording: null,
           ...{ history: [], isHandedOver: false, lostProcesses: 0 },
           ...{ roomNumber: 1, gapCount: 0, gapSeconds: 0 },
           brought: null,

@@ -3,10 +3,9 @@ import { END_REASONS, type EndReason } from "@realtime-avatar/domain/calls/end-r
 import { toEndReason } from "@realtime-avatar/domain/calls/lifecycle";
 import type { CallInput, CallMode, ReleaseReason } from "@realtime-avatar/domain/calls/schemas";
 import type { CommandKind } from "@realtime-avatar/domain/calls/turns";
-import { MAX_TURNS, type SyncRequest, TURNS } from "@realtime-avatar/domain/calls/worker-sync";
+import { type AssignedCall, MAX_TURNS, type SyncRequest, TURNS } from "@realtime-avatar/domain/calls/worker-sync";
 import type { Environment } from "@realtime-avatar/domain/environment";
 import { type AvatarId, newId, type SessionId, type TenantId } from "@realtime-avatar/domain/id";
-import type { RecordedMode } from "@realtime-avatar/domain/recordings/modes";
 import { sql } from "drizzle-orm";
 import { syncWorker as callSync, type SyncWorkerRow } from "../../generated/functions.ts";
 import type { Origin } from "../audit/audit-events.ts";
@@ -44,7 +43,8 @@ export type Assignment = {
   /** Whether the worker must send the segments of the call. */
   hasTranscript: boolean;
   /** What the worker records; null: nothing. */
-  recordedMode: RecordedMode | null;
+  /** null: the call is not recorded. */
+  recording: NonNullable<AssignedCall["recording"]> | null;
   /** The newest segments of what was said until now, sealed. */
   history: readonly Uint8Array[];
   /** Whether a worker that stops has handed it over. */

@@ -44,7 +44,22 @@ describe("a start", () => {
     const one = await world();
     const { id } = await one.start("participants");
     const { start } = await sync(db, "one", { slots: 10, features: FEATURES });
-    expect(start.map(({ sessionId, recordedMode }) => [sessionId, recordedMode])).toEqual([[id, "participants"]]);
+    expect(start.map(({ sessionId, recording }) => [sessionId, recording])).toEqual([
+      [id, { mode: "participants", is_told: false }],
+    ]);
+  });
+
+  test("of a call that has lost its worker: the next one learns whether the person knows about the recording", async () => {
+    const one = await world();
+    const untold = await one.start();
+    const told = await one.start();
+    await sendFragment(db, told.id);
+    await sync(db, "two", { slots: 2, features: FEATURES });
+    await endLease(db, "one");
+    await expireWorkers(db, operatorOrigin());
+    const { start } = await sync(db, "two", { slots: 2, features: FEATURES });
+    const byCall = new Map(start.map(({ sessionId, recording }) => [sessionId, recording]));
+    expect([byCall.get(untold.id)?.is_told, byCall.get(told.id)?.is_told]).toEqual([false, true]);
   });
 });
 

@@ -234,7 +234,7 @@ describe("a deletion", () => {
     expect(await one.rows()).toBe("0 0 0");
     expect(await keys()).toHaveLength(2);
     const { start } = await sync(db, "one", { slots: 10, features: FEATURES });
-    expect(start).toMatchObject([{ sessionId: id, recordedMode: null }]);
+    expect(start).toMatchObject([{ sessionId: id, recording: null }]);
     await one.end(id);
   });
 

@@ -288,10 +288,10 @@ export const AssignedCall = ClosedObject({
   ),
   recording: Type.Optional(
     ClosedObject(
-      { mode: OneOf(RECORDED_MODES) },
+      { mode: OneOf(RECORDED_MODES), is_told: Type.Optional(Type.Boolean()) },
       {
         description:
-          "The worker records this, tells the person, and sends it to `fragmentPath`. Only for a worker with the feature `recording`.",
+          "The worker records this, tells the person (unless an earlier worker has: `is_told`), and sends it to `fragmentPath`. Only for a worker with the feature `recording`.",
       },
     ),
   ),

@@ -1,7 +1,7 @@
 -- The work of a worker, for the calls that it lists: see sync_worker. A call whose lease has expired belongs to no
 -- worker: its reports are dropped (write_reports), and the sweep ends it. A call with an agent starts when the agent
 -- has brought the avatar. `history`: the newest segments (MAX_HISTORY_SEGMENTS), sealed. A call with the test outcome
--- that no avatar joins starts at no worker.
+-- that no avatar joins starts at no worker. `is_told`: nothing is recorded before the person knows it.
 create function rta.work_of_worker(p_worker_id text, p_calls rta.reported_call[], p_rooms text[], p_turns json) returns json
 language sql stable as $$
   with own as materialized (
@@ -29,8 +29,9 @@ language sql stable as $$
         'usedSeconds', session.used / session.price, 'hasTranscript', exists (
           select from public.call_transcripts one where one.tenant_id = own.tenant_id and one.session_id = own.session_id
         ),
-        'recordedMode', (
-          select one.mode from public.call_recordings one where one.tenant_id = own.tenant_id and one.session_id = own.session_id
+        'recording', (
+          select json_build_object('mode', one.mode, 'is_told', one.fragment_count > 0) from public.call_recordings one
+          where one.tenant_id = own.tenant_id and one.session_id = own.session_id
         ),
         'history', case when own.has_history then (
           select json_agg(encode(newest.segment, 'hex') order by newest.generation, newest.n) from (

@@ -3,7 +3,7 @@
  * deleted with its segments.
  */
 import { describe, expect, test } from "bun:test";
-import { MAX_TRANSCRIPT_SEGMENTS } from "@realtime-avatar/domain/calls/transcript";
+import { MAX_TRANSCRIPT_BYTES, MAX_TRANSCRIPT_SEGMENTS } from "@realtime-avatar/domain/calls/transcript";
 import type { SessionId, TenantId } from "@realtime-avatar/domain/id";
 import { endLease, readyAvatar, report, seedCall, sync } from "@realtime-avatar/testing/calls/calls";
 import { seedCaller } from "@realtime-avatar/testing/credits";
@@ -191,17 +191,19 @@ describe("a kept transcript", () => {
     expect(await one.find(id)).toMatchObject({ isTruncated: false, isOpen: false, segments: ["a", "b"] });
   });
 
-  test("that is full when its worker is lost: gets no segment above the maximum", async () => {
+  test.each([
+    ["full", Array.from({ length: MAX_TRANSCRIPT_SEGMENTS }, () => "x"), MAX_TRANSCRIPT_SEGMENTS],
+    ["without a dropped segment", ["a", "b".repeat(MAX_TRANSCRIPT_BYTES)], 0],
+  ])("that is %s when its worker is lost: gets no segment after the gap", async (_, all, kept) => {
     const one = await world();
     await keep(one.tenantId);
     const id = await one.call();
-    const all = Array.from({ length: MAX_TRANSCRIPT_SEGMENTS }, () => "x");
     await say(id, all);
     await say(id, [], { first: all.length, speaking: Buffer.from("y") });
     await endLease(db, "one");
     await sync(db, "two", { slots: 1 });
     expect(await expireWorkers(db, operatorOrigin())).toMatchObject({ moved: 1 });
-    expect((await one.find(id))?.segments).toHaveLength(MAX_TRANSCRIPT_SEGMENTS);
+    expect((await one.find(id))?.segments).toHaveLength(kept);
   });
 
   test("of a call that a function without transcripts has ended: out of the queue within ten minutes", async () => {

@@ -120,6 +120,20 @@ describe("the segments of a call", () => {
     expect(claimed?.isTruncated).toBe(true);
   });
 
+  test("of a call that one worker hands over to the next: those of both are kept, and marked as complete", async () => {
+    const one = await world();
+    const id = await one.seed();
+    await sync(db, "one", { slots: 10, calls: [report(id, "started", 1)] });
+    await say(id, ["a"]);
+    await sync(db, "two", { slots: 1 });
+    await sync(db, "one", { slots: 0 });
+    expect(await expireWorkers(db, operatorOrigin())).toMatchObject({ moved: 1 });
+    await say(id, ["b"], { workerId: "two", generation: 2, isComplete: true });
+    await sync(db, "two", { slots: 1, calls: [report(id, "ended", 5, { generation: 2, reason: "idle" })] });
+    const [claimed] = await claim();
+    expect([claimed?.segments.map(String), claimed?.isTruncated]).toEqual([["a", "b"], false]);
+  });
+
   test("more than 2,000, or than 256 KiB: the rest is dropped, and the worker continues", async () => {
     const one = await world();
     const many = await one.seed();

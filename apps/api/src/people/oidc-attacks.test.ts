@@ -201,6 +201,15 @@ describe("the callback of the provider", () => {
     expect(readSession(await comeBack(api, query, begun.cookie))).not.toBeNull();
   });
 
+  test("a callback, with any outcome: the next page gets no Referer with its code", async () => {
+    const begun = await beginSignIn(api);
+    fake.claims = { sub: (await seedMember()).sub };
+    for (const sent of [callbackQuery(fake, begun), "error=access_denied", ""]) {
+      const answer = await comeBack(api, sent, begun.cookie);
+      expect([answer.status, answer.headers.get("referrer-policy")]).toEqual([303, "no-referrer"]);
+    }
+  });
+
   test("a callback, another Host header: redirects to the configured origin", async () => {
     const begun = await beginSignIn(api);
     const headers = { cookie: `${ATTEMPT_COOKIE}=${begun.cookie}`, host: "evil.test" };

@@ -63,14 +63,14 @@ export const tenantDatabase = (databases: Databases, tenantId: TenantId): Db => 
   return db;
 };
 
+/** The databases that respond, and a sentence about the others; null without others. */
+type Responding = { all: readonly Db[]; lost: string | null };
+
 /**
  * The shards that respond, and a sentence about the others. Throws when migrations are pending in one, or when no shard
  * responds.
  */
-const findResponding = async ({
-  databases,
-  server,
-}: OpenDatabase): Promise<{ all: readonly Db[]; lost: string | null }> => {
+const findResponding = async ({ databases, server }: OpenDatabase): Promise<Responding> => {
   const all = databases.all();
   const states = await Promise.allSettled(all.map(isMigrated));
   const failures = states.flatMap((state) => (state.status === "rejected" ? [state.reason] : []));
@@ -89,6 +89,18 @@ const findResponding = async ({
   };
 };
 
+/** Runs `work` with the databases that respond. Names the others, with exit code 1 unless the work `mayBePartial`. */
+export const withResponding = async (
+  databases: Databases,
+  { all, lost }: Responding,
+  work: (databases: Databases) => Promise<void>,
+  mayBePartial: boolean,
+): Promise<void> => {
+  if (lost !== null) console.error(lost);
+  await work({ ...databases, all: () => all });
+  if (lost !== null && !mayBePartial) process.exitCode = 1;
+};
+
 /**
  * Runs `work` with all databases. Throws when migrations are pending; with `tenant`, only its database is checked.
  * Shards whose node does not respond are left out, with a message and exit code 1, unless the work `mayBePartial`.
@@ -104,10 +116,7 @@ export const withDatabases = (
       if (!(await isMigrated(tenantDatabase(databases, tenant)))) throw new Error(PENDING);
       return work(databases);
     }
-    const { all, lost } = await findResponding(database);
-    if (lost !== null) console.error(lost);
-    await work({ ...databases, all: () => all });
-    if (lost !== null && !mayBePartial) process.exitCode = 1;
+    await withResponding(databases, await findResponding(database), work, mayBePartial);
   }, creation);
 
 /** Runs `work` with the database of a tenant. Throws when migrations are pending there. */

@@ -54,6 +54,24 @@ test("messages to one receiver, one after another: one connection, looked up onc
   poster.close();
 });
 
+test("messages in steady traffic: looked up again each 30 seconds; a moved host gets a new connection", async () => {
+  let [now, lookUps] = [0, 0];
+  let addresses = ["127.0.0.1"];
+  const resolve = async () => {
+    lookUps += 1;
+    return addresses;
+  };
+  const connections = createConnections(() => now, 3_600_000);
+  const poster = createPoster({ network: { ...server.network, resolve } }, connections);
+  const before = server.connections();
+  for (; now <= 60_000; now += 10_000) await poster.post(messageTo("/ok"), signal);
+  expect([lookUps, server.connections() - before]).toEqual([3, 1]);
+  addresses = ["127.0.0.1", "127.0.0.2"];
+  for (; now <= 120_000; now += 10_000) await poster.post(messageTo("/ok"), signal);
+  expect([lookUps, server.connections() - before]).toEqual([5, 2]);
+  poster.close();
+});
+
 test("messages to two receivers with one host: a connection for each", async () => {
   const { poster } = open();
   const before = server.connections();

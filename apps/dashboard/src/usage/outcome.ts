@@ -82,7 +82,7 @@ const OUTCOMES: Record<EndReason, (call: Call) => Outcome> = {
     text: "The person left",
     tone: "plain",
     detail:
-      "The page was closed, or its network was lost for more than 10 seconds. These 10 seconds are charged. End the call from the page to save them.",
+      "The page was closed, or its network was lost, and the person did not come back within 60 seconds. Three absences of a call, 120 seconds in all, are not charged.",
   }),
   idle: () => ({
     text: "Nobody spoke",
@@ -93,12 +93,12 @@ const OUTCOMES: Record<EndReason, (call: Call) => Outcome> = {
   session_cap: (call) => ({
     text: "Time was up",
     tone: "plain",
-    detail: `The call has used the ${heldFor(call)} for which it was started. For a longer one, start it with a greater max_session_seconds, up to 1800.`,
+    detail: `The call has used the ${heldFor(call)} for which it was started. For a longer one, start it with a greater max_session_seconds, as far as the operator allows.`,
   }),
   out_of_credits: (call) => ({
     text: "Out of credits",
     tone: "warn",
-    detail: `The call has used the ${creditAmount(call.reservedCreditMicros)} that it held, which lasted ${heldFor(call)}. It asked for more time, but when it started, the balance or the spend cap of its key allowed no more. Have the operator add credits (\`credits grant\`), or raise the cap on the page of the key. With a threshold, webhook endpoints are told before credits run out.`,
+    detail: `The call has used the ${creditAmount(call.reservedCreditMicros)} that it held, which lasted ${heldFor(call)}. It asked for more time, but the balance or the spend cap of its key allowed no more. Have the operator add credits (\`credits grant\`), or raise the cap on the page of the key. With a threshold, webhook endpoints are told before credits run out.`,
   }),
   agent_ended: () => ({
     text: "Ended by the avatar",
@@ -116,7 +116,7 @@ const OUTCOMES: Record<EndReason, (call: Call) => Outcome> = {
     text: "Lost contact",
     tone: "bad",
     detail:
-      "No usage was reported any more: what served the call has stopped, or has lost its network. Only what was reported is charged. An engine of your own has to report at least once a minute, and to release the call at its end.",
+      "No usage was reported any more: the engine of the call has stopped, or has lost its network. Only what was reported is charged. An engine of your own has to report at least once a minute, and to release the call at its end.",
   }),
   key_ended: () => ({
     text: "Its key ended",

@@ -34,7 +34,7 @@ export type JobClaim = {
   /** Different for each claim. */
   lease: string;
   leaseSeconds: number;
-  /** How many jobs of one tenant may run at once, and as many videos beside them. */
+  /** Maximum jobs of one tenant at once. The same number of videos may run beside them. */
   slots: number;
   kinds: readonly JobKind[];
 };

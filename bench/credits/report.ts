@@ -4,7 +4,6 @@ import type { Rounds } from "../measure.ts";
 import { micros, number, table } from "../report.ts";
 import {
   BALANCE,
-  CHANGE,
   CREATE_CLAIMED,
   firstName,
   HOT,
@@ -60,23 +59,8 @@ const GOALS: readonly [string, Place, Place, number][] = [
   }),
 ];
 
-/** Pairs whose ratio has no goal. */
-const RATIOS: readonly [Place, Place][] = [
-  [slow(OPEN), slow(firstName(OPEN))],
-  [slow(OPEN, 128), slow(firstName(OPEN), 128)],
-  [{ name: OPEN }, { name: firstName(OPEN) }],
-  [
-    { name: OPEN, connections: 128 },
-    { name: firstName(OPEN), connections: 128 },
-  ],
-  [{ name: REPORT }, { name: CHANGE }],
-];
-
 const ratesOf = (rounds: Rounds, { name, connections = 32, delay = 0 }: Place): number[] =>
   rounds.all(rowLabel({ name, delay }), connections, "rate");
-
-const placeText = ({ name, connections = 32, delay = 0 }: Place): string =>
-  `${name} at ${connections}${delay === 0 ? "" : ", slow commits"}`;
 
 /** The goals with the measurements. */
 export const creditGoals = ({ rounds, functions }: CreditResults): Goal[] => [
@@ -98,17 +82,6 @@ const rateTable = ({ rows, rounds }: CreditResults): string =>
       row.script ? "" : micros(rounds.median(rowLabel(row), row.connections, "serverCpu")),
       micros(rounds.median(rowLabel(row), row.connections, "databaseCpu")),
     ]),
-  );
-
-const ratioTable = ({ rounds }: CreditResults): string =>
-  table(
-    ["ratio", "median [range]"],
-    RATIOS.map(([one, other]) => ({ one, other, ratios: divideRates(ratesOf(rounds, one), ratesOf(rounds, other)) }))
-      .filter(({ ratios }) => ratios.length > 0)
-      .map(({ one, other, ratios }) => [
-        `${placeText(one)} / ${placeText(other)}`,
-        formatRange(ratios, (ratio) => ratio.toFixed(2)),
-      ]),
   );
 
 const walTable = ({ wal }: CreditResults): string =>
@@ -153,7 +126,6 @@ export const creditReport = (results: CreditResults): string => {
   return [
     `Requests per second, and processor time per request, of the process and of the database. The load of the machine (\`uptime\`) was ${loads[0].toFixed(1)} before and ${loads[1].toFixed(1)} after, this benchmark included:`,
     rateTable(results),
-    ratioTable(results),
     ...rounds.failures(),
     ...(wal.length === 0 ? [] : ["The write-ahead log while requests are refused:", walTable(results)]),
     ...(functions.tables === "" ? [] : ["The functions alone, with pgbench:", functions.tables]),

@@ -290,10 +290,10 @@ test("a link, in a document: its file and its heading exist", async () => {
   }
 });
 
-test("the README: at most 200 lines; its table names every document", async () => {
+test("the README: at most 200 lines; its map names every document", async () => {
   const readme = await read("README.md");
   expect(readme.split("\n").length).toBeLessThanOrEqual(200);
   for await (const name of new Bun.Glob("docs/*.md").scan({ cwd: REPOSITORY })) {
-    expect(readme).toMatch(new RegExp(`^\\| \\[.+\\]\\(${name}\\) \\| \\S`, "m"));
+    expect(readme).toMatch(new RegExp(`^- \\[.+\\]\\(${name}\\): \\S`, "m"));
   }
 });

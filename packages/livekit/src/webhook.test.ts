@@ -34,7 +34,7 @@ test.each([JSON.stringify({ event: "egress_ended" }), JSON.stringify({ room: { n
   },
 );
 
-/** A signature for the event whose other claims are these, signed as the library does not. */
+/** A signature for the event with these other claims, which the library cannot create. */
 const signWith = (claims: object): string => {
   const encode = (value: object): string => Buffer.from(JSON.stringify(value)).toString("base64url");
   const sha256 = createHash("sha256").update(EVENT).digest("base64");

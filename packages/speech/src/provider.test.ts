@@ -18,7 +18,7 @@ let seen: Seen[] = [];
 let respond: (response: ServerResponse, request: IncomingMessage) => void = () => {};
 let closed = 0;
 
-/** A server of which each test decides what it responds. */
+/** A server whose responses each test sets. */
 const server = createServer((request, response) => {
   let body = "";
   request.on("data", (chunk) => {
@@ -57,7 +57,7 @@ afterEach(() => {
 const say = (options: Parameters<typeof speakWithProvider>[3] = {}): AsyncGenerator<Int16Array> =>
   speakWithProvider(provider(), "Hello.", voice, { timeouts: TIMEOUTS, ...options });
 
-/** The error of a request, after it was checked that it says nothing of the provider. */
+/** The error of a request. Fails when the error contains the key, the port or text of the provider. */
 const failure = async (speech = say()): Promise<SpeechError> => {
   const error = await collectSpeech(speech).then(
     () => null,
@@ -177,7 +177,7 @@ test.each([
   expect(seen.map(({ url }) => url)).toEqual(["/v1/audio/speech"]);
 });
 
-test("a provider that sends without an end, slowly: ends at the limit of the whole", async () => {
+test("a provider that sends slowly and without an end: voice_timeout at the limit for the whole response", async () => {
   respond = (response) => {
     const timer = setInterval(() => response.write(sound.subarray(0, 100)), 20);
     response.on("close", () => clearInterval(timer));

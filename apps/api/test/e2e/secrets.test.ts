@@ -181,7 +181,7 @@ describe("every kind of end of a request", () => {
     expect(log).not.toContain("_****");
   });
 
-  test("the secrets, after all requests: none in responses and headers, but their own", () => {
+  test("the secrets, after all requests: each only in the response that has issued it", () => {
     for (const { text, headers, body } of answers) {
       const shown = text.replace(body?.apiKey ?? "-", "") + JSON.stringify([...headers]);
       for (const part of parts()) expect(shown).not.toContain(part);

@@ -72,7 +72,7 @@ describe("the operator and calls", () => {
     expect((await cli("sessions", "end", "x")).code).toBe(2);
     expect(await cli("sessions", "list")).toMatchObject({
       code: 2,
-      stderr: "--tenant: Is required, or --open of `sessions list`.\n",
+      stderr: "--tenant: Is required. `sessions list --open` lists the open sessions of all tenants.\n",
     });
   });
 });

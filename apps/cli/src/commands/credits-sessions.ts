@@ -54,7 +54,8 @@ const checkOpen = ({ user, from, to }: ListOptions): void => {
 };
 
 export const listSessions = async (options: ListOptions): Promise<void> => {
-  if (options.tenant === undefined) throw new UsageError("--tenant: Is required, or --open of `sessions list`.");
+  if (options.tenant === undefined)
+    throw new UsageError("--tenant: Is required. `sessions list --open` lists the open sessions of all tenants.");
   const { tenant: tenantId, environment, status, key: apiKeyId, user: endUserId, from, to, limit, cursor } = options;
   const parameters = { environment, status, apiKeyId, endUserId, from, to, limit, cursor };
   const { filters, ...page } = pageRequest(OPERATOR_SESSION_LIST, parameters);
@@ -77,7 +78,7 @@ export const listSessions = async (options: ListOptions): Promise<void> => {
       });
     });
     const written = mergePages(await Promise.all(pages), page.limit, "sessionId");
-    // A cursor belongs to its window.
+    // A cursor is valid only for its window.
     const request = { filters: { ...filters, ...window } };
     const emptyText = isOpen ? "No open sessions." : "No matching sessions in this window: see --from and --to.";
     printPage(options, { list: OPERATOR_SESSION_LIST, request, written }, sessionColumns(now.getTime()), emptyText);
@@ -111,7 +112,7 @@ const show = (id: SessionId, options: TenantOptions): Promise<void> =>
 export const withSessionOptions = (command: Command): Command =>
   withPage(command)
     .option("--environment <environment>", "live or test (default: both)")
-    .option("--status <status>", "open, which is reserved and started; reserved, started, released or failed")
+    .option("--status <status>", "reserved, started, released or failed; or open: reserved and started")
     .option("--key <id>", "filter by the key that opened the session")
     .option("--user <id>", "filter by the user_id in the metadata")
     .option("--from <time>", "created since this RFC 3339 date-time (default: 30 days before --to)")

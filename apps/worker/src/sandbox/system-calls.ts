@@ -210,7 +210,7 @@ const loadLibc = () =>
     __errno_location: { args: [], returns: "ptr" },
   }).symbols;
 
-/** The errors of a kernel without this call or this action. Only with these errors, no filter is installed. */
+/** The errors of a kernel that lacks this call or this action. Then no filter is installed. Any other error is thrown. */
 const UNKNOWN: readonly number[] = [ENOSYS, 22 /* EINVAL */, 95 /* EOPNOTSUPP */];
 
 /**

@@ -18,7 +18,7 @@ export type MouthSource = {
   lips: Lips;
   light: Light;
   maps: Maps;
-  /** In a film: from the photo to the frame, whose pixels `photo` has. */
+  /** In a film, `photo` has the pixels of the current frame. This transforms a place in the photo to a place in the frame. */
   place?: Affine;
 };
 
@@ -103,7 +103,9 @@ const keepPhotoInside = (context: Context, x: number, y: number, top: number): v
   colour.v = mix(colour.v, readPlane(photo.v, size, column / 2 - 0.25, row / 2 - 0.25), share);
 };
 
-/** Lips of an open photo that meet need the line between them. `share`: from 0 at the left corner to 1. */
+/**
+ * Draws the dark line between closed lips, which a photo of an open mouth lacks. `share`: from 0 at the left corner to 1.
+ */
 const darkenSeam = ({ pose }: Context, y: number, top: number, bottom: number, share: number): void => {
   const gap = bottom - top;
   if (gap >= 2 || pose.talk <= 0) return;
@@ -122,7 +124,7 @@ const put = ({ target, scale, size }: Context, column: number, row: number): voi
   target.v[pixel] = sum.v + 0.5;
 };
 
-/** Beside the mouth both maps agree. Only the line between them needs care. */
+/** Beside the mouth, both maps agree. So only pixels near the line between them are drawn. Returns whether it drew one. */
 const drawBeside = (context: Context, x: number, y: number, column: number, row: number): boolean => {
   const { lips, maps } = context;
   if (Math.abs(y) >= LINE_REACH) return false;

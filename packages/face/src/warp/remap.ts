@@ -80,8 +80,8 @@ export const packPart = (photo: Planes, { left, top, right, bottom }: Box, into:
 };
 
 /**
- * Between four packed bytes. `right` and `below`: from 0 to 255. The upper and the lower pair are mixed by one multiplication: a
- * byte times 256 fits into 16 bits.
+ * Interpolates between four packed bytes. `right` and `below`: from 0 to 255. One multiplication mixes the upper and the lower
+ * pair, because a byte times 256 fits into 16 bits.
  */
 const interpolate = (packed: number, right: number, below: number): number => {
   const rows = (Math.imul(packed & EVEN_BYTES, 256 - right) + Math.imul((packed >>> 8) & EVEN_BYTES, right)) | 0;
@@ -97,12 +97,12 @@ const readPacked = (source: PackedPlane, bits: number, x: number, y: number): nu
   return interpolate(packed, (column >> 8) & 255, (row >> 8) & 255);
 };
 
-/** Where the upper nodes of a row of cells read, and by how much that changes in an eighth of the way down to the lower nodes. */
+/** The source places of the upper nodes of a row of cells, and their change per eighth of the way down to the lower nodes. */
 const upperX = new Int32Array(GRID_SIZE);
 const upperY = new Int32Array(GRID_SIZE);
 const slopeX = new Int32Array(GRID_SIZE);
 const slopeY = new Int32Array(GRID_SIZE);
-/** Where the columns of nodes read on one line of pixels. */
+/** The source places of the columns of nodes on one line of pixels. */
 const lineX = new Int32Array(GRID_SIZE);
 const lineY = new Int32Array(GRID_SIZE);
 

@@ -45,7 +45,7 @@ const CREDIT_MUTATIONS: Mutations = {
     "v_sessions[v_found_at[v_index]] := v_found[v_index]",
     "v_sessions[v_index] := v_found[v_index]",
   ],
-  "a lone report that writes nothing, and says that it did": [
+  "a lone report that returns 'written' without a write": [
     "if (v_index = any (v_reported_at)) is not true then",
     "if v_index <> all (v_reported_at) then",
   ],
@@ -61,11 +61,11 @@ const CREDIT_MUTATIONS: Mutations = {
     " and session.environment = change.environment\n      and (change.is_engine",
     "\n      and (change.is_engine",
   ],
-  "a batch that ends what is refused": [
+  "a batch that ends refused sessions": [
     "where name in ('end', 'end call') and v_outcomes[at].kind = 'written'",
     "where name in ('end', 'end call')",
   ],
-  "a batch that reports what has ended": [
+  "a batch that reports ended sessions": [
     "and v_sessions[change.ordinality].ended_at is null and v_sessions[change.ordinality].expires_at > v_now",
     "",
   ],
@@ -188,8 +188,8 @@ const CREDIT_MUTATIONS: Mutations = {
     "open_sessions = open_sessions - v_change.sessions, version = version",
     "version = version",
   ],
-  "a session that ends loses who closed it": ["closed_by = closing.closed_by,", "closed_by = null,"],
-  "a report of a batch that does not say who made it": [
+  "a session that ends without its closer": ["closed_by = closing.closed_by,", "closed_by = null,"],
+  "a report of a batch without its caller": [
     "reported_by = p_callers[p_caller_at[change.ordinality]].id,",
     "reported_by = null,",
   ],

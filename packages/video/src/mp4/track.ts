@@ -9,7 +9,7 @@ export type Track = {
   add: (sample: Bytes, ticks: number, isKey: boolean) => void;
   /** Writes the samples that wait for the end of their chunk. */
   flush: () => void;
-  /** The tables of the samples. `hasKeys`: only key samples are decoded alone. */
+  /** The tables of the samples. `hasKeys`: whether only key samples can be decoded without earlier ones. */
   sampleTable: (description: Bytes, hasKeys: boolean) => Bytes;
   /** The sizes of all samples, in bytes. */
   sizes: readonly number[];
@@ -23,7 +23,10 @@ const addToRuns = (runs: number[], value: number): void => {
   else runs.push(1, value);
 };
 
-/** The entries of `stsc`: first chunk, samples in it, description; one where the number of samples changes. */
+/**
+ * The entries of `stsc`: the first chunk of a run, the samples in each of its chunks, and the description. A run ends where
+ * the number of samples changes.
+ */
 const chunkRuns = (counts: readonly number[]): number[] =>
   counts.flatMap((count, index) => (count === counts[index - 1] ? [] : [index + 1, count, 1]));
 

@@ -1,7 +1,7 @@
 /** How the server executes the functions of calls: by indexes, in tables of many rows, with plans for any values. */
 import { expect, test } from "bun:test";
 import type { CommandKind } from "@realtime-avatar/domain/calls/turns";
-import { TURNS } from "@realtime-avatar/domain/calls/worker-sync";
+import { RECORDING, TURNS } from "@realtime-avatar/domain/calls/worker-sync";
 import { type ApiKeyId, newId, type SessionId, type TenantId, type TurnId } from "@realtime-avatar/domain/id";
 import { callRequest, readyAvatar, report, SYNC_TERMS, sync } from "@realtime-avatar/testing/calls/calls";
 import { seedCaller } from "@realtime-avatar/testing/credits";
@@ -77,7 +77,7 @@ await database.db.client.unsafe(`
     select '${tenantId}', ${rowId("trn")}, ${rowId("ses")}, 1, 'say', case when i <= 20 then 'x' end, true,
       case when i <= 20 then 'queued' else 'said' end, now(), case when i > 20 then now() end
     from generate_series(1, ${ROWS}) i;
-  insert into fleet.avatar_workers select 'worker ' || i, '{${TURNS}}', 4, now() + interval '1 hour' from generate_series(1, ${OPEN}) i;
+  insert into fleet.avatar_workers select 'worker ' || i, '{${TURNS},${RECORDING}}', 4, now() + interval '1 hour' from generate_series(1, ${OPEN}) i;
   insert into fleet.avatar_slots (worker_id, n, tenant_id, session_id)
     select 'worker ' || i, n, case when n = 1 then '${tenantId}' end, case when n = 1 then ${rowId("ses")} end
     from generate_series(1, ${OPEN}) i, generate_series(1, 4) n;

@@ -1,6 +1,7 @@
 -- Takes away the calls of workers whose lease has ended. A call gets a free slot of another worker, with the next
 -- generation. A call moves once; handovers by a worker that stops do not count. A call that has lost a process at its
--- worker does not move. A worker that was found lost has no lease from then on (lose_worker). Its calls wait for a free
+-- worker does not move. A call of more than 1,800 seconds moves only to a worker with growing holds, and a recorded one
+-- only to a worker that records. A worker that was found lost has no lease from then on (lose_worker). Its calls wait for a free
 -- slot until 15 seconds (LEASE_SECONDS) after its last sync, and it keeps them if it syncs again. After that, a call
 -- without a free slot ends. A moved or ended call is charged the seconds of both sides (used_by_clock). At last the
 -- worker and its slots are deleted; the worker registers again with its next sync. The last words of the calls that have
@@ -22,13 +23,13 @@ declare
   );
   v_call record;
   v_now timestamptz := date_trunc('milliseconds', clock_timestamp());
-  v_can_move boolean[] := '{}'; -- for each call, whether it may move
+  v_features text[] := '{}'; -- for each call, the features that its next worker needs; null: it does not move
   v_can_wait boolean[] := '{}'; -- for each call
   v_is_handover boolean[] := '{}'; -- for each call, whether its worker stops
   v_closing rta.closing;
   v_closings rta.closing[] := '{}'; -- for each call, how it ends if it ends
   v_ended rta.closing[] := '{}';
-  v_slots rta.free_slot[];
+  v_slots rta.free_slot[]; -- for each call that moves, its slot
   v_transcript record;
 begin
   moved := 0;
@@ -41,35 +42,41 @@ begin
     -- A worker without slots is stopping and does not come back. A worker of several shards can have no slots here
     -- while it goes on; the last sync of a stopping one does not name that feature.
     select session, stopping.is_handover,
-      stopping.is_handover or call.generation - call.handovers + call.lost_processes = 1 as can_move,
+      case
+        when stopping.is_handover or call.generation - call.handovers + call.lost_processes = 1 then concat_ws(
+          ',', case when call.max_seconds > 1800 then 'growth' end, case when recording.session_id is not null then 'recording' end
+        )
+      end as features,
       worker.synced_at > v_now - interval '15 seconds' as can_wait
     from fleet.avatar_slots slot
     join fleet.avatar_workers worker on worker.id = slot.worker_id
     cross join lateral (select worker.slots = 0 and 'shared_slots' <> all (worker.features) as is_handover) stopping
     join public.usage_sessions session on session.tenant_id = slot.tenant_id and session.id = slot.session_id
     join public.calls call on call.tenant_id = slot.tenant_id and call.session_id = slot.session_id
+    left join public.call_recordings recording
+      on recording.tenant_id = slot.tenant_id and recording.session_id = slot.session_id
     where slot.worker_id = any (v_workers) and session.ended_at is null
     order by session.tenant_id, session.id limit cardinality(p_entry_ids) / 2
     for no key update of session skip locked
   loop
-    v_can_move := v_can_move || v_call.can_move;
+    v_features := v_features || v_call.features;
     v_is_handover := v_is_handover || v_call.is_handover;
     v_can_wait := v_can_wait || coalesce(v_call.can_wait, false);
     v_closing := rta.closing_of(
-      v_call.session, 'sweep', 'failed', p_entry_ids[2 * cardinality(v_can_move) - 1],
-      p_entry_ids[2 * cardinality(v_can_move)], p_request_id
+      v_call.session, 'sweep', 'failed', p_entry_ids[2 * cardinality(v_features) - 1],
+      p_entry_ids[2 * cardinality(v_features)], p_request_id
     );
     v_closing.charged := rta.used_by_clock(v_call.session, v_now);
     v_closings := v_closings || v_closing;
   end loop;
   if cardinality(v_closings) > 0 then
     perform rta.lock_counters(v_closings);
-    v_slots := rta.lock_free_slots(cardinality(array_positions(v_can_move, true)));
+    v_slots := rta.lock_slots_for_moves(v_features);
     for v_at in 1 .. cardinality(v_closings) loop
-      if v_can_move[v_at] and moved < cardinality(v_slots) then
+      if v_slots[v_at].worker_id is not null then
         moved := moved + 1;
         perform rta.move_call(
-          v_closings[v_at].tenant_id, v_closings[v_at].session_id, v_slots[moved], v_closings[v_at].charged, v_is_handover[v_at]
+          v_closings[v_at].tenant_id, v_closings[v_at].session_id, v_slots[v_at], v_closings[v_at].charged, v_is_handover[v_at]
         );
       elsif not v_can_wait[v_at] then
         v_ended := v_ended || v_closings[v_at];

@@ -8,7 +8,7 @@ declare
   v_slots rta.free_slot[] := '{}';
 begin
   if exists (select from unnest(p_calls) where voice_id is null and model is null and recording is null) then
-    v_slots := rta.lock_free_slots(cardinality(p_calls));
+    v_slots := rta.lock_free_slots(cardinality(p_calls), '{}');
   end if;
   for v_named in
     select distinct voice_id, model, recording is not null as is_recorded from unnest(p_calls)

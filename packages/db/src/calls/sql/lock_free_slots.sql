@@ -1,7 +1,7 @@
--- Locks up to `p_count` free slots of workers with a current lease: the first slot of each worker, then the second of
--- each, so that calls spread. Lock order: slots (skip locked). A slot that another transaction has just taken and
+-- Locks up to `p_count` free slots of workers with a current lease and these features: the first slot of each worker,
+-- then the second of each, so that calls spread. Lock order: slots (skip locked). A slot that another transaction has just taken and
 -- committed is not returned, but stays locked. So the calling function must not wait for counters afterwards.
-create function rta.lock_free_slots(p_count integer) returns rta.free_slot[]
+create function rta.lock_free_slots(p_count integer, p_features text[]) returns rta.free_slot[]
 language plpgsql as $$
 begin
   return array(
@@ -10,7 +10,7 @@ begin
       from fleet.avatar_slots slot
       join fleet.avatar_workers worker
         on worker.id = slot.worker_id and worker.lease_until > clock_timestamp() and slot.n <= worker.slots
-      where slot.session_id is null
+      where slot.session_id is null and worker.features @> p_features
       order by slot.n, slot.worker_id limit p_count
       for no key update of slot skip locked
     )

@@ -277,9 +277,9 @@ test.each([
   expect(plans.filter((plan) => plan.replaceAll(new RegExp(SMALL, "g"), "").includes("Seq Scan"))).toEqual([]);
   for (const [, index = "", condition] of plans.join("\n").matchAll(/using (\w+) on .*\n +Index Cond: (.*)/g)) {
     // Each index is entered by the tenant, except for the look-up of a credential, of a call that the fleet names by
-    // its session, and of old rows.
+    // its session, of transcripts that are due soon, and of old rows.
     const isBefore =
-      /^(api_key_credentials_pkey|avatar_\w+|calls_session_index|call_turns_(open|ended)_index|call_transcripts_kept_index|pg_\w+)$/.test(
+      /^(api_key_credentials_pkey|avatar_\w+|calls_session_index|call_turns_(open|ended)_index|call_transcripts_(due|kept)_index|pg_\w+)$/.test(
         index,
       );
     if (!isBefore) expect(`${index} ${condition}`).toContain("tenant_id");

@@ -88,15 +88,16 @@ begin
       rooms := rta.rooms_of(v_ended);
     end if;
   end if;
+  v_now := date_trunc('milliseconds', clock_timestamp());
   for v_transcript in
     select transcript.tenant_id, transcript.session_id from public.call_transcripts transcript
     -- A range of the index of due transcripts: end_calls lets them wait for eight seconds.
-    where coalesce(transcript.leased_until, transcript.due_at) > clock_timestamp()
-      and coalesce(transcript.leased_until, transcript.due_at) <= clock_timestamp() + interval '8 seconds'
+    where coalesce(transcript.leased_until, transcript.due_at) > v_now
+      and coalesce(transcript.leased_until, transcript.due_at) <= v_now + interval '8 seconds'
       and transcript.worker_id = any (v_workers) and transcript.lease is null and transcript.attempt_count = 0
     for no key update skip locked
   loop
-    update public.call_transcripts set due_at = date_trunc('milliseconds', clock_timestamp())
+    update public.call_transcripts set due_at = v_now
     where tenant_id = v_transcript.tenant_id and session_id = v_transcript.session_id;
   end loop;
   delete from fleet.avatar_slots where ctid = any (array(

@@ -86,7 +86,7 @@ const startWorker = async (): Promise<Worker> => {
 /** The process of a call in the log of a worker; null when another worker has the call. */
 const pidOf = async (worker: Worker, id: string): Promise<number | null> => {
   const lines = (await readFile(worker.log, "utf8")).split("\n");
-  const line = lines.findLast((one) => one.includes(id) && one.includes('"a call was assigned"'));
+  const line = lines.findLast((one) => one.includes(id) && /"a call was (assigned|started again)"/.test(one));
   return line ? (JSON.parse(line) as { pid: number }).pid : null;
 };
 

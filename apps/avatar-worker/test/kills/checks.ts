@@ -12,6 +12,8 @@ const MAX_SILENCE_MS = 3000;
 const ROUNDING_SECONDS = 2;
 /** After the last sync of a worker that is killed, or cannot report, two seconds are charged. */
 const UNREPORTED_SECONDS = 2;
+/** A process tells the person that the call is recorded, and then sends its first fragment after two seconds. */
+const MIN_RECORDED_MS = 8000;
 /** The reason with which the persons end their calls. */
 const RELEASED = "manual";
 
@@ -85,9 +87,10 @@ export const checkBooks = async (world: World, calls: readonly Call[], kills: re
       .filter(({ at, backAt }) => backAt > call.since && at < (call.endedAt ?? 0))
       .map(({ kind }) => kind);
     const isCut = hit.includes("database") || hit.includes("api");
+    const isRoomLost = kinds.includes("livekit");
     if (row?.status !== "released") {
-      // A call whose worker could never report its begin is free.
-      if (row === undefined || row.endedAt === null || !isCut) found.push(`not released: ${note}`);
+      // A call whose worker could never join, or report its begin, is free.
+      if (row === undefined || row.endedAt === null || !(isCut || isRoomLost)) found.push(`not released: ${note}`);
       continue;
     }
     over.push(row.used - call.hadSeconds);
@@ -95,8 +98,7 @@ export const checkBooks = async (world: World, calls: readonly Call[], kills: re
     if (row.used > call.hadSeconds + ROUNDING_SECONDS + UNREPORTED_SECONDS * unreported)
       found.push(`charged too much: ${note}`);
     const lost = kinds.filter((kind) => kind !== "livekit").length;
-    const canEnd =
-      (row.reason === "failed" && lost > 1) || (row.reason === "disconnected" && kinds.includes("livekit"));
+    const canEnd = (row.reason === "failed" && lost > 1) || (row.reason === "disconnected" && isRoomLost);
     if (row.reason !== RELEASED && !canEnd) found.push(`ended: ${note}`);
   }
   show("charged seconds more than both sides had", over, "s");
@@ -140,7 +142,15 @@ export const checkTranscripts = async (
 
 type RecordingRow = { id: string; sessionId: string; status: string; error: string | null; sizeBytes: number };
 
-/** Each recording of a call with sound is ready. Its file can be read. */
+/** The longest time of a call with the sound of one process. */
+const longestPart = (call: Call, kills: readonly Kill[]): number => {
+  if (call.heardAt === null || call.endedAt === null) return 0;
+  const own = kills.filter(({ lost }) => lost.includes(call.id)).map(({ at }) => at);
+  const times = [call.heardAt, ...own, call.endedAt].toSorted((one, other) => one - other);
+  return Math.max(...times.map((time, index) => time - (times[index - 1] ?? time)));
+};
+
+/** Each recording is ready of a call with a process that has told the person and recorded. Its file can be read. */
 export const checkRecordings = async (
   world: World,
   calls: readonly Call[],
@@ -165,7 +175,7 @@ export const checkRecordings = async (
       const file = await (await fetch(access.url)).arrayBuffer();
       const type = Buffer.from(file, 4, 4).toString();
       if (file.byteLength !== row.sizeBytes || type !== "ftyp") found.push(`lost recording: ${note}`);
-    } else if (call.heardAt !== null) found.push(`recording ${row.status}: ${note}`);
+    } else if (longestPart(call, kills) > MIN_RECORDED_MS) found.push(`recording ${row.status}: ${note}`);
   }
   const ready = rows.filter(({ status }) => status === "ready");
   process.stderr.write(`recordings: ${ready.length} of ${rows.length} ready\n`);

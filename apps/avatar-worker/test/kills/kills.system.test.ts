@@ -23,6 +23,8 @@ const SEED = Number(process.env["SEED"] ?? Math.floor(1_000_000 * Math.random())
 const PERSONS = Number(process.env["PERSONS"] ?? 6);
 const MIN_SECONDS = 3;
 const MAX_SECONDS = 9;
+/** Recorded calls are longer, because the person is told first. */
+const [RECORDED_ONE_OF, MIN_RECORDED_SECONDS] = [4, 6];
 const KILLS_AHEAD = 2;
 /** With as many kills, each kind occurs. */
 const MANY_KILLS = 100;
@@ -42,11 +44,11 @@ describe.skipIf(binary.kind === "missing" || process.platform !== "linux" || !LO
 
   test("whose processes are killed: each charged once, with one transcript and its recording, and soon heard again", async () => {
     const numbers = numbersOf(SEED);
-    const plans = Array.from({ length: CALLS }, (_, index) => ({
-      name: `call-${index}`,
-      seconds: MIN_SECONDS + numbers(1000 * (MAX_SECONDS - MIN_SECONDS)) / 1000,
-      isRecorded: numbers(4) === 0,
-    }));
+    const plans = Array.from({ length: CALLS }, (_, index) => {
+      const isRecorded = numbers(RECORDED_ONE_OF) === 0;
+      const seconds = MIN_SECONDS + numbers(1000 * (MAX_SECONDS - MIN_SECONDS)) / 1000;
+      return { name: `call-${index}`, isRecorded, seconds: seconds + (isRecorded ? MIN_RECORDED_SECONDS : 0) };
+    });
     process.stderr.write(`seed ${SEED}: ${CALLS} calls, ${KILLS} kills\n`);
     const running = new Map<string, Call>();
     const calls: Call[] = [];

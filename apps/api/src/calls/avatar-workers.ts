@@ -16,7 +16,7 @@ import { type BodyKind, readBody } from "../http/body.ts";
 import type { RouteDetail } from "../http/operation.ts";
 import { type RequestContext, withRequestContext } from "../http/request-context.ts";
 import { type ResponseHead, sendJson } from "../http/response.ts";
-import { receiveFragment } from "../recordings/fragments.ts";
+import { createFragmentReceiver } from "../recordings/fragments.ts";
 import { requireRealtime } from "./realtime.ts";
 import { createWorkerSyncs } from "./worker-syncs.ts";
 
@@ -74,7 +74,7 @@ const fragmentPlace = ({ session, generation, n }: { session: string; generation
 
 export const avatarWorkerRoutes = (dependencies: Dependencies) => {
   const { databases, storage, fileSender } = dependencies;
-  const sync = createWorkerSyncs(dependencies);
+  const [sync, receiveFragment] = [createWorkerSyncs(dependencies), createFragmentReceiver(storage)];
   /**
    * Authenticates a request with the secret, from a worker with a valid id. Returns the realtime settings, and the
    * database whose calls the worker takes.
@@ -133,7 +133,7 @@ export const avatarWorkerRoutes = (dependencies: Dependencies) => {
         const { db } = authenticate(request, id, requestContext);
         const fragment = { ...fragmentPlace({ session, generation, n }), workerId: id };
         requestContext.isRoutine = true;
-        await receiveFragment(storage, { db, request, context: requestContext, fragment });
+        await receiveFragment({ db, request, context: requestContext, fragment });
         set.status = 204;
       },
       { detail: DETAIL },

@@ -16,6 +16,7 @@ import { MAX_FRAGMENT_BYTES, writeFragment } from "@realtime-avatar/domain/recor
 import type { RecordedMode } from "@realtime-avatar/domain/recordings/modes";
 import { ageRecordings, endCall, seedRecordedCall } from "@realtime-avatar/testing/calls/recordings";
 import { findTestCaller } from "@realtime-avatar/testing/seeds";
+import { until } from "@realtime-avatar/testing/until";
 import { RealtimeAvatar } from "realtime-avatar";
 import { testStorage } from "../../test/support/api.ts";
 import { startCallApi, WORKER_SECRET } from "../../test/support/calls/calls.ts";
@@ -125,6 +126,36 @@ describe("a fragment", () => {
     await put(one.id);
     await join(one);
     expectProblem(await put(one.id, { n: 1 }), "not_found");
+  });
+
+  test("of a worker that has sent 32 others, which are not stored yet: 503; they are stored", async () => {
+    const one = await recorded();
+    const { storage: store } = storage;
+    const put_ = store.put;
+    const going = Promise.withResolvers<void>();
+    let waiting = 0;
+    store.put = async (...all) => {
+      waiting++;
+      await going.promise;
+      await put_.call(store, ...all);
+    };
+    try {
+      const sent = Array.from({ length: 32 }, (_, n) => put(one.id, { n }));
+      await until(() => waiting === 32);
+      const refused = await put(one.id, { n: 32 });
+      expectProblem(refused, "unavailable");
+      going.resolve();
+      expect((await Promise.all(sent)).map(({ status }) => status)).toEqual(Array(32).fill(204));
+    } finally {
+      going.resolve();
+      store.put = put_;
+    }
+    expect((await put(one.id, { n: 32 })).status).toBe(204);
+  });
+
+  test("of another worker: refused before its bytes are read", async () => {
+    const one = await recorded();
+    expectProblem(await put(one.id, { worker: "two", body: new Uint8Array(MAX_FRAGMENT_BYTES + 1) }), "not_found");
   });
 
   test("refused by its row after it was stored: its file is deleted", async () => {

@@ -10094,7 +10094,7 @@ select floor(extract(epoch from now() - coalesce(leased_until, due_at)))::intege
 order by coalesce(leased_until, due_at) limit 1
 
 -- postpone_unneeded_files. Columns: none.
-update unneeded_files set retry_at = now() + least(
+update unneeded_files set retry_at = date_trunc('milliseconds', now()) + least(
   greatest(now() - unneeded_files.created_at, interval '10 seconds'), interval '10 minutes'
 ) where (unneeded_files.tenant_id, unneeded_files.key) in (
   select tenant_id collate "C", key collate "C"

@@ -132,7 +132,7 @@ export const forgetUnneededFiles = async (db: Runner, files: readonly UnneededFi
 const postponeUnneeded = statement<object>(
   "postpone_unneeded_files",
   sql`
-    update ${unneededFiles} set retry_at = now() + least(
+    update ${unneededFiles} set retry_at = date_trunc('milliseconds', now()) + least(
       greatest(now() - ${unneededFiles.createdAt}, interval '10 seconds'), interval '10 minutes'
     ) where ${isListed}`,
 );

@@ -22,6 +22,8 @@ import { startBalancer } from "./balancer.ts";
 import { startReceiver } from "./receiver.ts";
 
 const CREDITS = 1_000_000_000_000;
+/** A program that starts on a busy machine can take long. Its calls are then silent, and the test says so. */
+const START_MS = 300_000;
 /** The answer of the model: a minute of speech. */
 const ANSWER = Array.from({ length: 30 }, (_, index) => `Heliotrope number ${index} is here.`).join(" ");
 
@@ -108,15 +110,15 @@ export const startWorld = async (livekitProgram: string, slots: number) => {
   const apis = ports.map((port) =>
     processPart(
       () => startProcess(bun("apps/api/src/main.ts"), { ...variables, PORT: String(port), WORKER: "false" }),
-      (api) => api.waitFor(/"url":"http:/),
+      (api) => api.waitFor(/"url":"http:/, START_MS),
     ),
   );
   const worker = processPart(
     () => startProcess(bun("apps/worker/src/main.ts"), { ...variables, WORKER_PORT: "0" }),
-    (started) => started.waitFor(/"msg":"listening/),
+    (started) => started.waitFor(/"msg":"listening/, START_MS),
   );
   const isKnown = async (started: RunningProcess): Promise<void> => {
-    const [, id = ""] = await started.waitFor(/"workerId":"(\w+)"/);
+    const [, id = ""] = await started.waitFor(/"workerId":"(\w+)"/, START_MS);
     const find = () => onDatabase((on) => on.client`select from fleet.avatar_slots where worker_id = ${id}`);
     await until(async () => (await find()).length > 0);
   };

@@ -124,6 +124,16 @@ describe("a fragment", () => {
     expect(await sendFragment(db, id, { generation: 2, n: 1 })).toBe("foreign");
   });
 
+  test("of a call that was shorter than a fragment: taken after the end, from the worker that had the call", async () => {
+    const one = await world();
+    const { id } = await one.start();
+    await one.end(id);
+    expect(await sendFragment(db, id, { workerId: "two" })).toBe("foreign");
+    expect(await sendFragment(db, id)).toBe("written");
+    await ageRecordings(db, 11);
+    expect(await claimOne(db)).toMatchObject({ sessionId: id, fragments: [{ generation: 1, n: 0 }] });
+  });
+
   test("after the end: taken until the fragments are joined", async () => {
     const one = await world();
     const { id } = await one.start();

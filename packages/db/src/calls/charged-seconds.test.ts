@@ -7,6 +7,7 @@ import { mutate } from "@realtime-avatar/testing/credits/mutations";
 import { serviceDatabase } from "@realtime-avatar/testing/fixture";
 import { operatorOrigin, seedTenant } from "@realtime-avatar/testing/seeds";
 import { findCreditDrift } from "../credits/invariants.ts";
+import { FUNCTIONS_SCHEMA } from "../functions/schema.ts";
 import { releaseCall } from "./calls.ts";
 import { loseWorker } from "./fleet.ts";
 import { endDueCalls, expireWorkers } from "./reconcile.ts";
@@ -50,6 +51,30 @@ const world = async () => {
 const expire = () => expireWorkers(db, operatorOrigin());
 /** On a busy machine, a few more seconds pass since the start. */
 const SLACK = 8;
+
+describe("the seconds by the clock", () => {
+  const NOW = new Date("2026-11-30T10:01:00.000Z");
+  const at = (seconds: number) => new Date(NOW.getTime() + seconds * 1000);
+
+  // Seconds from now, of the worker's last sync and of the end of its lease.
+  test.each([
+    ["a current lease: two more than until the last sync", -10, 5, 52],
+    ["a current lease, just synced: until now", -1, 14, 60],
+    ["a lease that has just ended: until the last sync", -15, 0, 45],
+    ["a lease that was ended early: until the last sync", -3, -1, 57],
+    ["the lease alone, of the release before: 15 seconds before its end, and two", null, 5, 52],
+  ])("%s", async (_, syncedAt, leaseUntil, seconds) => {
+    const { id, syncOne } = await world();
+    await syncOne("started", 1);
+    await client`update calls set counts_from = ${at(-60)} where session_id = ${id}`;
+    await client`
+      update fleet.avatar_workers set synced_at = ${syncedAt === null ? null : at(syncedAt)}, lease_until = ${at(leaseUntil)}`;
+    const [row] = await client`
+      select ${client(FUNCTIONS_SCHEMA)}.used_by_clock(session, ${NOW}) / price as seconds
+      from usage_sessions session where id = ${id}`;
+    expect(Number(row?.["seconds"])).toBe(seconds);
+  });
+});
 
 describe("a call, ended by its caller", () => {
   test("just before a report: charged all seconds until the end", async () => {

@@ -287,26 +287,26 @@ test("sessions, marked twice in batches: their version is raised once", async ()
   }
 });
 
-test("a release without usage:write in a batch: marks a started session, ends another one, and does not find a foreign one", async () => {
+test("a release without usage:write in a batch: marks a started session, ends one before its start or after its lease, and does not find a foreign one", async () => {
   const tenantId = await seedTenant(db, { live: 1000 * PRICE });
   const root = await seedCaller(db, tenantId);
   const [child, stranger] = [
     (await seedCaller(db, tenantId, {}, root.record)).caller,
     (await seedCaller(db, tenantId)).caller,
   ];
-  const [started, reserved, ofStranger] = [...(await open(child, 2)), ...(await open(stranger, 1))] as [
-    SessionId,
-    SessionId,
-    SessionId,
-  ];
+  const [started, reserved, overdue] = (await open(child, 3)) as [SessionId, SessionId, SessionId];
+  const [ofStranger] = (await open(stranger, 1)) as [SessionId];
   await report(started, PRICE, child);
+  await report(overdue, 2 * PRICE, child);
+  await client`update usage_sessions set expires_at = now() where id = ${overdue}`;
   const byKey = (id: SessionId) => release(id, null, root.caller, null, false);
-  const marked = await Promise.all([byKey(reserved), byKey(started), byKey(ofStranger), byKey(started)]);
+  const marked = await Promise.all([reserved, started, ofStranger, started, overdue].map(byKey));
   expect(marked).toMatchObject([
     { kind: "written", hasEnded: true, session: { status: "released" } },
     { kind: "written", hasEnded: false, session: { status: "started", mustEnd: true, version: 3 } },
     { kind: "not_found" },
     { kind: "written", hasEnded: false, session: { status: "started", mustEnd: true, version: 3 } },
+    { kind: "written", hasEnded: true, session: { status: "released", billedCreditMicros: 2 * PRICE } },
   ]);
   expect(await findCreditDrift(db, tenantId, 10)).toEqual([]);
 });

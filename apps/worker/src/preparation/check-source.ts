@@ -38,8 +38,10 @@ const notChecked = (failed: Failed): CheckedSource => {
     : checked([plainCheck("decodable", "fail", `The file could not be examined. ${detail} Use another file.`)], null);
 };
 
-const checkedImage = (report: Extract<Report<"portrait">, { kind: "accepted" }>, files: Omit<DerivedFiles, "mesh">) =>
-  checked(imageChecks(report), report.face && { ...files, mesh: report.face.mesh });
+const checkedImage = (
+  report: Extract<Report<"portrait">, { kind: "accepted" }>,
+  files: Omit<DerivedFiles, "mesh" | "loop">,
+) => checked(imageChecks(report), report.face && { ...files, mesh: report.face.mesh, loop: null });
 
 const checkImage = async (
   runner: ChildRunner,

@@ -7,7 +7,8 @@ import { refused } from "../sandbox/report.ts";
 import { describeFailures, faceChecks, imageChecks, measuredCheck, plainCheck, refusedChecks } from "./checks.ts";
 
 const FACE = { confidence: 90, size: 45, yaw: 3, pitch: -4, edgeDistance: 60, roll: 0, sharpness: 20, brightness: 50 };
-const FEATURES = { eyes: 40, mouth: 60, mesh: MESH };
+const SQUARE = { left: 0, top: 0, width: 1, height: 1 };
+const FEATURES = { eyes: 40, mouth: 60, mesh: MESH, square: SQUARE };
 const report = (face: Partial<typeof FACE & typeof FEATURES> = {}) =>
   ({
     kind: "accepted",

@@ -76,7 +76,13 @@ export const createChildRunner = (options: ChildRunnerOptions, folder: string, s
     log: logFailed,
     options: childOptions,
     task: async (task, files) => {
-      const all = { ...childOptions, limits: limits(sandboxLimits(task.kind)), ...(command ? { command } : {}) };
+      const own = sandboxLimits(task.kind);
+      // An idle loop has a separate time.
+      const all = {
+        ...childOptions,
+        limits: task.kind === "loop" ? own : limits(own),
+        ...(command ? { command } : {}),
+      };
       const outcome = await runInSandbox(task, files, all);
       if (outcome.kind === "failed" && outcome.code !== "canceled") logFailed(outcome);
       return outcome;

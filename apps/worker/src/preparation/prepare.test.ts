@@ -1,12 +1,14 @@
 /** The preparation of an avatar: from its source, or from a test asset, to its files and its row. */
 import { beforeEach, describe, expect, test } from "bun:test";
 import { createHash } from "node:crypto";
-import { readFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import type { Caller } from "@realtime-avatar/db/callers/callers";
 import { originalKey } from "@realtime-avatar/domain/assets/asset";
 import type { AvatarRecord } from "@realtime-avatar/domain/avatars/avatar";
 import { REQUIREMENTS } from "@realtime-avatar/domain/avatars/checks";
-import { preparedKey } from "@realtime-avatar/domain/avatars/preparation";
+import { loopFile } from "@realtime-avatar/domain/avatars/idle-loop";
+import { manifestFile, preparedKey } from "@realtime-avatar/domain/avatars/preparation";
 import { TEST_ASSETS } from "@realtime-avatar/domain/avatars/test-assets";
 import { newId } from "@realtime-avatar/domain/id";
 import { createMetrics } from "@realtime-avatar/runtime/metrics";
@@ -17,7 +19,7 @@ import { until } from "@realtime-avatar/testing/until";
 import sharp from "sharp";
 import { inspector } from "../../test/support/inspector.ts";
 import { preparationTests } from "../../test/support/preparations.ts";
-import { FAILED, MESH, PASSED, refuse } from "../../test/support/source-checks.ts";
+import { accept, FAILED, MESH, PASSED, refuse } from "../../test/support/source-checks.ts";
 import { noise } from "../../test/support/world.ts";
 import { createCheckSource } from "./check-source.ts";
 
@@ -81,6 +83,30 @@ describe("the source of an avatar", () => {
       contentType: "image/webp",
     });
     expect(await auditOf(avatar)).toEqual(["avatar.created", "avatar.prepared"]);
+    await world.removed();
+  });
+
+  test("a source with an idle loop: the loop stored, and named in the manifest", async () => {
+    const asset = await world.seedReady(await noise());
+    const avatar = await world.seedAvatar(asset.id);
+    const loop = random(500);
+    start({
+      checkSource: async (source, signal) => {
+        const checked = await accept(source, signal);
+        const path = join(source.folder, "loop");
+        await writeFile(path, loop);
+        if (checked.kind !== "checked" || checked.files === null) throw new Error("The source was not accepted.");
+        return { ...checked, files: { ...checked.files, loop: path } };
+      },
+    });
+    const ready = await settled(avatar);
+    const file = `1/${sha256(loop)}-loop`;
+    expect(await read(avatar, file)).toEqual(Buffer.from(loop));
+    const manifest = JSON.parse((await read(avatar, manifestFile(ready.cacheManifestId ?? "") ?? "")).toString());
+    expect(loopFile(manifest)).toBe(file);
+    expect(manifest.loop).toEqual({
+      ...{ version: 1, file, contentType: "application/octet-stream", sizeBytes: 500, sha256: sha256(loop) },
+    });
     await world.removed();
   });
 

@@ -64,7 +64,7 @@ const hasFailed = (checks: readonly Check[]): boolean => checks.some(({ verdict 
 /** Writes the prepared files, unless the job was canceled or belongs to another worker. */
 const write = async (
   { storage }: PrepareOptions,
-  content: Omit<ManifestContent, "pictures">,
+  content: Omit<ManifestContent, "pictures" | "loop">,
   contents: Parameters<typeof writePrepared>[2],
   { signal, holdLease }: JobContext,
 ): Promise<Work> => {
@@ -88,7 +88,7 @@ const prepareTest = (
   return write(
     options,
     { avatar, source, checks, mesh: null },
-    { normalized: picture, thumb: picture, animated: picture },
+    { normalized: picture, thumb: picture, animated: picture, loop: null },
     context,
   );
 };
@@ -117,6 +117,7 @@ const prepareFile = async (
     normalized: await contentOfFile(files.normalized),
     thumb: await contentOfFile(files.thumb),
     animated: await contentOfFile(files.animated),
+    loop: files.loop === null ? null : await contentOfFile(files.loop),
   };
   const source = { assetId: asset.id, sha256: file.sha256 };
   return write(options, { avatar, source, checks, mesh: files?.mesh ?? null }, contents, context);

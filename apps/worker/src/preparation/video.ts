@@ -1,4 +1,4 @@
-/** Checks the video of an avatar: its container and, if ffmpeg is available, one of its frames. */
+/** Checks the video of an avatar: its container and, if ffmpeg is available, one of its frames. Then makes its idle loop. */
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { ContentType } from "@realtime-avatar/domain/assets/limits";
@@ -8,8 +8,8 @@ import { type Failed, isTransient } from "../sandbox/limited.ts";
 import { isSrgb } from "../sandbox/measure/light.ts";
 import type { Report } from "../sandbox/report.ts";
 import { faceChecks, measuredCheck, plainCheck } from "./checks.ts";
-import type { ChildRunner, SourceFile } from "./child-runner.ts";
 import { type DerivedFiles, derivedFiles } from "./derived-files.ts";
+import { type FoundFace, type LoopParts, makeIdleLoop, type VideoProperties } from "./idle-loop.ts";
 
 /**
  * The positions of the examined frames, as shares of the time with pictures. The middle comes first, because a frame
@@ -19,9 +19,13 @@ const POSITIONS = [0.5, 0.1, 0.9];
 
 const CODEC_NAMES: Record<string, string> = { avc: "H.264", vp9: "VP9" };
 
-type VideoProperties = Extract<Report<"video">, { kind: "accepted" }>;
 type Portrait = Extract<Report<"portrait">, { kind: "accepted" }>;
-type Frame = { seconds: number; shorterSide: number; checks: Check[]; files: DerivedFiles | null };
+type Frame = {
+  seconds: number;
+  shorterSide: number;
+  checks: Check[];
+  derived: { files: DerivedFiles; face: FoundFace } | null;
+};
 
 /** The times of the examined frames, in seconds, within the time with pictures. */
 export const frameTimes = ({ shownFrom, shownTo }: Pick<VideoProperties, "shownFrom" | "shownTo">): number[] =>
@@ -46,13 +50,7 @@ const faultsOf = ({ checks }: Frame): number => {
   return (checks.length === 1 ? 10_000 : 0) + 100 * count("fail") + count("warn");
 };
 
-export type VideoParts = {
-  runner: ChildRunner;
-  source: SourceFile;
-  properties: VideoProperties;
-  ffmpeg: string | null;
-  label: string;
-};
+export type VideoParts = LoopParts & { ffmpeg: string | null };
 
 /** Writes the frame at `seconds` to a file, and returns its path; null when the video has no frame there. */
 const frameAt = async (
@@ -89,8 +87,12 @@ const checkFrame = async (parts: VideoParts, seconds: number): Promise<Frame | F
   if (outcome.kind === "refused") return null;
   const portrait = outcome as Portrait;
   const shorterSide = Math.min(portrait.width, portrait.height);
-  const derived = portrait.face && { ...files, mesh: portrait.face.mesh };
-  return { seconds, shorterSide, checks: faceChecks("video", portrait), files: derived };
+  const { face, turned } = portrait;
+  const derived = face && {
+    files: { ...files, mesh: face.mesh, loop: null },
+    face: { square: face.square, turned },
+  };
+  return { seconds, shorterSide, checks: faceChecks("video", portrait), derived };
 };
 
 /** The checks after those of the container, and the files that are derived from the best frame. */
@@ -111,15 +113,18 @@ export const frameChecks = async (
   }
   if (!best) return { kind: "checked", checks: [plainCheck("frame", "fail", NO_FRAME), resolution], files: null };
   const detail = `The frame at ${best.seconds.toFixed(1)} s was examined.`;
+  const isGood = best.checks.every(({ verdict }) => verdict !== "fail");
+  const loop = isGood && best.derived ? await makeIdleLoop(parts, parts.ffmpeg, best.derived.face) : null;
+  if (loop?.kind === "failed") return loop;
   return {
     kind: "checked",
     checks: [
-      plainCheck("frame", "pass", detail),
+      plainCheck("frame", loop?.kind === "none" ? "warn" : "pass", loop ? `${detail} ${loop.detail}` : detail),
       // The resolution of the frame, because ffmpeg takes the first video track, while the properties of the container
       // are those of the main one.
       measuredCheck("video", "resolution", best.shorterSide),
       ...best.checks,
     ],
-    files: best.files,
+    files: loop?.kind === "made" ? loop.files : (best.derived?.files ?? null),
   };
 };

@@ -37,13 +37,13 @@ export type Written = {
 };
 
 /**
- * Writes the pictures, and then the manifest that names them. Returns when all are durable. The names are digests of
+ * Writes the pictures and the idle loop, and then the manifest that names them. Returns when all are durable. The names are digests of
  * the content, so a file of another attempt can be replaced only by an equal one.
  */
 export const writePrepared = async (
   storage: Storage,
-  { avatar, ...content }: Omit<ManifestContent, "pictures">,
-  contents: Record<"normalized" | "thumb" | "animated", Content> | null,
+  { avatar, ...content }: Omit<ManifestContent, "pictures" | "loop">,
+  contents: (Record<"normalized" | "thumb" | "animated", Content> & { loop: Content | null }) | null,
 ): Promise<Written> => {
   const keys: string[] = [];
   const put = async (type: PreparedType, { sizeBytes, sha256, source }: Content): Promise<PreparedPicture> => {
@@ -59,7 +59,8 @@ export const writePrepared = async (
     thumb: await put("webp", contents.thumb),
     animated: await put("webp", contents.animated),
   };
-  const text = manifestText({ avatar, ...content, pictures });
+  const loop = contents?.loop ? await put("loop", contents.loop) : null;
+  const text = manifestText({ avatar, ...content, pictures, loop });
   const manifest = await put("json", contentOfBytes(Buffer.from(text)));
   return {
     cacheManifestId: manifestId(avatar.generation, manifest.sha256),

@@ -8,6 +8,7 @@ import { ASSET_LIMITS } from "@realtime-avatar/domain/assets/limits";
 import { protectMemory } from "@realtime-avatar/runtime/protect-memory";
 import type { FilmTask, SoundTask, VideoReport, VideoTask } from "./film/tasks.ts";
 import { inspectImage, restrict } from "./inspect/image.ts";
+import { MAX_FRAMES_BYTES } from "./loop/film-limits.ts";
 import type { Report, Task } from "./report.ts";
 import { loadSharp } from "./sharp.ts";
 import { filterSystemCalls } from "./system-calls.ts";
@@ -47,7 +48,7 @@ const writeOutputs = (outputs: readonly Uint8Array[]): void => {
 /** The parent has compared the size with the limit; this is the last line of defense for the memory. */
 const inputSize = ({ kind }: Task): number => {
   const { size } = fstatSync(INPUT);
-  const { maxBytes } = ASSET_LIMITS[kind === "portrait" ? "image" : kind];
+  const maxBytes = kind === "loop" ? MAX_FRAMES_BYTES : ASSET_LIMITS[kind === "portrait" ? "image" : kind].maxBytes;
   if (size > maxBytes) throw new Error("The file is too large.");
   return size;
 };
@@ -75,6 +76,20 @@ const measureAPortrait = async (task: Task<"portrait">): Promise<Report> => {
   leaveRoot();
   const { report, files } = await measurePortrait(sharp, start, readInput(0, inputSize(task)), task);
   if (files) writeOutputs([files.normalized, files.thumb, files.animated]);
+  return report;
+};
+
+const makeALoop = async (task: Task<"loop">): Promise<Report> => {
+  const sharp = loadSharp();
+  restrict(sharp);
+  const [{ loadFaces }, { makeLoop }] = await Promise.all([
+    import("./measure/faces.ts"),
+    import("./loop/make-loop.ts"),
+  ]);
+  const { start } = await loadFaces();
+  leaveRoot();
+  const { report, files } = await makeLoop(sharp, start, readInput(0, inputSize(task)), task.label);
+  if (files) writeOutputs([files.normalized, files.thumb, files.animated, files.loop]);
   return report;
 };
 
@@ -114,6 +129,8 @@ const perform = async (task: Task | VideoTask): Promise<Report | VideoReport<Vid
       return inspectAnImage(task as Task<"image">);
     case "portrait":
       return measureAPortrait(task as Task<"portrait">);
+    case "loop":
+      return makeALoop(task as Task<"loop">);
     case "video":
     case "audio":
       return inspectAMedium(task as Task<"video"> | Task<"audio">);

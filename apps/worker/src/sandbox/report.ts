@@ -2,28 +2,36 @@
 import { ASSET_ERROR_CODES } from "@realtime-avatar/domain/assets/errors";
 import type { AssetKind, ContentType } from "@realtime-avatar/domain/assets/limits";
 import { MESH_PATTERN } from "@realtime-avatar/domain/avatars/face-mesh";
+import { MAX_FRAMES, MIN_FRAMES } from "@realtime-avatar/face/loop/loop-file";
 import { type Static, type TProperties, Type } from "@sinclair/typebox";
+import { LOOP_REASONS } from "./loop/still-part.ts";
 import { type Colors, PRIMARIES, TRANSFERS } from "./measure/light.ts";
 
-/** The tasks of a child: inspect a file of each kind, or measure the faces of an image (`portrait`). */
-export type TaskKind = AssetKind | "portrait";
+/**
+ * The tasks of a child: inspect a file of each kind, measure the faces of an image (`portrait`), or make an idle loop of the
+ * frames that ffmpeg has written (`loop`).
+ */
+export type TaskKind = AssetKind | "portrait" | "loop";
 
 /** A task, and the content type by the first bytes of the file (`detectContentType`). */
 export type Task<Kind extends TaskKind = TaskKind> = {
   kind: Kind;
   contentType: ContentType<Kind extends AssetKind ? Kind : "image">;
   /**
-   * For a portrait: the colour space of its pixels, if the file does not name it, and the mark that is drawn into its
+   * For a portrait: the colour space of its pixels, if the file does not name it. `label`: the mark that is drawn into the
    * preview.
    */
   colors?: Colors;
-} & (Kind extends "portrait" ? { label: string } : unknown);
+} & (Kind extends "portrait" | "loop" ? { label: string } : unknown);
 
 /** The processor time for the header of a file. The header of a film of two minutes takes 0.2 s. */
 export const HEADER_CPU_SECONDS = 5;
 
 /** How many files a child of each kind writes, with an `accepted` report. */
-export const OUTPUTS = { image: 1, video: 0, audio: 0, portrait: 3 } as const satisfies Record<TaskKind, number>;
+export const OUTPUTS = { image: 1, video: 0, audio: 0, portrait: 3, loop: 4 } as const satisfies Record<
+  TaskKind,
+  number
+>;
 
 /** The degrees by which a picture can be turned, clockwise. */
 export const TURNS = [0, 90, 180, 270] as const;
@@ -33,6 +41,8 @@ const Count = Type.Integer({ minimum: 1, maximum: 2 ** 31 });
 const Seconds = Type.Number({ minimum: 0, maximum: 1e9 });
 /** A share in percent, or an angle in degrees. A box around a face can be larger than its picture. */
 const Measure = Type.Number({ minimum: -1e6, maximum: 1e6 });
+/** A share of a whole. */
+const Share = Type.Number({ minimum: 0, maximum: 1 });
 const Codec = Type.String({ pattern: "^[a-z0-9-]{1,32}$" });
 const facts = <Properties extends TProperties>(properties: Properties) =>
   Type.Object({ kind: Type.Literal("accepted"), ...properties }, { additionalProperties: false });
@@ -118,10 +128,32 @@ const Accepted = {
           mouth: Measure,
           /** In pixels of the normalized image: see `encodeMesh`. */
           mesh: Type.String({ pattern: MESH_PATTERN }),
+          /** The square of the normalized image, in shares of the width and height of the picture. */
+          square: Type.Object(
+            { left: Share, top: Share, width: Share, height: Share },
+            { additionalProperties: false },
+          ),
         },
         { additionalProperties: false },
       ),
     ]),
+  }),
+  /** The four files are written if a part was found; else they are empty. */
+  loop: facts({
+    /** The number of the first frame, and of frames. */
+    part: Type.Union([
+      Type.Null(),
+      Type.Object(
+        {
+          first: Type.Integer({ minimum: 0, maximum: 1000 }),
+          frames: Type.Integer({ minimum: MIN_FRAMES, maximum: MAX_FRAMES }),
+          mesh: Type.String({ pattern: MESH_PATTERN }),
+        },
+        { additionalProperties: false },
+      ),
+    ]),
+    /** Why no part was found. */
+    reason: Type.Union([Type.Null(), ...LOOP_REASONS.map((reason) => Type.Literal(reason))]),
   }),
 };
 
@@ -131,6 +163,7 @@ export const REPORTS = {
   video: Type.Union([Accepted.video, Refused]),
   audio: Type.Union([Accepted.audio, Refused]),
   portrait: Type.Union([Accepted.portrait, Refused]),
+  loop: Type.Union([Accepted.loop, Refused]),
 } as const satisfies Record<TaskKind, unknown>;
 
 export type Report<Kind extends TaskKind = TaskKind> = Static<(typeof REPORTS)[Kind]>;

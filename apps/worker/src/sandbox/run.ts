@@ -8,6 +8,7 @@ import { type FileHandle, mkdtemp, open, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { detectContentType, MAGIC_BYTES } from "@realtime-avatar/domain/assets/magic";
+import { isLoopFile } from "@realtime-avatar/face/loop/loop-file";
 import { Value } from "@sinclair/typebox/value";
 import { childCommand } from "./command.ts";
 import { type ConfinedOptions, type Failed, runConfined, SANDBOX_LIMITS, type SandboxLimits } from "./limited.ts";
@@ -19,8 +20,18 @@ import { HEADER_CPU_SECONDS, OUTPUTS, REPORTS, type Report, type Task, type Task
  */
 const PORTRAIT_DATA_BYTES = 1536 * 2 ** 20;
 
+/** Faces are searched in up to 188 frames, 35 ms each, and up to 200 frames are encoded. */
+const LOOP_LIMITS: SandboxLimits = {
+  ...SANDBOX_LIMITS,
+  // Long enough for a busy machine.
+  wallMs: 240_000,
+  cpuSeconds: 30,
+  dataBytes: PORTRAIT_DATA_BYTES,
+};
+
 /** The limits of a child with such a task. Of videos and audio files, only the headers are read. */
 export const sandboxLimits = (kind: TaskKind): SandboxLimits => {
+  if (kind === "loop") return LOOP_LIMITS;
   if (kind === "portrait") return { ...SANDBOX_LIMITS, dataBytes: PORTRAIT_DATA_BYTES };
   return kind === "video" || kind === "audio" ? { ...SANDBOX_LIMITS, cpuSeconds: HEADER_CPU_SECONDS } : SANDBOX_LIMITS;
 };
@@ -46,9 +57,11 @@ export type SandboxOptions = ConfinedOptions & {
   command?: (task: string) => string[];
 };
 
-/** Whether a face was measured exactly when one was counted. A schema cannot express that. */
-const isConsistent = (report: Report): boolean =>
-  !("face" in report) || (report.face !== null) === (report.faces === 1);
+/** Whether a face was measured exactly when one was counted, and a part found or a reason. A schema cannot express that. */
+const isConsistent = (report: Report): boolean => {
+  if ("part" in report) return (report.part === null) === (report.reason !== null);
+  return !("face" in report) || (report.face !== null) === (report.faces === 1);
+};
 
 /** The report in the output of a child; `null` when it is not one. */
 const parseReport = <Kind extends TaskKind>(kind: Kind, output: string): Report<Kind> | null => {
@@ -60,12 +73,13 @@ const parseReport = <Kind extends TaskKind>(kind: Kind, output: string): Report<
   }
 };
 
-/** Whether a file begins like a WebP, which every child writes. */
-const isWebp = async (path: string): Promise<boolean> => {
+/** Whether a file begins like a WebP or an idle loop, which children write. */
+const isOutput = async (path: string, isLoop: boolean): Promise<boolean> => {
   const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW);
   try {
     const { buffer, bytesRead } = await file.read(Buffer.alloc(MAGIC_BYTES), 0, MAGIC_BYTES, 0);
-    return detectContentType(buffer.subarray(0, bytesRead))?.contentType === "image/webp";
+    const bytes = buffer.subarray(0, bytesRead);
+    return isLoop ? isLoopFile(bytes) : detectContentType(bytes)?.contentType === "image/webp";
   } finally {
     await file.close();
   }
@@ -77,7 +91,9 @@ const isWebp = async (path: string): Promise<boolean> => {
  */
 const hasWritten = async (report: Report, outputs: readonly string[]): Promise<boolean> => {
   if ("face" in report && report.face === null) return true;
-  return (await Promise.all(outputs.map(isWebp))).every(Boolean);
+  if ("part" in report && report.part === null) return true;
+  const isLoop = (index: number): boolean => "part" in report && index === outputs.length - 1;
+  return (await Promise.all(outputs.map((path, index) => isOutput(path, isLoop(index))))).every(Boolean);
 };
 
 /**

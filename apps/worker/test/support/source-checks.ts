@@ -25,7 +25,7 @@ export const accept: CheckSource = async ({ path, folder }) => {
   await writeFile(files.normalized, bytes);
   await writeFile(files.thumb, bytes.subarray(0, bytes.length / 2));
   await writeFile(files.animated, bytes.subarray(0, bytes.length / 4));
-  return { kind: "checked", checks: [PASSED], files: { ...files, mesh: MESH } };
+  return { kind: "checked", checks: [PASSED], files: { ...files, mesh: MESH, loop: null } };
 };
 
 /** Finds no face. */

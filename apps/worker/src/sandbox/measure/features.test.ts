@@ -68,6 +68,7 @@ const verdicts = async (picture: Picture) => {
     sharpness: 20,
     brightness: 50,
     mesh: "",
+    square: { left: 0, top: 0, width: 1, height: 1 },
   };
   const contrasts = { eyes: Math.round(eyeContrast(picture, mesh)), mouth: Math.round(mouthContrast(picture, mesh)) };
   const report = {

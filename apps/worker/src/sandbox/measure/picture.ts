@@ -55,6 +55,8 @@ export type FaceMeasures = {
   mouth: number;
   /** The mesh, in pixels of the normalized image: see `encodeMesh`. */
   mesh: string;
+  /** The square of the normalized image, in shares of the width and height of the picture. */
+  square: { left: number; top: number; width: number; height: number };
 };
 
 export type PictureMeasures = {
@@ -152,7 +154,14 @@ const normalize = async (sharp: typeof Sharp, findFaces: FindFaces, picture: Pic
   const [again] = countedFaces(await findFaces(small));
   const scale = FACE_SIDE / part.side;
   const mesh = (again ?? moveFace(face, scale, -part.left, -part.top)).mesh;
-  return { normalized, small, mesh };
+  const { width, height } = picture;
+  const square = {
+    left: part.left / width,
+    top: part.top / height,
+    width: part.side / width,
+    height: part.side / height,
+  };
+  return { normalized, small, mesh, square };
 };
 
 /** The face of a picture that was moved, then scaled. */
@@ -177,7 +186,7 @@ export const measurePicture = async (
   const large = moveFace(face, scale);
   const box = faceBox(large);
   const grey = await cutFace(sharp, picture, box);
-  const { normalized, small: part, mesh } = await normalize(sharp, findFaces, picture, large);
+  const { normalized, small: part, mesh, square } = await normalize(sharp, findFaces, picture, large);
   const measures = {
     confidence: tenths(100 * faceConfidence(face)),
     size: tenths(faceSize(face, small)),
@@ -190,6 +199,7 @@ export const measurePicture = async (
     eyes: tenths(eyeContrast(part, mesh)),
     mouth: tenths(mouthContrast(part, mesh)),
     mesh: encodeMesh(mesh, normalized.width / FACE_SIDE),
+    square,
   };
   return {
     measures: { turned: turn, faces: 1, face: measures },
@@ -204,7 +214,7 @@ export const measurePicture = async (
  */
 export const encodeFiles = async (
   sharp: typeof Sharp,
-  { normalized, face }: Derived,
+  { normalized, face }: Pick<Derived, "normalized" | "face">,
   label: string,
 ): Promise<Files> => {
   const { data } = normalized;

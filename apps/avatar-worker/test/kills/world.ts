@@ -22,7 +22,7 @@ import { startBalancer } from "./balancer.ts";
 import { startReceiver } from "./receiver.ts";
 
 const CREDITS = 1_000_000_000_000;
-/** A program that starts on a busy machine can take long. Its calls are then silent, and the test says so. */
+/** A program that starts on a busy machine can take long. Its calls are then silent. The test says so. */
 const START_MS = 300_000;
 /** The answer of the model: a minute of speech. */
 const ANSWER = Array.from({ length: 30 }, (_, index) => `Heliotrope number ${index} is here.`).join(" ");

@@ -2455,7 +2455,7 @@ export interface components {
       total?: {
         /** @description How many were counted, at most 10000. */
         count: number;
-        /** @description Whether there are no more than these. */
+        /** @description Whether `count` is the full number; otherwise there are more. */
         isExact: boolean;
       };
       data: components["schemas"]["ApiKeyWithCreator"][];
@@ -2749,7 +2749,7 @@ export interface components {
       total?: {
         /** @description How many were counted, at most 10000. */
         count: number;
-        /** @description Whether there are no more than these. */
+        /** @description Whether `count` is the full number; otherwise there are more. */
         isExact: boolean;
       };
       data: components["schemas"]["AuditEvent"][];
@@ -2809,7 +2809,7 @@ export interface components {
       total?: {
         /** @description How many were counted, at most 10000. */
         count: number;
-        /** @description Whether there are no more than these. */
+        /** @description Whether `count` is the full number; otherwise there are more. */
         isExact: boolean;
       };
       data: components["schemas"]["Avatar"][];
@@ -2839,7 +2839,7 @@ export interface components {
       room_name: string;
       /** @description The LiveKit server. */
       livekit_url: string;
-      /** @description A secret: who has it can join the call. */
+      /** @description A secret: its holder can join the call. */
       participant_token: string;
       participant_identity: string;
       /**
@@ -2865,7 +2865,7 @@ export interface components {
        */
       recording_mode?: "audio" | "audio_video" | "participants";
       recording?: components["schemas"]["Recording"];
-      /** @description Of a call that is recorded: its recordings. `recording` is the one of a call that has one alone. */
+      /** @description The recordings of a recorded call. `recording`: set if the call has only one. */
       recordings?: components["schemas"]["Recording"][];
       /** @description Fields of the request that the renderer cannot use. */
       ignored: ("instructions" | "initial_context" | "voice" | "llm" | "transcription" | "capabilities")[];
@@ -2911,11 +2911,11 @@ export interface components {
       inputTokens: number;
       /** @description Tokens that they have written. */
       outputTokens: number;
-      /** @description Those of both that a server has not told: they are estimated. */
+      /** @description The part of both counts that a server did not report. It is estimated. */
       estimatedTokens: number;
-      /** @description Seconds of sound that recognizers have got. */
+      /** @description Seconds of sound that were sent to recognizers. */
       heardSeconds: number;
-      /** @description Characters that voices have got. */
+      /** @description Characters that were sent to voices. */
       spokenCharacters: number;
     };
     CreateApiKey: {
@@ -3157,11 +3157,11 @@ export interface components {
       apiKeyId: string | null;
       /** @description The name that the key has now; null without one, or when the name cannot be shown. */
       apiKeyName: string | null;
-      /** @description Of the end of a session: the key that had reported its usage last. */
+      /** @description At the end of a session: the key that reported its usage last. */
       reportedBy: string | null;
       /** @description The name that the key of `reportedBy` has now; null without one, or when the name cannot be shown. */
       reportedByName: string | null;
-      /** @description Of the end of a session: the key that ended it, or `sweep`: the service. */
+      /** @description At the end of a session: the key that ended it, or `sweep` for the service. */
       closedBy: string | null;
       /** @description The name that the key of `closedBy` has now; null without one, or when the name cannot be shown. */
       closedByName: string | null;
@@ -3174,7 +3174,7 @@ export interface components {
       total?: {
         /** @description How many were counted, at most 10000. */
         count: number;
-        /** @description Whether there are no more than these. */
+        /** @description Whether `count` is the full number; otherwise there are more. */
         isExact: boolean;
       };
       data: components["schemas"]["CreditEntry"][];
@@ -3225,7 +3225,7 @@ export interface components {
       id: string;
       /** @description The provider. */
       issuer: string;
-      /** @description The provider's name of the account. */
+      /** @description The provider's id of the account. */
       subject: string;
       /** Format: date-time */
       createdAt: string;
@@ -3311,7 +3311,7 @@ export interface components {
     Model: {
       /** @description The `modelId` of avatars. */
       id: string;
-      /** @description Whether an avatar that names no model gets this one. */
+      /** @description Whether this is the default model. */
       isDefault: boolean;
       requirements: {
         image: components["schemas"]["SourceRequirement"][];
@@ -3449,10 +3449,10 @@ export interface components {
       createdAt: string;
       /**
        * Format: date-time
-       * @description When the file is deleted. The end of the call moves it by the length of the call.
+       * @description Time at which the file is deleted. At the end of the call, it moves later by the length of the call.
        */
       retainedUntil: string;
-      /** @description The one side that is heard. Left out of a recording of both. */
+      /** @description The side that is recorded. Absent if both are. */
       participant?: {
         participantIdentity: string;
         /** @enum {string} */
@@ -3464,22 +3464,22 @@ export interface components {
        */
       status: "pending" | "recording" | "processing" | "ready" | "failed" | "expired";
       /**
-       * @description Only of one that is `ready`.
+       * @description Only if the recording is `ready`.
        * @enum {string}
        */
       mediaType?: "audio/mp4" | "video/mp4";
-      /** @description Only of one that is `ready`. */
+      /** @description Only if the recording is `ready`. */
       sizeBytes?: number;
-      /** @description Only of one that is `ready`. */
+      /** @description Only if the recording is `ready`. */
       durationMs?: number;
       /**
        * Format: date-time
-       * @description When its sound begins. Only of one that is `ready`.
+       * @description Begin of the sound. Only if the recording is `ready`.
        */
       mediaStartedAt?: string;
       /**
        * Format: date-time
-       * @description When its sound ends. Only of one that is `ready`.
+       * @description End of the sound. Only if the recording is `ready`.
        */
       mediaEndedAt?: string;
       /**
@@ -3510,7 +3510,7 @@ export interface components {
     RecoveredDeliveries: {
       /** @description Deliveries that are sent again, one after another. Counted up to 50000. */
       recovered: number;
-      /** @description When the next one is tried, because those before have failed; null when it is tried at once. */
+      /** @description Time of the next attempt after failed ones; null if the next attempt is made at once. */
       pausedUntil: string | null;
       /**
        * Format: date-time
@@ -3595,7 +3595,7 @@ export interface components {
             | "operator_ended"
           )
         | null;
-      /** @description The `reason` that the key gave which released the session. */
+      /** @description The `reason` of the release. */
       releaseReason: string | null;
     };
     ReportLeakedKey: {
@@ -3987,7 +3987,7 @@ export interface components {
             | "operator_ended"
           )
         | null;
-      /** @description The `reason` that the key gave which released the session. */
+      /** @description The `reason` of the release. */
       releaseReason: string | null;
     };
     UsageSessionPage: {
@@ -4004,7 +4004,7 @@ export interface components {
       total?: {
         /** @description How many were counted, at most 10000. */
         count: number;
-        /** @description Whether there are no more than these. */
+        /** @description Whether `count` is the full number; otherwise there are more. */
         isExact: boolean;
       };
       data: components["schemas"]["UsageSessionWithNames"][];
@@ -4069,7 +4069,7 @@ export interface components {
             | "operator_ended"
           )
         | null;
-      /** @description The `reason` that the key gave which released the session. */
+      /** @description The `reason` of the release. */
       releaseReason: string | null;
       /** @description The name that the key has now; null without one, or when the name cannot be shown. */
       apiKeyName: string | null;
@@ -4109,7 +4109,7 @@ export interface components {
        * @description End of the time window of the list, exclusive.
        */
       to: string;
-      /** @description Of the days of the window, newest first; on the first page alone. */
+      /** @description One entry for each day of the window, newest first; only on the first page. */
       conversations: components["schemas"]["ConversationSum"][];
       data: components["schemas"]["UsageSum"][];
       /** @description The `cursor` for the next page; null on the last page. */
@@ -4236,7 +4236,7 @@ export interface components {
     Voice: {
       /** @description The voice that `defaultVoiceId` of an avatar names. */
       id: string;
-      /** @description For people. */
+      /** @description Name to show to people. */
       name: string;
       /** @description A BCP 47 tag; null for a voice that speaks the language of the text. */
       language: string | null;
@@ -4245,7 +4245,7 @@ export interface components {
        * @enum {string}
        */
       provider: "flite" | "openai";
-      /** @description Whether an avatar that names no voice speaks with this one. */
+      /** @description Whether this is the default voice. */
       isDefault: boolean;
       /** @description Address of a short WAV file of this voice, with the same authorization as the list. */
       sampleUrl: string;
@@ -4317,7 +4317,7 @@ export interface components {
       total?: {
         /** @description How many were counted, at most 10000. */
         count: number;
-        /** @description Whether there are no more than these. */
+        /** @description Whether `count` is the full number; otherwise there are more. */
         isExact: boolean;
       };
       data: components["schemas"]["WebhookDelivery"][];
@@ -4383,9 +4383,9 @@ export interface components {
       status: "enabled" | "disabled";
       /** @description Null while the endpoint is enabled. */
       disabledReason: ("requested" | "gone" | "failing" | "operator") | null;
-      /** @description When the first attempt failed since the last success. After five days the endpoint is disabled. */
+      /** @description Time of the first failed attempt after the last success. After five days the endpoint is disabled. */
       failingSince: string | null;
-      /** @description Until when the secret before the last rotation signs too; null without one. */
+      /** @description Until this time, the secret before the last rotation signs as well; null without such a secret. */
       previousSecretExpiresAt: string | null;
       /** Format: date-time */
       createdAt: string;
@@ -4456,9 +4456,9 @@ export interface components {
       status: "enabled" | "disabled";
       /** @description Null while the endpoint is enabled. */
       disabledReason: ("requested" | "gone" | "failing" | "operator") | null;
-      /** @description When the first attempt failed since the last success. After five days the endpoint is disabled. */
+      /** @description Time of the first failed attempt after the last success. After five days the endpoint is disabled. */
       failingSince: string | null;
-      /** @description Until when the secret before the last rotation signs too; null without one. */
+      /** @description Until this time, the secret before the last rotation signs as well; null without such a secret. */
       previousSecretExpiresAt: string | null;
       /** Format: date-time */
       createdAt: string;
@@ -4581,7 +4581,7 @@ export interface components {
       /** @description Whether the same request may be sent again without being executed twice. */
       retryable: boolean;
     };
-    /** @description As many sessions are open as the calling key (`limitedBy` is `self`), an ancestor of it (`ancestor`) or the tenant (`tenant`) may have: `maxConcurrentSessions`. Of the key's own limit it also has `liveSessions`, `activeSessions`, `connectingSessions` and `pendingSessions`. Or too many videos of the tenant are queued or rendered. Nothing was held. */
+    /** @description The calling key (`limitedBy` is `self`), an ancestor (`ancestor`) or the tenant (`tenant`) has `maxConcurrentSessions` open sessions. For the key's own limit, the problem also has `liveSessions`, `activeSessions`, `connectingSessions` and `pendingSessions`. Or too many videos of the tenant are queued or rendered. Nothing was held. */
     ConcurrencyLimitReachedProblem: {
       /** @constant */
       type: "/problems/concurrency_limit_reached";
@@ -6165,7 +6165,7 @@ export interface components {
     /**
      * @description `rate_limited`: Too many requests from a key and its descendants or from a tenant, too many uploads of a tenant or a client in progress, files being sent to a client, reports of leaked keys, or tests, resends and recoveries of webhooks; or all slots are in use for a call in a room of your own, which waits for its turn; the `Retry-After` header says when to try again.
      *
-     *     `concurrency_limit_reached`: As many sessions are open as the calling key (`limitedBy` is `self`), an ancestor of it (`ancestor`) or the tenant (`tenant`) may have: `maxConcurrentSessions`. Of the key's own limit it also has `liveSessions`, `activeSessions`, `connectingSessions` and `pendingSessions`. Or too many videos of the tenant are queued or rendered. Nothing was held.
+     *     `concurrency_limit_reached`: The calling key (`limitedBy` is `self`), an ancestor (`ancestor`) or the tenant (`tenant`) has `maxConcurrentSessions` open sessions. For the key's own limit, the problem also has `liveSessions`, `activeSessions`, `connectingSessions` and `pendingSessions`. Or too many videos of the tenant are queued or rendered. Nothing was held.
      */
     RateLimitedOrConcurrencyLimitReached: {
       headers: {
@@ -6189,7 +6189,7 @@ export interface components {
      *
      *     `rate_limited`: Too many requests from a key and its descendants or from a tenant, too many uploads of a tenant or a client in progress, files being sent to a client, reports of leaked keys, or tests, resends and recoveries of webhooks; or all slots are in use for a call in a room of your own, which waits for its turn; the `Retry-After` header says when to try again.
      *
-     *     `concurrency_limit_reached`: As many sessions are open as the calling key (`limitedBy` is `self`), an ancestor of it (`ancestor`) or the tenant (`tenant`) may have: `maxConcurrentSessions`. Of the key's own limit it also has `liveSessions`, `activeSessions`, `connectingSessions` and `pendingSessions`. Or too many videos of the tenant are queued or rendered. Nothing was held.
+     *     `concurrency_limit_reached`: The calling key (`limitedBy` is `self`), an ancestor (`ancestor`) or the tenant (`tenant`) has `maxConcurrentSessions` open sessions. For the key's own limit, the problem also has `liveSessions`, `activeSessions`, `connectingSessions` and `pendingSessions`. Or too many videos of the tenant are queued or rendered. Nothing was held.
      */
     RateLimitedOrConcurrencyLimitReachedOrQueued: {
       headers: {

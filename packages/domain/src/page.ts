@@ -41,7 +41,7 @@ export const MAX_COUNTED = 10_000;
 /** How many items of a list match its filters, on all pages. */
 export const Total = ClosedObject({
   count: Count({ maximum: MAX_COUNTED, description: `How many were counted, at most ${MAX_COUNTED}.` }),
-  isExact: Type.Boolean({ description: "Whether there are no more than these." }),
+  isExact: Type.Boolean({ description: "Whether `count` is the full number; otherwise there are more." }),
 });
 export type Total = Static<typeof Total>;
 

@@ -284,7 +284,7 @@ export const PROBLEMS = {
     status: 429,
     title: "Too many sessions are open",
     meaning:
-      "As many sessions are open as the calling key (`limitedBy` is `self`), an ancestor of it (`ancestor`) or the tenant (`tenant`) may have: `maxConcurrentSessions`. Of the key's own limit it also has `liveSessions`, `activeSessions`, `connectingSessions` and `pendingSessions`. Or too many videos of the tenant are queued or rendered. Nothing was held.",
+      "The calling key (`limitedBy` is `self`), an ancestor (`ancestor`) or the tenant (`tenant`) has `maxConcurrentSessions` open sessions. For the key's own limit, the problem also has `liveSessions`, `activeSessions`, `connectingSessions` and `pendingSessions`. Or too many videos of the tenant are queued or rendered. Nothing was held.",
     remedy:
       "End open sessions, or wait until some have ended. A key with `api_keys:write` or an owner raises the limit of a key, the operator that of the tenant.",
   },

@@ -54,7 +54,7 @@ const workerWithCall = async (workerId: string, body: object = {}, features: str
     const { start: assigned } = await syncOf(workerId, { slots: 1, features });
     return assigned.length > 0 && assigned;
   });
-  if (!call || call.session_id !== grant.session_id) throw new Error("the worker has not got the call");
+  if (!call || call.session_id !== grant.session_id) throw new Error("the worker has not received the call");
   const report = (state: ReportedCall["state"], used_seconds: number, more: Partial<ReportedCall> = {}) => ({
     session_id: call.session_id,
     generation: call.generation,

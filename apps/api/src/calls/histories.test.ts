@@ -26,7 +26,7 @@ const callAt = async (worker: string, features: string[] = [RECOVERY]) => {
   const { body } = await start({ avatar_id });
   const { start: assigned } = await syncOf(worker, { slots: 4, features });
   const call = assigned.find(({ session_id }) => session_id === body.session_id);
-  if (!call) throw new Error("the worker has not got the call");
+  if (!call) throw new Error("the worker has not received the call");
   return call;
 };
 const put = (worker: string, id: string, report: Partial<TranscriptReport>) =>

@@ -33,7 +33,7 @@ const callAt = async (workerId: string, body: object = {}) => {
   const { body: grant } = await start({ avatar_id, transcript_webhook: WEBHOOK, ...body });
   const { start: assigned } = await syncOf(workerId, { slots: 4, features: [TRANSCRIPT] });
   const call = assigned.find(({ session_id }) => session_id === grant.session_id);
-  if (!call) throw new Error("the worker has not got the call");
+  if (!call) throw new Error("the worker has not received the call");
   return { id: call.session_id, grant, call };
 };
 const segment = (text: string) => ({ role: "user" as const, text, ts: 1_795_000_000_000 });

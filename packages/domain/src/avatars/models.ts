@@ -28,7 +28,7 @@ const Requirements = Type.Array(SourceRequirement, { minItems: 1, maxItems: CHEC
 
 export const Model = ClosedObject({
   id: Text({ minLength: 1, maxLength: 160, description: "The `modelId` of avatars." }),
-  isDefault: Type.Boolean({ description: "Whether an avatar that names no model gets this one." }),
+  isDefault: Type.Boolean({ description: "Whether this is the default model." }),
   requirements: ClosedObject({ image: Requirements, video: Requirements }),
 });
 export type Model = Static<typeof Model>;

@@ -116,7 +116,7 @@ export const CallGrant = ClosedObject({
   session_id: Id(),
   room_name: Id(),
   livekit_url: Text({ minLength: 1, maxLength: 2048, description: "The LiveKit server." }),
-  participant_token: Text({ minLength: 1, maxLength: 4096, description: "A secret: who has it can join the call." }),
+  participant_token: Text({ minLength: 1, maxLength: 4096, description: "A secret: its holder can join the call." }),
   participant_identity: Id(),
   reservation_expires_at: DateTime({ description: "When the call ends at no charge, if nobody has joined." }),
   stt_mode: OneOf(STT_MODES),
@@ -138,7 +138,7 @@ export const CallGrant = ClosedObject({
     Type.Array(Recording, {
       minItems: 1,
       maxItems: 2,
-      description: "Of a call that is recorded: its recordings. `recording` is the one of a call that has one alone.",
+      description: "The recordings of a recorded call. `recording`: set if the call has only one.",
     }),
   ),
   ignored: Type.Array(OneOf(INPUT_FIELDS), {

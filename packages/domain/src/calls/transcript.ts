@@ -108,7 +108,7 @@ export const TranscriptReport = ClosedObject({
   generation: Count({ minimum: 1, maximum: 2 ** 31 - 1 }),
   first: Count({ maximum: 2 ** 31 - 1 }),
   segments: Type.Array(TranscriptSegment, { minItems: 0, maxItems: MAX_REPORTED_SEGMENTS }),
-  is_complete: Type.Boolean({ description: "Whether nothing more is said in the call." }),
+  is_complete: Type.Boolean({ description: "Whether this report is the last one of the call." }),
   speaking: Type.Optional(
     Type.Unsafe<TranscriptSegment>({
       ...TranscriptSegment,

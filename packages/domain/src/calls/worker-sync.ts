@@ -148,7 +148,7 @@ const callId = {
 /** Absences of the person after the start of the call, including those at earlier workers. */
 const Gaps = {
   gap_count: Count({ maximum: MAX_INTEGER, description: "How often the person has left." }),
-  gap_seconds: Count({ maximum: MAX_INTEGER, description: "For how long that was not charged, together." }),
+  gap_seconds: Count({ maximum: MAX_INTEGER, description: "Total seconds of these absences that were not charged." }),
 };
 const RoomNumber = Count({ minimum: 1, maximum: MAX_INTEGER, description: "Counts the rooms of the call." });
 
@@ -183,9 +183,9 @@ const Used = (description: string) => Count({ maximum: MAX_INTEGER, description 
 export const ConversationUsage = ClosedObject({
   input_tokens: Used("Tokens that the language model has read."),
   output_tokens: Used("Tokens that it has written."),
-  estimated_tokens: Used("Those of both that its server has not told, so that they are estimated."),
-  heard_seconds: Used("Seconds of sound that the recognizer has got, rounded up."),
-  spoken_characters: Used("Characters that the voice has got."),
+  estimated_tokens: Used("The part of both counts that the server did not report. It is estimated."),
+  heard_seconds: Used("Seconds of sound that were sent to the recognizer, rounded up."),
+  spoken_characters: Used("Characters that were sent to the voice."),
 });
 export type ConversationUsage = Static<typeof ConversationUsage>;
 
@@ -201,7 +201,7 @@ export const ReportedCall = ClosedObject({
   resume: Type.Optional(
     ClosedObject(
       { room_number: RoomNumber, ...Gaps },
-      { description: "Of a call whose start had `resume`. `room_number`: of the room that the worker was told last." },
+      { description: "For a call whose start had `resume`. `room_number`: of the worker's newest room." },
     ),
   ),
   lost_processes: Type.Optional(
@@ -213,8 +213,8 @@ export const ReportedCall = ClosedObject({
   ),
   growth: Type.Optional(
     ClosedObject(
-      { max_seconds: Count({ minimum: 1, description: "When the call ends, as the worker was told last." }) },
-      { description: "Of a call whose start had `growth`." },
+      { max_seconds: Count({ minimum: 1, description: "The newest `max_seconds` that the worker has received." }) },
+      { description: "For a call whose start had `growth`." },
     ),
   ),
   turns: Type.Optional(
@@ -304,7 +304,7 @@ export const AssignedCall = ClosedObject({
           description: "The newest ones that earlier workers have sent, in their order.",
         }),
         handed_over: Type.Boolean({
-          description: "A worker that stops is still in the room, until this one joins: be ready before.",
+          description: "The earlier worker stays in the room until this one joins. Load the avatar before you join.",
         }),
         lost_processes: Count({
           maximum: MAX_INTEGER,
@@ -331,7 +331,7 @@ export const AssignedCall = ClosedObject({
     }),
   ),
   max_seconds: Count({ minimum: 1, description: "When the call ends, counted like `used_seconds`." }),
-  limit: OneOf(["session_cap", "out_of_credits"], { description: "Why it ends then." }),
+  limit: OneOf(["session_cap", "out_of_credits"], { description: "Reason of the end after `max_seconds`." }),
   growth: Type.Optional(
     ClosedObject(
       { longest_seconds: Count({ minimum: 1, description: "How long the call lasts at most." }) },
@@ -339,7 +339,7 @@ export const AssignedCall = ClosedObject({
     ),
   ),
   used_seconds: Count({ description: "The reports of earlier workers." }),
-  idle_seconds: Count({ minimum: 1, description: "How long nobody speaks or sends anything until the call ends." }),
+  idle_seconds: Count({ minimum: 1, description: "Time without speech or messages that ends the call." }),
   away_seconds: Count({
     minimum: 1,
     description: "How long the person may be away, or the worker's connection to the room lost, until the call ends.",

@@ -85,7 +85,7 @@ const session = {
       "Why the session ended. `released`: by the key in `closedBy`. `not_started`: the person did not join in time, or no usage was reported in time. `lease_expired`: no usage was reported any more. `key_ended`: its key or an ancestor was revoked, has expired or is over its cap. `operator_ended`: by the operator. `failed`: the room of the call or its avatar failed. The others are those of the message `ended` of a call. Null while the session is open.",
   }),
   releaseReason: Nullable(Text({ minLength: 1, maxLength: 160 }), {
-    description: "The `reason` that the key gave which released the session.",
+    description: "The `reason` of the release.",
   }),
 };
 
@@ -189,9 +189,9 @@ export const ConversationSum = ClosedObject({
   day: Type.Unsafe<string>({ ...UsageSum.properties.day, description: "The day in UTC on which it was reported." }),
   inputTokens: Count({ description: "Tokens that language models have read." }),
   outputTokens: Count({ description: "Tokens that they have written." }),
-  estimatedTokens: Count({ description: "Those of both that a server has not told: they are estimated." }),
-  heardSeconds: Count({ description: "Seconds of sound that recognizers have got." }),
-  spokenCharacters: Count({ description: "Characters that voices have got." }),
+  estimatedTokens: Count({ description: "The part of both counts that a server did not report. It is estimated." }),
+  heardSeconds: Count({ description: "Seconds of sound that were sent to recognizers." }),
+  spokenCharacters: Count({ description: "Characters that were sent to voices." }),
 });
 export type ConversationSum = Static<typeof ConversationSum>;
 
@@ -202,7 +202,7 @@ export const UsageSummaryPage = Page(UsageSum, {
     conversations: Type.Array(ConversationSum, {
       minItems: 0,
       maxItems: MAX_WINDOW_DAYS + 1,
-      description: "Of the days of the window, newest first; on the first page alone.",
+      description: "One entry for each day of the window, newest first; only on the first page.",
     }),
   },
 });
@@ -248,10 +248,10 @@ export const CreditEntry = ClosedObject({
   sessionId: Nullable(id()),
   apiKeyId: Nullable(id(), { description: "The key that opened the session." }),
   apiKeyName: ShownName("the key"),
-  reportedBy: Nullable(id(), { description: "Of the end of a session: the key that had reported its usage last." }),
+  reportedBy: Nullable(id(), { description: "At the end of a session: the key that reported its usage last." }),
   reportedByName: ShownName("the key of `reportedBy`"),
   closedBy: Nullable(id(), {
-    description: "Of the end of a session: the key that ended it, or `sweep`: the service.",
+    description: "At the end of a session: the key that ended it, or `sweep` for the service.",
   }),
   closedByName: ShownName("the key of `closedBy`"),
   reference: Nullable(Text({ minLength: 1, maxLength: 160 })),

@@ -218,7 +218,7 @@ export const OidcCallback = ClosedObject({
 export const Identity = ClosedObject({
   id: Id,
   issuer: Text({ minLength: 1, maxLength: 512, description: "The provider." }),
-  subject: Text({ minLength: 1, maxLength: 255, description: "The provider's name of the account." }),
+  subject: Text({ minLength: 1, maxLength: 255, description: "The provider's id of the account." }),
   createdAt: DateTime(),
   lastUsedAt: Nullable(DateTime(), { description: "Time of the last sign-in or verification with it." }),
 });

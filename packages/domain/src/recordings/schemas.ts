@@ -22,23 +22,23 @@ export const Recording = ClosedObject({
   mode: OneOf(MEDIA_MODES, { description: "`audio`: sound alone. `audio_video`: with the pictures of the avatar." }),
   createdAt: DateTime(),
   retainedUntil: DateTime({
-    description: "When the file is deleted. The end of the call moves it by the length of the call.",
+    description: "Time at which the file is deleted. At the end of the call, it moves later by the length of the call.",
   }),
   participant: Type.Optional(
     ClosedObject(
       { participantIdentity: Text({ minLength: 1, maxLength: 160 }), role: OneOf(RECORDING_ROLES) },
-      { description: "The one side that is heard. Left out of a recording of both." },
+      { description: "The side that is recorded. Absent if both are." },
     ),
   ),
   status: OneOf(RECORDING_STATUSES, {
     description:
       "`pending`: nothing was recorded so far. `recording`: the call is recorded. `processing`: after the call, the file is made. `expired`: the file was deleted because of its age.",
   }),
-  mediaType: Type.Optional(OneOf(["audio/mp4", "video/mp4"], { description: "Only of one that is `ready`." })),
-  sizeBytes: Type.Optional(Count({ minimum: 1, description: "Only of one that is `ready`." })),
-  durationMs: Type.Optional(Count({ description: "Only of one that is `ready`." })),
-  mediaStartedAt: Type.Optional(DateTime({ description: "When its sound begins. Only of one that is `ready`." })),
-  mediaEndedAt: Type.Optional(DateTime({ description: "When its sound ends. Only of one that is `ready`." })),
+  mediaType: Type.Optional(OneOf(["audio/mp4", "video/mp4"], { description: "Only if the recording is `ready`." })),
+  sizeBytes: Type.Optional(Count({ minimum: 1, description: "Only if the recording is `ready`." })),
+  durationMs: Type.Optional(Count({ description: "Only if the recording is `ready`." })),
+  mediaStartedAt: Type.Optional(DateTime({ description: "Begin of the sound. Only if the recording is `ready`." })),
+  mediaEndedAt: Type.Optional(DateTime({ description: "End of the sound. Only if the recording is `ready`." })),
   errorCode: Type.Optional(
     OneOf(RECORDING_ERRORS, {
       description:

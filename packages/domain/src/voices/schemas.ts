@@ -24,14 +24,14 @@ export type VoiceProvider = (typeof VOICE_PROVIDERS)[number];
 
 export const Voice = ClosedObject({
   id: VoiceId("The voice that `defaultVoiceId` of an avatar names."),
-  name: Text({ minLength: 1, maxLength: 160, description: "For people." }),
+  name: Text({ minLength: 1, maxLength: 160, description: "Name to show to people." }),
   language: Nullable(Text({ minLength: 2, maxLength: 35 }), {
     description: "A BCP 47 tag; null for a voice that speaks the language of the text.",
   }),
   provider: OneOf(VOICE_PROVIDERS, {
     description: "`flite`: comes with the service; `openai`: a server with OpenAI's API, which the operator has set.",
   }),
-  isDefault: Type.Boolean({ description: "Whether an avatar that names no voice speaks with this one." }),
+  isDefault: Type.Boolean({ description: "Whether this is the default voice." }),
   sampleUrl: Text({
     minLength: 1,
     maxLength: MAX_URL_LENGTH,

@@ -48,7 +48,7 @@ const fields = {
   description: Text({
     minLength: 1,
     maxLength: MAX_DESCRIPTION_LENGTH,
-    description: "Your own words for the endpoint.",
+    description: "Your description of the endpoint.",
   }),
   events: Type.Array(OneOf([...WEBHOOK_EVENT_TYPES, ...WEBHOOK_EVENT_GROUPS]), {
     minItems: 1,
@@ -102,10 +102,10 @@ export const WebhookEndpoint = ClosedObject({
   status: fields.status,
   disabledReason: Nullable(OneOf(DISABLED_REASONS), { description: "Null while the endpoint is enabled." }),
   failingSince: Nullable(DateTime(), {
-    description: "When the first attempt failed since the last success. After five days the endpoint is disabled.",
+    description: "Time of the first failed attempt after the last success. After five days the endpoint is disabled.",
   }),
   previousSecretExpiresAt: Nullable(DateTime(), {
-    description: "Until when the secret before the last rotation signs too; null without one.",
+    description: "Until this time, the secret before the last rotation signs as well; null without such a secret.",
   }),
   createdAt: DateTime(),
   updatedAt: DateTime(),
@@ -205,7 +205,7 @@ export const RecoveredDeliveries = ClosedObject({
     description: `Deliveries that are sent again, one after another. Counted up to ${MAX_RECOVERED}.`,
   }),
   pausedUntil: Nullable(DateTime(), {
-    description: "When the next one is tried, because those before have failed; null when it is tried at once.",
+    description: "Time of the next attempt after failed ones; null if the next attempt is made at once.",
   }),
   nextRecoveryAt: DateTime({ description: "When the endpoint can be recovered again." }),
 });

@@ -22,7 +22,7 @@ export const TURN_MUTATIONS = {
     "and turn.ended_at is null and turn.generation is null and turn.kind <> 'interrupt';",
     "and turn.ended_at is null and turn.kind <> 'interrupt';",
   ],
-  "a turn that its worker is not told of": [
+  "a turn that its worker does not receive": [
     "      update fleet.avatar_slots set has_news = true where session_id = p_turn.session_id;\n    end if;\n  end if;",
     "    end if;\n  end if;",
   ],

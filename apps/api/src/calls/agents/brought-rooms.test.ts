@@ -36,7 +36,7 @@ const broughtTo = async (workerId: string) => {
   const token = roomToken();
   const { body } = await bring(key, one.avatarId, { livekit_token: token });
   const [call] = (await syncOf(workerId, { slots: 1 })).start;
-  if (call?.session_id !== body.id) throw new Error("the worker has not got the call");
+  if (call?.session_id !== body.id) throw new Error("the worker has not received the call");
   return { id: body.id as string, token, call };
 };
 

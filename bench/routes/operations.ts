@@ -170,6 +170,7 @@ export const NOT_MEASURED: Record<string, string> = {
   "GET /usage/sessions/{id}/transcript":
     "needs a call with words; as GET /usage/sessions/{id}, with the rows of what was said",
   "DELETE /usage/sessions/{id}/transcript": "needs a call with words",
+  "GET /sessions/{id}/connection-history": "one row by its primary key, as GET /recordings/{id}",
   "GET /recordings": "as GET /videos",
   "GET /recordings/{id}": "one row by its primary key, as GET /videos/{id}",
   "GET /recordings/{id}/access": "as GET /recordings/{id}, and a signature",

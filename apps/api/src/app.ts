@@ -20,6 +20,7 @@ import { preparationRoutes } from "./avatars/preparations.ts";
 import { broughtRoomRoutes } from "./calls/agents/brought-rooms.ts";
 import { avatarWorkerRoutes } from "./calls/avatar-workers.ts";
 import { callRoutes } from "./calls/calls.ts";
+import { connectionHistoryRoutes } from "./calls/kept/connection-histories.ts";
 import { transcriptRoutes } from "./calls/kept/transcripts.ts";
 import { livekitEventRoutes } from "./calls/livekit-events.ts";
 import { preloadRoutes } from "./calls/preloads.ts";
@@ -259,6 +260,7 @@ const realtimeRoutes = (dependencies: Dependencies) =>
     .use(preloadRoutes(dependencies))
     .use(turnRoutes(dependencies))
     .use(transcriptRoutes(dependencies))
+    .use(connectionHistoryRoutes(dependencies))
     .use(recordingRoutes(dependencies))
     .use(recordingFileRoutes(dependencies));
 

@@ -858,6 +858,28 @@ export interface paths {
     patch?: never;
     trace?: never;
   };
+  "/api/v1/sessions/{id}/connection-history": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * Read the connection history of a call
+     * @description Returns how well the page of the person was connected, as the page observed it: at most 240 changes. 404 for a call that was started without `connection_history`.
+     *
+     *     Requires the scope `usage:read`, or the session of a person with the role `viewer` or a greater one.
+     */
+    get: operations["getConnectionHistory"];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
   "/api/v1/recordings": {
     parameters: {
       query?: never;
@@ -2867,6 +2889,7 @@ export interface components {
       recording?: components["schemas"]["Recording"];
       /** @description The recordings of a recorded call. `recording`: set if the call has only one. */
       recordings?: components["schemas"]["Recording"][];
+      connection_history?: components["schemas"]["ConnectionHistoryGrant"];
       /** @description Fields of the request that the renderer cannot use. */
       ignored: ("instructions" | "initial_context" | "voice" | "llm" | "transcription" | "capabilities")[];
     };
@@ -2904,6 +2927,36 @@ export interface components {
       detail: string;
     };
     CompleteUpload: Record<string, never>;
+    ConnectionHistory: {
+      sessionId: string;
+      observations: components["schemas"]["ConnectionObservation"][];
+    };
+    ConnectionHistoryGrant: {
+      /** @description The https URL that takes them, by POST. */
+      endpoint: string;
+      /** @description A secret for this call alone. */
+      token: string;
+      /** Format: date-time */
+      expiresAt: string;
+    };
+    ConnectionObservation: {
+      sequence: number;
+      /** @description Milliseconds since the first page was opened. */
+      elapsedMs: number;
+      /** @description The time by the clock of the page. */
+      clientObservedAt: string | null;
+      /**
+       * @description The state of the connection to LiveKit.
+       * @enum {string}
+       */
+      connectionState: "disconnected" | "connecting" | "connected" | "reconnecting" | "signalReconnecting";
+      /** @enum {string} */
+      localQuality: "excellent" | "good" | "poor" | "lost" | "unknown";
+      /** @description Of the avatar's sound; null without one. */
+      audioQuality: ("excellent" | "good" | "poor" | "lost" | "unknown") | null;
+      /** @description Of the avatar's picture; null without one. */
+      videoQuality: ("excellent" | "good" | "poor" | "lost" | "unknown") | null;
+    };
     ConversationSum: {
       /** @description The day in UTC on which it was reported. */
       day: string;
@@ -3723,7 +3776,8 @@ export interface components {
       recording?: ("audio" | "audio_video" | "participants" | "video") | "off" | false;
       /** @description Where the transcript of the call is sent after its end. Default: nowhere. */
       transcript_webhook?: components["schemas"]["TranscriptWebhook"] | "off" | false;
-      connection_history?: "off" | false;
+      /** @description Whether the page of the person may upload how well it is connected (`connection_history` of the grant). Default: no. */
+      connection_history?: boolean | "off";
       camera?: "off" | false;
       render_backend?: "off" | false;
       support_edits?: "off" | false;
@@ -9231,6 +9285,50 @@ export interface operations {
       429: components["responses"]["RateLimited"];
       500: components["responses"]["InternalError"];
       503: components["responses"]["UnavailableOrOutcomeUnknown"];
+    };
+  };
+  getConnectionHistory: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description With a session: the environment of the request. Required with the cookie; ignored with a key. */
+        "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
+        /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
+        "X-Request-Id"?: components["parameters"]["RequestId"];
+        /** @description The trace to which the request belongs (W3C Trace Context). A malformed value is ignored. */
+        traceparent?: components["parameters"]["Traceparent"];
+      };
+      path: {
+        /** @description The id of the resource, such as `ses_01h455vb4pex5vsknk084sn02q`. A malformed id gets 404. */
+        id: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The observations, oldest first. */
+      200: {
+        headers: {
+          "X-Request-Id": components["headers"]["X-Request-Id"];
+          traceparent: components["headers"]["traceparent"];
+          "Cache-Control": components["headers"]["Cache-Control"];
+          "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+          "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+          RateLimit: components["headers"]["RateLimit"];
+          [name: string]: unknown;
+        };
+        content: {
+          "application/json": components["schemas"]["ConnectionHistory"];
+        };
+      };
+      400: components["responses"]["MalformedRequest"];
+      401: components["responses"]["MissingApiKeyOrInvalidApiKeyOrRevokedApiKeyOrExpiredApiKeyOrInvalidSession"];
+      403: components["responses"]["InsufficientScopeOrInsufficientRole"];
+      404: components["responses"]["NotFound"];
+      422: components["responses"]["ValidationFailed"];
+      429: components["responses"]["RateLimited"];
+      500: components["responses"]["InternalError"];
+      503: components["responses"]["Unavailable"];
     };
   };
   listRecordings: {

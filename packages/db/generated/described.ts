@@ -109,7 +109,9 @@ export type Described = {
     maxSeconds: number | null;
     price: string | null;
     features: readonly string[] | null;
+    hasConnectionHistory: boolean | null;
   };
+  find_connection_history: { observations: object | null };
   find_credential: {
     position: number | null;
     digest: Uint8Array | null;

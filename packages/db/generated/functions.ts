@@ -224,6 +224,7 @@ export type CallRequest = {
   model: string | null;
   transcript: Uint8Array | null;
   recording: Record<string, unknown> | string | null;
+  hasConnectionHistory: boolean | null;
 };
 const callRequest = composite<CallRequest>(
   "mode",
@@ -245,6 +246,7 @@ const callRequest = composite<CallRequest>(
   "model",
   "transcript",
   "recording",
+  "hasConnectionHistory",
 );
 
 export type Caller = {
@@ -776,6 +778,20 @@ export const acceptInvitation = databaseFunction<AcceptInvitationInput, AcceptIn
     endedEvent: auditEvent,
   },
   'accept_invitation as "result"',
+);
+
+export type AddObservationsInput = {
+  tenantId: string | null;
+  sessionId: string | null;
+  observations: string | null;
+};
+export type AddObservationsRow = {
+  result: boolean | null;
+};
+export const addObservations = databaseFunction<AddObservationsInput, AddObservationsRow>(
+  "add_observations",
+  { tenantId: null, sessionId: null, observations: null },
+  'add_observations as "result"',
 );
 
 export type AnnounceExpiringKeysInput = {
@@ -2626,6 +2642,19 @@ export const startVideo = databaseFunction<StartVideoInput, StartVideoRow>(
   "start_video",
   { job: job, lease: null },
   'outcome as "outcome", reason as "reason", (video).tenant_id as "tenantId", (video).id as "id", (video).environment as "environment", (video).avatar_id as "avatarId", (video).text as "text", (video).audio_asset_id as "audioAssetId", (video).voice_id as "voiceId", (video).status as "status", (video).progress as "progress", (video).asset_id as "assetId", (video).duration_ms as "durationMs", (video).billed_seconds as "billedSeconds", (video).billed_credit_micros as "billedCreditMicros", (video).reserved_credit_micros as "reservedCreditMicros", (video).session_id as "sessionId", (video).api_key_id as "apiKeyId", (video).error_code as "errorCode", (video).error_detail as "errorDetail", (video).warnings as "warnings", (video).metadata as "metadata", (video).version as "version", (video).created_at as "createdAt", (video).updated_at as "updatedAt"',
+);
+
+export type SweepConnectionHistoriesInput = {
+  before: Date | null;
+  limit: number | null;
+};
+export type SweepConnectionHistoriesRow = {
+  result: number | null;
+};
+export const sweepConnectionHistories = databaseFunction<SweepConnectionHistoriesInput, SweepConnectionHistoriesRow>(
+  "sweep_connection_histories",
+  { before: null, limit: null },
+  'sweep_connection_histories as "result"',
 );
 
 export type SweepDeliveriesInput = {

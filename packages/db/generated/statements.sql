@@ -2287,7 +2287,7 @@ join avatars on avatars.tenant_id = usage_sessions.tenant_id and avatars.id = us
 where fleet.avatar_slots.session_id = $1
   and fleet.avatar_slots.worker_id = $2
 
--- find_call_to_resume. Columns: sessionId text, isOpen boolean, isStarted boolean, hasAgent boolean, roomNumber integer, isRoomPending boolean, input json, heldSeconds integer, maxSeconds integer, price bigint, features text[].
+-- find_call_to_resume. Columns: sessionId text, isOpen boolean, isStarted boolean, hasAgent boolean, roomNumber integer, isRoomPending boolean, input json, heldSeconds integer, maxSeconds integer, price bigint, features text[], hasConnectionHistory boolean.
 select usage_sessions.id as "sessionId",
   usage_sessions.ended_at is null and not usage_sessions.must_end and usage_sessions.expires_at > now() as "isOpen",
   usage_sessions.started_at is not null as "isStarted",
@@ -2299,7 +2299,11 @@ select usage_sessions.id as "sessionId",
   calls.input as input, (usage_sessions.reserved / usage_sessions.price)::integer as "heldSeconds",
   case when calls.max_seconds > 1800 then calls.max_seconds
     else (usage_sessions.reserved / usage_sessions.price)::integer end as "maxSeconds", usage_sessions.price as price,
-  coalesce(fleet.avatar_workers.features, '{}') as features
+  coalesce(fleet.avatar_workers.features, '{}') as features,
+  exists (
+    select from connection_histories
+    where connection_histories.tenant_id = calls.tenant_id and connection_histories.session_id = calls.session_id
+  ) as "hasConnectionHistory"
 from usage_sessions
 join calls on calls.tenant_id = usage_sessions.tenant_id and calls.session_id = usage_sessions.id
 left join fleet.avatar_slots on fleet.avatar_slots.session_id = usage_sessions.id
@@ -2307,6 +2311,15 @@ left join fleet.avatar_workers on fleet.avatar_workers.id = fleet.avatar_slots.w
 where usage_sessions.tenant_id = $1 and usage_sessions.id = $2
   and usage_sessions.environment = $3
   and $4::text = any (usage_sessions.lineage)
+
+-- find_connection_history. Columns: observations json.
+select connection_histories.observations::json as observations
+from usage_sessions
+join connection_histories on connection_histories.tenant_id = usage_sessions.tenant_id
+  and connection_histories.session_id = usage_sessions.id
+  and connection_histories.updated_at > now() - make_interval(days => $1::integer)
+where usage_sessions.tenant_id = $2 and usage_sessions.id = $3
+  and usage_sessions.environment = $4
 
 -- find_credential. Columns: position integer, digest bytea, retired boolean, isUnused boolean, mayReport boolean, isCaller boolean, checkedAt timestamptz, hasPendingChange boolean, headroom json, balance json, status text, tenantId text, id text, keyId text, environment text, name text, scopes text[], spendLimitCreditMicros bigint, inheritedSpendLimitCreditMicros bigint, maxConcurrentSessions bigint, inheritedMaxConcurrentSessions bigint, expiresAt timestamptz, inheritedExpiresAt timestamptz, lineage text[], version integer, spentCreditMicros bigint, reservedCreditMicros bigint, lastUsedAt timestamptz, createdAt timestamptz.
 select

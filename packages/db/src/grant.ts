@@ -58,6 +58,7 @@ const RIGHTS = [
   `select, insert, update (receiver, is_kept, ended_at, size_bytes, is_truncated, is_complete, worker_id, due_at, lease, leased_until,
     attempt_count), delete on public.call_transcripts`,
   "select, insert, delete on public.call_segments",
+  "select, insert, update (observations, updated_at), delete on public.connection_histories",
   `select, insert, update (size_bytes, fragment_count, ended_at, worker_id, due_at, lease, leased_until, attempt_count), delete
     on public.call_recordings`,
   "select, insert, delete on public.recording_fragments",

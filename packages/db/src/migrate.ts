@@ -63,6 +63,7 @@ import recordings from "../migrations/0054_recordings.sql" with { type: "text" }
 import settingsVersion from "../migrations/0055_settings_version.sql" with { type: "text" };
 import unneededFileRetries from "../migrations/0056_unneeded_file_retries.sql" with { type: "text" };
 import unneededFileDueIndex from "../migrations/0057_unneeded_file_due_index.sql" with { type: "text" };
+import connectionHistories from "../migrations/0058_connection_histories.sql" with { type: "text" };
 import journal from "../migrations/meta/_journal.json";
 import { applyMigrations, type Migration } from "./apply-migrations.ts";
 import type { Db } from "./connection/pool.ts";
@@ -131,6 +132,7 @@ const TEXTS = [
   settingsVersion,
   unneededFileRetries,
   unneededFileDueIndex,
+  connectionHistories,
 ];
 
 /** The key of the advisory lock: any number, the same in every replica. */

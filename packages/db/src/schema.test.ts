@@ -60,6 +60,7 @@ describe.skipIf(!IS_ONE_DATABASE)("the catalog of one database", () => {
       "call_transcripts",
       "call_turns",
       "calls",
+      "connection_histories",
       "conversation_usage",
       "credit_accounts",
       "credit_entries",

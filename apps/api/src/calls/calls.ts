@@ -51,6 +51,7 @@ import { requireKey } from "../http/person.ts";
 import type { RequestContext } from "../http/request-context.ts";
 import { type Attempt, execute, type OutcomeOf, type Settled } from "../http/write.ts";
 import { agentDispatch } from "./agents/agent.ts";
+import { connectionHistoryErrors, connectionHistoryGrant } from "./kept/connection-histories.ts";
 import { requireAvatarWorker, requireRealtime } from "./realtime.ts";
 import { canResume, RESUME_CALL, resumeOperation, resumeStarted } from "./resume.ts";
 import { createRoom, livekitUnavailable, patientDb } from "./rooms.ts";
@@ -156,7 +157,10 @@ export const callRequest = (
   {
     metadata,
     ...others
-  }: Pick<CallRequest, "growth" | "awaitsAgent" | "brought" | "conversation" | "transcript" | "recording"> & {
+  }: Pick<
+    CallRequest,
+    "growth" | "awaitsAgent" | "brought" | "conversation" | "transcript" | "recording" | "hasConnectionHistory"
+  > & {
     metadata: Record<string, string>;
   },
 ): CallRequest => ({
@@ -189,19 +193,38 @@ const refusedStart = (outcome: Extract<OutcomeOf<typeof openWithRoom>, { kind: S
 /** The prices of a second of a plain call, and of a conversation. */
 type Prices = { call: number; conversation: number };
 
-/** The errors of a start between its fields, and in the URL of its transcript. */
-const startErrors = (request: StartCall, allowsHttp: boolean): FieldError[] => {
+/** The dependencies that decide about the fields of a start. */
+type StartDependencies = Pick<Dependencies, "publicUrl" | "webhooks">;
+
+/** The errors of a start between its fields, in the URL of its transcript, and of a history without https. */
+const startErrors = (request: StartCall, dependencies: StartDependencies): FieldError[] => {
   const { transcript_webhook: webhook } = request;
+  const allowsHttp = dependencies.webhooks.allowHttpLocalhost;
   return [
     ...recordingErrors(request),
     ...(typeof webhook === "object" ? transcriptUrlErrors(webhook, allowsHttp) : []),
+    ...connectionHistoryErrors(request, dependencies),
   ];
 };
 
+/** The sealed receiver of a planned call's transcript; null without one. */
+const sealedReceiver = (
+  { transcript, session }: Pick<PlannedCall, "transcript" | "session">,
+  { webhooks }: Pick<Dependencies, "webhooks">,
+  { random }: Origin,
+) => transcript && transcriptSeals(webhooks.sealingKey, session.id).sealReceiver(transcript, random);
+
+/** How the page of a planned call uploads its connection history; null when the start asks for none. */
+const grantedHistory = (
+  { connection_history }: StartCall,
+  { session }: Pick<PlannedCall, "session">,
+  { caller: { tenantId }, origin, dependencies }: Omit<Opening, "requestContext">,
+) => connectionHistoryGrant(connection_history === true, { tenantId, sessionId: session.id }, dependencies, origin.now);
+
 /** `hasAgent`: whether an agent is dispatched into the rooms of calls. Then no call is a conversation. */
-const startOperation = (prices: Prices, hasAgent: boolean, dependencies: Pick<Dependencies, "webhooks">) => ({
+const startOperation = (prices: Prices, hasAgent: boolean, dependencies: StartDependencies) => ({
   body: StartCall,
-  errorsOf: (request: StartCall) => startErrors(request, dependencies.webhooks.allowHttpLocalhost),
+  errorsOf: (request: StartCall) => startErrors(request, dependencies),
   representation: {
     schema: PlannedGrant,
     toText: JSON.stringify,
@@ -222,26 +245,26 @@ const startOperation = (prices: Prices, hasAgent: boolean, dependencies: Pick<De
     return { ...planned, token: await mintToken(config, personToken(planned.roomName)) };
   },
   plan: (
-    { db, caller: anyCaller, origin, dependencies, requestContext }: StartAttempt,
+    { db, body, caller: anyCaller, origin, dependencies, requestContext }: StartAttempt,
     { token, longestSeconds, ...planned }: StartBasis,
   ) => {
     const caller = requireKey(anyCaller);
     const { callRetentionDays: retentionDays, maxCallSeconds: defaultLimit } = dependencies.config;
     const conversation = hasAgent ? null : { price: prices.conversation, ...namedByStart(planned.input) };
-    const transcript =
-      planned.transcript &&
-      transcriptSeals(dependencies.webhooks.sealingKey, planned.session.id).sealReceiver(
-        planned.transcript,
-        origin.random,
-      );
+    const transcript = sealedReceiver(planned, dependencies, origin);
+    const connectionHistory = grantedHistory(body, planned, { caller, origin, dependencies });
     const request = callRequest(planned, caller, origin, {
       ...{ metadata: planned.session.metadata, awaitsAgent: hasAgent, brought: null, conversation, transcript },
       recording: planned.recording && { ...planned.recording, retentionDays },
+      hasConnectionHistory: connectionHistory !== null,
       growth: longestSeconds === null ? null : { longestSeconds, defaultLimit },
     });
     const { url: livekitUrl } = requireRealtime(dependencies).config;
     return {
-      response: { version: null, body: presentPlannedGrant(planned, { livekitUrl, token, retentionDays }) },
+      response: {
+        version: null,
+        body: presentPlannedGrant(planned, { livekitUrl, token, retentionDays, connectionHistory }),
+      },
       write: (claim: Claim | null) =>
         openWithRoom(db, request, { caller, origin, dependencies, requestContext }, claim),
     };
@@ -274,11 +297,10 @@ const startOperation = (prices: Prices, hasAgent: boolean, dependencies: Pick<De
         throw refusedStart(outcome);
       case "same":
         throw new TypeError("a start has no brought room");
-      case "insufficient_credits":
-      case "spend_limit_exceeded":
-        throw await openingRefused(outcome, { ...session, price: outcome.price }, db, requireKey(caller));
-      default:
-        throw await openingRefused(outcome, session, db, requireKey(caller));
+      default: {
+        const price = "price" in outcome ? outcome.price : session.price;
+        throw await openingRefused(outcome, { ...session, price }, db, requireKey(caller));
+      }
     }
   },
   restore: restoreCall,

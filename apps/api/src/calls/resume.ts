@@ -16,6 +16,7 @@ import { operations } from "../http/operation.ts";
 import { requireKey } from "../http/person.ts";
 import { responseText } from "../http/response.ts";
 import type { Attempt, OutcomeOf, Settled } from "../http/write.ts";
+import { connectionHistoryGrant } from "./kept/connection-histories.ts";
 import { requireRealtime } from "./realtime.ts";
 import { createRoom, patientDb } from "./rooms.ts";
 
@@ -36,12 +37,16 @@ type AnyAttempt = Pick<Attempt<unknown>, "db" | "caller" | "origin" | "dependenc
 type NextRoom = { number: number; grant: CallGrant };
 
 /** The next room of a call, with a token for the person. Throws the problem of a call that cannot change its room. */
-const nextRoomOf = async (call: CallToResume, { db, origin, dependencies }: AnyAttempt): Promise<NextRoom> => {
+const nextRoomOf = async (call: CallToResume, { db, caller, origin, dependencies }: AnyAttempt): Promise<NextRoom> => {
   const number = roomToResumeIn(call);
   const { config, instance } = requireRealtime(dependencies);
   const name = roomName(await instance(db), call.sessionId, number);
   const token = await mintToken(config, personToken(name, RETURN_SECONDS));
-  return { number, grant: presentResumed(call, { roomName: name, livekitUrl: config.url, token, now: origin.now }) };
+  const { now } = origin;
+  const ids = { tenantId: caller.tenantId, sessionId: call.sessionId };
+  const connectionHistory = connectionHistoryGrant(call.hasConnectionHistory, ids, dependencies, now);
+  const terms = { roomName: name, livekitUrl: config.url, token, now, connectionHistory };
+  return { number, grant: presentResumed(call, terms) };
 };
 
 /** Gives a call its next room, and creates the room after the commit. The previous room is deleted last. */

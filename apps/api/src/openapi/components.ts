@@ -5,6 +5,11 @@ import * as audit from "@realtime-avatar/domain/audit";
 import * as checks from "@realtime-avatar/domain/avatars/checks";
 import * as models from "@realtime-avatar/domain/avatars/models";
 import * as avatars from "@realtime-avatar/domain/avatars/schemas";
+import {
+  ConnectionHistory,
+  ConnectionHistoryGrant,
+  ConnectionObservation,
+} from "@realtime-avatar/domain/calls/kept/connection-history";
 import * as transcripts from "@realtime-avatar/domain/calls/kept-transcript";
 import * as calls from "@realtime-avatar/domain/calls/schemas";
 import * as turns from "@realtime-avatar/domain/calls/turns";
@@ -30,6 +35,8 @@ import { PROBLEM_EXAMPLES } from "./problem-examples.ts";
 export type Json = { [name: string]: unknown };
 
 const OF_ROUTES = { LeakedKeyReport, ProblemType, UploadAsset };
+/** Without the body of the hidden upload. */
+const CONNECTION_HISTORIES = { ConnectionHistory, ConnectionHistoryGrant, ConnectionObservation };
 const EXPORTS = {
   ...apiKeys,
   ...assets,
@@ -40,6 +47,7 @@ const EXPORTS = {
   ...calls,
   ...turns,
   ...transcripts,
+  ...CONNECTION_HISTORIES,
   ...credits,
   ...people,
   ...settings,

@@ -31,6 +31,7 @@ const ID_PREFIXES: Record<string, string> = {
   "/api/v1/assets": "ast",
   "/api/v1/avatars": "ava",
   "/api/v1/usage/sessions": "ses",
+  "/api/v1/sessions": "ses",
   "/api/v1/users": "usr",
   "/api/v1/user-sessions": "uss",
   "/api/v1/passkeys": "psk",
@@ -180,6 +181,7 @@ const TAGS: Record<string, { name: string; description: string }> = {
   "/api/v1/settings": { name: "Settings", description: "The settings of a tenant in each environment." },
   "/api/v1/videos": { name: "Videos", description: "Have an avatar say a text or a recording, as a file." },
   "/api/v1/realtime": { name: "Calls", description: "Talk to an avatar. LiveKit carries picture and sound." },
+  "/api/v1/sessions": { name: "Calls", description: "" },
   "/api/v1/recordings": { name: "Recordings", description: "The recordings of calls, and their files." },
   "/api/v1/webhook-endpoints": {
     name: "Webhooks",

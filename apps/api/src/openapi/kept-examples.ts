@@ -1,4 +1,5 @@
 /** The examples of kept transcripts and recordings, and of the settings of a tenant. */
+import type { ConnectionObservation } from "@realtime-avatar/domain/calls/kept/connection-history";
 import type { Transcript } from "@realtime-avatar/domain/calls/kept-transcript";
 import type { TenantSettings } from "@realtime-avatar/domain/people/tenant-settings";
 import type { Recording } from "@realtime-avatar/domain/recordings/schemas";
@@ -49,6 +50,11 @@ const recording: Recording = {
   mediaEndedAt: "2026-11-20T12:01:01.840Z",
 };
 
+const observation: ConnectionObservation = {
+  ...{ sequence: 1, elapsedMs: 812, clientObservedAt: time, connectionState: "connected" },
+  ...{ localQuality: "good", audioQuality: "excellent", videoQuality: null },
+};
+
 const access = {
   recordingId: `rec_${suffix}`,
   url: `https://avatars.example.com/public/recordings/ten_${suffix}.live.rec_${suffix}.1795179600.vWq0Qm3bJ0c8l0s6mN1o7m4b9s2f6d3a1k5h8j0p2qA`,
@@ -61,6 +67,13 @@ export const KEPT_EXAMPLES = {
   Transcript: transcript,
   Recording: recording,
   RecordingPage: { data: [recording], nextCursor: null },
+  ConnectionObservation: observation,
+  ConnectionHistory: { sessionId: `ses_${suffix}`, observations: [observation] },
+  ConnectionHistoryGrant: {
+    endpoint: "https://avatars.example.com/public/connection-histories",
+    token: `rth_ten_${suffix}_ses_${suffix}_1795176000000_vWq0Qm3bJ0c8l0s6mN1o7m4b9s2f6d3a1k5h8j0p2qA`,
+    expiresAt: "2026-11-21T12:04:00.000Z",
+  },
   RecordingAccess: access,
   DeletedRecording: { recordingId: `rec_${suffix}`, status: "deleted" as const },
 };

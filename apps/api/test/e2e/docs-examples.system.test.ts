@@ -3,6 +3,7 @@ import { beforeAll, describe, expect, test } from "bun:test";
 import { createHash } from "node:crypto";
 import { mkdir, readFile, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import type { CallGrant } from "@realtime-avatar/domain/calls/schemas";
 import { RECORDING, RESUME, TURNS } from "@realtime-avatar/domain/calls/worker-sync";
 import { preparedDataDirectory } from "@realtime-avatar/testing/database";
 import { fileFolder, fixture } from "@realtime-avatar/testing/fixture";
@@ -64,6 +65,20 @@ const sendTranscript = async (): Promise<void> => {
   const headers = { authorization: `Bearer ${WORKER_SECRET}`, "content-type": "application/json" };
   await fetch(url + path, { method: "PUT", headers, body });
 };
+/** Starts a call, whose page uploads an observation, and ends it. */
+const observeCall = async (): Promise<void> => {
+  const headers = { authorization: `Bearer ${variables["API_KEY"]}`, "content-type": "application/json" };
+  const session = `${url}/api/v1/realtime/livekit/session`;
+  const send = (to: string, body: object, as = headers) =>
+    fetch(to, { method: "POST", headers: as, body: JSON.stringify(body) });
+  const response = await send(session, { avatar_id: variables["CALLED_ID"], connection_history: true });
+  const { session_id, connection_history } = (await response.json()) as CallGrant;
+  const upload = { sessionId: session_id, observations: [EXAMPLES.ConnectionObservation] };
+  const page = { ...headers, authorization: `Bearer ${connection_history?.token}` };
+  await send(`${url}/public/connection-histories`, upload, page);
+  await send(`${session}/release`, { session_id });
+  variables["OBSERVED_ID"] = session_id;
+};
 /** Starts a call that is recorded, once. */
 const recordCall = async (): Promise<void> => {
   if (variables["RECORDING_ID"] !== undefined) return;
@@ -89,6 +104,8 @@ const service = await fileService(
     LIVEKIT_API_KEY: livekit.apiKey,
     LIVEKIT_API_SECRET: livekit.apiSecret,
     AVATAR_WORKER_SECRET: WORKER_SECRET,
+    // The grant of a connection history needs https.
+    PUBLIC_URL: "https://avatars.example.com",
   },
   release(),
 );
@@ -138,6 +155,7 @@ describe.each([
     called = command.includes("/session/resume") ? (variables["SESSION_ID"] ?? "") : null;
     if (called !== null) await syncWorker();
     if (command.includes("/transcript")) await sendTranscript();
+    if (command.includes("/connection-history")) await observeCall();
     if (command.includes("/recordings")) await recordCall();
     if (/\/avatars|\/videos/.test(command)) await untilSettled(url, variables["API_KEY"] ?? "");
     const { code, stdout } = await runToEnd(

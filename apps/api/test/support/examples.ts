@@ -39,7 +39,7 @@ const settledText = (json: string): string =>
     )
     // Parts of a video.
     .replace(/"durationSeconds": ?[\d.]+/g, '"durationSeconds":"<number>"')
-    .replace(/http:\/\/localhost:\d+\/api\//g, "http://<origin>/api/")
+    .replace(/(?:http:\/\/localhost:\d+|https:\/\/avatars\.example\.com)\/api\//g, "http://<origin>/api/")
     // Parts of a call.
     .replace(/"rta-[0-9a-z]+(?:-\d+)?-ses_[0-9a-z]{26}"/g, '"<room>"')
     .replace(/"participant_token": ?"[^"]+"/g, '"participant_token":"<token>"')

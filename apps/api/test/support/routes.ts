@@ -63,6 +63,7 @@ export const ROUTES: Record<string, RouteFacts> = {
   "POST /api/v1/usage/sessions/:id/release": { scope: "realtime:write", body: {}, isBodyOptional: true },
   "GET /api/v1/usage/sessions/:id/transcript": { scope: "usage:read" },
   "DELETE /api/v1/usage/sessions/:id/transcript": { scope: "usage:write" },
+  "GET /api/v1/sessions/:id/connection-history": { scope: "usage:read" },
   "GET /api/v1/recordings": { scope: "usage:read" },
   "GET /api/v1/recordings/:id": { scope: "usage:read" },
   "GET /api/v1/recordings/:id/access": { scope: "usage:read" },

@@ -1,6 +1,7 @@
 /** The sweeps of assets, of videos, of recordings and of webhooks, with their intervals. */
 
 import { deleteGeneratedFiles, failAbandonedUploads } from "@realtime-avatar/db/assets/processing";
+import { sweepConnectionHistories } from "@realtime-avatar/db/calls/connection-histories";
 import { sweepKeptTranscripts } from "@realtime-avatar/db/calls/transcripts";
 import type { Runner } from "@realtime-avatar/db/connection/batch";
 import type { Databases } from "@realtime-avatar/db/databases/databases";
@@ -96,11 +97,13 @@ export const rowSweeps = (db: Runner, random: RandomBytes, retention: Retention,
   ...videoSweeps(db, random, retention.generatedMaxAgeDays),
   ...recordingSweeps(db, storage),
   {
-    name: "kept transcripts that are too old",
+    name: "kept transcripts and connection histories that are too old",
     intervalMs: HOUR_MS,
-    run: (signal) => {
-      const endedBefore = new Date(Date.now() - retention.callRetentionDays * DAY_MS);
-      return untilFewer(TRANSCRIPTS, signal, () => sweepKeptTranscripts(db, endedBefore, TRANSCRIPTS));
+    run: async (signal) => {
+      const before = new Date(Date.now() - retention.callRetentionDays * DAY_MS);
+      const transcripts = await untilFewer(TRANSCRIPTS, signal, () => sweepKeptTranscripts(db, before, TRANSCRIPTS));
+      const sweepHistories = () => sweepConnectionHistories(db, before, TRANSCRIPTS);
+      return transcripts + (await untilFewer(TRANSCRIPTS, signal, sweepHistories));
     },
   },
   {

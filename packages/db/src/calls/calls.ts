@@ -62,6 +62,8 @@ export type CallRequest = SessionRequest & {
   transcript: Uint8Array | null;
   /** Its recordings, and for how long they are kept; null: none. */
   recording: { mode: RecordedMode; retentionDays: number; files: readonly PlannedRecording[] } | null;
+  /** Whether its pages upload how well they are connected. */
+  hasConnectionHistory: boolean;
   /** The room of somebody else in which the call is; null: a room of ours, which is created. */
   brought: BroughtRoom | null;
   /** The conversation of the call; null: the call has no conversation at any worker. */
@@ -132,6 +134,7 @@ const callRow = (request: CallRequest): CallRequestRow => ({
   model: request.conversation?.model ?? null,
   transcript: request.transcript,
   recording: request.recording,
+  hasConnectionHistory: request.hasConnectionHistory,
 });
 
 /** For how many seconds a test call with the outcome `out_of_credits` holds credits. */

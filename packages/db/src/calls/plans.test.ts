@@ -18,6 +18,7 @@ import { newClaim, operatorOrigin, seedTenant } from "@realtime-avatar/testing/s
 import { auditEvent } from "../audit/audit-events.ts";
 import { changeTenantSettings } from "../tenants/settings.ts";
 import { attachAgent, confirmRoom, failCall, openCall, releaseCall } from "./calls.ts";
+import { addObservations, findConnectionHistory, sweepConnectionHistories } from "./connection-histories.ts";
 import { findCallFile, listWorkersWithWork } from "./fleet.ts";
 import { findPreloadOwner, preloadAvatar } from "./preloads.ts";
 import {
@@ -66,6 +67,8 @@ await database.db.client.unsafe(`
   insert into call_transcripts (tenant_id, session_id, receiver, due_at, attempt_count)
     select '${tenantId}', ${rowId("ses")}, 'x', now() + interval '1 hour', i % 2 from generate_series(1, ${ROWS}) i;
   ${insertRecordingRows(tenantId, ROWS)}
+  insert into connection_histories (tenant_id, session_id, updated_at)
+    select '${tenantId}', ${rowId("ses")}, now() from generate_series(1, ${ROWS}) i;
   insert into call_segments select '${tenantId}', ${rowId("ses")}, 1, n, 'x' from generate_series(1, ${ROWS}) i, generate_series(0, 3) n;
   insert into idempotency_claims (tenant_id, caller_id, request, idempotency_key, attempt_id, body_hash, status, etag, response_body,
       created_at)
@@ -245,6 +248,19 @@ test.each([
       expect(await sweepKeptTranscripts(db, new Date(Date.now() - 3600_000), 100)).toBe(1);
     },
   ],
+  [
+    "an upload of a connection history",
+    async () => expect(await addObservations(db, { tenantId, sessionId: session(9) }, [])).toBe(true),
+  ],
+  ["a connection history", async () => expect(await findConnectionHistory(db, child, session(9), 30)).toEqual([])],
+  [
+    "connection histories that are too old",
+    async () => {
+      await database.db.client`
+        update connection_histories set updated_at = now() - interval '1 day' where session_id = ${session(13)}`;
+      expect(await sweepConnectionHistories(db, new Date(Date.now() - 3600_000), 100)).toBe(1);
+    },
+  ],
   ["a kept transcript", async () => expect(await findKeptTranscript(db, child, session(14))).not.toBeNull()],
   [
     "a change of the settings",
@@ -279,7 +295,7 @@ test.each([
     // Each index is entered by the tenant, except for the look-up of a credential, of a call that the fleet names by
     // its session, of transcripts that are due soon, and of old rows.
     const isBefore =
-      /^(api_key_credentials_pkey|avatar_\w+|calls_session_index|call_turns_(open|ended)_index|call_transcripts_(due|kept)_index|pg_\w+)$/.test(
+      /^(api_key_credentials_pkey|avatar_\w+|calls_session_index|call_turns_(open|ended)_index|call_transcripts_(due|kept)_index|connection_histories_age_index|pg_\w+)$/.test(
         index,
       );
     if (!isBefore) expect(`${index} ${condition}`).toContain("tenant_id");

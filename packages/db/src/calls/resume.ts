@@ -9,7 +9,7 @@ import type { Runner } from "../connection/batch.ts";
 import type { Db } from "../connection/pool.ts";
 import { type Claim, findStoredResponse, type WriteOutcome } from "../idempotency/idempotency-keys.ts";
 import { statement } from "../query/statement.ts";
-import { avatarSlots, avatarWorkers, callAgents, calls } from "../schema/calls.ts";
+import { avatarSlots, avatarWorkers, callAgents, calls, connectionHistories } from "../schema/calls.ts";
 import { usageSessions } from "../schema/credits.ts";
 
 const selectCall = statement<Omit<CallToResume, "price"> & { price: string }>(
@@ -26,7 +26,11 @@ const selectCall = statement<Omit<CallToResume, "price"> & { price: string }>(
       ${calls.input} as "input", (${usageSessions.reserved} / ${usageSessions.price})::integer as "heldSeconds",
       case when ${calls.maxSeconds} > ${sql.raw(String(MAX_SESSION_SECONDS))} then ${calls.maxSeconds}
         else (${usageSessions.reserved} / ${usageSessions.price})::integer end as "maxSeconds", ${usageSessions.price} as "price",
-      coalesce(${avatarWorkers.features}, '{}') as "features"
+      coalesce(${avatarWorkers.features}, '{}') as "features",
+      exists (
+        select from ${connectionHistories}
+        where ${connectionHistories.tenantId} = ${calls.tenantId} and ${connectionHistories.sessionId} = ${calls.sessionId}
+      ) as "hasConnectionHistory"
     from ${usageSessions}
     join ${calls} on ${calls.tenantId} = ${usageSessions.tenantId} and ${calls.sessionId} = ${usageSessions.id}
     left join ${avatarSlots} on ${avatarSlots.sessionId} = ${usageSessions.id}

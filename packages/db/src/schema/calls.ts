@@ -2,6 +2,7 @@
  * The tables of calls. A call is a usage session (credits.ts) with a row here. The avatar workers and their slots
  * belong to no tenant. They are in the schema `fleet`.
  */
+import { MAX_OBSERVATIONS, type StoredObservation } from "@realtime-avatar/domain/calls/kept/connection-history";
 import { CALL_MODES } from "@realtime-avatar/domain/calls/schemas";
 import { COMMAND_KINDS, HEARD, TURN_STATUSES, TURN_TEXTS as turnTexts } from "@realtime-avatar/domain/calls/turns";
 import { ENVIRONMENTS } from "@realtime-avatar/domain/environment";
@@ -14,6 +15,7 @@ import {
   index,
   integer,
   json,
+  jsonb,
   pgSchema,
   pgTable,
   primaryKey,
@@ -262,6 +264,30 @@ export const callTranscripts = pgTable(
     index("call_transcripts_waiting_index").on(table.tenantId).where(sql`${table.attemptCount} > 0`),
     check("call_transcripts_session_id_check", isId(table.sessionId, "ses")),
     check("call_transcripts_lease_check", sql`(${table.lease} is null) = (${table.leasedUntil} is null)`),
+  ],
+);
+
+/**
+ * The connection histories of calls that were started with one: what their pages observe, in order. See the domain's
+ * calls/kept/connection-history.ts.
+ */
+export const connectionHistories = pgTable(
+  "connection_histories",
+  {
+    tenantId: bytewise("tenant_id").notNull(),
+    sessionId: bytewise("session_id").notNull(),
+    observations: jsonb("observations").$type<StoredObservation[]>().notNull().default([]),
+    /** The start of the call, or the last upload. The retention counts from it. */
+    updatedAt: time("updated_at").notNull(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.tenantId, table.sessionId] }),
+    index("connection_histories_age_index").on(table.updatedAt),
+    check("connection_histories_session_id_check", isId(table.sessionId, "ses")),
+    check(
+      "connection_histories_observations_check",
+      sql`jsonb_array_length(${table.observations}) <= ${sql.raw(String(MAX_OBSERVATIONS))}`,
+    ),
   ],
 );
 

@@ -15,6 +15,7 @@ const call: CallToResume = {
     maxSeconds: 600,
     price: 1,
     features: ["voice", RESUME],
+    hasConnectionHistory: false,
   },
 };
 const outcome = (changes: Partial<CallToResume>): number | string => {
@@ -51,7 +52,13 @@ describe("the room in which a call is resumed", () => {
 
 test("the grant of a resumed call: like the grant of a start, with a minute to join again", () => {
   const now = new Date("2026-01-01T00:00:00Z");
-  const grant = presentResumed(call, { roomName: "rta-x-2-y", livekitUrl: "wss://l", token: "t", now });
+  const grant = presentResumed(call, {
+    roomName: "rta-x-2-y",
+    livekitUrl: "wss://l",
+    token: "t",
+    now,
+    connectionHistory: null,
+  });
   expect(validate(CallGrant, grant)).toEqual([]);
   expect(grant).toMatchObject({
     ...{ session_id: SESSION, room_name: "rta-x-2-y", stt_mode: "off", max_session_seconds: 600 },

@@ -1,6 +1,7 @@
 /** Resuming a call. It goes on in a new room, because LiveKit cannot revoke the tokens of the old one. */
 import type { SessionId } from "../id.ts";
 import { Problem } from "../problem.ts";
+import type { ConnectionHistoryGrant } from "./kept/connection-history.ts";
 import { IDLE_TIMEOUT_SECONDS, RETURN_SECONDS } from "./limits.ts";
 import { PERSON_IDENTITY } from "./room.ts";
 import type { CallGrant, CallInput } from "./schemas.ts";
@@ -27,6 +28,8 @@ export type CallToResume = {
   price: number;
   /** The features of its avatar worker. */
   features: readonly string[];
+  /** Whether pages of the call upload how well they are connected. */
+  hasConnectionHistory: boolean;
 };
 
 const notResumable = (detail: string): Problem => new Problem("call_not_resumable", detail);
@@ -50,7 +53,19 @@ export const roomToResumeIn = (call: CallToResume): number => {
 /** The grant of a call that goes on in another room. */
 export const presentResumed = (
   { sessionId, input, heldSeconds, maxSeconds, price, features }: CallToResume,
-  { roomName, livekitUrl, token, now }: { roomName: string; livekitUrl: string; token: string; now: Date },
+  {
+    roomName,
+    livekitUrl,
+    token,
+    now,
+    connectionHistory,
+  }: {
+    roomName: string;
+    livekitUrl: string;
+    token: string;
+    now: Date;
+    connectionHistory: ConnectionHistoryGrant | null;
+  },
 ): CallGrant => ({
   status: "ready",
   session_id: sessionId,
@@ -67,5 +82,6 @@ export const presentResumed = (
   max_session_seconds: maxSeconds,
   held_seconds: heldSeconds,
   price_credit_micros_per_second: price,
+  ...(connectionHistory && { connection_history: connectionHistory }),
   ignored: ignoredFields(input, features),
 });

@@ -5,6 +5,7 @@ import { MAX_SESSION_SECONDS } from "../credits/schemas.ts";
 import { RECORDED_MODES } from "../recordings/modes.ts";
 import { Recording } from "../recordings/schemas.ts";
 import { ClosedObject, Count, DateTime, JsonObject, Metadata, Nullable, Off, OneOf, Text } from "../schema.ts";
+import { ConnectionHistoryGrant } from "./kept/connection-history.ts";
 import { MAX_CALL_SECONDS } from "./limits.ts";
 
 export const CALL_MODES = ["avatar", "voice"] as const;
@@ -103,7 +104,12 @@ export const StartCall = ClosedObject({
       description: "Where the transcript of the call is sent after its end. Default: nowhere.",
     }),
   ),
-  connection_history: Type.Optional(Off()),
+  connection_history: Type.Optional(
+    Type.Union([Type.Boolean(), Type.Literal("off")], {
+      description:
+        "Whether the page of the person may upload how well it is connected (`connection_history` of the grant). Default: no.",
+    }),
+  ),
   camera: Type.Optional(Off()),
   render_backend: Type.Optional(Off()),
   support_edits: Type.Optional(Off()),
@@ -141,6 +147,7 @@ export const CallGrant = ClosedObject({
       description: "The recordings of a recorded call. `recording`: set if the call has only one.",
     }),
   ),
+  connection_history: Type.Optional(ConnectionHistoryGrant),
   ignored: Type.Array(OneOf(INPUT_FIELDS), {
     minItems: 0,
     maxItems: INPUT_FIELDS.length,

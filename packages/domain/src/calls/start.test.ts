@@ -49,8 +49,8 @@ describe("the request to start a call", () => {
     [{ recording: "picture" }, ["#/recording not_allowed"]],
     [{ recording: "participants" }, []],
     [
-      { transcript_webhook: true, camera: true, connection_history: true },
-      ["#/transcript_webhook wrong_type", "#/connection_history not_supported", "#/camera not_supported"],
+      { transcript_webhook: true, camera: true, connection_history: "yes" },
+      ["#/transcript_webhook wrong_type", "#/connection_history wrong_type", "#/camera not_supported"],
     ],
     [{ transcript_webhook: { url: "https://example.com", secret: "x".repeat(16) } }, []],
     [
@@ -70,6 +70,8 @@ describe("the request to start a call", () => {
       ["#/render_backend not_supported", "#/support_edits not_supported"],
     ],
     [{ recording: "off", camera: false, connection_history: false }, []],
+    [{ connection_history: true }, []],
+    [{ connection_history: "off" }, []],
     [{ transcript_webhook: "off", render_backend: "off", support_edits: false }, []],
     [{ transcript_webhook: false, render_backend: false, support_edits: "off" }, []],
   ])("a start, %j: %j", (request, errors) => expect(errorsOf(request)).toEqual(errors));
@@ -108,7 +110,12 @@ describe("a start that is recorded", () => {
   ] as const)("%s of a call of %s: its files", (recording, mode, files) => {
     const planned = plan({ recording, mode });
     expect(planned.recording?.files.map((file) => [file.mode, file.role])).toEqual(files as never);
-    const grant = presentPlannedGrant(planned, { livekitUrl: "ws://x", token: "x", retentionDays: 30 });
+    const grant = presentPlannedGrant(planned, {
+      livekitUrl: "ws://x",
+      token: "x",
+      retentionDays: 30,
+      connectionHistory: null,
+    });
     expect(grant.recording_mode).toBe(recording);
     expect(grant.recordings).toHaveLength(files.length);
     expect(grant.recording).toEqual(files.length === 1 ? grant.recordings?.[0] : undefined);
@@ -118,7 +125,12 @@ describe("a start that is recorded", () => {
   test("nothing of it: no field of the grant", () => {
     const planned = plan({ recording: "off" });
     expect(planned.recording).toBeNull();
-    const grant = presentPlannedGrant(planned, { livekitUrl: "ws://x", token: "x", retentionDays: 30 });
+    const grant = presentPlannedGrant(planned, {
+      livekitUrl: "ws://x",
+      token: "x",
+      retentionDays: 30,
+      connectionHistory: null,
+    });
     expect(Object.keys(grant).filter((name) => name.startsWith("recording"))).toEqual([]);
   });
 });
@@ -150,7 +162,12 @@ describe("a planned call", () => {
   test("its grant: valid, for the room of the session, with the fields that the renderer ignores", () => {
     const request = { instructions: "x", voice: {}, stt_mode: "off" as const };
     const planned = plan(request);
-    const known = presentPlannedGrant(planned, { livekitUrl: "wss://x", token: "t", retentionDays: 30 });
+    const known = presentPlannedGrant(planned, {
+      livekitUrl: "wss://x",
+      token: "t",
+      retentionDays: 30,
+      connectionHistory: null,
+    });
     const expiresAt = "2026-11-20T12:02:00.000Z";
     const granted = { reservedCreditMicros: 600_000_000, expiresAt, features: ["voice"] };
     const grant = { ...known, ...presentGranted(request, granted, { price: 1_000_000, hasAgent: false }) };

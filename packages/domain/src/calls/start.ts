@@ -7,6 +7,7 @@ import { type FieldError, Problem, validationFailed } from "../problem.ts";
 import { RECORDED_MODES, type RecordedMode } from "../recordings/modes.ts";
 import { plannedRecordings, presentPlannedRecording } from "../recordings/planned.ts";
 import type { PlannedRecording } from "../recordings/schemas.ts";
+import type { ConnectionHistoryGrant } from "./kept/connection-history.ts";
 import { IDLE_TIMEOUT_SECONDS, JOIN_TIMEOUT_SECONDS, MAX_TEST_CALL_SECONDS, MIN_CALL_SECONDS } from "./limits.ts";
 import { PERSON_IDENTITY, roomName } from "./room.ts";
 import {
@@ -201,7 +202,12 @@ const presentRecordings = (
 /** The grant of a call, without what only the write knows. */
 export const presentPlannedGrant = (
   { session, roomName, input, recording }: Pick<PlannedCall, "session" | "roomName" | "input" | "recording">,
-  { livekitUrl, token, retentionDays }: { livekitUrl: string; token: string; retentionDays: number },
+  {
+    livekitUrl,
+    token,
+    retentionDays,
+    connectionHistory,
+  }: { livekitUrl: string; token: string; retentionDays: number; connectionHistory: ConnectionHistoryGrant | null },
 ): PlannedGrant => ({
   status: "ready",
   session_id: session.id,
@@ -215,6 +221,7 @@ export const presentPlannedGrant = (
   join_timeout_seconds: JOIN_TIMEOUT_SECONDS,
   idle_timeout_seconds: IDLE_TIMEOUT_SECONDS,
   ...(recording && presentRecordings(recording, session, retentionDays)),
+  ...(connectionHistory && { connection_history: connectionHistory }),
 });
 
 /**

@@ -54,6 +54,7 @@ export const MINIMUM_ROLES: Readonly<Record<string, Role | null>> = {
   getRecording: "viewer",
   getRecordingAccess: "viewer",
   deleteRecording: "owner",
+  getConnectionHistory: "viewer",
   getSettings: "viewer",
   updateSettings: "owner",
   // Only keys open calls, because each call is charged to a key, under its cap.

@@ -75,6 +75,7 @@ export const callRequest = (caller: Caller, avatarId: AvatarId, changes: Partial
       conversation: null,
       transcript: null,
       recording: null,
+      hasConnectionHistory: false,
     },
     fingerprint: ticketFingerprint({ apiKeyId: caller.id, avatarId, metadata }),
     ...changes,

@@ -127,6 +127,7 @@ const bringOperation = (price: number) => ({
       awaitsAgent: false,
       transcript: null,
       recording: null,
+      hasConnectionHistory: false,
       brought: { url, token: sealRoomToken(token, id, tokenKey, origin.random), digest, agentIdentity },
       conversation: null,
     });

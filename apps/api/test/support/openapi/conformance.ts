@@ -253,6 +253,10 @@ export const createTarget = async (
     await send(one("updateSettings"), { body: { keepTranscripts: true } });
     return JSON.parse((await send(one("startCall"), { body: EXAMPLES.StartCall })).text).session_id;
   }
+  if (path.endsWith("/connection-history")) {
+    const body = { ...EXAMPLES.StartCall, connection_history: true };
+    return JSON.parse((await send(one("startCall"), { body })).text).session_id;
+  }
   if (path.startsWith("/api/v1/usage/sessions")) {
     return JSON.parse((await send(one("openUsageSession"), { body: { maxSessionSeconds: 1800 } })).text).sessionId;
   }

@@ -67,6 +67,10 @@ begin
           v_caller.tenant_id, p_requests[v_at].id, v_caller.environment, p_requests[v_at].created_at, v_call.recording
         );
       end if;
+      if v_call.has_connection_history then
+        insert into public.connection_histories (tenant_id, session_id, updated_at)
+        values (v_caller.tenant_id, p_requests[v_at].id, date_trunc('milliseconds', clock_timestamp()));
+      end if;
       delete from public.call_tickets where tenant_id = v_caller.tenant_id and id = p_queue.ticket_ids[v_at];
       v_outcome.response_fields := json_build_object(
         'reservedCreditMicros', v_outcome.reserved, 'priceCreditMicrosPerSecond', v_outcome.price,

@@ -18,7 +18,8 @@ create type rta.call_request as (
   voice_id text,        -- the voice that the call names; null without one
   model text,           -- the same
   transcript bytea,     -- the receiver of its transcript, sealed; null: it has none
-  recording json        -- see insert_recordings; null: it is not recorded
+  recording json,       -- see insert_recordings; null: it is not recorded
+  has_connection_history boolean
 );
 
 -- A free and locked slot, and the features of its worker. `voices` and `models`: null when the worker has not reported

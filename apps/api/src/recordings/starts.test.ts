@@ -50,7 +50,7 @@ test("the worker: gets the modes of the recordings; for a call without recording
   const { body: second } = await startWith({ recording: "off" });
   const { start: assigned } = await syncOf("one", { slots: 40, features: [RECORDING] });
   const told = new Map(assigned.map(({ session_id, recording }) => [session_id as string, recording]));
-  expect(told.get(first.session_id)).toEqual({ mode: "audio_video" });
+  expect(told.get(first.session_id)).toEqual({ mode: "audio_video", is_told: false });
   expect(told.get(second.session_id)).toBeUndefined();
   expect(Object.keys(second).filter((name) => name.startsWith("recording"))).toEqual([]);
 });

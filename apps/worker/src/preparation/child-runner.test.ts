@@ -108,6 +108,7 @@ test.skipIf(process.platform !== "linux").each([
     eyes: 40,
     mouth: 60,
     mesh: MESH,
+    square: { left: 0, top: 0, width: 1, height: 1 },
   };
   const report = { kind: "accepted", width: 1024, height: 1024, turned: 0, faces: 1, face };
   const write = "for output in 3 4 5; do printf 'RIFF....WEBPVP8 ' >&$output; done";

@@ -40,7 +40,7 @@ import {
 } from "./transcripts.ts";
 import { createTurn, findTurn } from "./turns.ts";
 
-const ROWS = 3000;
+const ROWS = 5000;
 const OPEN = 600;
 
 const database = await fileDatabase();

@@ -1,7 +1,7 @@
 /** The stores of the tests: each driver on its real backend. */
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
-import { missingForSwift, startSwift } from "@realtime-avatar/testing/storage/swift";
+import { missingForSwift, type Swift, startSwift } from "@realtime-avatar/testing/storage/swift";
 import { temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
 import { DOWNLOAD_PATH, UPLOAD_PATH } from "./disk/signed-url.ts";
 import { openStorage } from "./open.ts";
@@ -61,7 +61,8 @@ const openDiskStore = async (): Promise<TestStore> => {
   return { storage, clock, close };
 };
 
-const openSwiftStore = async (): Promise<TestStore> => {
+/** Starts Swift with a bucket. */
+export const startSwiftBucket = async (): Promise<{ swift: Swift; config: S3Config }> => {
   const swift = await startSwift();
   const config: S3Config = {
     kind: "s3",
@@ -71,7 +72,6 @@ const openSwiftStore = async (): Promise<TestStore> => {
     secretAccessKey: new Secret(swift.secretAccessKey),
     sessionToken: null,
   };
-  const clock = { behindMs: 0 };
   const { url, headers } = await createSigner(config).sign({
     method: "PUT",
     key: null,
@@ -81,6 +81,12 @@ const openSwiftStore = async (): Promise<TestStore> => {
   });
   const created = await fetch(url, { method: "PUT", headers });
   if (!created.ok) throw new Error(`Swift made no bucket: ${created.status} ${await created.text()}`);
+  return { swift, config };
+};
+
+const openSwiftStore = async (): Promise<TestStore> => {
+  const { swift, config } = await startSwiftBucket();
+  const clock = { behindMs: 0 };
   const storage = await openStorage(config, {
     origin: () => "",
     now: () => new Date(Date.now() - clock.behindMs),

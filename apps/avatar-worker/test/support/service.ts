@@ -61,6 +61,8 @@ export type ServiceOptions = {
   webhookUrl?: string;
   /** Maps the address of the LiveKit server to the address for the service and its clients. */
   livekitAt?: (url: string) => Promise<string>;
+  /** Additional variables of the API and of `startFileWorker`. */
+  apiVariables?: Record<string, string>;
   /** Additional variables of avatar workers. */
   workerVariables?: Record<string, string>;
   /** The command that runs the API. Default: from the sources. */
@@ -83,18 +85,28 @@ const stateIn =
     return { ...row };
   };
 
+/** A tenant with a key and an avatar. For an avatar without files, the avatar worker shows an outline. */
+const seedOperator = async ({ db }: TestDatabase) => {
+  const tenantId = await seedTenant(db, { live: 10_000_000_000 });
+  const operator = await seedCaller(db, tenantId);
+  const { id: avatarId } = await seedAvatar(db, operator.caller);
+  await db.client`update avatars set status = 'ready' where id = ${avatarId}`;
+  return { tenantId, operator, avatarId: avatarId as AvatarId };
+};
+
 /** Starts LiveKit and the API, which also reconciles. `stop`: ends both and the avatar workers. */
 export const startService = async (livekitProgram: string, options: ServiceOptions = {}) => {
   const { slots = 8, agentName = "", livekitAt = sameUrl, network = null, apiCommand, ...others } = options;
-  const { prepareDatabase, workerVariables = {}, ...livekitOptions } = others;
+  const { prepareDatabase, apiVariables = {}, workerVariables = {}, ...livekitOptions } = others;
   const [folder, database] = await Promise.all([temporaryFolder(), testDatabase({ isServed: true })]);
   const { db } = database;
   await prepareDatabase?.(database.url);
   const livekit = await startLivekit(livekitProgram, { ...livekitOptions, ...(network && { network }) });
   const AVATAR_WORKER_SECRET = randomBytes(32).toString("hex");
   const { apiKey: LIVEKIT_API_KEY, apiSecret: LIVEKIT_API_SECRET } = livekit;
+  const shared = { ...database.variables, DATA_DIR: folder, ...apiVariables };
   const api = await startApi(apiCommand ?? bun("apps/api/src/main.ts"), {
-    ...{ ...database.variables, DATA_DIR: folder, AVATAR_WORKER_SECRET, ...(network && { HOST: "0.0.0.0" }) },
+    ...{ ...shared, AVATAR_WORKER_SECRET, ...(network && { HOST: "0.0.0.0" }) },
     ...{ LIVEKIT_URL: await livekitAt(livekit.url), LIVEKIT_API_KEY, LIVEKIT_API_SECRET, CALL_AGENT_NAME: agentName },
   });
   const { url } = api;
@@ -113,20 +125,19 @@ export const startService = async (livekitProgram: string, options: ServiceOptio
     return worker;
   };
 
-  const tenantId = await seedTenant(db, { live: 10_000_000_000 });
-  const operator = await seedCaller(db, tenantId);
-  const { id: avatarId } = await seedAvatar(db, operator.caller);
-  // For an avatar without files, the worker shows an outline.
-  await db.client`update avatars set status = 'ready' where id = ${avatarId}`;
-
+  const { tenantId, operator, avatarId } = await seedOperator(database);
   return {
     livekit,
     rooms: createRooms({ ...livekit, apiSecret: new Secret(livekit.apiSecret) }),
     db,
-    tenantId,
-    operatorKey: operator.apiKey,
-    avatarId: avatarId as AvatarId,
+    ...{ tenantId, avatarId, operatorKey: operator.apiKey },
     startWorker,
+    /** Starts a worker (apps/worker) with the database and the store of the API. */
+    startFileWorker: async (): Promise<void> => {
+      const worker = startProcess(bun("apps/worker/src/main.ts"), { ...shared, WORKER_PORT: "0" });
+      workers.add(worker);
+      await worker.waitFor(/"url":"http:/);
+    },
     /** The workers that have not exited. */
     workers: (): readonly RunningProcess[] => [...workers],
     killWorkers: async (): Promise<void> => {

@@ -124,8 +124,14 @@ describe.skipIf(missing !== null || !LONG)(title, () => {
   });
 
   /** Asks, and hears the whole answer. */
-  const takeTurn = async (): Promise<{ waitedMs: number; seen: Seen }> => {
-    const { waitedMs, heardFrom } = await recordAnswer(page, wordFrames("Could you please tell me"));
+  const takeTurn = async (turn: number): Promise<{ waitedMs: number; seen: Seen }> => {
+    const { waitedMs, heardFrom } = await recordAnswer(page, wordFrames("Could you please tell me")).catch(
+      async (cause) => {
+        const [stt, llm] = [providers.of("stt").length, providers.of("llm").length];
+        const said = JSON.stringify((await page.said()).slice(-4));
+        throw new Error(`turn ${turn}: no answer; requests: stt ${stt}, llm ${llm}; said: ${said}`, { cause });
+      },
+    );
     await untilSilent(page);
     const at = await page.timeOf(heardFrom);
     const levels = (await page.recording(heardFrom)).avatar.slice(0, ANSWER_MS / STEP_MS);
@@ -155,7 +161,7 @@ describe.skipIf(missing !== null || !LONG)(title, () => {
     let warmMemory = 0;
     for (; performance.now() - startedAt < MINUTES * 60_000; turn++) {
       const next = startedAt + 2000 + TURN_MS * (turn + 1);
-      turns.push(await takeTurn());
+      turns.push(await takeTurn(turn));
       if (warmMemory === 0 && performance.now() - startedAt > WARM_SHARE * MINUTES * 60_000) {
         warmMemory = await callMemory(world.worker.pid);
       }

@@ -41,7 +41,7 @@ const PLACE_OF_HOLD = "  -- A shard is held from here on.\n";
 const holding = (text: string): string =>
   text.includes(PLACE_OF_HOLD)
     ? text.replace(PLACE_OF_HOLD, "  perform rta.hold_shard();\n")
-    : text.replace(/ as \$\$\n(?:declare\n)?/, " as $$$$\ndeclare\n  v_hold boolean := rta.hold_shard();\n");
+    : text.replace(/ as \$\$\n(#.*\n)?(?:declare\n)?/, " as $$$$\n$1declare\n  v_hold boolean := rta.hold_shard();\n");
 
 /** The names of the functions that the service calls. */
 export const CALLED_FUNCTIONS: readonly string[] = [...CALLED_FILES].map(

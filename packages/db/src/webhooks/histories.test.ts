@@ -104,10 +104,15 @@ const work = async (db: Db, history: History): Promise<number> => {
   return claimed.length;
 };
 
-const countPending = async (): Promise<number> =>
-  Number((await client`select count(*) as count from webhook_deliveries where status = 'pending'`)[0]?.["count"]);
+/** The number of pending deliveries, and of endpoints whose recovery goes on. */
+const countPending = async (): Promise<number> => {
+  const [row] = await client`
+    select (select count(*) from webhook_deliveries where status = 'pending')
+      + (select count(*) from webhook_endpoints where recovery_next_at is not null) as count`;
+  return Number(row?.["count"]);
+};
 
-/** Runs the workers of all replicas until no delivery is pending and `others` have ended. */
+/** Runs the workers of all replicas until no delivery is pending or recovered, and `others` have ended. */
 const runWorkers = async (pools: Pools, history: History, others: readonly (() => Promise<void>)[]): Promise<void> => {
   let isOver = false;
   const workers = pools.flatMap((pool) =>

@@ -14,12 +14,12 @@ import { missingForSwift } from "@realtime-avatar/testing/storage/swift";
 import { temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
 import { until } from "@realtime-avatar/testing/until";
 import { deliveredTypes, seedEndpoint } from "@realtime-avatar/testing/webhooks/events";
-import { NOTICE } from "../src/recording/notice.ts";
-import { ffmpeg } from "../src/recording/recorded.testing.ts";
-import { joinAsPerson } from "./support/person.ts";
-import { findWord, longestSilence, loudness, readFilePicture, readFileSound, WORD } from "./support/recorded-file.ts";
-import { type Service, startService } from "./support/service.ts";
-import { watchTranscript } from "./support/transcript.ts";
+import { NOTICE } from "../../src/recording/notice.ts";
+import { ffmpeg } from "../../src/recording/recorded.testing.ts";
+import { joinAsPerson } from "../support/person.ts";
+import { type Service, startService } from "../support/service.ts";
+import { watchTranscript } from "../support/transcript.ts";
+import { findWord, longestSilence, loudness, readFilePicture, readFileSound, WORD } from "./recorded-file.ts";
 
 setDefaultTimeout(120_000);
 

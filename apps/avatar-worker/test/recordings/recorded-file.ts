@@ -1,6 +1,6 @@
 /** The sound and the pictures of a recorded file, as ffmpeg decodes it. */
 import { ffmpeg } from "../../src/recording/recorded.testing.ts";
-import { wordFrames } from "./words.ts";
+import { wordFrames } from "../support/words.ts";
 
 /** Samples of a second, by which words are found. */
 const RATE = 4000;

@@ -322,8 +322,10 @@ const FOR_PEOPLE = /^\/api\/v1\/(identities|invitations|passkeys|user-sessions|u
 const statusOf = (target: string): number => {
   // No LiveKit is configured.
   if (target.startsWith("/internal/")) return 501;
-  // The delivery, the turn and the kept transcript do not exist.
-  if (/:(token|name)(\/picture|\/animated)?$|\/webhook-deliveries\/.|\/turns\/.|\/transcript$/.test(target)) return 404;
+  // The delivery, the turn, the kept transcript and the connection history do not exist.
+  const absent =
+    /:(token|name)(\/picture|\/animated)?$|\/webhook-deliveries\/.|\/turns\/.|\/(transcript|connection-history)$/;
+  if (absent.test(target)) return 404;
   if (target.endsWith("/oidc/callback")) return 303;
   // Only for browsers.
   if (target === "/" || target === "/dashboard/*") return 404;

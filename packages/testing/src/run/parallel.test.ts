@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { join } from "node:path";
 import manifest from "../../../../package.json" with { type: "json" };
 import { fileFolder } from "../fixture.ts";
-import { optionsOfAll, TEST_VARIABLES, testOptions } from "./parallel.ts";
+import { optionsOfAll, testOptions } from "./parallel.ts";
 
 const folder = await fileFolder();
 
@@ -40,9 +40,8 @@ test("a plain `bun test`: each file runs once, in several processes; a failure s
 });
 
 test("the scripts `test` and `test:system`: one omits the files that the other runs, with the options of `bun test`", () => {
-  const variables = Object.entries(TEST_VARIABLES).map(([name, value]) => `${name}=${value}`);
   const command = (processes: number) =>
-    `bun packages/testing/src/prepare.ts && ${variables.join(" ")} bun test ${testOptions(processes).join(" ")}`;
+    `bun packages/testing/src/prepare.ts && bun test ${testOptions(processes).join(" ")}`;
   expect(manifest.scripts.test).toBe(`${command(4)} --path-ignore-patterns='**/*.system.test.ts'`);
   expect(manifest.scripts["test:system"]).toBe(`${command(3)} .system.test.ts`);
 });

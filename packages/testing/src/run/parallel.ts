@@ -14,11 +14,6 @@ export const testOptions = (processes: number): string[] => [
   "--timeout=60000",
   "--timings=.ci/test-times.json",
 ];
-/**
- * Bun keeps freed memory. Returning it to the system and getting it again takes a tenth of the processor time of test
- * processes. The programs that `startProcess` starts do not get this variable.
- */
-export const TEST_VARIABLES = { MIMALLOC_PURGE_DELAY: "-1" };
 /** Options that affect neither how files run nor which files run. */
 const NEUTRAL =
   /^--(?:timeout|bail|reporter|reporter-outfile|only-failures|dots|path-ignore-patterns|update-timings)(?:=|$)/;
@@ -38,7 +33,6 @@ const options = optionsOfAll(ownCommand());
 if (options) {
   await import("../prepare.ts");
   const child = Bun.spawn([process.execPath, "test", ...testOptions(3), ...options], {
-    env: { ...process.env, ...TEST_VARIABLES },
     stdio: ["inherit", "inherit", "inherit"],
   });
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => child.kill(signal));

@@ -29,7 +29,7 @@ export type Film = {
 /** Pixels around a part that interpolation also reads. */
 const MARGIN = CELL;
 
-const boxOf = (nodes: readonly number[]): Box =>
+const nodeBox = (nodes: readonly number[]): Box =>
   boxAround(nodes.map((node) => ({ x: CELL * (node % GRID_SIZE), y: CELL * Math.floor(node / GRID_SIZE) })));
 
 /** Makes a film of a face. `face` is that of its first frame. */
@@ -37,15 +37,15 @@ export const createFilm = (face: Face): Film => {
   const { upperNodes, lowerNodes } = face.fields;
   return {
     face,
-    mouth: boxOf([...upperNodes, ...lowerNodes]),
-    whole: boxOf([...face.moving]),
+    mouth: nodeBox([...upperNodes, ...lowerNodes]),
+    whole: nodeBox([...face.moving]),
     packed: createPacked(),
     maps: createMaps(),
   };
 };
 
 /** The rows of cells of a part. */
-const rowsOf = ({ left, top, right, bottom }: Box): MovingRow[] => {
+const cellRows = ({ left, top, right, bottom }: Box): MovingRow[] => {
   const [first, end] = [Math.floor(left / CELL), Math.ceil(right / CELL)];
   const row = Math.floor(top / CELL);
   return Array.from({ length: Math.ceil(bottom / CELL) - row }, (_, index) => ({ row: row + index, first, end }));
@@ -66,7 +66,7 @@ export const drawFilm = (
   const part = placeBox(isTurned || pose.blinkLeft > 0 ? whole : mouth, place);
   const box = clipBox(part, MARGIN, STILL, 1, PICTURE_SIZE);
   const { eyes, eyeDistance, lips, light } = face;
-  const rows = rowsOf(box);
+  const rows = cellRows(box);
   if (!updateFilmMaps(maps, face, pose, { place, rows })) return picture;
   const target = planesFrom(picture);
   const photo = planesFrom(frame);

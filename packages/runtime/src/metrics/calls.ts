@@ -14,7 +14,7 @@ export type ReconcilerStats = {
   moved: number;
   /** Rooms without an open call that it has found. */
   orphans: number;
-  /** Whether a participant who joins creates a room; null while unknown. */
+  /** Whether LiveKit creates a room when a participant joins; null while unknown. */
   autoCreate: boolean | null;
 };
 

@@ -92,7 +92,7 @@ describe("the part in which the lips are still", () => {
       "no_face",
     ],
     ["a lamp that is dimmed", samples(120, (index) => ({ light: 20 + 1.5 * index })), "no_face"],
-    ["a person who comes nearer", samples(100, (index) => ({ size: 1 + index / 100 })), "no_face"],
+    ["a face that grows", samples(100, (index) => ({ size: 1 + index / 100 })), "no_face"],
     ["a photo", samples(100, (index) => ({ x: 0.2 * (index % 2) })), "nothing_moves"],
   ])("a film, %s: none", (_, film, reason) => {
     expect(findStillPart(film)).toBe(reason as never);

@@ -32,7 +32,7 @@ const MAX_WIDTH_CHANGE = 0.06;
 /** Between two samples, in eye distances, and in steps of luma: more is a cut. */
 const MAX_JUMP = 0.15;
 const MAX_LIGHT_CHANGE = 12;
-/** In a whole part: a person who comes near, or a lamp that is turned on. */
+/** Bounds for a whole part. They exclude a face that grows, and a change of the light. */
 const MAX_SIZE_CHANGE = 1.25;
 const MAX_PART_LIGHT_CHANGE = 24;
 /** In eye distances. A film of a photo moves less, and would show a face that never blinks. */

@@ -118,10 +118,16 @@ describe("the opening of a session", () => {
     const lsn = async () => (await api.database.db.client`select pg_current_wal_insert_lsn()::text as lsn`)[0]?.["lsn"];
     // The first use of a key is recorded.
     await api.uses.flush();
-    const start = await lsn();
-    expect((await open({ maxSessionSeconds: 6 }, poor, { "idempotency-key": "a" })).status).toBe(402);
-    expect((await open({ maxSessionSeconds: 2 }, capped)).status).toBe(402);
-    expect(await lsn()).toBe(start);
+    const refuse = async () => {
+      const start = await lsn();
+      expect((await open({ maxSessionSeconds: 6 }, poor, { "idempotency-key": "a" })).status).toBe(402);
+      expect((await open({ maxSessionSeconds: 2 }, capped)).status).toBe(402);
+      return (await lsn()) !== start;
+    };
+    // At times, PostgreSQL writes records for itself, such as those of a vacuum. A refusal that writes does so each time.
+    let isWritten = true;
+    for (let tries = 0; isWritten && tries < 5; tries++) isWritten = await refuse();
+    expect(isWritten).toBe(false);
     expect(await rowCounts(api.database)).toEqual(before);
     // A refusal is not stored: the same request succeeds once it fits.
     expect((await open({ maxSessionSeconds: 5 }, poor)).status).toBe(201);

@@ -50,7 +50,7 @@ test("tenants with few jobs, beside a flood: served in turns", async () => {
   const others = await Promise.all([seedTester(), seedTester(), seedTester()]);
   const avatars = (await Promise.all(others.map((by) => seedMany(by, FEW)))).flat();
   tests.start();
-  for (const avatar of avatars) await tests.settled(avatar);
+  for (const avatar of avatars) expect(await tests.settled(avatar)).toMatchObject({ status: "ready", lastError: null });
   // With turns, the flood has as many as each of the others, plus the running ones.
   const counts = await Promise.all(avatars.map((avatar) => preparedOf(flood, avatar)));
   expect(Math.max(...counts)).toBeLessThanOrEqual(2 * FEW);
@@ -65,7 +65,7 @@ test("a tenant, one job at a time beside a flood: waits for few jobs of the floo
     const [avatar] = (await seedMany(other, 1)) as [AvatarRecord];
     // Preparations during its creation do not count.
     const before = await preparedOf(flood);
-    await tests.settled(avatar);
+    expect(await tests.settled(avatar)).toMatchObject({ status: "ready", lastError: null });
     waits.push((await preparedOf(flood, avatar)) - before);
   }
   expect(waits.length).toBeGreaterThan(2);

@@ -69,6 +69,8 @@ test("the network, dropping packets: running statements fail, the next ones succ
   });
   await withPool({ url: proxy.url, connections: 6, deadlineMs: 60_000 }, async (db) => {
     await Promise.all(Array.from({ length: 6 }, () => sleep(db, { seconds: 0.05 })));
+    // While a connection that hangs is being opened, no other is opened in its place.
+    await until(() => Promise.resolve(db.stats().connections.open === 6), { pollMs: 2 });
     isLost = true;
     const hanging = catchFailure(now(db.within(2000)));
     await Bun.sleep(1100);

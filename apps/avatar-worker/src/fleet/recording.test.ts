@@ -9,7 +9,7 @@ const recorded = { ...assigned, recording: { mode: "audio" } as const };
 const fragment = (value: number): Uint8Array => new Uint8Array(10).fill(value);
 
 /** A sender whose requests `respond` answers. `sent`: the number and the first byte of each one. */
-const start = (respond: () => Promise<void>, times = { wait: 20, last: 10_000 }) => {
+const start = (respond: () => Promise<void>, times = { wait: 30_000, last: 30_000 }) => {
   const sent: [n: number, value: number][] = [];
   const results: string[] = [];
   const lines: string[] = [];
@@ -85,7 +85,7 @@ test("a service that refuses a fragment: gets no more. The log has its answer", 
 });
 
 test("a service that does not answer: six fragments wait, two are lost. The end of the call waits for a moment", async () => {
-  const { sender, sent, results } = start(() => new Promise(() => {}));
+  const { sender, sent, results } = start(() => new Promise(() => {}), { wait: 20, last: 30_000 });
   for (let value = 1; value <= 8; value++) sender.receive({ kind: "fragment", bytes: fragment(value) });
   expect(results).toEqual(["lost", "lost"]);
   await sender.finish();

@@ -107,7 +107,8 @@ const attempts = async (id: SessionId): Promise<number | null> =>
 const untilAttempts = (id: SessionId, count: number) =>
   until(async () => (await attempts(id)) === count, { state: () => lines });
 const makeDue = () =>
-  client`update call_recordings set due_at = now(), leased_until = case when lease is not null then now() end`;
+  client`update call_recordings set due_at = now() - interval '1 second',
+    leased_until = case when lease is not null then now() - interval '1 second' end`;
 
 describe("the recordings of a call that has ended", () => {
   test("sound: a signed MP4 in the store, ready with its times; its fragments are deleted", async () => {
@@ -351,7 +352,7 @@ describe("a file that the store cannot delete", () => {
     await expect(deleteUnneededFiles({ db, storage: refusing("1-1") }, 10, never)).rejects.toThrow("did not respond");
     expect(await keysInStore()).toHaveLength(2);
     expect(await deleteUnneededFiles({ db, storage }, 10, never)).toBe(0);
-    await client`update unneeded_files set retry_at = now()`;
+    await client`update unneeded_files set retry_at = now() - interval '1 second'`;
     expect(await deleteUnneededFiles({ db, storage }, 10, never)).toBe(1);
     expect(await keysInStore()).toHaveLength(1);
   });

@@ -28,5 +28,5 @@ export const shardOfUrl = (url: string): number | null => {
 /** Another pool on the database of a test, like that of another process. */
 export const connectTo = ({ url }: { url: string }, options: PoolOptions = {}): Db => {
   const shard = shardOfUrl(url);
-  return connect(url, { ...options, shard: shard === null ? null : shardOptions(shard) });
+  return connect(url, { connectMs: PATIENT.connectMs, ...options, shard: shard === null ? null : shardOptions(shard) });
 };

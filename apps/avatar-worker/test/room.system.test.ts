@@ -4,18 +4,21 @@
  */
 
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { readFile } from "node:fs/promises";
 import { LocalVideoTrack, RpcError, TrackPublishOptions, TrackSource, VideoSource } from "@livekit/rtc-node";
+import { avatarToken } from "@realtime-avatar/domain/calls/room";
 import type { AssignedCall } from "@realtime-avatar/domain/calls/worker-sync";
 import { isLoud } from "@realtime-avatar/face/loudness";
 import { FLITE_SETTINGS } from "@realtime-avatar/speech/settings";
 import { livekitBinary } from "@realtime-avatar/testing/livekit/binary";
 import { type LivekitServer, startLivekit } from "@realtime-avatar/testing/livekit/server";
+import { until } from "@realtime-avatar/testing/until";
 import { readConfig } from "../src/config.ts";
 import { createService } from "../src/fleet/service.ts";
 import { portrait } from "../src/renderer/portrait.ts";
 import type { Renderer } from "../src/renderer/renderer.ts";
 import { startCall } from "../src/room/call.ts";
-import { type ControlPlane, startControlPlane } from "./support/control-plane.ts";
+import { type ControlPlane, sign, startControlPlane } from "./support/control-plane.ts";
 import { joinAsPerson, type Person } from "./support/person.ts";
 
 setDefaultTimeout(60_000);
@@ -143,6 +146,18 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     expect(await perform("x".repeat(1024 * 1024))).toBe(APPLICATION_ERROR);
     await call.leave();
     await person.leave();
+  });
+
+  test("a room that does not exist when the avatar joins: the avatar is there when it is created", async () => {
+    const name = "rta-test-later";
+    const token = await sign(livekit, avatarToken(name, "voice", 600));
+    const resume = { room_number: 1, gap_count: 0, gap_seconds: 0, return_seconds: 60 };
+    const { call } = await start({ token, resume });
+    await until(async () => (await readFile(livekit.logFile, "utf8")).includes(name));
+    await control.rooms.createRoom({ name });
+    await control.untilInRoom(name, "avatar");
+    await until(() => call.report().state === "joined");
+    await call.leave();
   });
 
   test("a call that is left while it is joining: absent from the room afterwards", async () => {

@@ -20,7 +20,7 @@ import type { PackedSettings, PackedSpeech } from "../conversation/settings.ts";
 import type { ProgramTurn } from "../conversation/speaking/program-turns.ts";
 import { TurnTimings } from "../conversation/timings/turn-timings.ts";
 import type { Budget } from "../conversation/usage-meter.ts";
-import type { Access } from "../room/call.ts";
+import type { Access } from "../room/connection.ts";
 import type { Limits } from "../room/presence.ts";
 
 /** A worker's report of a call, without the id of the call. */

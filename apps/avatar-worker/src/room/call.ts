@@ -3,10 +3,10 @@
  * it speaks for the agent.
  */
 
-import { Room, RoomEvent } from "@livekit/rtc-node";
+import { type Room, RoomEvent } from "@livekit/rtc-node";
 import type { EndReason } from "@realtime-avatar/domain/calls/end-reasons";
 import { AGENT_JOIN_SECONDS } from "@realtime-avatar/domain/calls/limits";
-import type { AssignedCall, Move, ReportedCall } from "@realtime-avatar/domain/calls/worker-sync";
+import type { AssignedCall, ReportedCall } from "@realtime-avatar/domain/calls/worker-sync";
 import type { CallConversation } from "../conversation/in-room.ts";
 import type { EchoParts } from "../conversation/speaking/hold-echo.ts";
 import type { ProgramTurn } from "../conversation/speaking/program-turns.ts";
@@ -15,18 +15,22 @@ import { createLateRendering } from "../renderer/late.ts";
 import type { Renderer, Rendering } from "../renderer/renderer.ts";
 import { receiveVoice } from "./agent-voice.ts";
 import { watchAudience } from "./audience.ts";
-import { joinRoom, leaveRoom, waitForParticipant } from "./join.ts";
+import { type Access, type Connection, connect } from "./connection.ts";
+import { waitForParticipant } from "./join.ts";
 import { sendLastMessage } from "./messages.ts";
 import { createMovingRoom, following, type MovingRoom } from "./moving-room.ts";
 import { createPresence, type Limits, type Presence } from "./presence.ts";
 import { type Published, publishAvatar } from "./publish.ts";
-import { type Relay, startRelay } from "./relay/relay.ts";
-import { connectSides, isOurs, type JoinedAvatar, otherSide, type Sides } from "./sides.ts";
+import { connectSides, isOurs, type JoinedAvatar, type Sides } from "./sides.ts";
 
 /** How often the times of the call are checked. */
 const TICK_MS = 100;
-/** The longest stream that is read. For a person: none is needed. For an agent: 175 seconds of speech at 48 kHz. */
-const MAX_STREAM_BYTES = { person: 64 * 1024, agent: 16 * 1024 * 1024 };
+/**
+ * How long a call in a room of the service tries to join after a failure. A LiveKit that was killed has lost the room: the
+ * service creates it again, at once for a repeated start, otherwise after two lists of rooms (9 s).
+ */
+const REJOIN_MS = 20_000;
+const REJOIN_PAUSE_MS = 500;
 
 /**
  * Delay between the sound of a recovered call and the opening of its avatar. The answer begins in this time, and
@@ -52,9 +56,6 @@ export type CallParts = {
   onFailure: (cause: string) => void;
 };
 
-/** The access to a room. */
-export type Access = Pick<Move, "url" | "token">;
-
 export type Call = {
   report(): ReportedCall;
   takeTurns(turns: readonly ProgramTurn[]): void;
@@ -66,28 +67,6 @@ export type Call = {
   end(reason: EndReason): Promise<void>;
   /** Leaves the room silently. A call that is joining leaves after it has joined. */
   leave(): Promise<void>;
-};
-
-/** A connection to a room of a call. `joining`: the join. `gone`: rejects when the room is left or deleted. */
-type Connection = { room: Room; joining: Promise<void>; gone: Promise<never>; disconnect(): Promise<void> };
-
-/** Joins a room of a call. The server of a brought room is untrusted: `onFlood` is called when it sends too much. */
-const connect = (assigned: AssignedCall, { url, token }: Access, onFlood: () => void): Connection => {
-  const room = new Room();
-  let relay: Relay | null = null;
-  const join = async (): Promise<void> => {
-    if (assigned.agent_identity !== null) relay = await startRelay(url, onFlood);
-    await joinRoom(room, relay?.url ?? url, token, MAX_STREAM_BYTES[otherSide(assigned)]);
-  };
-  const disconnect = async (): Promise<void> => {
-    await leaveRoom(room);
-    relay?.close();
-  };
-  const gone = new Promise<never>((_, reject) => {
-    room.once(RoomEvent.Disconnected, () => reject(new Error("the room is gone")));
-  });
-  gone.catch(() => {});
-  return { room, joining: join(), gone, disconnect };
 };
 
 /**
@@ -184,6 +163,8 @@ type CallState = {
   entering: Promise<void>;
   /** Number of rooms that the call was sent to. */
   rooms: number;
+  /** After this time, a failed join ends the call; null before the first one. */
+  rejoinUntil: number | null;
   /** Aborts the current join, because the call was sent to another room. */
   giveUpEntering: () => void;
   phase: ReportedCall["state"];
@@ -241,7 +222,7 @@ const fail = (call: CallState, error: unknown): void => {
  */
 const lose = (call: CallState, { room }: Connection, isNewest: boolean): void => {
   const { assigned, inRoom } = call;
-  if (inRoom === null && isNewest) void end(call, "disconnected");
+  if (inRoom === null && isNewest && assigned.resume === undefined) void end(call, "disconnected");
   if (inRoom?.connection.room !== room) return;
   if (assigned.resume === undefined) return void end(call, "disconnected");
   inRoom.presence.otherLeft(performance.now());
@@ -286,10 +267,24 @@ const goOn = async (call: CallState, inRoom: InRoom, connection: Connection, pub
   await before.published.close();
 };
 
+/** Tries again to join a room that was lost before the avatar was published there. Returns false when the call must end. */
+const rejoin = (call: CallState, connection: Connection, access: Access): boolean => {
+  const now = performance.now();
+  call.rejoinUntil ??= now + REJOIN_MS;
+  // A failure in a connected room has another cause.
+  if (call.assigned.resume === undefined || connection.room.isConnected || now >= call.rejoinUntil) return false;
+  void connection.joining.catch(() => {}).then(connection.disconnect);
+  call.connections = call.connections.filter((one) => one !== connection);
+  const { rooms } = call;
+  setTimeout(() => call.rooms === rooms && goTo(call, access), REJOIN_PAUSE_MS);
+  return true;
+};
+
 /** Joins a room, and publishes the avatar there. `newer`: rejects when the call is sent to another room. */
 const enter = async (
   call: CallState,
   connection: Connection,
+  access: Access,
   newer: Promise<never>,
   isNewest: () => boolean,
 ): Promise<void> => {
@@ -310,7 +305,7 @@ const enter = async (
       return;
     }
     if (error instanceof NoAgentError) return void end(call, "disconnected");
-    fail(call, error);
+    if (!rejoin(call, connection, access)) fail(call, error);
   }
 };
 
@@ -330,7 +325,7 @@ const goTo = (call: CallState, access: Access): void => {
     const connection = connect(call.assigned, access, () => void end(call, "agent_ended"));
     call.connections.push(connection);
     connection.room.on(RoomEvent.Disconnected, () => lose(call, connection, isNewest()));
-    await enter(call, connection, newer, isNewest);
+    await enter(call, connection, access, newer, isNewest);
   };
   call.entering = (number === 1 ? join() : call.entering.then(join)).catch(() => {});
 };
@@ -354,6 +349,7 @@ export const startCall = (assigned: AssignedCall, parts: CallParts): Call => {
       connections: [],
       entering: Promise.resolve(),
       rooms: 0,
+      rejoinUntil: null,
       giveUpEntering: () => {},
     },
     ...{ phase: "joining", inRoom: null, reason: null, usedAtEnd: null, leaving: null },

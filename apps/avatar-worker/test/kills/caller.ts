@@ -39,21 +39,25 @@ export type Call = Plan & {
   endedAt: number | null;
 };
 
-const post = async ({ url, apiKey }: World, path: string, body: object, headers = {}): Promise<Response | null> => {
+type Reply = { status: number; text: string };
+
+/** Returns null when no whole response is received. */
+const post = async ({ url, apiKey }: World, path: string, body: object, headers = {}): Promise<Reply | null> => {
   try {
-    return await fetch(`${url}/api/v1/realtime/livekit/session${path}`, {
+    const response = await fetch(`${url}/api/v1/realtime/livekit/session${path}`, {
       method: "POST",
       headers: { authorization: `Bearer ${apiKey}`, "content-type": "application/json", ...headers },
       body: JSON.stringify(body),
       signal: AbortSignal.timeout(15_000),
     });
+    return { status: response.status, text: await response.text() };
   } catch {
     return null;
   }
 };
 
 /** Repeats a request while the service fails or is full. Returns the response with another status. */
-const postUntilClear = (world: World, path: string, body: object, headers = {}): Promise<Response> =>
+const postUntilClear = (world: World, path: string, body: object, headers = {}): Promise<Reply> =>
   until(
     async () => {
       const response = await post(world, path, body, headers);
@@ -71,8 +75,8 @@ const start = async (world: World, { name, isRecorded }: Plan): Promise<Grant> =
     ...(isRecorded && { recording: "audio" }),
   };
   const response = await postUntilClear(world, "", body, { "idempotency-key": name });
-  if (response.status !== 200) throw new Error(`the call was not started: ${await response.text()}`);
-  return (await response.json()) as Grant;
+  if (response.status !== 200) throw new Error(`the call was not started: ${response.text}`);
+  return JSON.parse(response.text) as Grant;
 };
 
 /** A person in the room of a call. `since`: LiveKit can show the person to the avatar from then on. */
@@ -88,6 +92,9 @@ const enter = async ({ livekit_url, participant_token }: Grant) => {
 };
 type Present = Awaited<ReturnType<typeof enter>>;
 
+/** How often a person tries to join. A room that is lost with LiveKit is created again within ten seconds. */
+const MAX_JOINS = 60;
+
 /** Joins the room of a new call. The start is sent again when the room is lost before. */
 const startAndEnter = async (world: World, plan: Plan): Promise<{ id: SessionId; present: Present }> => {
   for (let attempt = 1; ; attempt++) {
@@ -95,7 +102,7 @@ const startAndEnter = async (world: World, plan: Plan): Promise<{ id: SessionId;
     try {
       return { id: grant.session_id, present: await enter(grant) };
     } catch (error) {
-      if (attempt === 20) throw error;
+      if (attempt === MAX_JOINS) throw new Error(`${grant.session_id} cannot be joined: ${error}`);
       await Bun.sleep(500);
     }
   }
@@ -106,7 +113,7 @@ const comeBack = async (world: World, id: SessionId): Promise<Present | null> =>
   for (let attempt = 1; attempt <= 20; attempt++) {
     const response = await postUntilClear(world, "/resume", { session_id: id });
     if (response.status !== 200) return null;
-    const present = await enter((await response.json()) as Grant).catch(() => null);
+    const present = await enter(JSON.parse(response.text) as Grant).catch(() => null);
     if (present) return present;
     await Bun.sleep(500);
   }

@@ -1,4 +1,4 @@
-/** Compares the state of the service after all calls with the calls as the persons know them. Each check returns its findings. */
+/** Compares the state of the service after all calls with the calls as the persons know them. Each check returns its gates. */
 import { findCreditDrift } from "@realtime-avatar/db/credits/invariants";
 import { until } from "@realtime-avatar/testing/until";
 import type { Call } from "./caller.ts";
@@ -17,15 +17,29 @@ const MIN_RECORDED_MS = 8000;
 /** The reason with which the persons end their calls. */
 const RELEASED = "manual";
 
-const show = (name: string, numbers: readonly number[], unit = ""): void => {
-  const sorted = numbers.toSorted((one, other) => one - other);
-  const at = (share: number): string =>
-    (sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? Number.NaN).toFixed(
-      unit === "s" ? 1 : 0,
-    );
-  process.stderr.write(
-    `${name}: p50 ${at(0.5)}${unit}, p95 ${at(0.95)}${unit}, max ${at(1)}${unit} (${sorted.length})\n`,
-  );
+/** A requirement, with the measured values and the misses. `isTime`: a busy machine can miss it. */
+export type Gate = { name: string; isTime: boolean; unit: "s" | "ms" | ""; values: readonly number[]; found: string[] };
+
+const MAX_SHOWN = 20;
+const write = (line: string): void => void process.stderr.write(`${line}\n`);
+
+/** Prints the gates as a table, and then the misses. */
+export const showGates = (gates: readonly Gate[]): void => {
+  const row = (cells: readonly string[]): string =>
+    cells.map((cell, at) => (at === 0 ? cell.padEnd(52) : cell.padStart(9))).join("");
+  write(row(["", "number", "p50", "p95", "max", "missed"]));
+  for (const { name, unit, values, found } of gates) {
+    const sorted = values.toSorted((one, other) => one - other);
+    const at = (share: number): string => {
+      const value = sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))];
+      return value === undefined || unit === "" ? "" : `${value.toFixed(unit === "s" ? 1 : 0)} ${unit}`;
+    };
+    write(row([name, String(values.length), at(0.5), at(0.95), at(1), String(found.length)]));
+  }
+  for (const { name, found } of gates) {
+    for (const one of found.slice(0, MAX_SHOWN)) write(`${name}: ${one}`);
+    if (found.length > MAX_SHOWN) write(`${name}: and ${found.length - MAX_SHOWN} others`);
+  }
 };
 
 /** A call and the kills during it, for a message. Times are in milliseconds after its begin. */
@@ -60,7 +74,7 @@ export const untilSettled = ({ onDatabase }: World): Promise<unknown> => {
 type Row = { id: string; status: string; reason: string | null; used: number; endedAt: number | null; losses: number };
 
 /** Each call has ended and is charged once, at most for the time with both sides. A call that lost a process goes on. */
-export const checkBooks = async (world: World, calls: readonly Call[], kills: readonly Kill[]): Promise<string[]> => {
+export const checkBooks = async (world: World, calls: readonly Call[], kills: readonly Kill[]): Promise<Gate[]> => {
   const { onDatabase, tenantId } = world;
   const drift = await onDatabase(({ db }) => findCreditDrift(db, tenantId, 10));
   const rows = await onDatabase(
@@ -72,13 +86,14 @@ export const checkBooks = async (world: World, calls: readonly Call[], kills: re
   );
   const byId = new Map(rows.map((row) => [row.id, row]));
   const reasons = Object.entries(Object.groupBy(rows, ({ reason }) => String(reason)));
-  process.stderr.write(`ends: ${reasons.map(([reason, all]) => `${reason} ${all?.length}`).join(", ")}\n`);
+  write(`ends: ${reasons.map(([reason, all]) => `${reason} ${all?.length}`).join(", ")}`);
   const found = drift.map((one) => `drift ${JSON.stringify(one)}`);
   const known = new Set(calls.map(({ id }) => id as string));
   // A start that failed, because LiveKit did not respond, is repeated as another session.
   for (const row of rows)
     if (!known.has(row.id) && row.used > 0) found.push(`charged without a call: ${JSON.stringify(row)}`);
   const over: number[] = [];
+  const charged: string[] = [];
   for (const call of calls) {
     const row = byId.get(call.id);
     const kinds = kills.filter(({ lost }) => lost.includes(call.id)).map(({ kind }) => kind);
@@ -95,14 +110,15 @@ export const checkBooks = async (world: World, calls: readonly Call[], kills: re
     }
     over.push(row.used - call.hadSeconds);
     const unreported = kinds.length + (isCut ? 1 : 0);
-    if (row.used > call.hadSeconds + ROUNDING_SECONDS + UNREPORTED_SECONDS * unreported)
-      found.push(`charged too much: ${note}`);
+    if (row.used > call.hadSeconds + ROUNDING_SECONDS + UNREPORTED_SECONDS * unreported) charged.push(note);
     const lost = kinds.filter((kind) => kind !== "livekit").length;
     const canEnd = (row.reason === "failed" && lost > 1) || (row.reason === "disconnected" && isRoomLost);
     if (row.reason !== RELEASED && !canEnd) found.push(`ended: ${note}`);
   }
-  show("charged seconds more than both sides had", over, "s");
-  return found;
+  return [
+    { name: "a call is charged once, and goes on", isTime: false, unit: "", values: over, found },
+    { name: "charged seconds above those with both sides", isTime: false, unit: "s", values: over, found: charged },
+  ];
 };
 
 /** Each call has one transcript soon after its end. It can come again, with the same bytes, when its outcome was lost. */
@@ -110,7 +126,7 @@ export const checkTranscripts = async (
   world: World,
   calls: readonly Call[],
   kills: readonly Kill[],
-): Promise<string[]> => {
+): Promise<Gate[]> => {
   const ends = await world.onDatabase(
     ({ client }) => client<{ id: string; at: number }[]>`
       select id, extract(epoch from ended_at)::float * 1000 as at from usage_sessions where tenant_id = ${world.tenantId}`,
@@ -119,6 +135,7 @@ export const checkTranscripts = async (
   const waited: number[] = [];
   let repeated = 0;
   const found: string[] = [];
+  const late: string[] = [];
   for (const call of calls) {
     const { id, heardAt } = call;
     const note = describe(call, kills);
@@ -132,12 +149,14 @@ export const checkTranscripts = async (
     if (all.some(({ body }) => body !== first.body)) found.push(`two transcripts: ${note}`);
     const ms = first.at - (endOf.get(id) ?? 0);
     waited.push(ms);
-    if (ms > MAX_TRANSCRIPT_MS) found.push(`transcript after ${Math.round(ms)} ms: ${note}`);
+    if (ms > MAX_TRANSCRIPT_MS) late.push(`${Math.round(ms)} ms: ${note}`);
     if (heardAt !== null && first.transcript.segments.length === 0) found.push(`empty transcript: ${note}`);
   }
-  show("end to transcript", waited, " ms");
-  process.stderr.write(`transcripts that came again: ${repeated}\n`);
-  return found;
+  write(`transcripts that came again: ${repeated}`);
+  return [
+    { name: "a call has one transcript", isTime: false, unit: "", values: waited, found },
+    { name: `end to transcript, ${MAX_TRANSCRIPT_MS} ms`, isTime: true, unit: "ms", values: waited, found: late },
+  ];
 };
 
 type RecordingRow = { id: string; sessionId: string; status: string; error: string | null; sizeBytes: number };
@@ -155,7 +174,7 @@ export const checkRecordings = async (
   world: World,
   calls: readonly Call[],
   kills: readonly Kill[],
-): Promise<string[]> => {
+): Promise<Gate[]> => {
   const { onDatabase, tenantId, url, apiKey } = world;
   const rows = await onDatabase(
     ({ client }) => client<RecordingRow[]>`
@@ -177,18 +196,17 @@ export const checkRecordings = async (
       if (file.byteLength !== row.sizeBytes || type !== "ftyp") found.push(`lost recording: ${note}`);
     } else if (longestPart(call, kills) > MIN_RECORDED_MS) found.push(`recording ${row.status}: ${note}`);
   }
-  const ready = rows.filter(({ status }) => status === "ready");
-  process.stderr.write(`recordings: ${ready.length} of ${rows.length} ready\n`);
-  return found;
+  const sizes = rows.filter(({ status }) => status === "ready").map(({ sizeBytes }) => sizeBytes);
+  write(`recordings: ${sizes.length} of ${rows.length} are ready`);
+  return [{ name: "a recording is ready, with its file", isTime: false, unit: "", values: sizes, found }];
 };
 
 /**
  * No call is silent for long while an avatar worker is free. Not counted: times without LiveKit, and calls that have
  * lost two processes, which end. One avatar worker is always free, because each killed one runs again before the next kill.
  */
-export const checkSilences = (calls: readonly Call[], kills: readonly Kill[], stalls: Stalls): string[] => {
-  const found: string[] = [];
-  const byKind = new Map<string, number[]>();
+export const checkSilences = (calls: readonly Call[], kills: readonly Kill[], stalls: Stalls): Gate[] => {
+  const byKind = new Map<string, Gate>();
   for (const call of calls) {
     for (const { from, to } of call.silences) {
       const causes = kills.filter(({ at, backAt }) => at < to && backAt > from - 1000);
@@ -197,15 +215,13 @@ export const checkSilences = (calls: readonly Call[], kills: readonly Kill[], st
       const begin = Math.max(from, Math.min(...own.map(({ at }) => at), to));
       const silentFrom = own.length > 0 ? begin : from;
       const ms = to - silentFrom - stalls.between(silentFrom, to);
-      byKind.set(kind, [...(byKind.get(kind) ?? []), ms]);
-      if (kind === "start" || own.some((kill) => kill.kind === "livekit")) continue;
-      if (ms > MAX_SILENCE_MS) {
-        found.push(
-          `silent for ${Math.round(ms)} ms from ${Math.round(silentFrom - call.since)}: ${describe(call, kills)}`,
-        );
-      }
+      const isCounted = kind !== "start" && own.every((kill) => kill.kind !== "livekit");
+      const name = `silence of more than a second: ${kind}${isCounted ? `, ${MAX_SILENCE_MS} ms` : ""}`;
+      const gate: Gate = byKind.get(name) ?? { name, isTime: true, unit: "ms", values: [], found: [] };
+      byKind.set(name, { ...gate, values: [...gate.values, ms] });
+      if (isCounted && ms > MAX_SILENCE_MS)
+        gate.found.push(`${Math.round(ms)} ms from ${Math.round(silentFrom - call.since)}: ${describe(call, kills)}`);
     }
   }
-  for (const [kind, all] of byKind) show(`silence of more than a second, ${kind}`, all, " ms");
-  return found;
+  return [...byKind.values()];
 };

@@ -1,5 +1,4 @@
 /** Kills parts of the service at random moments, and starts them again. */
-import type { SessionId } from "@realtime-avatar/domain/id";
 import type { Numbers } from "@realtime-avatar/testing/random-numbers";
 import type { Call } from "./caller.ts";
 import type { Part, World } from "./world.ts";
@@ -71,7 +70,11 @@ const killOnce = async (
     case "database":
       return killAndStart(kind, world.database, []);
     case "livekit":
-      return killAndStart(kind, world.livekit, [...running.keys()] as SessionId[]);
+      return killAndStart(
+        kind,
+        world.livekit,
+        [...running.values()].map(({ id }) => id),
+      );
   }
 };
 

@@ -11,7 +11,15 @@ import { loadavg } from "node:os";
 import { livekitBinary } from "@realtime-avatar/testing/livekit/binary";
 import { numbersOf } from "@realtime-avatar/testing/random-numbers";
 import { type Call, makeCall } from "./caller.ts";
-import { checkBooks, checkRecordings, checkSilences, checkTranscripts, untilSettled } from "./checks.ts";
+import {
+  checkBooks,
+  checkRecordings,
+  checkSilences,
+  checkTranscripts,
+  type Gate,
+  showGates,
+  untilSettled,
+} from "./checks.ts";
 import { type Kill, killAtRandom, SHARES, watchStalls } from "./killer.ts";
 import { startWorld, type World } from "./world.ts";
 
@@ -28,6 +36,7 @@ const [RECORDED_ONE_OF, MIN_RECORDED_SECONDS] = [4, 6];
 const KILLS_AHEAD = 2;
 /** With as many kills, each kind occurs. */
 const MANY_KILLS = 100;
+const PROGRESS_MS = 30_000;
 
 setDefaultTimeout(4 * 3_600_000);
 
@@ -53,37 +62,52 @@ describe.skipIf(binary.kind === "missing" || process.platform !== "linux" || !LO
     const running = new Map<string, Call>();
     const calls: Call[] = [];
     const kills: Kill[] = [];
+    /** Failures of calls, of kills and of waits. */
+    const failed: string[] = [];
+    const failedAs = (name: string) => (error: unknown) => void failed.push(`${name}: ${error}`);
+    let isKilling = true;
+    const progress = (): number => (calls.length + failed.length) / CALLS;
     /** The kills are spread over all calls, so no call starts far ahead of them. */
-    const isAhead = (): boolean => calls.length / CALLS > (kills.length + KILLS_AHEAD) / KILLS;
+    const isAhead = (): boolean => isKilling && progress() > (kills.length + KILLS_AHEAD) / KILLS;
     const stalls = watchStalls();
     const startedAt = performance.now();
+    const show = (): void => {
+      const kinds = Object.keys(SHARES).map((kind) => `${kind} ${kills.filter((one) => one.kind === kind).length}`);
+      const counts = `${calls.length} of ${CALLS} calls, ${calls.filter(({ isLost }) => isLost).length} lost, ${failed.length} failed`;
+      const seconds = Math.round((performance.now() - startedAt) / 1000);
+      const load = loadavg()[0]?.toFixed(1);
+      process.stderr.write(`${seconds} s: ${counts}; ${kills.length} kills (${kinds.join(", ")}); load ${load}\n`);
+    };
+    const showing = setInterval(show, PROGRESS_MS);
     const person = async (): Promise<void> => {
       for (let plan = plans.shift(); plan !== undefined; plan = plans.shift()) {
         while (isAhead()) await Bun.sleep(100);
-        const call = await makeCall(world, plan, (started) => running.set(started.id, started));
-        running.delete(call.id);
-        calls.push(call);
+        const { name } = plan;
+        await makeCall(world, plan, (call) => running.set(name, call)).then((call) => calls.push(call), failedAs(name));
+        running.delete(name);
       }
     };
     const persons = Promise.all(Array.from({ length: PERSONS }, person));
-    await killAtRandom(world, { numbers, count: KILLS, running, progress: () => calls.length / CALLS, kills });
+    await killAtRandom(world, { numbers, count: KILLS, running, progress, kills }).catch(failedAs("kills"));
+    isKilling = false;
     await persons;
-    const seconds = Math.round((performance.now() - startedAt) / 1000);
-    await untilSettled(world);
+    await untilSettled(world).catch(failedAs("the end of all work"));
     stalls.stop();
-    const kinds = Object.keys(SHARES).map((kind) => [kind, kills.filter((one) => one.kind === kind).length] as const);
-    process.stderr.write(
-      `${calls.length} calls in ${seconds} s, load ${loadavg()[0]?.toFixed(1)}; kills: ${kinds.map((one) => one.join(" "))}\n`,
-    );
-    const found = [
+    clearInterval(showing);
+    show();
+    const gates: Gate[] = [
       ...(await checkBooks(world, calls, kills)),
       ...(await checkTranscripts(world, calls, kills)),
       ...(await checkRecordings(world, calls, kills)),
       ...checkSilences(calls, kills, stalls),
+      { name: "a call is made", isTime: false, unit: "", values: calls.map(({ seconds }) => seconds), found: failed },
     ];
-    expect(found).toEqual([]);
+    showGates(gates);
+    const missed = (isTime: boolean) => gates.filter((gate) => gate.isTime === isTime).flatMap(({ found }) => found);
+    expect({ wrong: missed(false), late: missed(true) }).toEqual({ wrong: [], late: [] });
     // The last calls can end before the last kills.
     expect(kills.length).toBeGreaterThanOrEqual(KILLS - KILLS_AHEAD - 1);
-    for (const [, count] of kinds) if (KILLS >= MANY_KILLS) expect(count).toBeGreaterThan(0);
+    const isKilled = (kind: string): boolean => kills.some((one) => one.kind === kind);
+    if (KILLS >= MANY_KILLS) expect(Object.keys(SHARES).filter((kind) => !isKilled(kind))).toEqual([]);
   });
 });

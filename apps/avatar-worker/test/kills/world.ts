@@ -24,6 +24,7 @@ import { startReceiver } from "./receiver.ts";
 const CREDITS = 1_000_000_000_000;
 /** A program that starts on a busy machine can take long. Its calls are then silent. The test says so. */
 const START_MS = 300_000;
+const MAX_STARTS = 20;
 /** The answer of the model: a minute of speech. */
 const ANSWER = Array.from({ length: 30 }, (_, index) => `Heliotrope number ${index} is here.`).join(" ");
 
@@ -35,17 +36,24 @@ const killed = async (one: RunningProcess): Promise<void> => {
   await one.exited;
 };
 
-/** `isReady`: waits for the start. */
+/** `isReady`: waits for the start. A program that exits before, as without its database, is started again. */
 const processPart = (run: () => RunningProcess, isReady: (started: RunningProcess) => Promise<unknown>) => {
   let running: RunningProcess;
-  return {
-    process: (): RunningProcess => running,
-    kill: () => killed(running),
-    start: async (): Promise<void> => {
-      running = run();
-      await isReady(running);
-    },
+  const start = async (attempts = MAX_STARTS): Promise<void> => {
+    const started = run();
+    running = started;
+    let hasExited = false;
+    void started.exited.then(() => {
+      hasExited = true;
+    });
+    try {
+      await isReady(started);
+    } catch (error) {
+      if (!hasExited || attempts === 1) throw error;
+      await start(attempts - 1);
+    }
   };
+  return { process: (): RunningProcess => running, kill: () => killed(running), start: () => start() };
 };
 
 type Database = { db: Db; client: ReturnType<typeof client> };

@@ -4,7 +4,7 @@ import { startApi } from "../test/support/api.ts";
 
 const api = await startApi();
 
-test("a path without an operation: 404 with that reason, and the place of the list of operations", async () => {
+test("a path without an operation: 404 with that reason, and the address of the list of operations", async () => {
   const { status, body } = await api.call("GET", "/api/v1/avatar");
   expect([status, body.code]).toEqual([404, "not_found"]);
   expect(body.detail).toContain("/openapi.json");

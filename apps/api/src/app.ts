@@ -76,8 +76,8 @@ const mayBeEndless = (headers: Headers): boolean =>
 
 /**
  * Whether a client waits for a `100 Continue` that Bun does not send. Bun recognizes the value only in lower-case
- * letters, although RFC 9110 §10.1.1 allows any case, and a handler cannot send the interim response. Java's client
- * sends `100-Continue`.
+ * letters, although RFC 9110 §10.1.1 allows any case. A handler cannot send the interim response. Java's client sends
+ * `100-Continue`.
  */
 const waitsInVain = (headers: Headers): boolean => {
   const expectation = headers.get("expect");
@@ -87,7 +87,7 @@ const waitsInVain = (headers: Headers): boolean => {
 
 /**
  * Responds with a problem. For `waitsInVain`, the response has no body: while Java 17's client waits for the 100, it
- * discards the body of any other response and then waits for another one forever.
+ * discards the body of any other response and then waits forever for another response.
  */
 const respondWithProblem = (problem: Problem, requestId: string, set: ResponseHead): string | Response => {
   const body = writeProblem(problem, requestId, set);
@@ -216,7 +216,7 @@ const readiness = async ({ databases, isEnding }: AppOptions, set: ResponseHead)
   return health;
 };
 
-/** The pages for people. */
+/** The HTML pages. */
 const pageRoutes = (dependencies: Dependencies, describe: () => object) =>
   new Elysia({ name: "pages" })
     .use(problemTypeRoutes())

@@ -129,7 +129,7 @@ const readAgents = (variables: Variables): ApiConfig["agents"] => {
     form,
     (text) => readHosts(text) ?? undefined,
   );
-  // Like for webhooks: with an external database, callers are untrusted.
+  // The rule is that of webhooks: with an external database, callers are untrusted.
   if (hasLoopback(livekitHosts) && variables["DATABASE_URL"]) {
     refuse(variables, "BYO_LIVEKIT_HOSTS", "without a host of this machine when DATABASE_URL is set");
   }

@@ -1,6 +1,6 @@
 /**
- * The service as another process of its user sees it. Children of the worker are such processes, and open untrusted
- * files.
+ * Secrets of the service, read by another process of the same user. Children of the worker are such processes, and open
+ * untrusted files.
  */
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { chown, mkdir, rm } from "node:fs/promises";

@@ -64,7 +64,7 @@ describe("SIGTERM", () => {
     expect(await stop(running)).toBe(0);
   });
 
-  // On SIGKILL, npm cannot forward a signal. With LONG=1, also with the other signals.
+  // npm cannot forward SIGKILL. The other signals are tested only with LONG=1.
   const ends = (["SIGKILL", "SIGTERM", "SIGHUP"] as const).slice(0, isLong ? 3 : 1);
   test.each(ends)("the npm that started the service, ended by %s: service and database end", async (signal) => {
     const data = await preparedDataDirectory(join(folder, `npm-${signal}`));

@@ -27,7 +27,7 @@ const startBoth = async (variables: Record<string, string>) => {
 
 // For its preparations: docs-examples.system.test.ts.
 describe("the worker on the embedded database", () => {
-  test("the worker, started by the API: no port, ends between API and PostgreSQL", async () => {
+  test("the worker, started by the API: opens no port, and ends after the API and before PostgreSQL", async () => {
     const data = await preparedDataDirectory(join(folder, "embedded"));
     const taken = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Response() });
     const port = String(taken.port);
@@ -64,7 +64,7 @@ describe("the worker on the embedded database", () => {
     for (const line of running.stdout().trim().split("\n")) expect(() => JSON.parse(line)).not.toThrow();
   });
 
-  test("the worker, the API killed: worker and PostgreSQL end", async () => {
+  test("the worker of a killed API: worker and PostgreSQL end", async () => {
     const data = await preparedDataDirectory(join(folder, "killed"));
     const running = await startBoth({ DATA_DIR: data });
     const postmaster = Number((await Bun.file(join(data, "postgres/postmaster.pid")).text()).split("\n")[0]);
@@ -85,7 +85,7 @@ describe("the worker, enabled or disabled", () => {
     expect(running.stdout()).not.toContain("worker");
   });
 
-  test("the worker, killed, then the API stopped: started again; works while requests finish", async () => {
+  test("the worker, killed: started again; after a stop of the API, it works while requests finish", async () => {
     const { secret } = await seedKey(database.db, await seedTenant(database.db), { scopes: ["*"] });
     const running = await startBoth({ ...database.variables, WORKER: "true", DATA_DIR: folder });
     process.kill(running.worker, "SIGKILL");

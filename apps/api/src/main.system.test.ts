@@ -97,7 +97,7 @@ describe("an empty embedded database", () => {
 
 describe("a DATABASE_URL", () => {
   test("a start, on a DATABASE_URL: no first key, no sweeps, ready", async () => {
-    // Behind a proxy with configured hops, so no warning.
+    // The number of proxies is configured, so no warning is logged.
     const proxy = { PUBLIC_URL: "https://avatars.example.com", TRUSTED_PROXY_HOPS: "1" };
     const variables = { ...database.variables, DATA_DIR: folder, METRICS_PORT: "0", ...proxy };
     // The worker's program is beside it, but is not started.
@@ -219,7 +219,7 @@ describe("a bad start", () => {
   });
 
   test.each(["api", "worker", "avatar-worker", "cli"])(
-    "%s, with --version: prints it, and starts nothing",
+    "%s, with --version: prints the version, and starts nothing",
     async (app) => {
       const unused = join(folder, "unused");
       const { version } = await Bun.file(join(REPOSITORY, "apps", app, "package.json")).json();
@@ -273,7 +273,7 @@ describe("a bad start", () => {
     await until(() => !existsSync(join(data, "postgres/postmaster.pid")));
   });
 
-  test("a start, SIGTERM during it: ends in order with its database", async () => {
+  test("SIGTERM during a start: the service and its database shut down cleanly", async () => {
     const data = await preparedDataDirectory(join(folder, "early"));
     const running = startProcess(bun(API), { PORT: "0", DATA_DIR: data });
     await until(() => existsSync(join(data, "postgres/postmaster.pid")), { pollMs: 1 });
@@ -363,7 +363,7 @@ describe("a service with short timeouts that sweeps", () => {
       conversation(running.url, async (write) => write(`${head}Content-Length: 9999\r\n\r\n{`)),
       conversation(running.url, async (write) => write(`${head}Transfer-Encoding: chunked\r\n\r\n1\r\n{\r\n`)),
     ]);
-    // Their credentials are looked up by now, or will be before that of the next request.
+    // The look-ups of their credentials have completed, or complete before that of the next request.
     const inTime = async (): Promise<string> => {
       const untilLookedUp = await watchLookUps(own);
       const answer = await conversation(running.url, async (write) => {

@@ -176,7 +176,7 @@ const warnAtStart = async (
       "PUBLIC_URL is https and TRUSTED_PROXY_HOPS is 0: behind a proxy all clients share one limit, and one of them can keep the others from signing in. Set TRUSTED_PROXY_HOPS to the number of proxies",
     );
   }
-  // The operator may have set the key for another purpose.
+  // The operator may have set OPENAI_API_KEY for another purpose.
   if (speech.provider?.url === OPENAI.url) {
     log.info("the texts of avatars' speech are sent to OpenAI; with TTS_URL=off, only the voices of Flite are used");
   }
@@ -293,10 +293,10 @@ const start = async (atExit: AtExit, isStopping: () => boolean): Promise<void> =
   const firstUrl = (): string => servers[0]?.url.origin ?? "";
   // Stops accepting connections and waits for requests in progress.
   atExit(async () => void (await Promise.all(servers.map((server) => server.stop()))));
-  // Runs before that, so that the avatar worker can send its last sync to this service.
+  // Runs before the server stops, so that the avatar worker can send its last sync to this service.
   atExit(async () => calls.embedded?.stopAvatarWorker());
   const isEnding = endingGracefully(atExit, config.shutdownGraceMs);
-  // A first key that is not shown would be lost. It is left to the next start.
+  // A key that is created but not shown would be lost, so the next start creates it.
   if (isStopping()) return;
   const url = firstUrl();
   const metricsUrl = metricsServer && `${metricsServer.url.href}metrics`;

@@ -1,4 +1,6 @@
-/** Attacks: a tenant tries to get a secret with `usage:write`, and so to write its own bill. */
+/**
+ * Attacks: a tenant tries to get a key with `usage:write`, because such a key could reduce the charges of the tenant.
+ */
 import { describe, expect, test } from "bun:test";
 import type { ApiKeyRecord } from "@realtime-avatar/domain/api-keys/api-key";
 import type { Scope } from "@realtime-avatar/domain/api-keys/scope";
@@ -49,7 +51,7 @@ describe.each(TENANTS)("%s", (_, start) => {
     },
   );
 
-  test("creates a key with *: it cannot report usage, set a figure or create an engine's key", async () => {
+  test("creates a key with *: this key cannot report usage, set a charge or create an engine's key", async () => {
     const { send } = await start();
     const created = await send("POST", KEYS, { name: "x", environment: "live", scopes: ["*"] });
     expect(created.status).toBe(201);
@@ -63,7 +65,7 @@ describe.each(TENANTS)("%s", (_, start) => {
     }
   });
 
-  test("widens a key to usage:write, or an engine's key on any axis: 403", async () => {
+  test("widens a key to usage:write, or any field of an engine's key: 403", async () => {
     const { send, parent } = await start();
     const plain = await keyWith(["*"], parent);
     const engine = await keyWith(["usage:write"], parent);
@@ -125,7 +127,7 @@ describe("a key that names usage:write", () => {
     expectProblem(refused, "grant_exceeds_caller");
   });
 
-  test("an ancestor that has lost usage:write: narrows and revokes the key; rotates it: 403", async () => {
+  test("an ancestor that has lost usage:write: can narrow and revoke the key; a rotation: 403", async () => {
     const parent = await keyWith(["*", "usage:write"]);
     const engine = await keyWith(["usage:write"], parent.record);
     const send = sendAs(parent.secret);

@@ -61,7 +61,7 @@ describe("lastUsedAt", () => {
 
 describe("the recorded uses", () => {
   const quiet = createLog("silent");
-  /** A use that many minutes after a fixed one. */
+  /** A use, this number of minutes after a fixed time. */
   const useOf = ({ record }: Awaited<ReturnType<typeof seed>>, minutes: number, seconds = 0) => ({
     tenantId: record.tenantId,
     id: record.id,
@@ -94,7 +94,7 @@ describe("the recorded uses", () => {
     expect((await rows(key.record.id))[0]?.["last_used_at"]).toEqual(new Date(Date.UTC(2026, 0, 1, 0, 2)));
   });
 
-  test("uses, the database refusing them: kept, logged without a secret, written later", async () => {
+  test("uses that the database refuses: kept, logged without a secret, written later", async () => {
     const key = await seed();
     const lines: string[] = [];
     const uses = createUses(

@@ -41,7 +41,7 @@ export const createUses = <Id extends string>(
     for (let start = 0; start < uses.length; start += MAX_BATCH) {
       const batch = uses.slice(start, start + MAX_BATCH);
       await record(db, batch);
-      // A use in a later minute, recorded during the write, still waits.
+      // A use in a later minute that was recorded during the write waits for the next write.
       for (const use of batch) if (waiting.get(use.id) === use) waiting.delete(use.id);
     }
   };

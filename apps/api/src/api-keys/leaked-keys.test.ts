@@ -135,7 +135,7 @@ describe("the limit of reports", () => {
     expect((await call("GET", "/api/v1/avatars", { key: root, headers: from("203.0.113.7") })).status).toBe(200);
   });
 
-  test("reports, with forged forwarding headers: 429 all the same", async () => {
+  test("reports, with forged forwarding headers: also 429", async () => {
     for (let count = 0; count < 30; count++) {
       await report("x", { "x-forwarded-for": `198.51.100.${count}, 203.0.113.9` });
     }

@@ -52,7 +52,7 @@ describe("the names of usage", () => {
     expect(await get(`usage/sessions/${sessionId}`)).toMatchObject({ closedBy: "sweep", closedByName: null });
   });
 
-  test("the responses to writes, and their replays: without the names of keys, the same bytes", async () => {
+  test("a write and its replay: the same bytes, without the names of keys", async () => {
     const headers = { "idempotency-key": crypto.randomUUID() };
     const send = async (path: string, body: object) => [
       await api.call("POST", `/api/v1/${path}`, { key: root, body, headers }),

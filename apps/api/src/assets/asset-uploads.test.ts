@@ -37,7 +37,7 @@ describe("an upload by a form", () => {
   });
 
   test.each(["image", "audio"] as const)(
-    "an uploaded form, too large for its kind: 413, nothing left: %s",
+    "an uploaded form, too large for its kind, %s: 413, no file remains",
     async (kind) => {
       const before = [await rowCounts(api.database), await stored()];
       const { maxBytes } = ASSET_LIMITS[kind];
@@ -76,7 +76,7 @@ describe("an upload by a form", () => {
     expect(String(chunk)).toContain("image 16 MiB, video 200 MiB, audio 32 MiB");
   });
 
-  test("an upload whose client disconnects: nothing left", async () => {
+  test("an upload whose client disconnects: no file remains", async () => {
     const before = [await rowCounts(api.database), await stored()];
     const { hostname, port } = new URL(api.url);
     const form = encodeForm([filePart(createFile("image", 1_000_000))]);
@@ -93,7 +93,7 @@ describe("an upload by a form", () => {
     expect([await rowCounts(api.database), await stored()]).toEqual(before);
   });
 
-  test("an uploaded form, not supported or of another kind: 422, nothing left", async () => {
+  test("an uploaded form, not supported or of another kind: 422, no file remains", async () => {
     const before = [await rowCounts(api.database), await stored()];
     expect(outcome(await upload("hello"))).toEqual([422, "validation_failed", "#/file", "unsupported_file"]);
     expect(outcome(await upload(PNG, { kind: "audio" }))).toEqual([
@@ -106,7 +106,7 @@ describe("an upload by a form", () => {
     expect(await spooled()).toEqual([]);
   });
 
-  test("an uploaded form, repeated with its Idempotency-Key: one asset, whatever the boundary", async () => {
+  test("an uploaded form, repeated with its Idempotency-Key: one asset, even with another boundary", async () => {
     const headers = { "idempotency-key": "upload-1" };
     const first = await upload(PNG, { kind: "image", headers });
     const before = [await rowCounts(api.database), await stored()];
@@ -220,7 +220,7 @@ describe("an upload by a signed PUT", () => {
     ]);
   });
 
-  test("a signed upload with bytes of another type or kind: 422, then only a deletion is possible", async () => {
+  test("a signed upload with bytes of another type or kind: 422; afterwards the asset can only be deleted", async () => {
     const text = Buffer.from("hello, world");
     const wav = createFile("audio", 1000);
     for (const [file, code] of [

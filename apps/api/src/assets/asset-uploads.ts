@@ -71,7 +71,7 @@ const countingRefusals = async <Result>({ metrics }: Dependencies, upload: () =>
 
 const locationOf = (id: AssetId): string => `/api/v1/assets/${id}`;
 
-/** An upload whose file is already in the store. `keep`: called when its row was written. */
+/** An upload whose file is already in the store. `keep`: called after its row is written. */
 type StoredUpload = { id: AssetId; file: ReceivedFile; keep: () => void };
 const UPLOAD_ASSET = {
   representation: ASSET,

@@ -11,7 +11,7 @@ import type { RequestContext } from "../http/request-context.ts";
 export const STALL_MS = 30_000;
 export const PROGRESS_BYTES = 64 * 1024;
 
-/** A place for a body that is not limited by other bodies. */
+/** A place that does not depend on other bodies. */
 const placeOfItsOwn = (): Place => {
   const taken = createPlaces(Number.POSITIVE_INFINITY).take([]);
   if (taken.kind !== "taken") throw new Error("an unlimited place was refused");

@@ -174,7 +174,7 @@ test("an unknown or unready preview, requested: 404 in the same bytes", async ()
   const asset = await ready();
   const others = ["x", id, "A".repeat(42), "A".repeat(44), `${"A".repeat(42)}!`, asset.publicUrl.slice(-43)];
   for (const token of others) expect(bare(await get(`${api.url}/public/avatars/${token}`))).toEqual(missing);
-  // A preview is no asset.
+  // A preview is not an asset.
   expect(bare(await get(`${api.url}/public/assets/${previewUrl?.slice(-43)}`))).toEqual(missing);
   expect((await get(unknown, {}, "POST")).status).toBe(405);
   expect((await get(previewUrl ?? "")).status).toBe(200);

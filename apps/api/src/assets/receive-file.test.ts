@@ -115,9 +115,9 @@ describe("the upload form, received", () => {
     expect(await outcome(form)).toBe("received");
   });
 
-  // The other two kinds only with LONG=1: a video takes 200 MiB.
+  // The other two kinds are tested only with LONG=1, because a video takes 200 MiB.
   test.each(process.env["LONG"] === "1" ? ASSET_KINDS : (["image"] as const))(
-    "a file, at its kind's maximum size and one byte above: received, and refused: %s",
+    "a file at the maximum size of its kind: received; one byte larger: refused: %s",
     async (kind) => {
       const { maxBytes } = ASSET_LIMITS[kind];
       for (const [sizeBytes, expected] of [
@@ -224,7 +224,7 @@ describe("the upload form, refused", () => {
     ["17 parts that are not form data", Array.from({ length: 17 }, () => part("X: y")), "malformed_request"],
   ] satisfies [string, Part[], string][])("a form, with %s: the error names the part", async (_, parts, expected) => {
     expect(await outcome(encodeForm(parts))).toBe(expected);
-    // Also in small pieces.
+    // The result is the same in small pieces.
     expect(outcomeOf(await receive(cut(encodeForm(parts), 100)))).toBe(expected);
   });
 
@@ -321,7 +321,7 @@ describe("the name of a file", () => {
   test.each([
     ["quote and line break as browsers encode them", "a%22b%0D%0A.jpg", 'a"b.jpg'],
     ["quote as older clients escape it", 'a\\"b.jpg', 'a"b.jpg'],
-    ["quote as it is", 'a"b.jpg', 'a"b.jpg'],
+    ["quote without an escape", 'a"b.jpg', 'a"b.jpg'],
     ["other escapes, which browsers do not encode", "100%25 %41%0d.jpg", "100%25 %41%0d.jpg"],
     ["folders", "../../etc/passwd", "../../etc/passwd"],
     ["backslashes", "C:\\Users\\\\ada\\me.jpg", "C:\\Users\\\\ada\\me.jpg"],

@@ -76,7 +76,7 @@ export const cleanFilename = (filename: string | undefined): string | null => {
   return [...clean].slice(0, MAX_FILENAME_LENGTH).join("") || null;
 };
 
-/** Writes a file to the spool while it arrives. `declaredKind`: called when the first bytes are there. */
+/** Writes a file to the spool while it arrives. `declaredKind`: called when the first bytes have arrived. */
 const receive = async (file: FormFile, spool: SpoolFile, declaredKind: () => string | null) => {
   const hash = createHash("sha256");
   let magic: Magic | null = null;

@@ -61,7 +61,7 @@ export const signedUploadRoutes = ({ databases, storage, uploadSlots, clock, pee
       async ({ params: { token }, request, set, requestContext }) => {
         const { served } = storage;
         if (served === null) throw notFound();
-        // Set for errors as well: otherwise a page cannot read the status.
+        // Errors get these headers as well: otherwise a page cannot read the status.
         Object.assign(set.headers, corsHeaders(config.uploadOrigins, request.headers.get("origin")));
         const verified = served.verifyPut(token, request.headers, clock());
         if (verified.kind === "refused") throw refusalOf(verified.reason);

@@ -5,10 +5,10 @@ import { createUploadSlots } from "./upload-slots.ts";
 const codeOf = (work: Promise<unknown>) => work.then(() => "done").catch((error: Problem) => error.code);
 
 let clients = 0;
-/** An upload of the tenant, by its own client unless given. */
+/** An upload of the tenant. By default, each tenant has its own client. */
 const by = (tenantId: string | null, client = String(++clients)) => ({ tenantId, client });
 
-test("uploads, above the limit of the tenant or of the process: 429, or 503", async () => {
+test("an upload above the limit of its tenant: 429; above that of the process: 503", async () => {
   const slots = createUploadSlots(2, 3);
   const { promise: end, resolve } = Promise.withResolvers<void>();
   const running = ["a", "b", "c"].map((tenant) => slots.run(by(tenant), () => end));

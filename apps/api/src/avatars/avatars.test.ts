@@ -88,7 +88,7 @@ describe("the creation of an avatar", () => {
     ]);
   });
 
-  // The source has its own tests: it is prepared first.
+  // Sources are prepared first, and have their own tests.
   test("every field, created and then changed: read and listed as written, and named in the audit event", async () => {
     const written = {
       displayName: "first",
@@ -134,7 +134,7 @@ describe("the creation of an avatar", () => {
     });
   });
 
-  test("the environment of a new avatar: that of the key", async () => {
+  test("the environment of a new avatar: the environment of the key", async () => {
     const { body } = await create({ displayName: "x", sourceKind: "image" }, inTest);
     expect(body.environment).toBe("test");
     const [row] = await api.database.db.client`select environment from avatars where id = ${body.id}`;
@@ -172,7 +172,7 @@ describe("metadata", () => {
   /** Returns where values with the member `marker` are serialized while `send` runs: the nearest callers. */
   const serializationsOf = async (send: () => Promise<Response>): Promise<string[]> => {
     const frames: string[] = [];
-    // JSON.stringify, and its native variants, read `toJSON` of every object.
+    // JSON.stringify and its native variants read `toJSON` of every object.
     Object.defineProperty(Object.prototype, "toJSON", {
       configurable: true,
       get(this: object) {

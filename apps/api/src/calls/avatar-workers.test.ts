@@ -64,7 +64,7 @@ const workerWithCall = async (workerId: string, body: object = {}, features: str
   });
   return { grant, call, report };
 };
-/** Ends the lease of a worker. It gets no calls of later tests, and its own calls do not move. */
+/** Ends the lease of a worker. So it gets no calls of later tests. Its own calls do not move. */
 const stop = (workerId: string) =>
   api.database.db
     .client`update fleet.avatar_workers set lease_until = now() - interval '1 hour', synced_at = null where id = ${workerId}`;

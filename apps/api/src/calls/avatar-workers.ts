@@ -66,7 +66,7 @@ const readCount = (text: string, maximum: number): number => {
   return value;
 };
 
-/** The place of a fragment, of the parts of its path. */
+/** The position of a fragment, parsed from the parts of its path. */
 const fragmentPlace = ({ session, generation, n }: { session: string; generation: string; n: string }) => {
   if (!isId("ses", session)) throw notFound();
   return { sessionId: session, generation: readCount(generation, MAX_INTEGER), n: readCount(n, MAX_FRAGMENTS - 1) };

@@ -196,7 +196,10 @@ type Prices = { call: number; conversation: number };
 /** The dependencies that decide about the fields of a start. */
 type StartDependencies = Pick<Dependencies, "publicUrl" | "webhooks">;
 
-/** The errors of a start between its fields, in the URL of its transcript, and of a history without https. */
+/**
+ * The errors that the schema of a start does not find: of fields that exclude each other, of the URL of the transcript,
+ * and of a history without https.
+ */
 const startErrors = (request: StartCall, dependencies: StartDependencies): FieldError[] => {
   const { transcript_webhook: webhook } = request;
   const allowsHttp = dependencies.webhooks.allowHttpLocalhost;
@@ -239,7 +242,7 @@ const startOperation = (prices: Prices, hasAgent: boolean, dependencies: StartDe
     const terms = { priceCreditMicrosPerSecond: prices.call, instance: await instance(db) };
     const planned = plannedCall(body, terms, { environment: caller.environment, ...origin });
     if (hasAgent && planned.recording !== null) throw new Problem("recording_unsupported", AGENT_SPEAKS);
-    // The worker decides the price. What does not fit at the lower one fits at none.
+    // The worker decides which price applies. Credits that are too few for the lower price are too few for both.
     const lowest = hasAgent ? prices.call : Math.min(prices.call, prices.conversation);
     await checkHeadroom(db, { ...planned.session, price: lowest }, caller);
     return { ...planned, token: await mintToken(config, personToken(planned.roomName)) };

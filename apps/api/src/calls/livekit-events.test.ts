@@ -34,7 +34,7 @@ test("the room of a call that has ended: deleted, each time it appears", async (
   }
 });
 
-test("the room of an open call, gone: no change by the event, started or not", async () => {
+test("the room of an open call is gone: the event changes nothing, whether or not the call has started", async () => {
   const [started, reserved] = [await start({ avatar_id: ready }), await start({ avatar_id: ready })];
   const { start: assigned } = await syncOf("wrk_1", { slots: 20 });
   const { session_id } = started.body;

@@ -2,7 +2,7 @@
  * Detects lost avatar workers. A worker always has a sync at the service, or sends one within half a second (`WIRE_2`).
  * If the connection of its sync ends and no other sync follows within a second, at this process or another, the worker
  * was killed: its lease ends, and its calls move to other workers. A worker that is killed between two syncs has no such
- * connection, so it is lost when no sync follows a response within one and a half. An unreachable worker keeps its
+ * connection, so it is lost when no sync follows a response within 1.5 seconds. An unreachable worker keeps its
  * connection, and loses its calls when its lease ends. A stopping process of the API ends connections itself, so it
  * counts no worker as lost.
  */
@@ -22,7 +22,7 @@ import { BACKGROUND_MS } from "./room-checks.ts";
  */
 const PART_MS = 250;
 const PARTS = { ended: 4, answered: 6 };
-/** How often a decision that fails is repeated. The lease ends before. */
+/** How often a failed decision is repeated. The lease ends before the last repetition. */
 const MAX_FAILURES = 60;
 /** Maximum number of workers whose last sync is remembered. */
 const MAX_WORKERS = 10_000;

@@ -38,7 +38,7 @@ test("no manifest, or no file in the store: null", async () => {
 });
 
 test.each([
-  ["text that is no JSON", "<html>"],
+  ["text that is not JSON", "<html>"],
   ["an array", "[]"],
   ["null", "null"],
 ])("%s: unusable", async (_, text) => {

@@ -1,8 +1,8 @@
 /**
- * The manifests of the avatars of calls, which avatar workers get with the calls. The store can be slow, and its files
- * can have any content. A manifest must come within a second and have at most 64 KiB; otherwise its call fails, alone.
- * When a call that has begun moves to another worker, its manifest was valid before, so it may take five seconds. A
- * sync waits only for a fraction of a second: a later manifest is in the next response.
+ * The manifests of the avatars of calls, which avatar workers get with the calls. The store can be slow. Its files can
+ * have any content. A manifest must come within a second and have at most 64 KiB; otherwise its call fails, and no
+ * other call. When a call that has begun moves to another worker, its manifest was valid before, so it may take five
+ * seconds. A sync waits only for a fraction of a second: a later manifest is in the next response.
  */
 import { manifestFile, preparedKey } from "@realtime-avatar/domain/avatars/preparation";
 import type { AvatarId, TenantId } from "@realtime-avatar/domain/id";

@@ -66,7 +66,7 @@ export const openCalls = async (options: CallsOptions, atExit: AtExit) => {
   const { databases, isEmbedded, config, log, metrics, tracing } = options;
   const embedded = await prepareEmbedded(options);
   const livekit = embedded?.config ?? config.livekit;
-  // Like overdue sessions: runs here if no worker is required.
+  // Runs in this process if no worker is required, like the closing of overdue sessions.
   if (livekit && (config.sweepInApi ?? isEmbedded)) {
     const rooms = createRooms(livekit, metrics?.livekitResponded);
     const start = (db: Db) => startReconciler({ db, rooms, log, random: secureRandom, tracing });

@@ -31,7 +31,9 @@ export type Realtime = {
   /** The waiting avatar workers of a database. */
   waitingWorkers(db: Db): WaitingWorkers;
   agents: ApiConfig["agents"];
-  /** Seals the tokens of rooms, and signs the keys of calls, respectively. Every replica has the same keys. */
+  /**
+   * `tokenKey` seals the tokens of rooms, and `callKey` signs the keys of calls. Every replica has the same two keys.
+   */
   tokenKey: Uint8Array;
   callKey: Uint8Array;
 };

@@ -33,7 +33,7 @@ export const { resumeCall: resumeOperation } = operations({
 const RESUMED_CALL = { schema: CallGrant, toText: JSON.stringify };
 
 type AnyAttempt = Pick<Attempt<unknown>, "db" | "caller" | "origin" | "dependencies" | "requestContext">;
-/** The room in which a call continues. `number`: of the room. */
+/** The room in which a call continues. `number`: the number of the room. */
 type NextRoom = { number: number; grant: CallGrant };
 
 /** The next room of a call, with a token for the person. Throws the problem of a call that cannot change its room. */

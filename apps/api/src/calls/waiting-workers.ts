@@ -1,14 +1,14 @@
 /**
  * The syncs of avatar workers that wait for work. One statement finds all workers with work. It runs every 100 ms, and
  * at once after a write of this process that makes work for a worker. So a worker gets a call at once, and an idle
- * worker costs one statement a second besides.
+ * worker costs one more statement a second.
  */
 import { describeError } from "@realtime-avatar/db/connection/errors";
 import type { Logger } from "@realtime-avatar/runtime/log";
 
 /**
- * `poll`: time between two statements. `rest`: the same after a write, so that many writes share a statement. `wait`:
- * maximum time of a sync.
+ * `poll`: time between two statements. `rest`: minimum time between two statements that follow writes, so that many
+ * writes share a statement. `wait`: maximum time of a sync.
  */
 export type WaitTimes = { poll: number; rest: number; wait: number };
 const TIMES_MS: WaitTimes = { poll: 100, rest: 5, wait: 1000 };

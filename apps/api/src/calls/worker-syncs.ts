@@ -88,7 +88,7 @@ const accessOf = async (
   return { url: brought.url, token, agent_identity: brought.agentIdentity };
 };
 
-/** The voice of the avatar, for a worker that supports it. A call with an agent has none. */
+/** The voice of the avatar, for a worker that supports it. A call with an agent has no voice. */
 const presentVoice = (
   { brought, defaultVoiceId }: Assignment,
   features: readonly string[],
@@ -194,7 +194,7 @@ const presentChanges = async ({ move, grow }: SyncResult, realtime: Realtime): P
 
 type PresentedPreload = NonNullable<SyncResponse["preload"]>[number];
 
-/** The calls that are ready to start, and the pending parts of the others. */
+/** `start`: the calls that can start now. `missing`: the pending manifests and tokens of other calls. */
 type Started = { start: AssignedCall[]; missing: Promise<unknown>[] };
 
 /**
@@ -244,7 +244,7 @@ const createStarting = (dependencies: Dependencies, manifests: Manifests) => {
       timer = setTimeout(() => resolve("late"), START_WAIT_MS);
     });
     const missing: Started["missing"] = [];
-    /** The result of `work`; null when it comes later. */
+    /** The result of `work`; null when it takes too long. */
     const inTime = async <Result>(work: Promise<Result>): Promise<Result | null> => {
       const result = await Promise.race([work, late]);
       if (result !== "late") return result;
@@ -409,7 +409,7 @@ export const createWorkerSyncs = (dependencies: Dependencies) => {
       const waiting = realtime.waitingWorkers(db);
       const waited = waiting.wait(workerId);
       for (const part of first.missing) void part.then(() => waiting.wake(workerId));
-      // An aborted sync does not extend the lease: another sync of the worker may have come, or no further one will.
+      // An aborted sync does not extend the lease: the worker may have sent another sync, or may have ended.
       if (!(await waited) || signal.aborted) return first.response;
       return (await syncOnce(sync, watched.written)).response;
     } finally {

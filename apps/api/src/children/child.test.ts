@@ -100,19 +100,16 @@ test("a worker program, not executable: tried again until the stop", async () =>
   expect(JSON.parse(lines[0] ?? "")).toMatchObject({ code: "ENOENT", msg: "the worker does not start; trying again" });
 });
 
-test.each(["worker", "avatar-worker"] as const)(
-  "the program of the %s, looked for: beside the API only",
-  async (app) => {
-    const executable = join(folder, "realtime-avatar-api");
-    expect(findProgram(app, "/$bunfs/root", executable)).toBeNull();
-    const program = join(folder, `realtime-avatar-${app}`);
-    await writeFile(program, "");
-    await chmod(program, 0o755);
-    expect(findProgram(app, "/$bunfs/root", executable)).toEqual([program, "--child"]);
-    expect(findProgram(app, folder, executable)).toBeNull();
-    expect(findProgram(app)?.slice(-2)).toEqual([
-      expect.stringMatching(new RegExp(`apps/${app}/src/main.ts$`)),
-      "--child",
-    ]);
-  },
-);
+test.each(["worker", "avatar-worker"] as const)("the program of the %s: searched only beside the API", async (app) => {
+  const executable = join(folder, "realtime-avatar-api");
+  expect(findProgram(app, "/$bunfs/root", executable)).toBeNull();
+  const program = join(folder, `realtime-avatar-${app}`);
+  await writeFile(program, "");
+  await chmod(program, 0o755);
+  expect(findProgram(app, "/$bunfs/root", executable)).toEqual([program, "--child"]);
+  expect(findProgram(app, folder, executable)).toBeNull();
+  expect(findProgram(app)?.slice(-2)).toEqual([
+    expect.stringMatching(new RegExp(`apps/${app}/src/main.ts$`)),
+    "--child",
+  ]);
+});

@@ -23,7 +23,7 @@ const prepare = ({ avatarWorker = ["false"], variables = {} as Variables } = {})
     isTerminal: false,
   });
 
-test("a program on the port of the last run that responds like LiveKit: neither used nor asked", async () => {
+test("a program on the port of the last run that responds like LiveKit: gets no request, and is not used", async () => {
   const requests: string[] = [];
   const other = Bun.serve({
     hostname: "127.0.0.1",

@@ -21,6 +21,6 @@ export const findProgram = (
   }
   const files = [join(folder, `../../../${app}/src/main.ts`), join(folder, `../../${app}/dist/main.js`)];
   const file = files.find((path) => existsSync(path));
-  // This process has already read the `.env` file, unless it was told not to.
+  // This process has already read the `.env` file, unless its command line forbids that.
   return file === undefined ? null : [executable, "--no-env-file", file, "--child"];
 };

@@ -124,7 +124,8 @@ describe("the opening of a session", () => {
       expect((await open({ maxSessionSeconds: 2 }, capped)).status).toBe(402);
       return (await lsn()) !== start;
     };
-    // At times, PostgreSQL writes records for itself, such as those of a vacuum. A refusal that writes does so each time.
+    // At times, PostgreSQL writes records for itself, such as those of a vacuum. A refusal that writes would write each
+    // time.
     let isWritten = true;
     for (let tries = 0; isWritten && tries < 5; tries++) isWritten = await refuse();
     expect(isWritten).toBe(false);
@@ -213,7 +214,7 @@ describe("an Idempotency-Key", () => {
 });
 
 describe("the report and the release of a session", () => {
-  test("a release, with the engine's usage: charged once; another usage later: 409", async () => {
+  test("a release, with the engine's usage: charged once; a second release with another usage: 409", async () => {
     const engine = await api.key({ environment: "live", scopes: ["usage:write"] });
     const { sessionId } = (await open({ maxSessionSeconds: 60 })).body;
     expect((await report(sessionId, 0, engine)).body).toMatchObject({ status: "started", usedCreditMicros: 0 });
@@ -228,7 +229,7 @@ describe("the report and the release of a session", () => {
     expect(await read(sessionId)).toMatchObject(ended.body);
   });
 
-  test("a release, without usage:write: only for the key and its descendants, without a usage", async () => {
+  test("a release by a key without usage:write: only of sessions of the key and its descendants, without a usage", async () => {
     const { newKey } = await tenantWith(1000);
     const parent = await newKey({ scopes: ["realtime:write", "usage:read"] });
     const child = await newKey({ scopes: ["realtime:write"] }, parent.record);
@@ -290,7 +291,7 @@ describe("the list of sessions", () => {
   const list = async (query: Record<string, string>, caller = key) =>
     (await api.call("GET", `${PATH}?${new URLSearchParams(query)}`, { key: caller })).body;
 
-  test("the list, filtered: newest first, each session as when read", async () => {
+  test("the list, filtered: newest first, each session equal to its own read", async () => {
     const { newKey } = await tenantWith(1000);
     const { key: caller, record } = await newKey();
     const { key: other } = await newKey();

@@ -97,7 +97,7 @@ const OPERATIONS = operations({
 
 const SESSION = { schema: UsageSession, toText: JSON.stringify, present: presentSession };
 const SESSION_WITH_NAMES = { schema: UsageSessionWithNames, toText: JSON.stringify };
-/** The response of an opening before its write, which completes it. */
+/** The response to an opening. The write adds the missing members. */
 const OPENED_SESSION = { schema: OpenedSession, toText: JSON.stringify, present: presentSession };
 const REPORTED_SESSION = { schema: ReportedSession, toText: JSON.stringify, present: presentSession };
 
@@ -211,7 +211,7 @@ const RELEASE_SESSION = {
     outcome: OutcomeOf<typeof releaseSession>,
     { db, dependencies: { metrics, realtime } }: Attempt<ReleaseSession>,
   ) => {
-    // An overdue session that this request itself has closed can result in `session_closed`.
+    // Also true for an overdue session, which this request closes and then refuses with `session_closed`.
     if ("hasEnded" in outcome && outcome.hasEnded) {
       metrics?.sessionSettled();
       // The session may be a call.

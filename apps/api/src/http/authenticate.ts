@@ -54,7 +54,7 @@ const bearerToken = ({ headers }: Request): string | null => {
   return header.slice(scheme.length);
 };
 
-/** The authenticated caller, its secret, and the key of the same tenant that the path names, if it does. */
+/** The authenticated caller and its secret. If the path names a key of the same tenant, also that key. */
 type Authenticated = {
   caller: AnyCaller;
   target: ApiKeyRecord | null;
@@ -78,7 +78,8 @@ export type WriteRequest = Authenticated & {
 };
 
 /**
- * The credential of `secret` with its key, and the one of `places` that has it. Throws a problem unless both are valid.
+ * The credential of `secret` with its key, and the database among `places` that has it. Throws a problem unless both
+ * are valid.
  */
 const findValidCredential = async (
   databases: Databases,
@@ -250,7 +251,7 @@ export const authentication = (dependencies: Dependencies) =>
      * people.
      */
     scope: (needed: Scope | "any" | "person" | Requirements) => ({
-      // A text, because Elysia appends to lists each time that it reads them.
+      // The scopes are one text, because Elysia appends to lists each time that it reads them.
       detail: { scope: [requirementsOf(needed).scopes].flat().join(" ") } as object,
       async resolve({ request, params, path, set, requestContext, route }) {
         const parts = { request, params, path, set, requestContext, route };

@@ -66,7 +66,7 @@ describe("a body without a declared length", () => {
     expect(chunks).toBeLessThan(10);
   });
 
-  test("a body, late: 400 at the deadline, which moves by the time spent", async () => {
+  test("a late body: 400 at the deadline of the request, which moves by the time spent on the body", async () => {
     const context = contextOf(20);
     const { deadline } = context;
     expect(await codeOf(requestOf(streamOf(() => Bun.sleep(60_000))), context)).toBe("malformed_request");

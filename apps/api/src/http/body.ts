@@ -46,7 +46,10 @@ const readChunks = async (
   return Buffer.concat(chunks);
 };
 
-/** The bytes of the body. The client must send it by the deadline of the request, which is then moved by the time it took. */
+/**
+ * The bytes of the body. The client must send it by the deadline of the request, which is then moved by the time that
+ * the body took.
+ */
 export const readBytes = async (request: Request, context: RequestContext, kind: BodyKind): Promise<Uint8Array> => {
   checkMediaType(request, kind);
   const declared = request.headers.get("content-length");
@@ -64,8 +67,7 @@ export const readBytes = async (request: Request, context: RequestContext, kind:
     return await Promise.race([bytes, timeout]);
   } catch (error) {
     if (error instanceof Problem) throw error;
-    // The client disconnected or sent invalid framing. It will not read the response, and the log must not report a
-    // defect.
+    // The client disconnected or sent invalid framing. It will not read the response. The log must not report a defect.
     throw new Problem("malformed_request", "The body ended before it was complete.");
   } finally {
     clearTimeout(timer);

@@ -99,9 +99,9 @@ export const findReplay = async (db: Db, claiming: ClaimingRequest): Promise<Sto
 };
 
 /**
- * Whether a person needs the passkey to see a stored response with a secret. Otherwise an unattended session could show
- * secrets for a day that it could no longer create. Exception: a new key or webhook endpoint of the test environment,
- * whose creation needs no passkey.
+ * Whether a person needs the passkey to see a stored response with a secret. Without this, a session left unattended
+ * could show stored secrets for a day, although it could no longer create any. Exception: a new key or webhook endpoint
+ * of the test environment, whose creation needs no passkey.
  */
 const needsPasskey = (text: string, status: number): boolean =>
   status !== 201 || (JSON.parse(text) as { environment?: unknown }).environment !== "test";
@@ -128,7 +128,7 @@ export const openReplay = (
     return withMembers(text, responseFields && present ? present(responseFields, body) : responseFields);
   }
   const detail =
-    "The request was executed before, with another secret of the calling key or in another session. Only that one can decrypt the response.";
+    "The request was executed before, with another secret of the calling key or in another session. Only that secret or session can decrypt the response.";
   // The response to a rotation has no `Location`, so the path of its key or endpoint is used.
   const rotated = /\/rotate(-secret)?$/.test(path) ? path.slice(0, path.lastIndexOf("/")) : undefined;
   const location = stored.location ?? rotated;

@@ -20,8 +20,8 @@ import { acceptsCoding, type ResponseHead } from "./response.ts";
 type Reading = { caller: AnyCaller; db: Db; request: Request; set: ResponseHead };
 
 /**
- * Shorter texts are sent quickly anyway. Compressing longer ones would block other requests for more than a
- * millisecond.
+ * A shorter text is sent quickly without compression. Compressing a longer one would block other requests for more than
+ * a millisecond.
  */
 const [MIN_COMPRESSED, MAX_COMPRESSED] = [1024, 64 * 1024];
 

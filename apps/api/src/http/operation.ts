@@ -30,7 +30,8 @@ export type Operation = {
     | { status: 200; description: string; file: "csv" | "wav"; schema?: never }
     | { status: 303; description: string; file?: never; schema?: never };
   /**
-   * The 429 response to a caller that waits for its turn. It is not a problem; problems with this status exist besides.
+   * The 429 response to a caller that waits for its turn. It is not a problem. The operation also has problems with
+   * this status.
    */
   queued?: { description: string; schema: TSchema };
   /** Whether a POST creates nothing, so that an `Idempotency-Key` has no effect. */

@@ -22,7 +22,7 @@ const RETRY_AFTER_SECONDS = 1;
 /** The problem for an error. An unknown error is `internal_error`; its message is not sent. */
 export const toProblem = (error: unknown): Problem => {
   if (error instanceof Problem) return error;
-  // The client has disconnected. This problem is only for the log and the metrics.
+  // The client has disconnected, so this problem appears only in the log and the metrics.
   if (isAbort(error)) return new Problem("malformed_request", "The connection ended before the request was executed.");
   if (error instanceof StorageError && error.reason !== "damaged") {
     return new Problem("unavailable", STORE_UNAVAILABLE, { retryable: true }, { cause: error });
@@ -42,7 +42,7 @@ export const notFoundForKey = (environment: Environment): Problem => {
 };
 
 /**
- * Throws the error of a write. If the connection was lost during the write, its outcome is unknown, and the problem is
+ * Throws the error of a write. If the connection was lost during the write, its outcome is unknown: the problem
  * `outcome_unknown`. `isRepeatable`: the request can be sent again without being executed twice.
  */
 export const throwWriteError = (error: unknown, isRepeatable: boolean): never => {

@@ -18,7 +18,7 @@ export const parseQuery = (
   const value: Record<string, unknown> = Object.create(null);
   const errors = new Map<string, FieldError>();
   const start = url.indexOf("?");
-  // The common case, which every request takes.
+  // The common case: a request without query parameters.
   if (start === -1) return { value, errors: [] };
   const parameters = new URLSearchParams(url.slice(start));
   const unknown = `Is not a known query parameter. Known: ${Object.keys(schema.properties).join(", ") || "none"}.`;

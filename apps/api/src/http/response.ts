@@ -19,7 +19,7 @@ export type ResourceHead = { status: number; location: string | null; etag: stri
 export type Representation<Body> = {
   schema: TSchema;
   toText: (body: Body) => string;
-  /** Adds the stored members that only the write knew, in the response to a request with `body`. */
+  /** Adds members that only the write knows to a stored response. `body`: the body of the request. */
   present?: (members: object, body: unknown) => object;
 };
 
@@ -37,7 +37,7 @@ export const responseText = <Body>({ schema, toText }: Representation<Body>, bod
   return toText(body);
 };
 
-/** Adds members to the JSON text of an object that has none of them. */
+/** Adds members to the JSON text of an object without these members. */
 export const withMembers = (text: string, members: object | null | undefined): string => {
   const more = members ? JSON.stringify(members).slice(1, -1) : "";
   if (more === "") return text;

@@ -39,7 +39,8 @@ export type ResourceResponse<Resource> = { status?: 202; location?: string; vers
 
 export type Plan<Outcome, Resource> = {
   /**
-   * null when only the write knows the response. A claim then stores an empty object, and the write adds all members.
+   * null when only the write knows the response. A claim then stores an empty object, to which the write adds all
+   * members.
    */
   response: ResourceResponse<Resource> | null;
   /** Writes, and stores the response if a claim is given. */
@@ -47,8 +48,8 @@ export type Plan<Outcome, Resource> = {
 };
 
 /**
- * The outcome of a write that was not refused. `resource`: the response if the plan has none, or the response of an
- * earlier request.
+ * The outcome of a write that was not refused. `resource`: the response if the plan has no response, or the response of
+ * an earlier request.
  */
 export type Settled<Resource> =
   | { kind: "written"; responseFields?: object | null; resource?: ResourceResponse<Resource> }
@@ -63,7 +64,10 @@ export type OutcomeOf<Write extends (...input: never[]) => unknown> = Awaited<Re
 /** The steps of a kind of write, in order. */
 export type WriteOperation<Body, Basis, Outcome, Resource> = {
   representation: Representation<Resource>;
-  /** Finds the basis of the plan besides the caller: rows, the signed data of a passkey, a file in the store. */
+  /**
+   * Finds the basis: the input of the plan beside the caller, such as rows, the signed data of a passkey, or a file in
+   * the store.
+   */
   lookUp?(attempt: Attempt<Body, Basis, Outcome>): Promise<Basis>;
   /** Plans the write. Pure and synchronous. Throws a problem to refuse the request. */
   plan(attempt: Attempt<Body, Basis, Outcome>, basis: Basis): Plan<Outcome, Resource>;

@@ -1,12 +1,12 @@
 /**
- * The generated parts of docs/api.md. `bun run openapi` writes them, and a test fails while they are outdated.
+ * The generated parts of docs/api.md. `bun run openapi` writes them. A test fails while they are outdated.
  *
  *   <!-- operations -->, <!-- problems -->, <!-- codes -->    the list of operations, the tables of problems and of codes of `errors`
  *   <!-- operation: createApiKey -->                          in a section: address, scope, fields and errors of an operation
  *   (a route that the OpenAPI document leaves out is named by its address)
  *
- * Each ends with `<!-- end -->`. The last cell of a field is its meaning. It stays as it is in the document; a new field gets the
- * description of its schema.
+ * Each ends with `<!-- end -->`. The last cell of a field is its meaning. The meaning of an existing field is kept; a
+ * new field gets the description of its schema.
  */
 
 import { PROBLEMS } from "@realtime-avatar/domain/problem";

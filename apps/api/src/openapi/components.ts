@@ -35,7 +35,7 @@ import { PROBLEM_EXAMPLES } from "./problem-examples.ts";
 export type Json = { [name: string]: unknown };
 
 const OF_ROUTES = { LeakedKeyReport, ProblemType, UploadAsset };
-/** Without the body of the hidden upload. */
+/** All schemas except the body of the hidden upload. */
 const CONNECTION_HISTORIES = { ConnectionHistory, ConnectionHistoryGrant, ConnectionObservation };
 const EXPORTS = {
   ...apiKeys,
@@ -68,7 +68,7 @@ const NAMES = new Map<unknown, string>(Object.entries(SCHEMAS).map(([name, schem
 const SCHEMAS_BY_PROPERTIES = new Map<unknown, TSchema>(
   Object.values(SCHEMAS).flatMap((schema) => (schema["properties"] ? [[schema["properties"], schema]] : [])),
 );
-/** An optional member has a copy of its schema. A copy with another description is a schema without a name. */
+/** An optional member has a copy of its schema. A copy with another description gets no name. */
 const nameInSchema = (value: unknown): string | undefined => {
   const { properties, description } = Object(value) as { properties?: unknown; description?: unknown };
   const original = SCHEMAS_BY_PROPERTIES.get(properties);

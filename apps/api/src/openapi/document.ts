@@ -280,7 +280,10 @@ const operationOf = (method: string, path: string, detail: RouteDetail, shared: 
   };
 };
 
-/** For an address to which another site redirects the browser. The other site determines its length. */
+/**
+ * The response of an operation to which another site redirects the browser. The other site determines the length of the
+ * URL.
+ */
 const REFUSED_HEAD = {
   description: "The head of the request is larger than 16 KiB, or malformed: 431 or 400 without a body.",
 };

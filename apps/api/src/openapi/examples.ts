@@ -354,7 +354,7 @@ export const EXAMPLES = {
   ReportUsage: { usedCreditMicros: 42_000_000 } satisfies credits.ReportUsage,
   RotateApiKey: { overlapSeconds: 86_400 } satisfies apiKeys.RotateApiKey,
   StartCall: {
-    // Differs from the id of the other examples: a test creates this avatar, and needs the other one to be unknown.
+    // Differs from the id of the other examples: a test creates this avatar, and another test needs an unknown one.
     avatar_id: "ava_01h455vb4pex5vsknk084sn03r",
     max_session_seconds: 600,
     client_metadata: { user_id: "user-17" },

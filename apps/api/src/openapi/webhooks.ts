@@ -84,7 +84,8 @@ const pascal = (type: WebhookEventType): string =>
   type.replace(/(?:^|[._])([a-z])/g, (_, letter: string) => letter.toUpperCase());
 
 const operationOf = (type: WebhookEventType): Json => {
-  // Inline as well: oapi-codegen omits components that only webhooks refer to, and its output then does not compile.
+  // These schemas are inline as well: oapi-codegen omits components that only webhooks refer to. Its output then does
+  // not compile.
   const schema = schemaJson(WEBHOOK_EVENTS[eventObject(type)]);
   return {
     post: {

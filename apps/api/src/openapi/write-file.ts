@@ -1,4 +1,7 @@
-/** Writes docs/openapi.json: `bun run openapi`. A test fails when the file differs from what the service serves. */
+/**
+ * Writes docs/openapi.json: `bun run openapi`. A test fails when the file differs from the document that the service
+ * serves.
+ */
 import { join } from "node:path";
 import { createApp } from "../app.ts";
 import { readConfig } from "../config.ts";

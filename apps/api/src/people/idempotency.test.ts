@@ -61,13 +61,13 @@ describe.each(PATHS)("POST /api/v1/%s with an Idempotency-Key", (path) => {
     if (other !== null) expectProblem(await post(owner, path, other, headers), "idempotency_key_reused");
     expect(await rowCounts(api.database)).toEqual(before);
 
-    // The replay does not depend on the caller's current rights, but a link is shown only with the passkey, as at
-    // first.
+    // The replay does not depend on the caller's current rights. A link is shown only with the passkey, like in the
+    // first response.
     await expireVerification(api.database, owner);
     const later = await post(owner, path, body, headers);
     if (LINKS.includes(path)) expectProblem(later, "passkey_required");
     else expect(later.text).toBe(first.text);
-    // In the other environment, it is another request: the challenge is spent, and a link needs the passkey again.
+    // In the other environment, it is another request: the challenge is already spent. A link needs the passkey again.
     const elsewhere = await owner.call("POST", `/api/v1/${path}`, body, headers, "test");
     expectProblem(elsewhere, path === VERIFICATION ? "invalid_passkey" : "passkey_required");
   });

@@ -35,7 +35,7 @@ test("an account, unlinked within five minutes of the passkey: 200; later: 403",
   expect(await identitiesOf(verified)).toEqual([]);
 });
 
-test("an account, linked after the five minutes passed at the provider: refused", async () => {
+test("an account, linked after more than five minutes at the provider: refused", async () => {
   const person = await seedPerson(api, "viewer");
   const begun = await beginIdentity(person);
   await expireVerification(api.database, person);
@@ -43,7 +43,7 @@ test("an account, linked after the five minutes passed at the provider: refused"
   expect(await identitiesOf(person)).toEqual([]);
 });
 
-test("an account, linked after the five minutes passed at a lock: refused", async () => {
+test("an account, linked after a wait of more than five minutes for a lock: refused", async () => {
   const person = await seedPerson(api, "viewer");
   const begun = await beginIdentity(person);
   const answer = await whileHeld(

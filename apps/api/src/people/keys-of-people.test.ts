@@ -94,7 +94,7 @@ describe("an Idempotency-Key of a person", () => {
     const other = await second.call("POST", KEYS, body, headers);
     expectProblem(other, "replay_unavailable");
     expect(other.headers.get("location")).toBe(`${KEYS}/${first.body.id}`);
-    // For another person, it is another Idempotency-Key.
+    // Another person has separate Idempotency-Keys.
     const stranger = await seedPerson(api, "developer");
     expect((await stranger.call("POST", KEYS, body, headers)).status).toBe(201);
     const [stored] = await api.database.db.client`
@@ -165,7 +165,7 @@ describe("the audit trail", () => {
   });
 });
 
-test("two people, one above the rate: only that one is limited", async () => {
+test("two people, one above the rate: only the requests of this person are refused", async () => {
   const config = { ...TEST_CONFIG, rateLimit: { perSecond: 1, burst: 0 } };
   const call = callAnew(api.database.db, { config });
   const others = [person, await seedPerson(api, "viewer")];

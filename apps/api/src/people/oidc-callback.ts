@@ -60,8 +60,8 @@ const HOME = "";
 type Success = { page: string; session: SessionToken | null };
 
 /**
- * The end of a session's verification. The provider may have asked the person long before, or may not say when.
- * Operations that need the passkey then ask the person again.
+ * When the verification of a session ends. The provider may have prompted the person long before, or may send no time
+ * of the prompt. Operations that need the passkey then ask for a new verification.
  */
 const verifiedBy = ({ authenticatedAt }: OidcPerson, now: Date): Date =>
   authenticatedAt === null ? now : verifiedUntil(authenticatedAt < now ? authenticatedAt : now);
@@ -130,7 +130,7 @@ type Invited = Awaited<ReturnType<typeof findValidInvitation>>["invitation"];
 const endAcceptance = async (callback: CallbackOf<"acceptance">): Promise<Success> => {
   const { dependencies, db, attempt, context } = callback;
   const { invitation } = await findValidInvitation(dependencies, attempt.purpose.token, context);
-  // The attempt is sealed, and the token contains its tenant. A difference is a defect.
+  // The attempt is sealed. Its token contains the tenant. A difference is a defect.
   if (invitation.tenantId !== attempt.tenantId) throw new OidcError("invalid_invitation");
   const { acceptance, origin } = acceptanceOf(callback, invitation);
   context.userId = invitedUserId(invitation);

@@ -3,7 +3,7 @@ import { readVariable, refuse, type Variables } from "@realtime-avatar/runtime/c
 import { Secret } from "@realtime-avatar/storage/secret";
 
 export type OidcConfig = {
-  /** Exactly as the provider writes it, because identities are stored with it. */
+  /** The issuer, exactly as the provider writes it, because identities are stored with it. */
   issuer: string;
   clientId: string;
   clientSecret: Secret;

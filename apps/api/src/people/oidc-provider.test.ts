@@ -136,7 +136,7 @@ describe("the metadata of a provider", () => {
   });
 });
 
-// At once, because each waits for the limit of one request.
+// The attempts run concurrently, because each waits until the timeout of one request.
 test("a provider, silent or sending byte by byte, at each request to it: a timeout", async () => {
   const outcomes = [METADATA, "/token", "/jwks"].flatMap((path) =>
     [silent, trickle].map(async (answer) => {
@@ -187,7 +187,7 @@ describe("the exchange of a code", () => {
     expect(await failureOf(provider)).toStartWith("no error");
     fake.keyId = "unknown";
     const refused = "not_accepted: OAUTH_KEY_SELECTION_FAILED";
-    // One after another, because each has its nonce.
+    // The exchanges run one after another, because `fake` has one nonce at a time.
     for (let attempt = 0; attempt < 5; attempt++) expect(await failureOf(provider)).toBe(refused);
     expect(reads).toBe(2);
     elapsed = 5000;
@@ -219,7 +219,7 @@ describe("a verification by a provider", () => {
     ["asked before the attempt", seconds(-120)],
     ["asks in the future", seconds(600)],
     ["has no time of its prompt", 0],
-    ["asked at the end of times", 2 ** 40],
+    ["asked at a time that no date can represent", 2 ** 40],
   ])("a verification, by a provider that %s: refused", async (_, time) => {
     fake.claims = { auth_time: time };
     expect(await failureOf(providerAt(), purpose)).toBe("not_fresh: not_fresh");

@@ -24,7 +24,7 @@ const MINUTE = 60_000;
 let accounts = 0;
 const newAccount = (): string => `account-${++accounts}`;
 
-/** How long after its begin the newest session is verified. */
+/** The length of the verification of the newest session, from the start of the session. */
 const verifiedForMs = async (): Promise<number> => {
   const [row] = await api.database.db.client`
     select (extract(epoch from verified_until - created_at) * 1000)::float8 as "ms" from user_sessions order by created_at desc limit 1`;
@@ -39,8 +39,8 @@ describe.each<[string, unknown, number]>([
   ["in ten minutes", now / 1000 + 600, 5 * MINUTE],
   ["in a century", now / 1000 + 100 * 365 * 86_400, 5 * MINUTE],
   ["never", undefined, 0],
-  ["at no time", 0, 0],
-  ["at the end of times", 2 ** 40, 0],
+  ["at the time 0", 0, 0],
+  ["at a time that no date can represent", 2 ** 40, 0],
 ])("a person whom the provider prompted %s", (_, time, expectedMs) => {
   test("a sign-in and an acceptance: verified for five minutes from that time, at most from now", async () => {
     fake.claims = { auth_time: time };
@@ -76,7 +76,7 @@ test.each<[number, string | null]>([
   [-TOLERANCE, null],
   [TOLERANCE, null],
   [TOLERANCE + 1, "not_fresh"],
-])("a verification, %d seconds from its begin by the clock of the provider: %p", async (seconds, failure) => {
+])("a verification, prompted %d seconds after its start by the clock of the provider: %p", async (seconds, failure) => {
   const person = await seedPerson(api, "owner");
   const sub = newAccount();
   expect(readFailure(await endAs(api, fake, await beginIdentity(person), sub))).toBeNull();

@@ -127,7 +127,7 @@ describe("a change of a person while a write waits", () => {
     }
   });
 
-  test("a change of role, a write holding the lock: it waits for the write", async () => {
+  test("a change of role while a write holds the lock: waits for the write", async () => {
     const [owner] = (await seedOwners(1)) as [Person];
     const person = await seedPerson(api, "developer", owner.tenantId);
     const avatar = await person.call("POST", "/api/v1/avatars", { displayName: "x", sourceKind: "image" });
@@ -179,7 +179,7 @@ describe("passkeys", () => {
     expect(await list(person)).toHaveLength(1);
   });
 
-  test("passkeys, changed later or by another person: 403, or 404", async () => {
+  test("a passkey, changed after the verification has expired: 403; by another person: 404", async () => {
     const [person, owner] = [await seedPerson(api, "developer"), await seedPerson(api, "owner")];
     const [own] = await list(person);
     for (const [method, body] of [["PATCH", { name: "x" }], ["DELETE"]] as const) {

@@ -17,7 +17,7 @@ const MAX_USER_AGENT = 512;
 
 export const CURRENT_SESSION = { schema: CurrentSession, toText: JSON.stringify };
 
-/** The browser's name for itself. It is only shown to the person. */
+/** The `User-Agent` of the browser, shortened. It is only displayed to people. */
 export const readUserAgent = ({ headers }: Request): string | null => {
   const text = headers.get("user-agent");
   return text === null ? null : [...text.slice(0, MAX_USER_AGENT)].join("").toWellFormed();

@@ -41,7 +41,7 @@ const streamOf = (bytes: Uint8Array): ReadableStream<Uint8Array> =>
 
 type FragmentRequest = { db: Db; request: Request; context: RequestContext; fragment: Omit<SentFragment, "sizeBytes"> };
 
-/** Its bytes are read only from a worker that may send them. */
+/** Receives and stores a fragment. Its bytes are read only if its worker may send it. */
 const receive = async (storage: Storage, { db, request, context, fragment: place }: FragmentRequest): Promise<void> => {
   const declaredBytes = Math.min(MAX_FRAGMENT_BYTES, Number(request.headers.get("content-length")) || 0);
   const found = await findFragmentOwner(db, { ...place, sizeBytes: declaredBytes });

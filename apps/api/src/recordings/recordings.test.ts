@@ -128,7 +128,7 @@ describe("a fragment", () => {
     expectProblem(await put(one.id, { n: 1 }), "not_found");
   });
 
-  test("of a worker that has sent 32 others, which are not stored yet: 503; they are stored", async () => {
+  test("while 32 others of its worker are being stored: 503; the others are stored", async () => {
     const one = await recorded();
     const { storage: store } = storage;
     const put_ = store.put;

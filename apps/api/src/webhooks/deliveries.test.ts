@@ -65,9 +65,9 @@ describe("a test of an endpoint", () => {
     expect((await call("POST", `${ENDPOINTS}/${id}/test`, { key })).status).toBe(200);
   });
 
-  test("a test, the service stopping meanwhile: the current delivery", async () => {
+  test("a test while the service stops: responds with the current delivery", async () => {
     const id = await create();
-    // Long enough for five reads of the delivery.
+    // This wait is long enough for five reads of the delivery.
     const webhooks = { ...TEST_WEBHOOKS, testWaitMs: 500 };
     let looks = 0;
     const isEnding = () => ++looks >= 2;
@@ -92,7 +92,7 @@ describe("deliveries", () => {
     expect((await api.call("GET", `${DELIVERIES}/${sent.id}`, { key })).body.status).toBe("failed");
     const recovered = await recover(29);
     expect(recovered.body).toMatchObject({ recovered: 1, pausedUntil: null });
-    // Within a minute, so too early.
+    // Less than a minute later: too early.
     const again = await recover(29);
     expectProblem(again, "rate_limited");
     expect([

@@ -67,7 +67,8 @@ describe("the revocation of a key", () => {
       (await api.database.db.client`select xmin::text from api_keys where id = ${child.id}`)[0]?.["xmin"];
     const before = await versionOfRow();
     const second = await revoke(root, child.id);
-    // A write confirms the response, because a synchronous replica must have it. A read would not suffice.
+    // A write confirms each response, because a synchronous replica must have the revocation. A read would not wait for
+    // the replica.
     expect(await versionOfRow()).not.toBe(before);
     expect([second.status, second.body, second.headers.get("etag")]).toEqual([200, first.body, '"2"']);
     expect(await Promise.all([parent, child, grandchild, sibling].map(({ apiKey }) => works(apiKey)))).toEqual([
@@ -83,7 +84,7 @@ describe("the revocation of a key", () => {
     expect(await trail(grandchild.id)).toHaveLength(0);
   });
 
-  test("a key that changes itself without a pause: revoked all the same", async () => {
+  test("a key that changes itself without a pause: still revoked", async () => {
     for (const how of ["DELETE", "leaked-keys"]) {
       const made = await make(root);
       let stop = false;

@@ -68,7 +68,7 @@ const list = (key: string, query = "") => api.call("GET", `${PATH}${query}`, { k
 describe("the list of keys", () => {
   const names = ({ body }: Answer): string[] => body.data.map(({ name }: ApiKey) => name);
 
-  test("the list, of a tenant: every key, newest first, as when read", async () => {
+  test("the list, of a tenant: every key, newest first, each equal to its own read", async () => {
     const key = await tenant();
     await make(key, { name: "a" });
     const made = await make(key, { name: "b", environment: "live", spendLimitCreditMicros: 3 });
@@ -133,7 +133,7 @@ describe("the parent of a key", () => {
     return read;
   };
 
-  test("a parent, of a child and of a root key: its id in every response, and null", async () => {
+  test("the parent of a child: its id in every response; of a root key: null", async () => {
     const key = await tenant();
     const { id } = (await api.call("GET", `${PATH}/self`, { key })).body;
     const child = await make(key, { environment: "live" });
@@ -146,7 +146,7 @@ describe("the parent of a key", () => {
     expect((await api.call("GET", `${PATH}/self`, { key: child.apiKey })).body.parentId).toBe(id);
   });
 
-  test("a live parent, seen by its test child: the id only, reading it is 404", async () => {
+  test("a live parent, seen by its test child: only its id; a read of the parent: 404", async () => {
     const key = await tenant();
     const { id } = (await api.call("GET", `${PATH}/self`, { key })).body;
     const inTest = await make(key, { environment: "test" });

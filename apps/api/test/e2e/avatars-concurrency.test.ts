@@ -115,10 +115,10 @@ describe("avatars under several concurrent callers", () => {
           state = first.status ?? state;
           states.add(state);
         }
-        // Refused callers were told a state that the avatar was in.
+        // Each refusal names a state that the avatar has had.
         for (const { found } of results) if (found !== null) expect(states.has(found)).toBe(true);
         expect((await get(id)).body.status).toBe(state);
-        // Here, the platform's transitions write no audit event. Each other step wrote one.
+        // In this test, the platform's transitions write no audit event. Each other step wrote one.
         const transitions = made.filter(({ step }) => step.ask in TRANSITIONS);
         expect(await trail(id)).toHaveLength(last - 1 - transitions.length);
       }),

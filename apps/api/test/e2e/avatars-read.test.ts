@@ -47,7 +47,7 @@ describe("the list of avatars", () => {
   const list = (by: string, query = "") => api.call("GET", `${PATH}${query}`, { key: by });
   const names = ({ body }: Answer): string[] => body.data.map(({ displayName }: Avatar) => displayName);
 
-  test("the list, of a tenant and environment: its avatars, newest first, as when read", async () => {
+  test("the list, of a tenant and environment: its avatars, newest first, each equal to its own read", async () => {
     const by = await tenant();
     const first = await make({ displayName: "first", metadata: { a: 1 } }, by);
     const second = await make({ displayName: "second", sourceKind: "video" }, by);

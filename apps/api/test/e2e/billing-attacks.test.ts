@@ -64,7 +64,7 @@ describe("a session, released by a key with only realtime:write right after a re
     expect([lifetimeUsedCreditMicros, reservedCreditMicros]).toEqual([18 * SECOND, 0]);
   });
 
-  test("no final figure until the end of the lease: charged what was reported", async () => {
+  test("no final figure until the end of the lease: the reported usage is charged", async () => {
     const { engine, caller, post, get, openBy } = await newTenant();
     const id = await openBy(caller);
     await post(engine, `/${id}/usage`, { usedCreditMicros: 17 * SECOND });

@@ -214,7 +214,7 @@ describe.skipIf(missing !== null)(`docs/calls.md${skipped}`, () => {
   });
 
   const picture = process.env["CALL_PICTURE"];
-  // Another call in the browser runs with LONG=1, or for its picture.
+  // This further call in the browser runs only with LONG=1, or when CALL_PICTURE asks for its picture.
   const longTest = test.skipIf(process.env["LONG"] !== "1" && !picture);
   longTest("the page, with a test key: a call with TEST in the picture", async () => {
     const { body } = await call(`${service.url}/api/v1/api-keys`, key, {

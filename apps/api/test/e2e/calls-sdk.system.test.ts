@@ -137,7 +137,7 @@ describe("all slots in use", () => {
       const tickets = await db.client`select id, turn from call_tickets order by turn, id`;
       order.push(...tickets.map((row) => row["id"]));
       expect(new Set(order)).toEqual(waiting);
-      // The nth ticket of each tenant has the nth turn.
+      // The turn of a ticket is its position among the tickets of its tenant.
       const turns = Array.from({ length: 100 }, (_, turn) => counts.filter((count) => count > turn).map(() => turn));
       expect(tickets.map((row) => Number(row["turn"]))).toEqual(turns.flat());
       for (const call of held) await busy.sdk.endCall(call.sessionId);

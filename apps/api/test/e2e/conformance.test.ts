@@ -77,7 +77,7 @@ await calls.prepare(send);
 
 const newRecording = (isReady = true) => seedRecording(database.db, tenantId, isReady);
 
-/** Something for an operation to work on: an id that its path can take. */
+/** The id of a new resource for the path of an operation. */
 const freshId = (described: Described): Promise<string> =>
   createTarget(described, {
     send,
@@ -164,7 +164,7 @@ describe.each(operations.map((described, at) => [described.operation.operationId
 describe("responses that need two requests", () => {
   const avatar = { displayName: "x", sourceKind: "image" };
 
-  test("a list with a cursor, and with a bad one: 200, and 422", async () => {
+  test("a list with a cursor: 200; with an invalid cursor: 422", async () => {
     await database.db.client`delete from webhook_endpoints`;
     for (const [list, create, body] of [
       ["listAvatars", "createAvatar", avatar],
@@ -193,7 +193,7 @@ describe("responses that need two requests", () => {
     expect((await send(one("getRecordingAccess"), { id })).code).toBe("recording_not_ready");
   });
 
-  test("a version, known and outdated: 304, and 412", async () => {
+  test("If-None-Match with the current version: 304; If-Match with an outdated one: 412", async () => {
     const made = await send(one("createAvatar"), { body: avatar });
     const [id, etag = ""] = [JSON.parse(made.text).id, made.headers.get("etag") ?? ""];
     expect((await send(one("getAvatar"), { id, headers: { "if-none-match": etag } })).status).toBe(304);

@@ -258,7 +258,7 @@ describe("the program of docs/getting-started.md", () => {
     const file = join(folder, "first.ts");
     await writeFile(file, program.replace("http://127.0.0.1:3000", url));
     await symlink(join(REPOSITORY, "node_modules"), join(folder, "node_modules")).catch(() => {});
-    // In the folder of the photo.
+    // The program runs in the folder of the photo.
     const { code, stdout } = await runToEnd(["sh", "-c", `cd ${folder} && ${bun(file).join(" ")}`], variables);
     const address = `${url}/public/avatars/`;
     expect([code, stdout.trim()]).toEqual([

@@ -23,7 +23,7 @@ const cellsOf = (table: string): string[][] =>
 /** The table between its marker and the next one. */
 const documented = (name: string): string => new RegExp(`<!-- ${name} -->\n([\\s\\S]*?)<!-- -->`).exec(text)?.[1] ?? "";
 
-test.each(Object.keys(TABLES))("the table of %s in docs/preparation.md: that of the code", (name) => {
+test.each(Object.keys(TABLES))("the table of %s in docs/preparation.md: equal to the table in the code", (name) => {
   const rows = cellsOf(TABLES[name]?.() ?? "");
   expect(rows.length).toBeGreaterThan(3);
   expect(cellsOf(documented(name))).toEqual(rows);

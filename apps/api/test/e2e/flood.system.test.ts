@@ -13,8 +13,8 @@ import { fileService } from "../support/process.ts";
 /** With LONG=1, the flood has its full size, and the service its default configuration. */
 const IS_LONG = process.env["LONG"] === "1";
 /**
- * With one database connection, 50 look-ups can wait: a part of this flood, as with the default settings and the full
- * flood. Each of several databases has two connections.
+ * With one database connection, 50 look-ups can wait: only a part of this flood, as in the full flood with the default
+ * settings. Each of several databases has two connections.
  */
 const FLOODERS = IS_LONG ? 1200 : IS_ONE_DATABASE ? 90 : 180;
 const SMALL: Record<string, string> = IS_LONG ? {} : { DATABASE_CONNECTIONS: "1", REQUEST_TIMEOUT_MS: "60000" };
@@ -84,7 +84,7 @@ describe(`a flood of unknown API keys over ${FLOODERS} connections`, () => {
   });
 });
 
-test(`known keys, ${FLOODERS} connections flooding with wrong secrets of another: every request is served`, async () => {
+test(`known keys, while ${FLOODERS} connections send wrong secrets of another key: every request is served`, async () => {
   const keys = await Promise.all(Array.from({ length: KEYS }, newKey));
   await Promise.all(keys.map(authenticate));
   // The public handle of a key can be seen in logs and lists. Its look-ups have priority too, with any secret.

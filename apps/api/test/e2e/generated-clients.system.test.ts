@@ -53,7 +53,7 @@ with AuthenticatedClient(base_url=os.environ["BASE_URL"], token=os.environ["API_
 
 test.skipIf(!hasPython)(`openapi-python-client${withoutPython}: complete, compiled, and called`, async () => {
   const folder = await newFolder();
-  // By default it formats the files with another program. It supports only one media type for bytes.
+  // By default, the generator formats the files with another program. It supports only one media type for bytes.
   const config = "post_hooks: []\ncontent_type_overrides:\n  audio/wav: application/octet-stream\n";
   await writeFile(join(folder, "config.yaml"), config);
   const output = ["--meta", "none", "--output-path", "client", "--fail-on-warning"];
@@ -65,13 +65,13 @@ test.skipIf(!hasPython)(`openapi-python-client${withoutPython}: complete, compil
   expect(await runIn(folder, [python, "main.py"], await settings())).toBe(EXPECTED);
 });
 
-/** openapi-typescript needs an older compiler than that of the workspace. Its output does not. */
+/** openapi-typescript needs an older compiler than that of the workspace. Its output compiles with both. */
 const clientPackage = join(REPOSITORY, "packages/client");
 const packageFolder = (name: string, parent = clientPackage): string =>
   dirname(Bun.resolveSync(`${name}/package.json`, parent));
 const typeCheck = (folder: string, ...files: string[]): Promise<string> => {
   const flags = ["--noEmit", "--strict", "--target", "es2022", "--module", "esnext", "--moduleResolution", "bundler"];
-  // Uses a fifth of the processor time of the older compiler. With LONG=1, the older one runs too.
+  // The compiler of the workspace uses a fifth of the processor time of the older one, which runs only with LONG=1.
   const tsc = join(packageFolder("typescript", LONG ? clientPackage : REPOSITORY), "bin/tsc");
   return runIn(folder, ["node", tsc, ...flags, "--lib", "es2022,dom,dom.iterable", ...files]);
 };

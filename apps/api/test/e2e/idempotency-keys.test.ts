@@ -115,7 +115,7 @@ const expectApart = async (send: readonly ((path: string) => Promise<Answer>)[],
   expect(firsts[0]?.status).toBeLessThan(300);
   for (const [at, by] of send.entries()) {
     const first = firsts[at] as Answer;
-    // A refusal is not stored, and a request without an effect neither.
+    // Refusals and requests without an effect are not stored.
     if (first.status >= 300) continue;
     const again = await by(path);
     if (at > 0 && !isReplay(again)) continue;
@@ -133,7 +133,7 @@ test("the routes that take an Idempotency-Key, compared with the table: equal", 
   expect(paths.map(([path]) => path).sort()).toEqual(Object.keys(REQUESTS).sort());
 });
 
-test("one Idempotency-Key, of two keys of a tenant: two requests, and each replay is its own", async () => {
+test("one Idempotency-Key, of two keys of a tenant: two requests, each with its own replay", async () => {
   for (const [route, request] of Object.entries(REQUESTS)) {
     if (request === null) continue;
     const { path, body, headers } = await request();
@@ -149,7 +149,7 @@ test("one Idempotency-Key, of two keys of a tenant: two requests, and each repla
   }
 });
 
-test("one Idempotency-Key, of two people of a tenant: two requests, and each replay is its own", async () => {
+test("one Idempotency-Key, of two people of a tenant: two requests, each with its own replay", async () => {
   for (const path of ["api-keys", "avatars", "invitations", "passkeys/invitations", "webhook-endpoints"]) {
     const bodies: Record<string, object> = {
       "api-keys": { name: "x", environment: "live" },

@@ -32,7 +32,7 @@ const lasting = ({ status, headers, text }: Answer) => [
 ];
 const isReplay = ({ headers }: Answer): boolean => headers.get("idempotent-replayed") === "true";
 
-/** Each POST with its body. A rotation is of a separate key, which descends from the caller. */
+/** Each POST with its body. The rotated key is a separate descendant of the caller. */
 const posts: [string, (caller?: ApiKeyRecord) => Promise<[path: string, body: object]>][] = [
   ["creating an avatar", async () => ["avatars", avatar]],
   ["creating a key", async () => ["api-keys", newKey]],

@@ -86,7 +86,7 @@ test("the routes, compared with the table: equal, nine without credentials", () 
   expect(allRoutes().length - routes().length).toBe(9);
 });
 
-describe("authentication first", () => {
+describe("the first check: authentication", () => {
   test.each(hostileCredentials)(
     "credentials, %s: 401 on every route, with any body",
     async (_, authorization, code) => {
@@ -188,7 +188,7 @@ test("a key, without the route's scope: 403 that names the scope, with any body"
   expect((await rowCounts(api.database))[0]).toMatchObject({ avatars: before[0]?.["avatars"] });
 });
 
-describe("the body third", () => {
+describe("the third check: the body", () => {
   const large = "x".repeat(128 * 1024 + 1);
 
   test.each([
@@ -311,7 +311,7 @@ test("an unknown parameter, on every route: 422, for any path", async () => {
   }
 });
 
-describe("the path last", () => {
+describe("the last check: the path", () => {
   const withIds = () => keyRoutes().filter(({ path }) => path.includes(":id"));
   test("an id, malformed, unknown, of another tenant or environment: 404 in the same bytes", async () => {
     const { db } = api.database;

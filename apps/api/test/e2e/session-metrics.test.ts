@@ -96,7 +96,7 @@ describe("the count of refused sessions", () => {
     expect(await growth(() => refused(6, capped.key))).toEqual({ self: 1 });
     expect(await growth(() => refused(6, child.key))).toEqual({ ancestor: 1 });
     expect(await growth(() => refused(101))).toEqual({ balance: 1 });
-    // Concurrent requests that fit only one by one: the look-ups admit both, and the write refuses one.
+    // Concurrent requests that fit only one by one: the look-ups admit both; the write refuses one.
     const both = () => Promise.all([open(4, { key: capped.key }), open(4, { key: capped.key })]);
     expect(await growth(both)).toEqual({ held: 1, self: 1 });
   });

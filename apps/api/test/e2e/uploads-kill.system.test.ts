@@ -109,7 +109,7 @@ describe("a killed upload", () => {
     socket.destroy();
     expect([await stored(), (await spooled()).length]).toEqual([[], 1]);
     service = await startService();
-    // Kept for an hour, because another process may be writing it.
+    // The file is kept for an hour, because another process may be writing it.
     expect((await spooled()).length).toBe(1);
     expect(await createSpool(join(folder, "data", "uploads")).sweep(new Date(Date.now() + 1000))).toBe(1);
     expect(await spooled()).toEqual([]);
@@ -119,7 +119,7 @@ describe("a killed upload", () => {
     const release = await block("lock table assets in access exclusive mode");
     const lost = upload(PNG, "step-2").catch(() => null);
     await until(async () => (await stored()).length === 1, OFTEN);
-    // Waits for the write, because a write that came later would find no lock.
+    // Waits until the write waits for the lock: a later write would find the lock released.
     await untilBlocked(database.db);
     await killService();
     expect(await lost).toBeNull();
@@ -138,7 +138,7 @@ describe("a killed upload", () => {
     service = await startService();
     const again = await upload(PNG, "step-3");
     expect([again.status, again.headers.get("idempotent-replayed")]).toEqual([201, "true"]);
-    // The address in it belongs to the process that wrote it.
+    // Its URL names the first process, which wrote the response.
     expect(again.text).toBe(first.text);
     expect([await orphans(), (await stored()).length]).toEqual([[], 1]);
   });

@@ -19,7 +19,7 @@ const UPLOADS = 10;
 const FILE_BYTES = (IS_LONG ? 200 : 15) * 1_000_000;
 /** Measured: 49 to 58. The limit is higher, because the system returns memory at varying times. */
 const MORE_MIB = 96;
-/** Fewer than the share of one file. */
+/** Fewer than the places that readers of one file can take. */
 const READERS = IS_LONG ? 120 : 60;
 
 // A folder on disk, because the files are larger than free memory.

@@ -81,7 +81,7 @@ afterAll(() => unmount());
 const { upload, stored } = assetCalls(api, await api.key());
 
 describe.skipIf(!canMountDisk)("a disk without free space (as root, to mount a small file system)", () => {
-  test("a file, larger than the free space: 503, nothing left, the next file accepted", async () => {
+  test("a file, larger than the free space: 503, no file remains, the next file is accepted", async () => {
     const before = [await rowCounts(api.database), await stored()];
     const headers = { "idempotency-key": "no-room" };
     const refused = await upload(createFile("image", 3_000_000), { headers });

@@ -72,7 +72,7 @@ describe("a request without a successful response", () => {
     const { client } = api.database.db;
     const holder = await client.reserve();
     await holder`begin`;
-    // The look-up waits, and the client disconnects meanwhile.
+    // The client disconnects while the look-up waits.
     await holder`lock table api_key_credentials`;
     const { socket, closed } = dial();
     socket.write(create());

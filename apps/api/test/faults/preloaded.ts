@@ -58,7 +58,7 @@ const witnessOf = async (scene: Scene) => {
     },
     /**
      * Repeats the request, which must get the same response, and uses the key, whose last use must not go back. Returns
-     * its time.
+     * the time of the last use.
      */
     check: async (): Promise<number> => {
       const again = await callUntil(scene, "POST", "/api/v1/avatars", create);
@@ -115,7 +115,7 @@ describe.skipIf(!isPossible)("a clock that jumps", () => {
           expect(await witness.shortLived()).toBe("200");
           const used = await witness.check();
           expect(used).toBeLessThanOrEqual(Date.now());
-          // By the database's clock, one key is valid for another hour, and the other has expired an hour ago. The
+          // By the database's clock, one key is valid for another hour. The other one has expired an hour ago. The
           // service's clock does not matter.
           for (const [hours, status] of [
             [1, 201],
@@ -209,7 +209,7 @@ describe.skipIf(!isPossible)("a PostgreSQL with its own clock and disk", () => {
       "disk slow: fsync takes 0.1 s, then 3 s",
       async ({ load, service, rootKey }) => {
         await dials.setDisk(100);
-        // Commits share a flush, so many are still acknowledged.
+        // Several commits share a flush, so the service still acknowledges many of them.
         await load.untilSuccesses(100);
         await dials.setDisk(SLOW_MS);
         await load.untilFailure();

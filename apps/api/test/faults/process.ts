@@ -75,8 +75,8 @@ describe("a service without file descriptors", () => {
             idle.push(socket.on("error", () => {}));
           }
           await load.untilSuccesses(50);
-          // Its connections to the database are lost too. Their descriptors go to waiting clients, until none is left:
-          // Bun reports a socket that cannot be created as a refused connection.
+          // The service's connections to the database are lost too. Their descriptors go to waiting clients, until none
+          // is left: Bun reports a socket that cannot be created as a refused connection.
           while (!hasLogged(service.stdout(), "ECONNREFUSED")) {
             await terminateBackends(sql);
             await Bun.sleep(20);

@@ -59,7 +59,7 @@ describe("a server without free resources", () => {
         await admin`select 1`;
         const hogs: ReturnType<typeof client>[] = [];
         const pids: string[] = [];
-        // Another client takes each connection that the service loses, until the service has none.
+        // Another client takes each connection that the service loses, until the service has no connection.
         for (let refused = 0; refused < 10; ) {
           const hog = client(databaseUrl);
           const [row] = await hog<{ pid: number }[]>`select pg_backend_pid() as pid`.catch(() => []);

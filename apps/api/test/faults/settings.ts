@@ -5,7 +5,8 @@ import { ask, cluster, DEADLINE_MS, type Scene, under } from "./support/scene.ts
 
 /** Changes a setting of the whole server. Open sessions follow before their next statement. */
 const setOnServer = async (name: string, value: string | null): Promise<void> => {
-  // Applies from the first statement on: a time-out of a few milliseconds would cancel even a SET on a busy machine.
+  // The setting applies from the first statement on: a time-out of a few milliseconds would cancel even a SET on a busy
+  // machine.
   const admin = client(cluster.url("postgres"), 1, { connection: { statement_timeout: "0" } });
   await admin.unsafe(value === null ? `alter system reset ${name}` : `alter system set ${name} = '${value}'`);
   await admin`select pg_reload_conf()`;

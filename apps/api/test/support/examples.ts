@@ -57,7 +57,7 @@ const settledText = (json: string): string =>
     .replace(/"body": ?"(?:[^"\\]|\\.)*"/g, '"body":"<body>"')
     .replace(/"status": ?"(pending|delivered)",\s*"attempts"/g, '"status":"<sent or not>","attempts"')
     .replace(/"nextAttemptAt": ?(null|"[-0-9T:.Z]+")/g, '"nextAttemptAt":"<time or null>"')
-    // It is recorded shortly after the use.
+    // The last use is recorded shortly after the request.
     .replace(/"lastUsedAt": ?(null|"[-0-9T:.Z]+")/g, '"lastUsedAt":"<time or null>"');
 
 /** Replaces the parts that differ between runs. For a CSV file: the columns. */

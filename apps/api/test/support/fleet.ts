@@ -14,8 +14,8 @@ export type Fleet = {
   untilAnswered(count: number): Promise<void>;
   /**
    * Stops one process with SIGTERM, and starts another in its place. `whileEnding`: gets the URL of the ending process.
-   * SIGINT ends its grace period, after the load balancer has removed it and all its requests have responses. So no
-   * machine is too slow.
+   * SIGINT ends its grace period, after the load balancer has removed it and all its requests have responses. So a slow
+   * machine does not fail a test.
    */
   replace(index: number, whileEnding?: (url: string) => Promise<void>, program?: readonly string[]): Promise<void>;
   /** Ends the load, and then the processes. Throws unless they end in order. */

@@ -39,7 +39,7 @@ export const startFlood = async (url: string, connections: number, keyOf = unkno
           send(socket);
         },
         data: (socket, data) => {
-          // The responses are small and arrive whole. Data without a status line is the rest of one.
+          // The responses are small and arrive whole. Data without a status line is the rest of a response.
           const [, status] = /^HTTP\/1\.1 (\d{3})/.exec(data.toString("latin1")) ?? [];
           if (status === undefined) return;
           statuses.set(Number(status), (statuses.get(Number(status)) ?? 0) + 1);

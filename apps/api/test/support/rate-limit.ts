@@ -20,7 +20,7 @@ export const withinASecond = async <Prepared, Result>(
   }
 };
 
-/** A caller for `createRequestLimit`. `name`: of its tenant and its key. */
+/** A caller for `createRequestLimit`. `name`: the name of its tenant and of its key. */
 export const caller = (name: string) => {
   const [tenantId, id] = name.split(" ");
   return { tenantId, id, lineage: [] } as never;

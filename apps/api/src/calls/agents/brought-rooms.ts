@@ -1,8 +1,8 @@
 /**
  * `/compat/bey`: the API for the plugin `bey` of LiveKit Agents, in two forms (`FORMS`). The plugin sends the API key
  * as `x-api-key`, no Idempotency-Key, and the same token up to four times. So requests with the same token open one
- * call. The OpenAPI document omits the route: its form follows the plugin, and its credentials are in another header
- * than those of all documented operations.
+ * call. The OpenAPI document omits the route, because its form follows the plugin. Its credentials are in another
+ * header than those of all documented operations.
  */
 import { attachAgent, type BroughtRoom, type OpenCallOutcome, openCall } from "@realtime-avatar/db/calls/calls";
 import type { Db } from "@realtime-avatar/db/connection/pool";

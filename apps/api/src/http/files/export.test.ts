@@ -25,7 +25,7 @@ const newTenant = async (count = 0) => {
   return { tenantId, key: secret.reveal(), record };
 };
 
-/** The cells of each row, parsed as in RFC 4180. */
+/** The cells of each row, parsed by the rules of RFC 4180. */
 const rowsOf = (text: string): string[][] =>
   [...text.matchAll(/((?:"(?:[^"]|"")*"|[^"\r])*)\r\n/g)].map(([, row = ""]) =>
     [...row.matchAll(/(?:^|,)(?:"((?:[^"]|"")*)"|([^",]*))/g)].map(

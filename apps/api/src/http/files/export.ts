@@ -80,7 +80,7 @@ async function* textOf<Page extends FilePage>(
       yield part + unfinishedRow(columns, writeCursor(list.prefix, page.filters, next));
       return "not complete";
     }
-    // The filters can exclude all rows of a page.
+    // The filters can exclude all rows of a page, but more pages can follow.
     if (part !== "") yield part;
     part = "";
     requestContext.deadline = performance.now() + db.deadlineMs;

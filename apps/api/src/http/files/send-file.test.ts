@@ -134,7 +134,7 @@ const createFiles = () => {
   return { file, open: () => open };
 };
 
-test("files with every kind of end: the place is free, and the file closed", async () => {
+test("a file, after each kind of end: closed, with its place free", async () => {
   const sender = createFileSender({ stalledMs: 50 });
   const { file, open } = createFiles();
   const asked: string[] = [];
@@ -208,7 +208,7 @@ const startSlow = (stalledMs: number) => {
   return { sender, url: server.url.origin, give: () => give(), isCanceled: () => isCanceled };
 };
 
-test("a client that disconnects while the store is slow: its place is free and its file closed before the next piece", async () => {
+test("a client that disconnects while the store is slow: its place is free and its file is closed before the next piece", async () => {
   const { sender, url, isCanceled } = startSlow(HOUR_MS);
   const controller = new AbortController();
   const asked = fetch(url, { signal: controller.signal }).catch(() => null);

@@ -8,7 +8,7 @@ export type FileSenderOptions = {
   maxOpen?: number;
   /** Milliseconds after which a connection that accepts nothing is closed. */
   stalledMs?: number;
-  /** The same while half of `maxOpen` files are being sent and other clients wait. */
+  /** The shorter limit while half of `maxOpen` files are being sent and other clients wait. */
   scarceStalledMs?: number;
 };
 
@@ -30,9 +30,9 @@ export type FileSender = {
 };
 
 /**
- * A stream that sends each piece after the connection has accepted the previous one. It frees its place at every kind
- * of end, and when it is not begun in time. An error resets the connection, so that the client does not take a part for
- * the whole.
+ * A stream that sends each piece after the connection has accepted the previous one. It frees its place when it ends in
+ * any way, and when reading does not begin in time. An error resets the connection, so that the client does not take a
+ * part for the whole.
  */
 const pacedStream = (source: ReadableStream<Uint8Array>, place: Place, stalledMs: number) => {
   const reader = source.getReader();

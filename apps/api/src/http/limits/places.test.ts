@@ -1,4 +1,4 @@
-/** Places of slow clients: each is freed once, for every kind of end, and its holders can then take it again. */
+/** Places of slow clients: each is freed once, for every kind of end. Its holders can then take it again. */
 import { expect, test } from "bun:test";
 import type { TenantId } from "@realtime-avatar/domain/id";
 import { createTestSlots } from "../../webhooks/test-slots.ts";

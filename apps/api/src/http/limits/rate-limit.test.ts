@@ -98,7 +98,7 @@ describe("requests of a key", () => {
       }
       return keys;
     };
-    // The youngest key asks first. It must not get its own budget.
+    // The youngest key sends the first request. It must not get its own budget.
     const askAll = (keys: string[]) => Promise.all(keys.toReversed().map((key) => ask("GET", self, { key })));
     const responses = await withinASecond(
       () => Promise.all([newFamily(), newFamily()]),
@@ -119,7 +119,7 @@ describe("requests of a key", () => {
       for (let count = 0; count < times; count++) answers.push(await ask("GET", self, { key }));
       return answers;
     };
-    // The burst, and one request by the rate. The next one by the rate comes later.
+    // The burst allows five requests, and the rate one. The rate allows the next one later.
     const { key, first } = await withinASecond(
       () => api.key({ scopes: ["avatars:read"] }),
       async (key) => ({ key, first: await askTimes(key, 4) }),
@@ -143,7 +143,7 @@ describe("requests of a key", () => {
     ]);
   });
 
-  test("a key's requests, after a rotation: counted with those before; another key is counted apart", async () => {
+  test("a key's requests, after a rotation: counted with the requests before the rotation; another key is counted separately", async () => {
     const ask = limited(1, 0);
     const root = await api.key();
     const created = (
@@ -179,7 +179,7 @@ describe("requests of a key", () => {
 });
 
 describe("requests of a tenant", () => {
-  test("a tenant's requests, made with many keys: counted together, apart from other tenants", async () => {
+  test("a tenant's requests, made with many keys: counted together, separately from other tenants", async () => {
     const ask = limitedApp(null, { perSecond: 2, burst: 1 });
     const responses = await withinASecond(
       async () => {
@@ -241,7 +241,7 @@ describe("requests of a tenant", () => {
 });
 
 describe("the configuration of the limits", () => {
-  test("the configuration, a rate, a burst and a server: read", () => {
+  test("the configuration, with a rate, a burst and a server: read", () => {
     expect(readConfig({}).rateLimit).toBeNull();
     expect(readConfig({ RATE_LIMIT_RPS: "5" }).rateLimit).toEqual({ perSecond: 5, burst: 0 });
     expect(readConfig({ RATE_LIMIT_RPS: "5", RATE_LIMIT_BURST: "20" }).rateLimit).toEqual({ perSecond: 5, burst: 20 });
@@ -265,7 +265,10 @@ describe("the configuration of the limits", () => {
     ["RATE_LIMIT_TENANT_BURST", { RATE_LIMIT_TENANT_RPS: "5", RATE_LIMIT_TENANT_BURST: "x" }],
     ["REDIS_URL", { REDIS_URL: "http://h" }],
     ["REDIS_URL", { REDIS_URL: "redis://h:99999" }],
-  ])("the configuration, %s wrong in %j: the error names it without the value", (name, variables) => {
-    expect(() => readConfig(variables)).toThrow(new RegExp(`^${name} must be (?!.*99999)`));
-  });
+  ])(
+    "the configuration, with an invalid %s in %j: the error names the variable without the value",
+    (name, variables) => {
+      expect(() => readConfig(variables)).toThrow(new RegExp(`^${name} must be (?!.*99999)`));
+    },
+  );
 });

@@ -151,8 +151,8 @@ const createBudget = (name: string, burstName: string, limit: RateLimit, store: 
         return { isAllowed: first.isAllowed, items: item, resetMs: first.resetMs, refund: () => rate.refund(id) };
       }
       const second = await extra(id);
-      // When both are used up, the rate resets first, but `Retry-After` must not be earlier than the resets in the
-      // header.
+      // When both limits are used up, the rate resets first, but `Retry-After` must not be earlier than the resets in
+      // the header.
       const reset = second.isAllowed ? `;t=${inSeconds(second.resetMs)}` : "";
       return {
         isAllowed: second.isAllowed,

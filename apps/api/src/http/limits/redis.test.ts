@@ -14,7 +14,7 @@ const api = await startApi(undefined, {}, { isServed: true });
 
 const self = "/api/v1/api-keys/self";
 
-/** The server of Redis or Valkey, if this machine has one: npm does not offer one. */
+/** The program of a Redis or Valkey server, if it is installed. No npm package contains one. */
 const REDIS = Bun.which("redis-server") ?? Bun.which("valkey-server");
 
 describe.skipIf(REDIS === null)("a Redis server shared by all replicas", () => {
@@ -38,8 +38,8 @@ describe.skipIf(REDIS === null)("a Redis server shared by all replicas", () => {
     return { store, lines, untilLogged, untilReady };
   };
   /**
-   * Runs `work` with two replicas, again until neither has lost the server: on a busy machine, a command can exceed its
-   * timeout. Errors of `work` are ignored then.
+   * Runs `work` with two replicas. Repeats it while a replica loses the server, because a command can exceed its
+   * timeout on a busy machine. Errors of `work` are ignored in that case.
    */
   const withReplicas = async (port: number, work: (stores: RedisStore[]) => Promise<unknown>): Promise<void> => {
     for (;;) {
@@ -97,7 +97,7 @@ describe.skipIf(REDIS === null)("a Redis server shared by all replicas", () => {
         expect(await allowed(limit, 5)).toBe(5);
         server.kill(signal);
         if (signal === "SIGKILL") await server.exited;
-        // The limit starts anew in memory, and applies there too.
+        // In memory, the count starts again at zero, and the same limit applies.
         expect(await allowed(limit, 30)).toBe(10);
         expect(await allowed(limit, 30)).toBe(0);
         await until(() => one.store.status === "down", { pollMs: 5 });

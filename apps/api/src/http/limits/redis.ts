@@ -38,7 +38,7 @@ const createConnection = (url: string, log: Logger) => {
   const lose = (): void => {
     if (status === "closed") return;
     status = "down";
-    if (!isLossLogged) log.warn("REDIS_URL cannot be reached: each process counts for itself until it is back");
+    if (!isLossLogged) log.warn("REDIS_URL cannot be reached: each process counts for itself until the server is back");
     isLossLogged = true;
     clearTimeout(reconnecting);
     reconnecting = setTimeout(open, RECONNECT_MS).unref();

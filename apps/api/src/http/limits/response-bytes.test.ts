@@ -84,7 +84,7 @@ describe("a client that does not read", () => {
     await until(() => bytes.waiting() === 0);
     await Promise.all(
       clients.map(async ({ socket, closed }) => {
-        // Only a reading client learns of the end.
+        // Only a client that reads notices that the connection was closed.
         socket.resume();
         await closed;
       }),

@@ -183,6 +183,6 @@ test("the logo of pages that the API writes: the dashboard's", async () => {
   expect(decodeURIComponent(written).replaceAll("'", '"')).toBe(icon.trim().replace(/<title>.*<\/title>/, ""));
 });
 
-test("the program, without the dashboard beside it: no pages", async () => {
+test("the program, without the files of the dashboard beside it: no pages", async () => {
   expect(await findPack("/nonexistent/apps/api/src/pages/dashboard")).toBeNull();
 });

@@ -11,9 +11,9 @@ type Pack = {
 
 export type DashboardFile = {
   contentType: string;
-  /** Together with the content coding, it is a strong validator (RFC 9110 §8.8.3). */
+  /** Digest of the uncompressed content. With the content coding, it is a strong validator (RFC 9110 §8.8.3). */
   sha256: string;
-  /** The content by content coding. */
+  /** The content, compressed with each content coding. */
   gzip: Uint8Array<ArrayBuffer>;
   br: Uint8Array<ArrayBuffer>;
 };

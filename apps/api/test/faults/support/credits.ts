@@ -19,7 +19,7 @@ const TREE = [
   [null, null],
   [0, 40],
   [1, 25],
-  // Its sessions are charged in full, so its cap is soon used up, and further sessions are refused.
+  // The sessions of this key are charged in full, so its cap is soon used up, and further sessions are refused.
   [0, 8],
 ] as const;
 const SPENDER = 3;
@@ -127,10 +127,10 @@ export class CreditLane {
     const session = await this.#open(key, this.#number() < 0.6);
     if (session.id === null) return;
     for (let reports = this.#below(4); reports > 0; reports--) await this.#report(session);
-    // More than the session holds. The service cuts it.
+    // More than the session holds; the service charges at most the hold.
     const tooMuch = 2 * session.reserved;
     if (keyAt === SPENDER && this.#number() < 0.5) await this.#report(session, tooMuch);
-    // One of ten is left to its lease.
+    // One session of ten is not released, and ends with its lease.
     if (this.#number() < 0.9) await this.#release(session, key, keyAt === SPENDER ? tooMuch : this.#below(500));
   }
 
@@ -258,7 +258,7 @@ export class CreditLane {
     this.#load.expect(available >= 0 && available <= BALANCE_SECONDS * SECOND, `${available} is available`);
   }
 
-  /** A key with a cap. Its session must end when the key is revoked, and it then opens no further session. */
+  /** A key with a cap. Its session must end when the key is revoked. The key then opens no further session. */
   async #liveAndRevoke(): Promise<void> {
     const { engine, secrets, sender } = this.#load;
     const name = `credit-key-${this.#lane}-${sender.counts.requests}`;

@@ -65,7 +65,10 @@ export class Sender {
     if (this.#healedAt !== null) this.backMs ??= now - this.#healedAt;
   }
 
-  /** What is known from a response that is neither a success nor declined. Any but the promised ones is a violation. */
+  /**
+   * The state of a request whose response is neither a success nor declined. A response that the documents do not
+   * promise is a violation.
+   */
   #failed({ method, path }: LoadRequest, { status, headers, text, body }: Answer): Known {
     this.failures++;
     if (holdsSecret(text)) this.violations.push("an error contains a secret");
@@ -111,7 +114,7 @@ export class Sender {
     }
   }
 
-  /** Repeats it until it is acknowledged. */
+  /** Repeats a request until it is acknowledged. */
   async sendUntilDone(request: LoadRequest): Promise<Result> {
     let wasUnknown = false;
     for (let attempt = 0; attempt < 400; attempt++) {

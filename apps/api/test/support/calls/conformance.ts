@@ -20,7 +20,7 @@ type Callers = {
   send: Send;
   /** Sends a request to a service without LiveKit. */
   sendWithout: Send;
-  /** Sends to a service whose calls an agent speaks in. */
+  /** Sends a request to a service with an agent for calls. */
   sendToAgent: Send;
   newKey: (request?: Partial<CreateApiKey>) => Promise<{ record: { id: string }; key: string }>;
   /** A key of a tenant without credits. */

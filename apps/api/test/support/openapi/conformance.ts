@@ -159,7 +159,7 @@ export const arbitraryQueries = (described: Described): fc.Arbitrary<[name: stri
   );
 };
 
-/** The text of a video must have a spoken part, and its voice must exist. Audio is not available. */
+/** A video needs a text with a spoken part, and an existing voice. Audio is not available. */
 const meetsVideoRules = (body: CreateVideo): boolean => {
   const spoken = typeof body.text === "string" ? voiceText(body.text, defaultVoice(FLITE_SETTINGS)) : "";
   const hasVoice = (id: string): boolean => findVoice(FLITE_SETTINGS, id) !== null;

@@ -28,7 +28,7 @@ export const readSetCookie = ({ headers }: Answer, name: string): string | null 
   return header === undefined ? null : header.slice(name.length + 1, header.indexOf(";"));
 };
 
-/** A begun attempt: the address of the provider, and the cookie of the browser. */
+/** An attempt after its start: the address of the provider, and the cookie of the browser. */
 export type Begun = { url: URL; cookie: string; state: string; nonce: string };
 
 /** The attempt that a response began. */

@@ -41,7 +41,7 @@ export const startInstallation = async (binaries: string, count: number) => {
     await own.close();
     return secret.reveal();
   };
-  /** `name`: of the avatar, and the Idempotency-Key. */
+  /** `name`: the name of the avatar, and its Idempotency-Key. */
   const create = (key: string, call: TestApi["call"] = api.call, name?: string): Promise<Answer> => {
     const headers: Record<string, string> = name === undefined ? {} : { "idempotency-key": name };
     return call("POST", "/api/v1/avatars", { key, body: { displayName: name ?? "Ada", sourceKind: "image" }, headers });

@@ -95,7 +95,9 @@ const processFiles = async ({ installation, key, answered, isStopping }: Lane): 
   }
 };
 
-/** Revokes keys while they create avatars. Returns those that were accepted after the response to the revocation. */
+/**
+ * Revokes keys while they create avatars. Returns the keys that were accepted after the response to their revocation.
+ */
 const revokeKeys = async ({ installation, key, answered, isStopping }: Lane) => {
   const { api, create } = installation;
   const revoked: string[] = [];
@@ -114,7 +116,7 @@ const revokeKeys = async ({ installation, key, answered, isStopping }: Lane) => 
     await expectRefused(child.body.apiKey);
     await Promise.all(writes);
   }
-  // Checked much later as well, and on another node.
+  // The keys are checked again much later, and possibly on another node.
   for (const secret of revoked) await expectRefused(secret);
   return accepted;
 };

@@ -21,9 +21,9 @@ export const UNAVAILABLE_REASONS = [
 export type UnavailableReason = (typeof UNAVAILABLE_REASONS)[number];
 
 /**
- * `providers`: the state of conversation providers, after the first check. Calls continue without them, and the avatar
- * says that it cannot answer. `unavailable`: the worker cannot start calls, is stopping, or has left its rooms because
- * the service gave no work for too long.
+ * `providers`: the state of conversation providers, after the first check. Calls continue without them: the avatar says
+ * that it cannot answer. `unavailable`: the worker cannot start calls, is stopping, or has left its rooms because the
+ * service gave no work for too long.
  */
 export type WorkerHealth =
   | { status: "ok"; providers?: ProvidersHealth }

@@ -353,7 +353,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
       ["short segments", (agent) => agent.say(0.01)],
       ["seconds of sound", (agent) => agent.say(1, { sampleRate: 48_000 })],
       [
-        "streams that do not end and have much to tell",
+        "endless streams with large attributes",
         async (_, sender) => {
           const options = { destinationIdentities: ["avatar"], attributes: { much: "x".repeat(13_000) } };
           await sender.streamBytes({ name: "x", topic: "other", ...options });

@@ -53,7 +53,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     await die(first);
     await until(async () => ![null, avatar].includes(await world.avatarOf(call)));
     await until(async () => (await world.state(call))["status"] === "started");
-    // Lost by its connection, before the end of the lease.
+    // The end of its connection shows the loss before the lease ends.
     expect(world.service.api.process().stdout()).toMatch(
       new RegExp(`"worker":"${await readWorkerId(first)}","moved":1,"msg":"an avatar worker is lost`),
     );

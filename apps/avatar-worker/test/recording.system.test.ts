@@ -74,7 +74,7 @@ describe.skipIf(reason !== "")(title, () => {
     const [said, echoed] = [user, avatar].map((tracks) => tracks.flatMap(loudTimes));
     for (const [index, [from, to]] of times.entries()) {
       const [[heardFrom = 0, heardTo = 0] = [], [echoFrom = 0, echoTo = 0] = []] = [said?.[index], echoed?.[index]];
-      // The way through LiveKit and its jitter buffer.
+      // The delay of LiveKit and of its jitter buffer.
       expect(heardFrom - from).toBeWithin(0, 500);
       expect(Math.abs(heardTo - heardFrom - (to - from))).toBeLessThan(250);
       expect(echoFrom - heardFrom).toBeWithin(ECHO_MS - 100, ECHO_MS + 200);
@@ -100,7 +100,7 @@ describe.skipIf(reason !== "")(title, () => {
     expect(Number(sent?.[1])).toBe(fragments.length);
   });
 
-  test("a call by voice: the person hears the notice first, and no earlier sound is recorded. A killed process leaves a gap", async () => {
+  test("a call by voice: the person hears the notice first, and no earlier sound is recorded; a killed process leaves a gap", async () => {
     const call = await control.start({ recording: { mode: "audio" } });
     const person = await join(call.personToken);
     const { said } = watchTranscript(person.room);
@@ -154,7 +154,7 @@ describe.skipIf(reason !== "")("a recorded conversation", () => {
     await providers?.stop();
   });
 
-  test("a turn and words of a program before the notice is said: come after it. The recording continues in the next room", async () => {
+  test("a turn of the person and a turn of a program, sent before the notice is said: come after it; the recording continues in the next room", async () => {
     const { control, livekit } = world;
     providers.setAnswer(() => "Good morning.");
     const resume = { room_number: 1, gap_count: 0, gap_seconds: 0, return_seconds: 60 };

@@ -50,7 +50,7 @@ describe.skipIf(binary.kind === "missing" || process.platform !== "linux")(title
   };
   const untilHeardAfter = (person: Person, at: number) =>
     person.until(() => person.heard.some((frame) => frame.at > at && frame.level > 0.02));
-  /** Waits until the person has heard this much, and the service knows it. */
+  /** Waits until the person has heard this text and the service has stored it. */
   const untilSpoken = async (id: string, person: Person): Promise<void> => {
     await person.until(() => person.heardSeconds() > 3);
     await until(async () => {

@@ -43,7 +43,7 @@ describe("typed turns", () => {
     expect(counted).toEqual(["turn", "interruption", "turn"]);
   });
 
-  test("retries: an answered turn is not answered again; a turn without an answer is, with its text once in the history", async () => {
+  test("a repeated turn: not answered again if it has an answer; otherwise answered, with its text once in the history", async () => {
     const { conversation, asked, said, pass, fail } = start();
     conversation.take({ text: "Hi.", id: "t1" });
     await pass(2000);
@@ -82,7 +82,7 @@ describe("typed turns", () => {
     expect(counted).toEqual(["turn", "turn", "turn"]);
   });
 
-  test("no tokens left: said once in the built-in voice, and the call continues; tokens again: answered", async () => {
+  test("no tokens left: one notice in the built-in voice; the call continues; after new tokens: an answer", async () => {
     let isEmpty = true;
     const { conversation, asked, said, states, done, ends, failures, pass } = start({
       ask: async function* (messages) {

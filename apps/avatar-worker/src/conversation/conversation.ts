@@ -38,7 +38,7 @@ export type Turn = {
   retryOf?: string | undefined;
   /** The last line of a call: the avatar says this text verbatim, and takes no turn after it. */
   isClosing?: boolean;
-  /** How a turn of the person came in. */
+  /** The origin of a turn of the person: speech or text, and its source. */
   provenance?: InputProvenance;
   /** The turn is in the history, because an earlier process heard it. */
   isHeard?: boolean;
@@ -106,8 +106,8 @@ const REFUSAL_MS = 10_000;
 const MAX_ANSWERED = 64;
 
 /**
- * Returns a function that counts a turn. `within`: below the limit. `refused`: above it, and the avatar says so.
- * `dropped`: above it, and the avatar said so a moment ago.
+ * Returns a function that counts a turn. `within`: below the limit. `refused`: above it; the avatar says so. `dropped`:
+ * above it; the avatar said so a moment ago.
  */
 const createTurnLimit = (perMinute: number, now: () => number): (() => "within" | "refused" | "dropped") => {
   let times: number[] = [];
@@ -142,7 +142,10 @@ const createAnswered = (before: readonly TranscriptSegment[]) => {
   return { has: (id: string | undefined): boolean => id !== undefined && ids.has(id), add };
 };
 
-/** The last turn of the person, when no words follow it. Turns of programs failed with their process. */
+/**
+ * The last turn of the person, when no words follow it. A turn of a program is not continued, because it has failed
+ * with its process.
+ */
 const unansweredTurn = (before: readonly TranscriptSegment[]): Turn | null => {
   const last = before.at(-1);
   if (last?.role !== "user" || !last.input_provenance) return null;
@@ -154,7 +157,10 @@ const unansweredTurn = (before: readonly TranscriptSegment[]): Turn | null => {
 const isRepeated = ({ text, retryOf }: Turn, last: ReturnType<History["last"]>): boolean =>
   retryOf !== undefined && last?.role === "user" && last.content === text;
 
-/** Says once that no tokens are left, until the model answers again. `stay`: called instead after that. */
+/**
+ * Says that no tokens are left, only once until the model answers again. `stay`: called instead when it was already
+ * said.
+ */
 const createLimitNotice = (sayOwn: (text: string, signal: AbortSignal) => Promise<void>, stay: () => void) => {
   let isTold = false;
   return {
@@ -204,7 +210,7 @@ const createAnswering = (parts: ConversationParts, queue: SpeechQueue, history: 
     const isModel = error instanceof ProviderError && error.provider === "llm";
     if (error instanceof ProviderError) events.onFailure(error.provider, error.why);
     if (isModel) modelFailures++;
-    // Silence would look like a call that is broken.
+    // Silence would look like a broken call.
     await sayOwn(APOLOGY, signal);
     if (isModel && modelFailures >= MAX_FAILURES) events.onGiveUp();
   };
@@ -313,8 +319,8 @@ export const createConversation = (parts: ConversationParts): Conversation => {
       if (wasSpeaking) events.onState("listening");
     },
     onWhole: (text) => {
-      // No early request while the avatar speaks, because the history does not have the heard words yet. None with
-      // tools either, because the person may have said only half a turn.
+      // No early request while the avatar speaks, because the history does not have the heard words yet. With tools, no
+      // early request is made either, because the person may have said only half a turn.
       if (queue.isActive() || parts.tools.list().length > 0) return;
       const system: Message = { role: "system", content: parts.instructions };
       early.begin([system, ...history.messages(), { role: "user", content: text }]);

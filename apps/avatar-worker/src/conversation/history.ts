@@ -15,8 +15,8 @@ export type History = {
   /** Adds the words of one side. For an interrupted answer: the heard words. */
   add(role: "user" | "assistant", text: string): void;
   /**
-   * Adds tool calls that have no results yet. `text`: what the model wrote before them; it counts until the answer is
-   * added. Returns a function that sets the result of a call.
+   * Adds tool calls that have no results yet. `text`: the text of the model before the calls; it is part of the history
+   * until the answer, which contains it, is added. Returns a function that sets the result of a call.
    */
   addCalls(text: string, calls: readonly ToolCall[]): (call: ToolCall, result: string) => void;
   /** The last message; null in a new call. */
@@ -69,7 +69,9 @@ const callEntry = (text: string, calls: readonly ToolCall[]): Entry => ({
   ],
 });
 
-/** Returns a function that adds recorded tool calls. They come when they begin, and again with their results. */
+/**
+ * Returns a function that adds recorded tool calls. Each call is recorded when it begins, and again with its result.
+ */
 const createRestoreCalls = (addCalls: History["addCalls"]) => {
   let begun = { ids: "", setResult: (_: ToolCall, __: string): void => {} };
   return (calls: readonly RecordedToolCall[]): void => {

@@ -25,7 +25,7 @@ export type ListeningParts = {
   recentlySaid(): string;
   /** The person has begun to speak. `onIgnored`, `onTurn` or `onFailure` follows. */
   onBegin(): void;
-  /** The text of a pause looks like a whole turn, and the turn may end now. `onResume` or `onTurn` follows. */
+  /** The text of a pause looks like a whole turn, which may end now. `onResume` or `onTurn` follows. */
   onWhole(text: string): void;
   /** The person continues. */
   onResume(): void;

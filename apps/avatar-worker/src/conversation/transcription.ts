@@ -30,7 +30,7 @@ export const createTranscription = ({ localParticipant }: Room): ((transcript: T
     // A dropped interim transcript is sent again later.
     if (waiting >= MAX_WAITING || (waiting > 4 && !transcript.isFinal)) return;
     waiting++;
-    // In order, because the texts replace each other.
+    // Texts are sent in order, because they replace each other.
     last = last
       .then(() => withTimeout(SEND_MS, send(transcript)))
       .catch(() => {})

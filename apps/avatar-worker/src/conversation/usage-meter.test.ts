@@ -54,7 +54,7 @@ test("tokens that the service does not count: an error instead of a request", as
   await expect(meter.waitForTokens(signal)).rejects.toThrow("timed out");
 });
 
-test("tokens above the largest number of the protocol: the sum stays at it", () => {
+test("tokens above the largest number of the protocol: the sum is that number", () => {
   const meter = createUsageMeter({});
   for (let turn = 0; turn < 3; turn++) meter.addTokens({ input: 2 ** 30, output: 2 ** 31, isEstimated: true });
   const most = 2 ** 31 - 1;

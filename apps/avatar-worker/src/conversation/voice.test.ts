@@ -16,7 +16,7 @@ test.each([
   expect(chooseVoice(assigned, FLITE_SETTINGS).id).toBe(chosen);
 });
 
-test("a voice without an id: that of the avatar", () => {
+test("a voice without an id: the voice of the avatar", () => {
   const input = { stt_mode: "server", voice: { speed: 2 } } as const;
   expect(chooseVoice({ input, default_voice_id: "flite-awb" }, FLITE_SETTINGS).id).toBe("flite-awb");
 });

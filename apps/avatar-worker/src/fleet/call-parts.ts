@@ -1,4 +1,4 @@
-/** The parts of its worker that a call uses. */
+/** The parts of a worker that its calls use. */
 import type { EndReason } from "@realtime-avatar/domain/calls/end-reasons";
 import type { ConversationUsage } from "@realtime-avatar/domain/calls/worker-sync";
 import type { Logger } from "@realtime-avatar/runtime/log";

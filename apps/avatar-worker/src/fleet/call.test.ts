@@ -23,7 +23,8 @@ const SCRIPTED = [process.execPath, "--no-env-file", join(import.meta.dir, "../p
 const STARTED: Step = { kind: "report", state: "started", used_seconds: 5 };
 
 /**
- * `deaths`: number of processes that end before they take the call. `passedSeconds`: since the call came to the worker.
+ * `deaths`: number of processes that end before they take the call. `passedSeconds`: the seconds since the worker got
+ * the call.
  */
 type Options = {
   first: Step[];
@@ -219,7 +220,7 @@ test("a call that is not recorded, whose process sends a fragment: the service d
   expect(sent).toEqual([]);
 });
 
-test("a recorded call that is left: its process sends the rest, and that is sent before the call is gone", async () => {
+test("a recorded call that is left: the rest of its recording is sent before the call is gone", async () => {
   const sent: number[] = [];
   const { call, untilState } = start({
     first: [STARTED, { kind: "record", bytes: 10 }],
@@ -272,7 +273,7 @@ test("reports that lower the seconds, or exceed the hold of the call: ignored", 
   expect(call.report().reason).toBe("idle");
 });
 
-test("a report of more seconds than have passed: only the passed ones are charged", async () => {
+test("a report of more seconds than have passed: only the passed seconds are charged", async () => {
   const { states, untilState, call } = start({
     first: [{ kind: "report", state: "started", used_seconds: 50 }],
     change: { used_seconds: 7 },

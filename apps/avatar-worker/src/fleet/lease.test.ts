@@ -3,7 +3,7 @@ import { expect, test } from "bun:test";
 import { until } from "@realtime-avatar/testing/until";
 import { createLease } from "./lease.ts";
 
-test("a lease: begins when its sync is sent; none is held before the first", () => {
+test("a lease: begins when its sync is sent; before the first sync, no lease is held", () => {
   const lease = createLease(() => {});
   expect([lease.isHeld(), lease.restMs() > 0]).toEqual([false, false]);
   lease.renew(performance.now() - 10_000, 15);
@@ -23,7 +23,7 @@ test("the end of a lease: reported once for each expired lease, and not after th
   expect(ends).toBe(0);
   lease.renew(performance.now(), 0.02);
   await until(() => ends > 0, { pollMs: 5 });
-  // The response came too late: the lease has ended, and its end is reported.
+  // The response came too late: the lease has ended. Its end is reported.
   lease.renew(performance.now() - 1000, 0.5);
   await Bun.sleep(20);
   expect([ends, lease.isHeld()]).toEqual([2, false]);

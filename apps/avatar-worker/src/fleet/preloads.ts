@@ -11,11 +11,14 @@ import type { Service } from "./service.ts";
 
 /** Maximum number of waiting processes with a loaded avatar. Each takes about 90 MiB. A new one replaces the oldest. */
 const MAX_WAITING = 2;
-/** Minimum time between two starts, because calls need the processor more. An unmet request repeats with each sync. */
+/**
+ * Minimum time between two starts, because calls need the processor more. The service repeats an unmet request in each
+ * sync.
+ */
 const PAUSE_MS = 2000;
 /** Limit of requested files. An avatar has few. */
 const MAX_FILES = 8;
-/** A request repeats for a minute. Older ids are forgotten above this number. */
+/** The service repeats a request for a minute. Above this number, the oldest ids are forgotten. */
 const MAX_KNOWN = 1000;
 
 export type PreloadTimes = { keepMs: number; pauseMs: number };

@@ -73,7 +73,7 @@ test("a service that fails, or whose secret is changed: gets the same fragment a
   expect([results, lines]).toEqual([["sent"], []]);
 });
 
-test("a service that refuses a fragment: gets no more. The log has its answer", async () => {
+test("a service that refuses a fragment: gets no further fragments; its refusal is logged", async () => {
   const { sender, sent, results, lines } = start(() => Promise.reject(new RefusedRequest(409, "recording_is_full")));
   sender.receive({ kind: "fragment", bytes: fragment(1) });
   sender.receive({ kind: "fragment", bytes: fragment(2) });
@@ -84,7 +84,7 @@ test("a service that refuses a fragment: gets no more. The log has its answer", 
   expect(JSON.parse(lines[0] ?? "")).toMatchObject({ fragments: 2, status: 409, code: "recording_is_full" });
 });
 
-test("a service that does not answer: six fragments wait, two are lost. The end of the call waits for a moment", async () => {
+test("a service that does not answer: six fragments wait, two are lost; the end of the call waits for a moment", async () => {
   const { sender, sent, results } = start(() => new Promise(() => {}), { wait: 20, last: 30_000 });
   for (let value = 1; value <= 8; value++) sender.receive({ kind: "fragment", bytes: fragment(value) });
   expect(results).toEqual(["lost", "lost"]);
@@ -92,7 +92,7 @@ test("a service that does not answer: six fragments wait, two are lost. The end 
   expect(sent).toEqual([[0, 1]]);
 });
 
-test("a service that still fails when it takes no more of an ended call: the rest is lost", async () => {
+test("a service that fails until it takes no more fragments of an ended call: the rest is lost", async () => {
   const { sender, results } = start(() => Promise.reject(new RefusedRequest(503)), { wait: 5000, last: 0 });
   sender.receive({ kind: "fragment", bytes: fragment(1) });
   sender.receive({ kind: "fragment", bytes: fragment(2) });
@@ -100,7 +100,7 @@ test("a service that still fails when it takes no more of an ended call: the res
   expect(results).toEqual(["lost", "lost"]);
 });
 
-test("a process that tells that the person knows, and then that it records no more: noted, and logged", () => {
+test("a process that reports that the person knows of the recording, and then that it has stopped: remembered, and logged", () => {
   const { sender, lines } = start(async () => {});
   expect(sender.isTold()).toBe(false);
   sender.receive({ kind: "told" });
@@ -108,7 +108,7 @@ test("a process that tells that the person knows, and then that it records no mo
   expect([sender.isTold(), JSON.parse(lines[0] ?? "")]).toMatchObject([true, { cause: "no encoder" }]);
 });
 
-test("a process that sends more than a recording has: the rest is lost", () => {
+test("a process that sends more bytes than a recording can have: the rest is lost", () => {
   const { sender, results } = start(async () => {});
   for (let count = 0; count < 5; count++) sender.receive({ kind: "fragment", bytes: new Uint8Array(4 * 1024 * 1024) });
   expect(results).toEqual(["lost"]);

@@ -8,23 +8,26 @@ import type { FromCallProcess } from "../process/messages.ts";
 import type { CallWatcher } from "./call-parts.ts";
 import { RefusedRequest, type Service } from "./service.ts";
 
-/** How many fragments wait while the service does not answer: a minute of a call. Its lease has ended before. */
+/**
+ * Maximum number of fragments that wait while the service does not respond: a minute of a call, whose lease ends
+ * earlier.
+ */
 const MAX_WAITING = 6;
-/** A process makes a fragment each ten seconds, and one at its end. */
+/** A process sends a fragment every ten seconds, and one at its end. */
 const MAX_BYTES: Limit = { burst: 4 * MAX_FRAGMENT_BYTES, perSecond: MAX_FRAGMENT_BYTES / 5 };
 /** The pause after a request that has failed. */
 const RETRY_MS = 500;
-/** The service takes fragments for this long after the end of a call. The worker waits for less of it when it stops. */
+/** The service takes fragments for this long after the end of a call. A worker that stops waits for a shorter time. */
 const TIMES_MS = { wait: 2000, last: 10_000 };
 /** Responses after which the same request can succeed: the secret is being changed, or the service has too much to do. */
 const TEMPORARY_STATUSES: readonly number[] = [401, 408, 429];
 
 export type RecordingSender = {
-  /** Takes what the process of the call says of the recording. */
+  /** Takes the messages of the call's process about the recording. */
   receive(message: Extract<FromCallProcess, { kind: "fragment" | "told" | "unrecorded" }>): void;
   /** Whether the person knows that the call is recorded. */
   isTold(): boolean;
-  /** Nothing more is recorded. Resolves when all was sent, or after two seconds. */
+  /** Ends the recording. Resolves when all fragments are sent, or after two seconds. */
   finish(): Promise<void>;
 };
 
@@ -37,7 +40,7 @@ type SenderParts = {
 const isFinal = (error: unknown): error is RefusedRequest =>
   error instanceof RefusedRequest && error.status < 500 && !TEMPORARY_STATUSES.includes(error.status);
 
-/** For a call that is recorded; null otherwise. `times`: for tests. */
+/** Returns null for a call that is not recorded. `times`: for tests. */
 export const createRecordingSender = (
   { recording, session_id, generation }: AssignedCall,
   { service, log, watcher }: SenderParts,

@@ -62,7 +62,7 @@ test.each([
   ["has another secret", problem(401, '{"code":"invalid_credentials"}'), "service_refuses_secret"],
   ["refuses the request", problem(422, '{"code":"validation_failed"}'), "service_refuses"],
   ["has no database", problem(503, '{"code":"unavailable"}'), "service_unreachable"],
-  ["is a proxy without one", problem(502, "<html>"), "service_unreachable"],
+  ["is a proxy without a service behind it", problem(502, "<html>"), "service_unreachable"],
   ["is another program", problem(404, " ".repeat(20_000)), "service_refuses"],
   ["sends no JSON", () => new Response("<html>"), "service_unreachable"],
 ] as const)("a service that %s: the reason in the health of the worker", async (_, response, reason) => {

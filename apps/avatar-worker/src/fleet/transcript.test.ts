@@ -52,7 +52,7 @@ describe("the segments of a call", () => {
     expect(reports.map(({ is_complete }) => is_complete)).toEqual([false, true]);
   });
 
-  test("no segments: a report marked complete all the same", async () => {
+  test("no segments: a report that is marked complete", async () => {
     const { sender, reports } = world();
     await sender.finish();
     expect(reports).toEqual([{ generation: 3, first: 0, segments: [], is_complete: true }]);

@@ -93,7 +93,7 @@ const createSpeech = (onNews: () => void) => {
     end: (): void => {
       current = null;
     },
-    /** A report that includes it is being sent. */
+    /** Returns the speech for a report that is sent now. */
     take: (): { speaking?: TranscriptSegment } => {
       isNews = false;
       if (current === null) return {};

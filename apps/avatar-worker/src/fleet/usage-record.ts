@@ -6,7 +6,7 @@ const FIELDS = Object.keys(ConversationUsage.properties) as (keyof ConversationU
 /** How often usage is reported while the conversation does not wait for it. Each report is a write of the service. */
 const REPORT_MS = 10_000;
 
-/** `conversation`: null when the call has none. `now`: in milliseconds. */
+/** `conversation`: null when the call has no conversation. `now`: in milliseconds. */
 type UsageParts = {
   conversation: object | null;
   watcher: { used(growth: ConversationUsage): void } | null;

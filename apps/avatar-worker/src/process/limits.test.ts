@@ -29,7 +29,7 @@ test("a process that draws a face on a slow core: no limit exceeded", () => {
   expect(new Set(found)).toEqual(new Set([null]));
 });
 
-test("a process that draws and records a face on a slow core: none is exceeded; one that takes more than a core is found", () => {
+test("a process that draws and records a face on a slow core: no limit exceeded; a process that takes 1.6 cores: limit exceeded", () => {
   const use = (share: number) => {
     const check = createLimits(RECORDED_CPU_SHARE);
     return Array.from({ length: 600 }, (_, second) => check({ ...usage, cpuSeconds: share * second }, second * 1000));

@@ -11,12 +11,12 @@ const MAX_BYTES = 512 * 1024 * 1024;
 /** A call with video has about 40 threads on two cores. */
 const MAX_THREADS = 128 + 8 * cpus().length;
 /**
- * A call with a face takes half a core while it speaks, and a quarter more where its pictures are recorded. One that takes this share for
- * long is driven by a stranger.
+ * A call with a face takes half a core while it speaks, and a quarter more where its pictures are recorded. A process
+ * that takes this share for long is controlled by an attacker.
  */
 const CPU_SHARE = 0.85;
 export const RECORDED_CPU_SHARE = 1.25;
-/** How much more than its share it may use: for its start, and on a slow machine. */
+/** The processor time that a process may use above its share: for its start, and on a slow machine. */
 const BURST_SECONDS = 20;
 /** The kernel counts processor time in hundredths of a second, and memory in pages. */
 const TICKS_PER_SECOND = 100;
@@ -43,7 +43,10 @@ export const readUsage = (pid: number): Usage | null => {
 
 export type ExceededLimit = "memory" | "threads" | "processor_time";
 
-/** Returns a function to call with what a process uses now, which returns the limit that it exceeds. `now` is in milliseconds. */
+/**
+ * Returns a function that takes the current usage of a process, and returns the limit that the process exceeds. `now`
+ * is in milliseconds.
+ */
 export const createLimits = (cpuShare = CPU_SHARE): ((usage: Usage, now: number) => ExceededLimit | null) => {
   let last: { cpuSeconds: number; now: number } | null = null;
   let excess = 0;
@@ -59,8 +62,8 @@ export const createLimits = (cpuShare = CPU_SHARE): ((usage: Usage, now: number)
 };
 
 /**
- * Calls `onExceeded`, once, when the process `pid` exceeds a limit. Returns a function that ends the watch. `cpuShare`: how much of a core
- * it may take for long. `readNow` and `intervalMs` are set by tests alone.
+ * Calls `onExceeded`, once, when the process `pid` exceeds a limit. Returns a function that ends the watch. `cpuShare`:
+ * the share of a core that the process may take for long. `readNow`, `intervalMs`: for tests.
  */
 export const watchLimits = (
   pid: number,

@@ -87,7 +87,7 @@ const tellUnrecorded = (error: unknown): void => {
   send({ kind: "unrecorded", cause: cause.slice(0, MAX_CAUSE_LENGTH) });
 };
 
-/** Of a call that is recorded: a person is heard in no other room than ours. */
+/** The recorder of a call; null for a call that is not recorded, or in a brought room, where no person is heard. */
 const createCallRecorder = ({ assigned, isTold }: Start): Recorder | null => {
   const { recording, agent_identity, mode } = assigned;
   if (recording === undefined || agent_identity !== null) return null;
@@ -109,7 +109,7 @@ const canLoad = (renderer: Renderer, ...avatar: Parameters<Renderer["preload"]>)
   );
 
 const speakPiece = createFliteThread(process.argv[1] ?? "");
-/** The pictures of the call go on while Flite speaks. */
+/** Runs Flite on a thread, so that the pictures of the call continue while it speaks. */
 const onThread = (speech: SpeechSettings): SpeechSettings => ({ ...speech, speakPiece });
 
 /** Takes a call, and carries out the worker's messages. */

@@ -36,7 +36,7 @@ const perform = (step: Step, { history = [], isTold = false }: Given = {}): void
       for (let count = 0; count < 10_000; count++) send({ kind: "failure", cause: "again" });
       break;
     case "stay":
-      // From now on it does not end by itself.
+      // From now on, the process does not end by itself.
       process.removeAllListeners("disconnect");
       setInterval(() => {}, 1e9);
       send({ kind: "report", state: "joined", used_seconds: 0 });

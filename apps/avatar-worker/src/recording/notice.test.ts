@@ -38,7 +38,7 @@ const start = ({ isHeard = Promise.resolve(), maxWaitMs = 60_000, isTold = false
   return { notice, publication, played, loud, segments, told, clears: () => clears };
 };
 
-test("a notice that is said: the conversation plays after it. The transcript has it as words of the service", async () => {
+test("a notice: the conversation plays after it; the transcript has it as words of the service", async () => {
   const { notice, played, loud, segments, told, clears } = start();
   notice.published.play(new Int16Array(960));
   notice.published.clear();
@@ -53,7 +53,7 @@ test("a notice that is said: the conversation plays after it. The transcript has
   expect([played.length, clears(), notice.isOver()]).toEqual([before + 1, 1, true]);
 });
 
-test("a person who leaves before the notice was said: it is said again as a whole", async () => {
+test("a person who leaves before the end of the notice: the whole notice is said again", async () => {
   let setHeard = (): void => {};
   const isHeard = new Promise<void>((resolve) => {
     setHeard = resolve;

@@ -15,16 +15,19 @@ import { following } from "../room/moving-room.ts";
 import type { Published } from "../room/publish.ts";
 
 export const NOTICE = "This call is recorded.";
-/** Maximum time that the notice waits for the person to receive sound. Without that, the call is not recorded. */
+/**
+ * Maximum time that the notice waits until the person receives sound. If the person receives no sound, the call is not
+ * recorded.
+ */
 const MAX_WAIT_MS = 5000;
 /**
- * Time from the first packet of sound that the person can get to the notice, and the time in which its last word can
- * come back as an echo.
+ * `LEAD_MS`: from the first packet of sound that the person can get to the start of the notice. `TAIL_MS`: the time in
+ * which the last word of the notice can come back as an echo.
  */
 const [LEAD_MS, TAIL_MS] = [300, 400];
 
 export type Notice = {
-  /** For the conversation. Sound that it plays before the end of the notice is dropped. */
+  /** The tracks for the conversation. Sound that it plays before the end of the notice is dropped. */
   published: Published;
   isOver(): boolean;
   /**
@@ -44,7 +47,7 @@ const isHeard = async ({ localParticipant }: Room, maxWaitMs: number): Promise<b
   return (await Promise.race([heard, pause(maxWaitMs, false)])) ?? false;
 };
 
-/** By the built-in voice, which needs no provider. */
+/** Says the notice in the built-in voice, which needs no provider. */
 const createNoticeVoice = (
   room: Room,
   assigned: AssignedCall,
@@ -73,7 +76,7 @@ export const createNotice = (
   maxWaitMs = MAX_WAIT_MS,
 ): Notice => {
   const { queue, speaking } = createNoticeVoice(room, assigned, published, parts);
-  /** null: it is not over. */
+  /** null: the notice is not over. */
   let outcome: "said" | "failed" | null = assigned.recording?.is_told ? "said" : null;
   let current = new AbortController();
   const interrupt = (): void => {
@@ -81,7 +84,7 @@ export const createNotice = (
     current = new AbortController();
     queue.cutOff();
   };
-  /** Returns whether it was said to its end. */
+  /** Says the notice. Returns whether it was said to its end. */
   const speak = async (signal: AbortSignal): Promise<boolean> => {
     await pause(LEAD_MS);
     if (signal.aborted) return false;

@@ -113,7 +113,7 @@ describe("a recorder", () => {
       pass(2000, () => recorder.hear(new Int16Array(480)));
       pass(1000, () => recorder.hear(tone(10)));
       pass(1000, () => recorder.hear(new Int16Array(480)));
-      // 60 ms before it is played.
+      // The sound is added 60 ms before it is played.
       for (let index = 0; index < 50; index++) {
         recorder.play(tone(20), 60);
         pass(20);

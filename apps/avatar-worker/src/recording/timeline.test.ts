@@ -32,7 +32,7 @@ test("frames that come early and late: each begins at the end of the previous on
   );
 });
 
-test("a burst after half a second without frames: is as long as its frames. The next one is in time", () => {
+test("a burst after half a second without frames: is as long as its frames; the next frame is on time", () => {
   const timeline = createTimeline(PERSON);
   timeline.add(frame(1), 0);
   for (let index = 1; index <= 50; index++) timeline.add(frame(2), 50 * FRAME);
@@ -81,7 +81,7 @@ test("the avatar, after a pause of 30 ms: placed by the clock at once", () => {
   ]);
 });
 
-test("sound that is cut off: silent from then on. The next frame begins there", () => {
+test("sound that is cut off: silent from then on; the next frame begins there", () => {
   const timeline = createTimeline(AVATAR);
   for (let index = 0; index < 5; index++) timeline.add(frame(1), index * FRAME);
   timeline.clear(2 * FRAME);
@@ -92,7 +92,7 @@ test("sound that is cut off: silent from then on. The next frame begins there", 
   ]);
 });
 
-test("more sound than the maximum: dropped. The rest stays in its place", () => {
+test("more sound than the maximum: dropped; the rest stays in its place", () => {
   const timeline = createTimeline(AVATAR);
   for (let index = 0; index < 400; index++) timeline.add(frame(1 + (index % 7)), index * FRAME);
   const kept = runs(take(timeline, 400 * FRAME));

@@ -70,7 +70,7 @@ export type Call = {
 };
 
 /**
- * Whether the sound is published before the avatar is opened. Opening takes processor time that joining needs, and the
+ * Whether the sound is published before the avatar is opened. Opening takes processor time that joining needs. The
  * person has heard nothing since another process was lost. After a handover, the avatar is already open.
  */
 const isVoiceFirst = (
@@ -296,8 +296,8 @@ const enter = async (
     else await goOn(call, call.inRoom, connection, avatar.published);
   } catch (error) {
     if (call.reason !== null || call.leaving) return;
-    // The person is already in the next room; or another resume has deleted this room, and the service will soon name
-    // the next one.
+    // The person is already in the next room; or another resume has deleted this room. The service then soon names the
+    // next one.
     if (!isNewest() || call.inRoom !== null) {
       if (call.inRoom !== null) lose(call, call.inRoom.connection, true);
       // The room is left after the join.
@@ -338,7 +338,7 @@ export const startCall = (assigned: AssignedCall, parts: CallParts): Call => {
   });
   const open = () => parts.renderer.open({ ...assigned, label: parts.label }, parts.load);
   const opening = isVoiceFirst(assigned, parts) ? mayOpen.then(open) : open();
-  // The room awaits it later. If joining fails first, its rejection must be handled here.
+  // `opening` is awaited only after the join. If the join fails, a rejection must be handled here.
   opening.catch(() => {});
   const call: CallState = {
     ...{

@@ -105,7 +105,7 @@ const publishPictures = async (room: Room, track: LocalTrack, onReceived: () => 
 };
 
 type PublishOptions = {
-  /** Resolves once the sound is published: these follow. */
+  /** Resolves when the sound is published. The pictures are published after it. */
   later?: Later;
   recorder?: Recorder | null;
 };

@@ -94,8 +94,8 @@ const refuseVideo = (room: Room, onVideo: () => void): void => {
 };
 
 /**
- * Sends nothing while the connection to the server of a brought room is lost. Media has a separate connection, and the
- * time is not charged when the connection does not come back.
+ * Sends nothing while the connection to the server of a brought room is lost. Media has a separate connection. The time
+ * is charged only when the connection comes back.
  */
 const pauseWhileLost = (room: Room, { pause, resume }: Published): void => {
   room.on(RoomEvent.Reconnecting, pause);
@@ -166,7 +166,10 @@ const meetPerson = (
   return held;
 };
 
-/** Lets the avatar and the person meet. In a call by voice that is recorded, what they say waits until the person knows that. */
+/**
+ * Connects the avatar with the person. In a recorded call by voice, no sound passes between them before the notice of
+ * the recording.
+ */
 const createMeeting = (
   room: Room,
   assigned: AssignedCall,

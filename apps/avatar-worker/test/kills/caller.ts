@@ -10,11 +10,11 @@ import type { World } from "./world.ts";
 
 const LOUD = 0.02;
 const STEP_MS = 50;
-/** A person who hears nothing for this long types. */
+/** After this time without sound, the person types. */
 const PATIENCE_MS = 300;
 const RETYPE_MS = 1000;
 const MIN_SILENCE_MS = 1000;
-/** A started call gives up later than any lease ends. */
+/** The person gives a call up after this time, which is longer than any lease. */
 const LIMIT_MS = 180_000;
 
 /** A time without the voice of the avatar, by `performance.now()`. */
@@ -167,7 +167,7 @@ const converse = async (world: World, call: Call, entered: Present) => {
     }
     const isOver = call.heardAt !== null && now - call.heardAt > call.seconds * 1000;
     if (isOver || now - joinedAt > LIMIT_MS) {
-      // A call that is silent at its end is heard until the avatar speaks again.
+      // If the avatar is silent at the planned end, the call continues until it speaks again.
       if (now - state.lastLoud < MIN_SILENCE_MS || now - joinedAt > LIMIT_MS) return { person, meter };
     }
   }

@@ -5,12 +5,15 @@ import type { Call } from "./caller.ts";
 import type { Kill, Stalls } from "./killer.ts";
 import type { World } from "./world.ts";
 
-/** A transcript is at the receiver this long after the end of its call. */
+/** Maximum time from the end of a call to the arrival of its transcript at the receiver. */
 const MAX_TRANSCRIPT_MS = 5000;
 const MAX_SILENCE_MS = 3000;
-/** A started second is charged, and LiveKit shows the person and the avatar to each other a moment apart. */
+/**
+ * Allowed excess of the charge: a started second is charged, and LiveKit shows the person and the avatar to each other
+ * a moment apart.
+ */
 const ROUNDING_SECONDS = 2;
-/** After the last sync of a worker that is killed, or cannot report, two seconds are charged. */
+/** Seconds that are charged after the last sync of a worker that is killed, or cannot report. */
 const UNREPORTED_SECONDS = 2;
 /** A process tells the person that the call is recorded, and then sends its first fragment after two seconds. */
 const MIN_RECORDED_MS = 8000;
@@ -169,7 +172,7 @@ const longestPart = (call: Call, kills: readonly Kill[]): number => {
   return Math.max(...times.map((time, index) => time - (times[index - 1] ?? time)));
 };
 
-/** Each recording is ready of a call with a process that has told the person and recorded. Its file can be read. */
+/** If a process of a call has told the person and recorded, the recording is ready with a readable file. */
 export const checkRecordings = async (
   world: World,
   calls: readonly Call[],

@@ -3,7 +3,7 @@ import type { Numbers } from "@realtime-avatar/testing/random-numbers";
 import type { Call } from "./caller.ts";
 import type { Part, World } from "./world.ts";
 
-/** How often each kind is killed, of 100. */
+/** The share of each kind in the kills, in percent. */
 export const SHARES = { process: 40, "avatar worker": 25, api: 15, database: 10, livekit: 10 } as const;
 type Kind = keyof typeof SHARES;
 
@@ -84,7 +84,7 @@ type Options = {
   running: ReadonlyMap<string, Call>;
   /** The share of the calls that have ended. */
   progress: () => number;
-  /** Gets the kills. */
+  /** Each kill is added to this list. */
   kills: Kill[];
 };
 
@@ -104,7 +104,7 @@ const MIN_STALL_MS = 100;
 
 export type Stalls = { between(from: number, to: number): number; stop(): void };
 
-/** Measures when the machine did not run this process: then the test itself is late. */
+/** Measures when the machine did not run this process, because the test itself is late then. */
 export const watchStalls = (): Stalls => {
   const stalls: { from: number; to: number }[] = [];
   let last = performance.now();

@@ -34,7 +34,7 @@ const MAX_SECONDS = 9;
 /** Recorded calls are longer, because the person is told first. */
 const [RECORDED_ONE_OF, MIN_RECORDED_SECONDS] = [4, 6];
 const KILLS_AHEAD = 2;
-/** With as many kills, each kind occurs. */
+/** With this number of kills, each kind occurs. */
 const MANY_KILLS = 100;
 const PROGRESS_MS = 30_000;
 

@@ -22,7 +22,7 @@ import { startBalancer } from "./balancer.ts";
 import { startReceiver } from "./receiver.ts";
 
 const CREDITS = 1_000_000_000_000;
-/** A program that starts on a busy machine can take long. Its calls are then silent. The test says so. */
+/** On a busy machine, a program can take long to start. The test then reports the silence of its calls. */
 const START_MS = 300_000;
 const MAX_STARTS = 20;
 /** The answer of the model: a minute of speech. */

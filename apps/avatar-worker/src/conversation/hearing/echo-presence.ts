@@ -1,7 +1,7 @@
 /**
- * Detects whether the avatar's voice comes back. It does not with headphones, nor in browsers that cancel echoes. A
- * canceller that finds no echo removes much of a person who speaks at the same time: the person is heard after 0.3 to
- * 0.7 s instead of 0.13 s. So the canceller's result is used only while an echo is possible.
+ * Detects whether the avatar's voice comes back. It does not come back with headphones, or in browsers that cancel
+ * echoes. A canceller that finds no echo removes much of a person who speaks at the same time: the person is heard
+ * after 0.3 to 0.7 s instead of 0.13 s. So the canceller's result is used only while an echo is possible.
  */
 import { FRAME_SAMPLES } from "./echo-canceller.ts";
 import { QUIET_POWER } from "./turn-detector.ts";

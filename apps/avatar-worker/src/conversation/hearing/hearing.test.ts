@@ -125,7 +125,7 @@ describe("a person who speaks while the avatar speaks", () => {
 });
 
 describe("an echo that begins in the middle of a call", () => {
-  test.each([0.15, 0.4])("gain %p, of which the text is ignored: one pause and no more", (gain) => {
+  test.each([0.15, 0.4])("gain %p, its recognized text ignored: at most one pause", (gain) => {
     const path = { gain, delayMs: 120 };
     const events = hearScene({ path, echoFromMs: 4000, decide: () => "ignored" });
     expect(begins(events).length).toBeLessThanOrEqual(1);

@@ -43,7 +43,7 @@ export type TurnEvent =
   /** A turn has begun. An avatar that speaks pauses. */
   | { kind: "begin" }
   /**
-   * The person is silent, and the turn may be over. `sound`: the turn so far (16-bit PCM, 16 kHz), for the recognizer.
+   * The person is silent: the turn may be over. `sound`: the turn so far (16-bit PCM, 16 kHz), for the recognizer.
    * `pause`: the number of the pause.
    */
   | { kind: "pause"; pause: number; sound: Int16Array }
@@ -108,8 +108,8 @@ const measureTail = (window: Float32Array): number => {
 };
 
 /**
- * `faint`: quiet sound while the likelihood is still high. Speech has ended, because the likelihood falls 60 to 130 ms
- * late; or the mouth is closed within a word.
+ * `faint`: quiet sound while the likelihood is still high. Either speech has ended, because the likelihood falls 60 to
+ * 130 ms late, or the mouth is closed within a word.
  */
 type Activity = "silence" | "faint" | "speech" | "clear speech";
 

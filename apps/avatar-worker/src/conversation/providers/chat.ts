@@ -44,7 +44,7 @@ async function* readLines(body: AsyncIterable<Uint8Array>): AsyncGenerator<strin
 
 type Choice = { delta?: { content?: unknown; tool_calls?: unknown } | null; finish_reason?: unknown };
 
-/** `isEstimated`: the server has not reported them. */
+/** `isEstimated`: the server has not reported the tokens. */
 export type Tokens = { input: number; output: number; isEstimated: boolean };
 
 const MAX_TOKENS_OF_REQUEST = 10_000_000;
@@ -185,7 +185,7 @@ export async function* askModel(
   try {
     yield* readAnswer(requestAnswer(endpoint, messages, options), options.offer ?? NO_OFFER, used);
   } finally {
-    // An interrupted server has read the request all the same, so its tokens count.
+    // The server has read the request even if the answer is interrupted, so the tokens of the request count.
     if (used.hasBegun || options.signal.aborted) {
       options.onTokens?.(used.tokens ?? estimateTokens(JSON.stringify(messages).length, used.outputLength));
     }

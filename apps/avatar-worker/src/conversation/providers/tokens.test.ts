@@ -43,7 +43,7 @@ test.each([
   expect(await tokensOf()).toEqual([{ input: ESTIMATE, output: 4, isEstimated: true }]);
 });
 
-test("a server that refuses the option: asked again without it, and no longer with it", async () => {
+test("a server that refuses the option: asked again without the option, and never again with it", async () => {
   providers.setUsage({ prompt_tokens: 1, completion_tokens: 1 }, true);
   providers.setAnswer(() => "Fine, thanks.");
   const estimate = { input: ESTIMATE, output: 4, isEstimated: true };

@@ -19,7 +19,7 @@ export type Transcript = {
   text: string;
   isFinal: boolean;
   isInterrupted?: boolean;
-  /** The service has said it, and the model does not get it. */
+  /** Whether it is a text of the service, such as an apology. The model does not get it. */
   isOwn?: boolean;
   turn?: PersonTurn;
   timings?: TurnTimings;
@@ -30,7 +30,7 @@ export type PersonTurn = {
   text: string;
   id?: string | undefined;
   retryOf?: string | undefined;
-  /** How the turn came in. */
+  /** The origin of the turn: speech or text, and its source. */
   provenance?: InputProvenance;
 };
 
@@ -54,7 +54,8 @@ export async function* cutSentences(text: AsyncGenerator<string>, maxLength: num
 }
 
 /**
- * `isOwn`: the built-in voice says it, and the model does not get it. `onBegin`: called when the first sound is queued.
+ * `isOwn`: it is a text of the service. The built-in voice says it. The model does not get it. `onBegin`: called when
+ * the first sound is queued.
  */
 type SayOptions = {
   isOwn: boolean;

@@ -12,7 +12,8 @@ test("a spoken turn: its stages equal the clock, are reported once and are in th
   for (const event of spoken("begin", "pause", "end")) hear(event);
   await pass(3000);
   const [turn = {}] = timings;
-  // 40 ms on the way, then 362 ms of silence. 10 ms of it belong to the last window of speech. The text was known.
+  // The last sound travels for 40 ms. Then 362 ms of silence follow, of which 10 ms belong to the last window of
+  // speech. The text was already known.
   expect(turn).toMatchObject({ end_of_speech: 40, end_of_turn: 360, text: 2, first_token: 200, heard: 70 });
   expect(turn.first_sound).toBeWithin(100, 121);
   expect(totalMs(turn)).toBe(40 + 362 + 200 + (turn.first_sound ?? 0) + 70);

@@ -1,8 +1,8 @@
 /**
  * The connection to the LiveKit server of an agent's owner, which is untrusted. The library of LiveKit trusts a server.
  * It reads all data and keeps it until it is handled, even after the room was left. It follows redirects to any
- * address, and it ends the process when a message is invalid. So the library connects to a relay in this process. The
- * relay passes WebSocket connections on to this server alone, until it is closed. It checks each message of the server
+ * address. It ends the process when a message is invalid. So the library connects to a relay in this process. The relay
+ * passes WebSocket connections on to this server alone, until it is closed. It checks each message of the server
  * (signal.ts) and limits the rate. Media does not pass through the relay.
  */
 import { connect as connectPlain, createServer, isIP, type Socket } from "node:net";

@@ -35,7 +35,7 @@ const checkEmbedded = async (config: CommonConfig, { mayCreate = false }: Creati
 };
 
 /**
- * Runs `work` with the database of `DATABASE_URL`, at any version of its schema. Without the variable, with the
+ * Runs `work` with the database of `DATABASE_URL`, at any version of its schema. Without the variable, uses the
  * embedded database.
  */
 export const withOpenDatabase = async (

@@ -21,7 +21,7 @@ describe("a process compared with a run inside the tests", () => {
     ["a value that the parser of an option refuses", "keys revoke x --tenant TENANT", 2],
     ["a value that a schema refuses", "keys create --name= --tenant TENANT", 2],
     ["a refusal", `keys show ${UNKNOWN} --tenant TENANT`, 1],
-    ["a refusal by its exit code alone", "health --url http://127.0.0.1:1", 1],
+    ["a failure that only the exit code shows", "health --url http://127.0.0.1:1", 1],
   ])("a process, for %s: the same exit code and output as a run", async (_, line, code) => {
     const result = await cliProcess(...words(line));
     expect(result.code).toBe(code);
@@ -68,8 +68,8 @@ describe("bad arguments", () => {
       `keys rotate ${UNKNOWN} --tenant TENANT --overlap 604801`,
       /--overlap: Must be from 0 to 604800/,
     ],
-    ["no key's id", "keys revoke x --tenant TENANT", /<id>: Must be an id \(key_…\) or a keyId/],
-    ["an avatar's id for a key's", `keys show ${UNKNOWN_AVATAR} --tenant TENANT`, /<id>: Must be an id/],
+    ["the malformed id of a key", "keys revoke x --tenant TENANT", /<id>: Must be an id \(key_…\) or a keyId/],
+    ["the id of an avatar in place of a key", `keys show ${UNKNOWN_AVATAR} --tenant TENANT`, /<id>: Must be an id/],
     ["no id", "keys show --tenant TENANT", /missing required argument/],
     ["no tenant", "keys list", /--tenant/],
     ["no such status", `keys ${list} --status gone`, /--status: Must be one of/],
@@ -77,7 +77,7 @@ describe("bad arguments", () => {
     ["no cursor", `keys ${list} --cursor x`, /--cursor: Must be the/],
     ["no such action", "audit tail --tenant TENANT --action x", /--action: Must be one of/],
     ["no credential", "audit tail --tenant TENANT --actor x", /--actor: Must have 16/],
-    ["no tenant's id", "keys create --tenant acme --name x", /--tenant: Must be/],
+    ["the malformed id of a tenant", "keys create --tenant acme --name x", /--tenant: Must be/],
   ])("arguments, %s: exit 2, an error text, nothing changed", async (_, line, message) => {
     const counts = () => db.client`
       select (select count(*) from api_keys) as keys, (select count(*) from tenants) as tenants`;

@@ -33,13 +33,13 @@ describe("the pages of both environments as one", () => {
     expect(merged([page([], "c"), page(["e", "a"], null)], 5)).toEqual(["e", "c"]);
   });
 
-  test("an item in both: once, that of the later page", () => {
+  test("an item on both pages: once, as on the later page", () => {
     const { items } = mergePages([page(["a"], null, "test"), page(["a"], null)], 5);
     expect(JSON.parse(items)).toEqual({ id: "a", of: "live" });
   });
 });
 
-test("a table: columns as wide as their widest cell on the terminal, a dash for nothing, no spaces at the end", () => {
+test("a table: columns as wide as their widest cell on the terminal, a dash for an empty cell, no spaces at the end", () => {
   const columns = { A: ([a]: (string | null)[]) => a ?? null, B: ([, b]: (string | null)[]) => b ?? null };
   expect(
     table(columns, [
@@ -76,7 +76,7 @@ test.each<[string, unknown, number, string]>([
   expect(explained.message).not.toContain("hunter2");
 });
 
-test("numbers and ids as options: parsed, or left to the validation, or refused", () => {
+test("numbers and ids as options: parsed, passed on to the validation, or refused", () => {
   expect(["0", "12", "-1", "1.5", "1e3", "", "x"].map(parseInteger)).toEqual([0, 12, "-1", "1.5", "1e3", "", "x"]);
   const parseShard = shardParser("<shard>");
   expect([parseShard("0"), parseShard("1023"), parseShards("1"), parseShards("1024")]).toEqual([0, 1023, 1, 1024]);

@@ -118,7 +118,7 @@ test("text of people, on a terminal: escaped by each command, as text and as JSO
   for (const [command, argumentsOf] of Object.entries(COMMANDS)) {
     if (argumentsOf === null) continue;
     const args = [...command.split(" "), ...argumentsOf(ids)];
-    // A removed user exists only once.
+    // A user can be removed only once, so this command runs only once.
     const outputs = command === "users remove" ? [args] : [args, [...args, "--json"]];
     for (const output of outputs) {
       const { code, stdout, stderr } = await cli(...output);

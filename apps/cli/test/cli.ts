@@ -63,7 +63,7 @@ const evaluate = async (variables: Record<string, string>, args: readonly string
   ];
   process.exitCode = 0;
   try {
-    // Another query makes it another module, but its imports are the same.
+    // With another query, Bun evaluates the file as a new module, which shares its imports.
     await (await import(`../src/main.ts?run=${++runs}`)).ended;
     result.code = Number(process.exitCode);
   } finally {
@@ -108,7 +108,7 @@ const jsonOf =
 /** Gives a test file a database with one tenant, and commands on it. */
 export const cliTests = async () => {
   const { db, variables: served, serviceUrl } = await fileDatabase({ isServed: true });
-  // A busy machine takes long to connect.
+  // On a busy machine, connecting takes long.
   const variables = { ...served, REQUEST_TIMEOUT_MS: "60000" };
   const cli: Run = (...args) => run(variables, ...args);
   const cliProcess: Run = (...args) => runProcess(variables, ...args);

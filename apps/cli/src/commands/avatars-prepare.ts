@@ -1,4 +1,4 @@
-/** `avatars prepare`: prepares avatars again, one or all that an earlier release has prepared. */
+/** `avatars prepare`: prepares one avatar again, or all avatars that a release without faces has prepared. */
 import { findAvatar, prepareAvatar } from "@realtime-avatar/db/avatars/avatars";
 import { listAvatars } from "@realtime-avatar/db/avatars/list";
 import type { Db } from "@realtime-avatar/db/connection/pool";
@@ -69,11 +69,13 @@ async function* withoutFace(db: Db, owner: Owner): AsyncGenerator<AvatarId> {
   }
 }
 
-/** Maximum number of concurrent preparations, so that preparations of people do not wait behind all of these. */
+/**
+ * Maximum number of concurrent preparations, so that preparations that tenants request do not wait behind all of these.
+ */
 const AT_ONCE = 10;
 const POLL_MS = 500;
 
-/** A started preparation, with the avatar at its start. */
+/** A started preparation, and the avatar as it was when the preparation started. */
 type Waiting = { db: Db; owner: Owner; started: AvatarRecord };
 type Failure = { tenantId: TenantId; id: AvatarId; error: string };
 type Progress = { prepared: number; failures: Failure[] };

@@ -90,7 +90,7 @@ describe("the avatars commands", () => {
     });
   });
 
-  /** `limit`: of the yaw. Releases before the face had 25. */
+  /** `limit`: the limit of the yaw. Releases without faces had 25. */
   const seedReady = async (
     owner: TenantId,
     limit: number,
@@ -104,7 +104,7 @@ describe("the avatars commands", () => {
       where id = ${id}`;
     return id;
   };
-  /** Ends each preparation like a worker: of `failing` with an error. */
+  /** Ends each preparation like a worker. The preparation of `failing` ends with an error. */
   const work = async (failing: string, signal: AbortSignal): Promise<void> => {
     while (!signal.aborted) {
       await db.client`

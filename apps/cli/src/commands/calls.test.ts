@@ -66,7 +66,7 @@ describe("the operator and calls", () => {
     expect((await json("workers", "list")).data).toMatchObject([{ usedSlots: 0 }]);
   });
 
-  test("sessions end, of an unknown session; sessions list, without a tenant: exit 1, or 2", async () => {
+  test("sessions end, unknown session: exit 1; sessions list, no tenant: exit 2", async () => {
     const unknown = await cli("sessions", "end", "ses_01h455vb4pex5vsknk084sn02q");
     expect([unknown.code, unknown.stderr]).toEqual([1, "There is no session with this id.\n"]);
     expect((await cli("sessions", "end", "x")).code).toBe(2);

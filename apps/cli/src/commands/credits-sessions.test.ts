@@ -87,7 +87,7 @@ describe("the sessions of a tenant", () => {
     ]);
   });
 
-  test("sessions, none or with bad options: a message, or exit 2", async () => {
+  test("sessions, no match: a message; invalid options: exit 2", async () => {
     const list = (...args: string[]) => cli("credits", "sessions", "--tenant", tenantId, ...args);
     expect((await list("--status", "open")).stdout).toBe("No open sessions.\n");
     expect((await list()).stdout).toBe("No matching sessions in this window: see --from and --to.\n");
@@ -122,7 +122,7 @@ describe("one session", () => {
     expect(stdout).toMatch(/^ent_\w+ +\S+Z +settle +1,000,000 /m);
   });
 
-  test("a session, of another tenant or a malformed id: exit 1, or 2", async () => {
+  test("a session of another tenant: exit 1; a malformed id: exit 2", async () => {
     const { ended } = await seedSessions();
     for (const id of [ended, UNKNOWN_SESSION]) {
       const { code, stdout, stderr } = await cli("credits", "session", id, "--tenant", tenantId);

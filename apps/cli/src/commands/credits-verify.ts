@@ -12,12 +12,12 @@ import { type Columns, print, table } from "../terminal.ts";
 
 /** Number of tenants in memory at once. */
 const TENANTS = 1000;
-/** Maximum number of findings, of one tenant and of all, that are kept and printed. */
+/** Maximum number of findings that are kept and printed, per tenant and in total. */
 const MAX_FINDINGS = 100;
 const MAX_SHOWN = 1000;
 
 type Finding = { tenantId: TenantId } & CreditDrift;
-/** `findings`: their number, with at most `MAX_FINDINGS` of each tenant. `drift`: the first findings. */
+/** `findings`: the number of findings; at most `MAX_FINDINGS` of a tenant are counted. `drift`: the first findings. */
 type Verified = { tenants: number; findings: number; drift: Finding[] };
 
 /** The ids of every tenant of a database, in pages. */

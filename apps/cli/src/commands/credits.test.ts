@@ -10,7 +10,7 @@ import { temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
 import { cliTests, UNKNOWN_SESSION, UNKNOWN_TENANT } from "../../test/cli.ts";
 
 const { db, cli, cliProcess, json, jsonProcess } = await cliTests();
-/** The hour of credits that every new tenant has in test. */
+/** The credits for one hour that every new tenant has in the test environment. */
 const HOUR = 3_600_000_000;
 
 const credits = (command: string, tenant: string, amount: number | string, reference: string, ...more: string[]) => [
@@ -188,7 +188,7 @@ describe("a balance", () => {
 });
 
 describe("credits verify", () => {
-  test("metrics into the path of a folder: exit 1, and no temporary file remains", async () => {
+  test("--metrics-file, with the path of a folder: exit 1, and no temporary file remains", async () => {
     const folder = await temporaryFolder();
     await mkdir(join(folder, "credits.prom"));
     const { code } = await cli("credits", "verify", "--metrics-file", join(folder, "credits.prom"));
@@ -196,7 +196,7 @@ describe("credits verify", () => {
     await rm(folder, { recursive: true });
   });
 
-  test("credits verify, before and after a counter was changed: 0 findings, then 1, as metrics too", async () => {
+  test("credits verify, before and after a counter is changed: 0 findings, then 1, also in the metrics", async () => {
     const folder = await temporaryFolder();
     const file = join(folder, "credits.prom");
     const good = await json("credits", "verify", "--metrics-file", file);

@@ -206,7 +206,10 @@ const threshold = async ({
 const withMoveOptions = (command: Command): Command =>
   withTenantOptions(command)
     .requiredOption("--amount <micros>", "amount in credit micros", parseInteger)
-    .requiredOption("--reference <text>", "your own reference; a movement with the same one is made once");
+    .requiredOption(
+      "--reference <text>",
+      "your own reference; repeating a movement with the same reference has no effect",
+    );
 
 export const addCredits = (program: Command): void => {
   const credits = program.command("credits").description("grant, refund and verify credits");
@@ -234,7 +237,7 @@ export const addCredits = (program: Command): void => {
     .action(limit);
 
   withTenantOptions(credits.command("threshold"))
-    .description("change below how many available credits the event credits.low is sent")
+    .description("set the number of available credits below which the event credits.low is sent")
     .requiredOption("--amount <micros>", "amount in credit micros, 1 or more; none: it is not sent", parseInteger)
     .option(...environment)
     .action(threshold);

@@ -62,7 +62,8 @@ describe("the health command", () => {
       ]);
       running.kill("SIGTERM");
       await running.exited;
-      // Another process may have its port by now, so a port without a listener is used.
+      // The port of the ended process may belong to another process by now, so the command gets a port without a
+      // listener.
       const gone = await health({ [variable]: "1" }, ...args, "--json");
       expect([gone.code, JSON.parse(gone.stdout)]).toEqual([
         1,
@@ -79,19 +80,19 @@ describe("the health command", () => {
     [{ HOST: "avatars.invalid", WORKER_PORT: "1", PORT: "2" }, ["--worker"], "avatars.invalid:1"],
     [{ HOST: "127.0.0.9" }, ["--worker"], "127.0.0.9:3001"],
     [{ HOST: "127.0.0.9" }, ["--avatar-worker"], "127.0.0.9:3002"],
-  ] as const)("health, with %j and %j: asks at %s", async (variables, args, at) => {
+  ] as const)("health, with the environment %j and the options %j: requests %s", async (variables, args, at) => {
     const { stdout } = await health({ ...(variables as Record<string, string>) }, ...args, "--json");
     expect(JSON.parse(stdout).url).toBe(`http://${at}/readyz`);
   });
 
   test.each(["ftp://127.0.0.1", "127.0.0.1:3000", "http://", "javascript:1"])(
-    "health, of --url %s: exit 2",
+    "health, with --url %s: exit 2",
     async (url) => expect((await health({}, "--url", url)).code).toBe(2),
   );
 
   test.each<[string, (() => Response) | null]>([
     ["never answers", null],
-    ["is not ours", () => new Response("<html>", { status: 200 })],
+    ["is another program", () => new Response("<html>", { status: 200 })],
     ["sends two statuses at once", () => Response.json({ status: "ok" }, { status: 503 })],
     ["redirects it", () => Response.redirect("http://127.0.0.1:1/")],
   ])("health, a server that %s: not ready", async (_, answer) => {
@@ -105,7 +106,7 @@ describe("the health command", () => {
     });
   });
 
-  test("health, with a LiveKit that responds, allows room creation, or does not respond: named", async () => {
+  test("health, with a LiveKit that responds, allows room creation, or does not respond: its state is printed", async () => {
     const livekit = await startLivekitStandIn();
     const { url: LIVEKIT_URL, apiKey: LIVEKIT_API_KEY, apiSecret: LIVEKIT_API_SECRET } = livekit;
     const variables = { PORT: "1", LIVEKIT_URL, LIVEKIT_API_KEY, LIVEKIT_API_SECRET };

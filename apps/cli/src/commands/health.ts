@@ -44,12 +44,12 @@ const checkReadiness = async (url: string): Promise<HealthResult> => {
     const health = (await response.json()) as Health;
     if (response.ok === (health.status === "ok")) return { ...health, url };
   } catch {
-    // No response in time, or not from this service.
+    // No response in time, or a response of another program.
   }
   return { status: "unavailable", reason: "unreachable", url };
 };
 
-/** Without the user name and the password of the URL, because it is printed. */
+/** The URL without user name and password, because it is printed. */
 const readinessUrl = (text: string): string => {
   const url = new URL("/readyz", text);
   return Object.assign(url, { username: "", password: "" }).href;

@@ -92,7 +92,7 @@ describe("the life of a key", () => {
       "life",
     ]);
     expect(more).toMatch(/^Next page: --cursor /);
-    // The columns stand under one another.
+    // The columns are aligned.
     expect(row.indexOf("active")).toBe(head.indexOf("STATUS"));
     const shown = (await cli("keys", "show", key.id, ...tenant())).stdout;
     expect(shown).toMatch(/^name {2,}life$/m);

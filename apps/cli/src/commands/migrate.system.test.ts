@@ -10,7 +10,7 @@ import { cliTests, runProcess } from "../../test/cli.ts";
 const { db, cli, cliProcess, json, jsonProcess } = await cliTests();
 
 describe("migrate", () => {
-  test("migrate, schema up to date: says so in text and JSON", async () => {
+  test("migrate, schema up to date: reported as text and JSON", async () => {
     expect(await json("migrate")).toEqual({ migrated: false });
     expect((await cli("migrate")).stdout).toBe("The schema is already up to date.\n");
   });

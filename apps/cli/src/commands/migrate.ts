@@ -1,4 +1,4 @@
-/** `migrate`: brings the database up to date, and grants and drops what belongs to its functions. */
+/** `migrate`: applies migrations, grants rights to a role, and drops the functions of other versions. */
 import { MAX_SHARDS } from "@realtime-avatar/domain/shards";
 import type { Command } from "commander";
 import { withOpenDatabase } from "../database.ts";
@@ -37,7 +37,7 @@ const migrate = (options: MigrateOptions): Promise<void> =>
         pruned.length > 0 ? `Dropped ${pruned.join(", ")}.` : "No other version of the functions is in the database.",
       );
     }
-    // The key of an unused option is absent.
+    // JSON omits the members of unused options, because they are `undefined`.
     print(options, { migrated, granted: options.grant, pruned }, lines.join("\n"));
   }, CREATES);
 

@@ -58,7 +58,7 @@ describe.skipIf(CITUS_BIN === undefined)("the commands of shards, on Citus", () 
     expect([code, stderr]).toEqual([1, "DATABASE_URL must be the coordinator of Citus; it is another node.\n"]);
   });
 
-  test("verify: names impossible connections between nodes for a role of the service", async () => {
+  test("verify, nodes that cannot connect to each other as a role of the service: names the connections", async () => {
     const admin = client(url);
     await admin.unsafe("create role service_of_nodes login password 'x'");
     await json("migrate", "--grant", "service_of_nodes");
@@ -74,7 +74,7 @@ describe.skipIf(CITUS_BIN === undefined)("the commands of shards, on Citus", () 
     for (const server of servers)
       await server`insert into pg_dist_authinfo values (0, 'service_of_nodes', 'password=x')`;
     expect(await json("verify")).toEqual({ findings: [] });
-    // The name that a move uses.
+    // The host name of this node for connections from other nodes, which a move uses.
     await admin.unsafe("alter system set citus.local_hostname = 'nowhere.invalid'");
     await admin.unsafe("select pg_reload_conf()");
     await until(async () => (await cli("verify")).stdout.includes("as the role service_of_nodes to nowhere.invalid:"));
@@ -84,7 +84,7 @@ describe.skipIf(CITUS_BIN === undefined)("the commands of shards, on Citus", () 
     await Promise.all([admin, ...servers].map((one) => one.end()));
   });
 
-  test("tenants: in the shard that is named, or spread; then found by every command", async () => {
+  test("tenants, created with or without --shard: in that shard, or spread; every command finds them", async () => {
     const named = await json("tenants", "create", "--name", "Named", "--shard", "3");
     expect(named.id).toEndWith("03");
     for (let index = 0; index < 8; index++) await json("tenants", "create", "--name", `Tenant ${index}`);
@@ -159,7 +159,7 @@ describe.skipIf(CITUS_BIN === undefined)("the commands of shards, on Citus", () 
     await admin.end();
   });
 
-  test("a standby that Citus knows: no shard on it", async () => {
+  test("a standby that Citus knows: gets no shard", async () => {
     const admin = client(url);
     const ask = async () => [...(await readPlacement((text) => admin.unsafe(text))).values()].map(({ port }) => port);
     const before = await ask();
@@ -221,7 +221,7 @@ describe.skipIf(CITUS_BIN === undefined)("the commands of shards, on Citus", () 
     expect(found.stdout).toContain(`node ${lost?.node}  it does not respond`);
   });
 
-  test("a node that is down: every command serves the others; its shards are given up, and then empty", async () => {
+  test("a node that is down: commands work for the other nodes; its shards, once given up, are empty", async () => {
     const shards: { shard: number; node: string; tenants: number | null }[] = await json("shards");
     const lost = shards.filter(({ tenants }) => tenants === null);
     const node = lost[0]?.node as string;

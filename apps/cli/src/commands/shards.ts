@@ -107,7 +107,7 @@ export const addShards = (program: Command): void => {
     .description("move a shard to another node while the service runs")
     .action(move);
   withOutputOptions(shards.command("rebalance"))
-    .description("move shards until all nodes have about as much")
+    .description("move shards until all nodes have about the same amount of data")
     .action(rebalance);
   const parseShard = shardParser("<shards...>");
   withOutputOptions(shards.command("abandon"))
@@ -115,7 +115,7 @@ export const addShards = (program: Command): void => {
       ...all,
       parseShard(text),
     ])
-    .requiredOption("--confirm <passphrase>", "says that their tenants are lost for ever")
+    .requiredOption("--confirm <passphrase>", "confirms that their tenants are lost for ever")
     .description("give up the shards of a node that is lost, with all tenants; empty ones take their place")
     .action(abandon);
   withOutputOptions(shards.command("add"))

@@ -59,7 +59,7 @@ describe("the tenants commands", () => {
     expect((await limit("3600", "ten_01h455vb4pex5vsknk084sn02q")).stderr).toContain("No tenant has this id.");
   });
 
-  test("tenants, none: says so in text and JSON", async () => {
+  test("tenants, none: reported as text and JSON", async () => {
     const empty = await testDatabase({ isServed: true });
     const list = (...args: string[]) => run(empty.variables, "tenants", "list", ...args);
     expect((await list()).stdout).toBe("No tenants.\n");

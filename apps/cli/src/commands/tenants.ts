@@ -120,7 +120,7 @@ export const addTenants = (program: Command): void => {
     .description("create a tenant")
     .option(
       "--shard <number>",
-      "the shard where it is kept, for ever (default: one with few tenants)",
+      "the shard that stores the tenant for ever (default: one with few tenants)",
       shardParser("--shard"),
     )
     .action(create);

@@ -61,7 +61,7 @@ describe("users invite", () => {
     for (const role of ROLES) expect(stderr).toContain(`${role} (`);
   });
 
-  test("users invite, an invalid option: exit 2, or 1 for an unknown tenant", async () => {
+  test("users invite, an invalid option: exit 2; an unknown tenant: exit 1", async () => {
     const attempts = [
       ["--email", "x", "--role", "owner"],
       ["--email", "a@b.c", "--role", "admin"],

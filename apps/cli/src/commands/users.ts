@@ -16,7 +16,7 @@ import { type Columns, fields, print, printable, UsageError, usageError } from "
 
 type InviteOptions = TenantOptions & { email: string; role?: string };
 
-/** The roles, for people who choose one. */
+/** The roles and their rights, for the help and the errors. */
 const ROLES_TEXT = "viewer (reads), developer (also creates and changes) or owner (also manages people)";
 
 /** The origin of the link, by the same rule as in the service. */

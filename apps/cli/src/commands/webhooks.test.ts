@@ -65,7 +65,7 @@ describe("the operator and webhooks", () => {
     expect((await recover(hourAgo)).stdout).toContain("The endpoint is disabled: enable it first");
   });
 
-  test("an unknown endpoint, a bad id, a bad time: exit 1, or 2", async () => {
+  test("an unknown endpoint: exit 1; a malformed id or time: exit 2", async () => {
     const unknown = "whe_01h455vb4pex5vsknk084sn02q";
     const since = new Date().toISOString();
     for (const args of [

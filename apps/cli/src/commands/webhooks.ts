@@ -80,7 +80,7 @@ const recover = (id: WebhookEndpointId, options: TenantOption & { since: Date })
     print(options, { recovered, pausedUntil }, `Sent again: ${recovered}.${ofPause}${ofDisabled}`);
   }, options.tenant);
 
-/** Forwards events of a tenant, with its key. Only this command uses the API, like any user. */
+/** Forwards the events of a tenant, with a key of the tenant. It is the only command that calls the API. */
 const listenAt = async (options: { forwardTo: string; url: string; events?: string[] }): Promise<void> => {
   const { forwardTo, events } = options;
   if (!URL.canParse(forwardTo))

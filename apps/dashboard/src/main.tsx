@@ -44,12 +44,12 @@ createRoot(root).render(
 // Starts at once, in parallel with the files of the first page. Pages without a person read no session.
 if (!/\/(sign-in|register)$/.test(location.pathname)) void queries.prefetchQuery(SESSION);
 
-// In parallel with the session: in sequence, it would take half a second longer on a slow network. The page reports
-// failures.
+// The list of the page is read in parallel with the session: in sequence, both would take half a second longer on a
+// slow network. The page reports failures.
 const path = location.pathname.slice(BASE.length);
 readListAt(queries, path, validateSearch(router.latestLocation.search)).catch(() => {});
 
-// After the files of the first page, because on a slow network they would share its bandwidth.
+// Other pages load after the files of the first page, because on a slow network both would share the bandwidth.
 const stop = router.subscribe("onResolved", () => {
   stop();
   void loadPages();

@@ -32,7 +32,7 @@ describe.skipIf(!BROWSER)("the home page in Chromium", () => {
     await page.getByRole("link", { name: "Website" }).waitFor();
     await page.getByText("1 of 4 done").waitFor();
 
-    // The worker and an application do the other steps, and the page follows.
+    // The worker and an application do the other steps. The page follows.
     call = await seedCaller(service, { name: "Engine", environment: "live", scopes: ["*", "usage:write"] });
     const { id } = await call("POST", "/avatars", { displayName: "Grace", sourceKind: "image" });
     const { client } = service.database.db;

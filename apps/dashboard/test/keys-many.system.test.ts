@@ -23,7 +23,8 @@ describe.skipIf(!BROWSER)("many keys in Chromium", () => {
         'Row ' || place, '{avatars:read}', '{}', 1, now()
       from generate_series(0, 59) as place`;
     const page = await owner.context.newPage();
-    // Passes the browser's own entries on together, as to a page that is busy in between.
+    // Holds the entries of the browser's observer back and passes them on together, like for a page that was busy
+    // meanwhile.
     await page.addInitScript(`
       const near = [];
       const passes = [];

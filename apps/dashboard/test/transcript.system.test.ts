@@ -120,7 +120,7 @@ describe.skipIf(!BROWSER)("the page of a call in Chromium", () => {
     expect(await viewer.page.getByRole("button", { name: "Delete it" }).count()).toBe(0);
     await viewer.open("/usage?tab=calls");
     await viewer.page.getByText("Transcripts of calls are kept.").waitFor();
-    expect(await viewer.page.getByRole("button", { name: "Keep no more" }).count()).toBe(0);
+    expect(await viewer.page.getByRole("button", { name: "Stop keeping" }).count()).toBe(0);
   });
 
   test("the transcript, deleted: gone from the page and the database", async () => {

@@ -1,4 +1,4 @@
-/** Usage and credits: the numbers match the calls, and an entry links to its call and its key. */
+/** Usage and credits: the numbers match the calls. An entry links to its call and its key. */
 import { beforeAll, describe, expect, test } from "bun:test";
 import { readFile } from "node:fs/promises";
 import { sweepSessions } from "@realtime-avatar/db/credits/usage-sessions";
@@ -119,7 +119,7 @@ describe.skipIf(!BROWSER)("the usage page in Chromium", () => {
       "Ended by your program",
     ]);
     await row("Never joined").getByRole("cell", { name: "Nobody joined", exact: true }).waitFor();
-    // A row of the phone app is open yet, the others have ended.
+    // One call of the phone app is still open; the others have ended.
     expect(await page.getByRole("row").count()).toBe(1 + 7);
     await row("Says <b>why</b>").getByRole("button", { expanded: false }).focus();
     await page.keyboard.press("Enter");

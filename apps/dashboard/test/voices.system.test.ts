@@ -19,7 +19,7 @@ const LISTEN = `{
   };
 }`;
 
-/** An avatar without a source. It has a voice nevertheless. */
+/** An avatar without a source, which has a voice as well. */
 const createAvatar = async (): Promise<string> => {
   const { db } = service.database;
   const { secret } = await seedKey(db, service.tenantId, { environment: "live", scopes: ["*"] });

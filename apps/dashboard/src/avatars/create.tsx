@@ -12,7 +12,7 @@ import { useSource, useUpload } from "./use-source.ts";
 
 const KINDS: readonly SourceKind[] = ["image", "video"];
 
-/** `ada-lovelace.jpg` as `ada lovelace`. */
+/** The name of an avatar from the name of its file: `ada lovelace` for `ada-lovelace.jpg`. */
 const nameOf = (file: File): string =>
   file.name
     .replace(/\.[^.]*$/, "")

@@ -23,7 +23,7 @@ const recordRequests = (replies: Reply[]) => {
 };
 let restore = (): void => {};
 afterEach(() => restore());
-/** The same for requests without a client. */
+/** Answers and records requests that are sent without a client. */
 const recordFetch = (replies: Reply[]): Sent[] => {
   const { sent, fetch } = recordRequests(replies);
   const spy = spyOn(globalThis, "fetch").mockImplementation(fetch as typeof globalThis.fetch);

@@ -12,7 +12,7 @@ test("a call of some minutes, reported every ten seconds: every second is shown,
   expect(shownAt(steps)).toEqual(steps.map(([now]) => now));
 });
 
-test("a call before its begin, then ahead of the page, then without reports: the service's count, and at most ten more", () => {
+test("a call before its start, then ahead of the page, then without reports: the service's count, and at most ten seconds more", () => {
   expect(
     shownAt([
       [0, null],

@@ -54,7 +54,7 @@ const alone = <Result>(work: () => Promise<Result>): Promise<Result> =>
 const join = async (room: Room, { livekit_url: url, participant_token: token }: Grant): Promise<void> => {
   await room.connect(url, token).catch((cause: unknown) => {
     throw new Error(
-      `The browser does not reach LiveKit at ${new URL(url).host}. One that the service has started is on its machine alone: for other devices, LIVEKIT_URL has to name a server.`,
+      `The browser does not reach LiveKit at ${new URL(url).host}. A LiveKit that the service has started is reachable only on the machine of the service: for other devices, set LIVEKIT_URL to another server.`,
       { cause },
     );
   });
@@ -93,7 +93,7 @@ const talk = async (parts: Talk): Promise<void> => {
   const over = new Promise<void>((resolve) => {
     watchRoom(room, media, {
       onPicture: () => setView({ state: "open", sessionId, picture: "shown" }),
-      // Before the first picture, none can be lost.
+      // The pictures count as lost only after the first one was shown.
       onLost: () =>
         setView((present) =>
           present.state === "open" && present.picture === "shown" ? { ...present, picture: "lost" } : present,
@@ -126,7 +126,7 @@ export const useCall = (avatarId: string, media: Media) => {
   const microphone = useMicrophone(room);
 
   useEffect(() => {
-    // Also when the browser keeps the page for the back button, because an invisible call must end.
+    // The call also ends when the browser keeps the page for the back button, because it would be invisible.
     const leave = (): void => {
       revoke(key);
       void room.current?.disconnect();

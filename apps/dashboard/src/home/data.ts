@@ -75,7 +75,7 @@ export const useFailedCalls = () => {
   });
 };
 
-/** The data for the last of the first steps: whether a call was made in the last month, and the newest videos. */
+/** The data for the last of the first steps: the newest videos, and whether a call was made in the last month. */
 export const useFirstUses = (isEnabled: boolean) => {
   const { client, environment } = useAccount();
   return useQuery({

@@ -42,7 +42,7 @@ const Tile = ({ name, value, search, children }: TileProps) => (
 
 const TILES = "mb-5 grid grid-cols-2 gap-3 *:first:col-span-2 sm:grid-cols-3 sm:*:first:col-span-1";
 
-/** They have the height of the tiles, so that nothing moves. */
+/** The placeholders have the height of the tiles, so that nothing moves. */
 const TileSkeletons = () => (
   <div role="status" className={TILES}>
     <span className="sr-only">Loading the numbers of today</span>

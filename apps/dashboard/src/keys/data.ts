@@ -164,7 +164,7 @@ export type Row = { key: ApiKeyWithCreator; depth: number };
 
 /**
  * The keys as a tree: each key after its parent. A key whose parent is not listed is a root. The newest keys are loaded
- * first, and a key is newer than its parent. So every matching descendant of a listed key is listed.
+ * first. A key is newer than its parent. So every matching descendant of a listed key is listed.
  */
 export const keyTree = (listed: readonly ApiKeyWithCreator[]): Row[] => {
   const ids = new Set(listed.map(({ id }) => id));

@@ -21,7 +21,7 @@ import { useFileDrop } from "./use-file-drop.ts";
 const Navigation = () => {
   const ref = useRef<HTMLElement>(null);
   const path = useLocation({ select: ({ pathname }) => pathname });
-  // On a phone, only one of them fits.
+  // On a phone, not all links fit, so the navigation is scrolled to the current page.
   useEffect(() => {
     ref.current?.querySelector("[aria-current=page]")?.scrollIntoView({ block: "nearest", inline: "nearest" });
   }, [path]);

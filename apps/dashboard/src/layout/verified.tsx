@@ -1,7 +1,7 @@
 /**
  * Repeats an action after a verification. The service refuses an action that needs a recent passkey with 403
- * `passkey_required`. A dialog then asks for the passkey, and the action is repeated. A person who signs in at a
- * provider leaves the page for the provider and comes back. The action is not repeated then.
+ * `passkey_required`. A dialog then asks for the passkey, after which the action is repeated. A person who signs in at
+ * a provider leaves the page for the provider and comes back. The action is not repeated then.
  */
 import { RETURN_PATHS } from "@realtime-avatar/domain/people/oidc-pages";
 import { useQuery } from "@tanstack/react-query";

@@ -1,4 +1,4 @@
-/** Sign-in at an OpenID Connect provider: the browser leaves the page, and the provider redirects it back. */
+/** Sign-in at an OpenID Connect provider: the browser leaves the page. The provider redirects it back. */
 import { useState } from "react";
 import { Button } from "../components/button.tsx";
 import { Failure } from "../components/state.tsx";
@@ -43,7 +43,7 @@ export const ProviderButton = ({ children, begin }: Props) => {
     setError(null);
     try {
       location.assign(await address);
-      // It stays busy until the browser has left the page. When the browser comes back, it is enabled again.
+      // The button stays busy until the browser has left the page. When the browser comes back, it is enabled again.
       addEventListener("pageshow", () => setBusy(false), { once: true });
     } catch (failure) {
       setError(failure);

@@ -15,16 +15,16 @@ const SettingDialog = ({ isKept, onClose }: { isKept: boolean; onClose: () => vo
   );
   return (
     <FormDialog
-      title={isKept ? "Keep transcripts no more" : "Keep transcripts"}
+      title={isKept ? "Stop keeping transcripts" : "Keep transcripts"}
       action={save}
-      submit={isKept ? "Keep no more" : "Keep them"}
+      submit={isKept ? "Stop keeping" : "Keep them"}
       onSubmit={() => save.run()}
       onClose={onClose}
     >
       <p>
         {isKept
-          ? `Calls of the ${environment} environment that begin from now on leave no transcript. Those that are kept stay until they are deleted.`
-          : `What people and avatars say in calls of the ${environment} environment is kept encrypted, from calls that begin now on: for 30 days, unless the operator has set another time. Tell the people who call.`}
+          ? `Calls of the ${environment} environment that begin from now on leave no transcript. Existing transcripts stay until they are deleted.`
+          : `Calls of the ${environment} environment that begin from now on leave an encrypted transcript of what people and avatars say. It is kept for 30 days, unless the operator has set another time. Tell the people who call.`}
       </p>
     </FormDialog>
   );
@@ -40,7 +40,7 @@ export const KeepTranscripts = () => {
         <>
           <p>{data.keepTranscripts ? "Transcripts of calls are kept." : "Transcripts of calls are not kept."}</p>
           {isOwner && (
-            <Button onClick={() => setOpen(true)}>{data.keepTranscripts ? "Keep no more" : "Keep them"}</Button>
+            <Button onClick={() => setOpen(true)}>{data.keepTranscripts ? "Stop keeping" : "Keep them"}</Button>
           )}
         </>
       )}

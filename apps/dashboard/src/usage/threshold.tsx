@@ -23,7 +23,7 @@ const ThresholdDialog = ({ threshold, onClose }: { threshold: number | null; onC
   );
   return (
     <FormDialog
-      title="Be told of low credits"
+      title="Threshold of low credits"
       action={save}
       submit="Save"
       onSubmit={() => save.run(parseCredits(text))}
@@ -33,7 +33,7 @@ const ThresholdDialog = ({ threshold, onClose }: { threshold: number | null; onC
     >
       <TextField
         label="Credits"
-        hint="Webhook endpoints get credits.low when fewer become available, once until there are more again. Empty: never."
+        hint="Webhook endpoints get the event credits.low when fewer credits are available. It is sent again only after more were available. Empty: never."
         inputMode="decimal"
         value={text}
         onChange={({ target }) => setText(target.value)}

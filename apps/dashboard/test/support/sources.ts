@@ -5,7 +5,7 @@ import type { Page } from "playwright-core";
 /** The file input of the open dialog. */
 export const chooser = (page: Page) => page.getByLabel(/^Drop a|Click or drop/);
 
-/** Cut after its first bytes. */
+/** A photo that is cut after its first bytes. */
 export const DAMAGED_PNG = Buffer.from("89504e470d0a1a0a0000000d4948445200000001", "hex");
 
 /** Blocks the measurement of each image, until `release`. */

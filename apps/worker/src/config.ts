@@ -27,7 +27,10 @@ export type WorkerConfig = CommonConfig & {
   metricsPort: number | null;
   /** How many jobs this process runs at once. */
   jobs: number;
-  /** How many jobs of one tenant run at once, and as many videos beside them, in all workers together. */
+  /**
+   * Maximum number of concurrent jobs of one tenant in all workers together. Videos are counted separately, with the
+   * same maximum.
+   */
   jobsPerTenant: number;
   storage: StorageConfig;
   /** The quota of a tenant in each environment, for the files of videos. It is that of the API. */
@@ -66,7 +69,7 @@ const readSettings = (variables: Variables): WorkerConfig => {
     port,
     metricsPort: readMetricsPort(variables, "WORKER_METRICS_PORT", "WORKER_PORT", port),
     jobs,
-    // A tenant leaves one job to others, however long its files take. With one job per worker, that is impossible.
+    // A tenant leaves one place to others, however long its files take. With one job per worker, that is impossible.
     jobsPerTenant: readJobs(variables, "JOBS_PER_TENANT", Math.max(1, jobs - 1)),
     storage: readStorageConfig(variables, common.database.dataDirectory),
     quota: readAssetQuota(variables),

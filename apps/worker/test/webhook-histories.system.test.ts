@@ -63,7 +63,7 @@ const receiver = createServer((request, response) => {
     }
     const outcome = Math.random();
     if (outcome < 0.02) return void response.writeHead(500).end();
-    // Some requests get no response, and the sender cuts them.
+    // Some requests get no response until the sender ends them.
     if (outcome < 0.025) return;
     addTo(receipts.accepted, eventId, path);
     receipts.last.set(`${path} ${data.id}`, data.sequence);

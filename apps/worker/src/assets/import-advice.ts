@@ -6,7 +6,7 @@ const UPLOAD = "or upload the file instead.";
 const OPEN_TO_ALL = `Use a URL at which everyone can get the file without signing in, ${UPLOAD}`;
 const LATER = `Import it again later, ${UPLOAD}`;
 
-/** By the code of an outcome that the same request would have again. */
+/** The advice for outcomes that the same request would have again, by their code. */
 const REFUSED: Record<Exclude<Refused["code"], "too_large">, string> = {
   invalid_url: `Correct the URL, ${UPLOAD}`,
   https_required: `Use a URL that begins with https://, ${UPLOAD}`,
@@ -22,7 +22,7 @@ const REFUSED: Record<Exclude<Refused["code"], "too_large">, string> = {
   empty: `Check in a browser that the URL leads to the file, ${UPLOAD}`,
 };
 
-/** By the code of an outcome that can change later. */
+/** The advice for outcomes that can change later, by their code. */
 const UNAVAILABLE: Record<Unavailable["code"], string> = {
   host_not_found: `Check the spelling of the host in the URL, ${UPLOAD}`,
   connection_failed: `Check that the URL opens in a browser, and import it again, ${UPLOAD}`,

@@ -213,8 +213,8 @@ describe("an asset from a URL", () => {
 
 describe("a crashing decoder", () => {
   /**
-   * A program in place of the sandbox's child, which crashes the first `crashes` times. It cannot open a file for
-   * counting.
+   * A program in place of the sandbox's child, which crashes the first `crashes` times. The test counts the starts,
+   * because the program cannot open a file for that.
    */
   const crashing = (crashes: number) => {
     let started = 0;
@@ -272,7 +272,7 @@ describe("an asset that changes meanwhile", () => {
     deleteAsset(world.database.db, asset.id, { versions: null }, world.caller, seedOrigin(world.caller));
 
   test.each(["while its file is inspected", "while its public image is stored"])(
-    "an asset, deleted %s: stays deleted, and its files are removed",
+    "an asset, deleted %s: stays deleted; its files are removed",
     async (when) => {
       const asset = await world.seedUpload(await noise());
       const { storage } = world;

@@ -123,8 +123,8 @@ const removeFiles = async ({ storage, log }: ProcessOptions, asset: AssetRecord)
 };
 
 /**
- * Ends the work on an asset that was deleted, whose files may have been written after that, or that another worker has,
- * which needs the files.
+ * Ends the work on an asset that was deleted, or that belongs to another worker. Removes the files of a deleted asset,
+ * because they may have been written after the deletion. Another worker needs them.
  */
 const leave = async (options: ProcessOptions, asset: AssetRecord): Promise<JobOutcome> => {
   const existing = await existingAssets(options.db, [asset]);

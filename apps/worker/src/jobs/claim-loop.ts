@@ -1,4 +1,4 @@
-/** Claims work from a queue that serves tenants in turn, and does several things of it at once. */
+/** Claims work from a queue that serves tenants in turn, and runs several pieces of work at once. */
 import type { TenantId } from "@realtime-avatar/domain/id";
 import type { Logger } from "@realtime-avatar/runtime/log";
 import { limitedWarnings } from "../webhooks/sender.ts";
@@ -6,7 +6,10 @@ import { errorText } from "./run-job.ts";
 
 const LEASE_BYTES = 16;
 
-/** A claim of up to `limit` pieces of work, of tenants behind `after`. This process does work of `busyTenants`, who wait. */
+/**
+ * A claim of up to `limit` pieces of work, of the tenants after `after`. `busyTenants`: their work is running in this
+ * process, so they wait.
+ */
 export type QueueClaim = { lease: string; after: string; limit: number; busyTenants: readonly string[] };
 
 export type ClaimLoopOptions<Work extends { tenantId: TenantId }> = {
@@ -14,19 +17,19 @@ export type ClaimLoopOptions<Work extends { tenantId: TenantId }> = {
   name: string;
   log: Logger;
   random: (count: number) => Uint8Array;
-  /** How much is done at once. */
+  /** Maximum number of concurrent pieces of work. */
   places: number;
   /** Pause after a claim that has found nothing, and after one that has failed. */
   timing: { idleMs: number; failedMs: number };
   claim: (claim: QueueClaim) => Promise<Work[]>;
-  /** Does the work. It may not reject. */
+  /** Does the work. It must not reject. */
   run: (work: Work, lease: string) => Promise<void>;
 };
 
 export type ClaimLoop = {
-  /** Claims nothing more. */
+  /** Stops claiming. Resolves when the current claim has ended. */
   stop(): Promise<void>;
-  /** Waits for the work that is being done. */
+  /** Waits for the running work. */
   done(): Promise<void>;
 };
 
@@ -48,7 +51,7 @@ export const startClaimLoop = <Work extends { tenantId: TenantId }>(options: Cla
       running.set(ended, work.tenantId);
     }
     const wasFirst = after === "";
-    // From the first tenant on again, behind the last one.
+    // After the last tenant, the next claim starts with the first tenant again.
     after =
       claimed
         .map(({ tenantId }) => tenantId as string)

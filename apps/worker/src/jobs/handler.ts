@@ -8,11 +8,11 @@ export type JobOutcome =
   | { kind: "ready" | "failed" }
   /** No work is left: the target was deleted, or the job belongs to another worker. */
   | { kind: "gone" }
-  /** The target's file has not arrived: the handler has given the job back, and the attempt does not count. */
+  /** The target's file has not arrived: the handler has given the job back. The attempt does not count. */
   | { kind: "waiting" }
   /**
    * Another attempt can succeed. `error`: the reason for the operator, without secrets and URLs. `isForced`: a test
-   * asset forces the failure, so the next attempt follows at once, and the operator is not warned.
+   * asset forces the failure, so the next attempt follows at once, without a warning for the operator.
    */
   | { kind: "retry"; error: string; isForced?: true };
 

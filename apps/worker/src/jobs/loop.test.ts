@@ -137,14 +137,14 @@ test("a job, retried five times: waits with its error, then its asset has failed
     expect(await state()).toMatchObject({ attempts: attempt, lastError: "The disk has no room for the file." });
     await world.expire();
   }
-  // The row has the end a moment before the log.
+  // The row shows the end a moment before the log does.
   await world.ended(5);
   expect(await state()).toMatchObject({ status: "failed", errorCode: "internal", attempts: null });
   expect(attempts).toEqual([1, 2, 3, 4, 5]);
   expect(world.lines.at(-2)).toMatchObject({ level: 50, msg: "a job has failed for the last time" });
 });
 
-test("a job, five attempts used up: not started, and its asset has failed", async () => {
+test("a job, five attempts used up: not started; its asset has failed", async () => {
   const [asset] = await seed(1);
   await world.database.db.client`update jobs set attempts = 5`;
   let runs = 0;
@@ -298,7 +298,7 @@ test("a loop, stopped: claims no job, short work ends, long work is handed back 
   expect((await world.stateOf(short as never)).status).toBe("ready");
   expect(await world.stateOf(long as never)).toMatchObject({ status: "uploaded", attempts: 0 });
   expect(await world.stateOf(later as never)).toMatchObject({ status: "uploaded", attempts: 0 });
-  // At once, without waiting for a lease or a pause.
+  // The job runs again at once, without waiting for a lease or a pause.
   const attempts: number[] = [];
   start(
     handlerOf(async (job) => {

@@ -18,7 +18,7 @@ import { createTurns } from "./turns.ts";
  * reads one entry of an index.
  */
 const IDLE_PAUSE_MS = 200;
-/** The same for each of several databases, of which there may be many. */
+/** The pause for each of several databases. It is longer, because there may be many. */
 const IDLE_PAUSE_OF_SEVERAL_MS = 1000;
 /** The mean pause after a claim that failed. */
 const FAILED_PAUSE_MS = 1000;
@@ -49,7 +49,10 @@ export type JobLoopOptions = Omit<JobRunner, "db" | "handlers"> & {
   tracing: Pick<Tracing, "record"> | null;
   /** How many jobs run at once. */
   concurrency: number;
-  /** How many jobs of one tenant run at once, and as many videos beside them, in all workers together. */
+  /**
+   * Maximum number of concurrent jobs of one tenant in all workers together. Videos are counted separately, with the
+   * same maximum.
+   */
   slotsPerTenant: number;
 };
 

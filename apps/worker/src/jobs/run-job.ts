@@ -17,7 +17,7 @@ export type JobTiming = {
   /** A job that takes longer is given back. A fetch may take a minute, and a decoder twice half a minute. */
   maxJobMs: number;
   /**
-   * The same for a video of at most ten minutes of sound. It is rendered faster than it plays, but slower on a busy
+   * The limit for a video of at most ten minutes of sound. It is rendered faster than it plays, but slower on a busy
    * machine.
    */
   maxVideoMs: number;
@@ -55,7 +55,10 @@ export const errorText = (error: unknown): string => {
 const delaySeconds = (attempts: number, { retrySeconds }: JobTiming): number =>
   retrySeconds * DELAY_FACTOR ** (Math.min(attempts, MAX_ATTEMPTS) - 1) * (0.5 + Math.random());
 
-/** Renews the lease of a job at a third of it until `end`, and aborts `controller` when the lease is lost or has passed. */
+/**
+ * Renews the lease of a job after each third of its length, until `end` is called. Aborts `controller` when the lease
+ * is lost or has passed.
+ */
 const keepLease = ({ db, log, timing }: JobRunner, job: ClaimedJob, controller: AbortController, at: number) => {
   const leaseMs = 1000 * timing.leaseSeconds;
   const lose = (): void => controller.abort("lost" satisfies Reason);

@@ -85,14 +85,14 @@ describe("a failing child", () => {
     return { children, outcome };
   };
 
-  test("by a crash: the job is tried again, and the file is not reported as bad", async () => {
+  test("by a crash: the job is tried again; the file is not reported as bad", async () => {
     warnings.length = 0;
     const { children, outcome } = await countChildren(() => run("process.exit(7)"));
     expect(outcome).toEqual({ kind: "retry", error: "The inspection ended with exit code 7." });
     expect([children, warnings.length]).toEqual([1, 1]);
   });
 
-  test("by its time, spent waiting: the job is tried again, and the file is not reported as bad", async () => {
+  test("by its time, spent waiting: the job is tried again; the file is not reported as bad", async () => {
     const { children, outcome } = await countChildren(() => run("setTimeout(() => {}, 1e9)"), { sourceMs: 1000 });
     expect([children, outcome]).toEqual([1, { kind: "retry", error: "The inspection took longer than 1 s." }]);
   });

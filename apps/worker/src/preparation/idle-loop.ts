@@ -1,6 +1,6 @@
 /**
  * The idle loop of an avatar that is made from a video: the part of the video in which the person listens. Without one, the
- * avatar shows a frame of the video as it shows a photo, so no failure here is one of the video.
+ * avatar shows a frame of the video as it shows a photo, so a failure to make the loop does not fail the video.
  */
 import { join } from "node:path";
 import type { ContentType } from "@realtime-avatar/domain/assets/limits";

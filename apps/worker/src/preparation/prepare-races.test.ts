@@ -248,7 +248,7 @@ test("a preparation, the store failing five times: failed, with a reason other t
     throw new StorageError("unavailable", "The store did not answer in time.");
   };
   start({ retrySeconds: 0, storage: { ...storage, put } });
-  // The row has the end a moment before the log.
+  // The row shows the end a moment before the log does.
   await world.ended(5);
   expect(await world.currentOf(avatar)).toMatchObject({
     status: "failed",

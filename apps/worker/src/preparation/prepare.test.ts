@@ -178,7 +178,7 @@ describe("the source of an avatar", () => {
   });
 
   test.each(["ast_test_ready", newId("ast", new Date(), random)])(
-    "a source, %s in live: not found, and the avatar fails",
+    "a source, %s in live: not found; the avatar fails",
     async (sourceAssetId) => {
       const avatar = await seed();
       await world.database.db.client`update avatars set source_asset_id = ${sourceAssetId} where id = ${avatar.id}`;

@@ -22,7 +22,7 @@ export type AttemptOptions = {
   sign: (file: Omit<SignVideo, "signer">) => Promise<void>;
 };
 
-/** Nothing of a call could be read. Another attempt can. */
+/** No fragment of a call could be read. Another attempt can succeed. */
 class NoFragments extends Error {
   override readonly name = "NoFragments";
 }
@@ -87,7 +87,7 @@ const store = async (
   const key = recordingKey(call, id, call.attemptCount);
   const { size: sizeBytes } = await stat(path);
   await storage.put(key, { path }, mode === "audio" ? "audio/mp4" : "video/mp4");
-  // Room for the next file.
+  // Makes room on the disk for the next file.
   await rm(path);
   const [mediaStartedAt, mediaEndedAt] = [new Date(media.mediaStartedAt), new Date(media.mediaEndedAt)];
   return { id, key, sizeBytes, durationMs: media.durationMs, mediaStartedAt, mediaEndedAt };

@@ -5,7 +5,7 @@ import { openVideoEncoder } from "@realtime-avatar/video/h264/encoder";
 import { QUANTIZER } from "@realtime-avatar/video/h264/rate";
 import type { EncodedGroup } from "@realtime-avatar/video/h264/read-units";
 
-/** A track that begins at most so long after the end of the one before is appended without a gap. */
+/** A track is appended without a gap if it begins at most this long after the end of the previous one. */
 export const MIN_GAP_MS = 500;
 
 const SAMPLE_RATE = 48_000;
@@ -29,7 +29,7 @@ const encode = (pcm: Int16Array): Uint8Array[] => {
   const frames: Uint8Array[] = [];
   for (let at = 0; at < pcm.length; at += AAC_FRAME_SAMPLES)
     frames.push(encoder.encode(pcm.subarray(at, at + AAC_FRAME_SAMPLES)));
-  // Its last sound comes out with the next frame.
+  // The encoder returns the last sound with the next frame.
   return [...frames, encoder.encode(new Int16Array(AAC_FRAME_SAMPLES))];
 };
 
@@ -42,7 +42,7 @@ export type Gap = {
   still: EncodedGroup;
 };
 
-/** Encodes what all gaps have in common. */
+/** Encodes the frames and the picture that all gaps share. */
 export const createGap = async (): Promise<Gap> => {
   const marked = encode(tone());
   const [silence = new Uint8Array(0)] = encode(new Int16Array(AAC_FRAME_SAMPLES));

@@ -258,7 +258,7 @@ describe.skipIf(reason !== "")(`a recording with pictures${reason}`, () => {
   });
 });
 
-describe("times that cannot be", () => {
+describe("impossible times", () => {
   test("a clock that jumps by a thousand years: the file ends with the longest call", async () => {
     let bytes = 0;
     const write = (part: Uint8Array): void => {

@@ -32,7 +32,7 @@ export type JoinedMedia = { sizeBytes: number; durationMs: number; mediaStartedA
 export type JoinedFile = {
   /** Adds a fragment in steps. The caller stores the bytes of each step before the next one. */
   add: (fragment: Fragment) => Iterable<void>;
-  /** Ends the file; null when no fragment had anything for it. */
+  /** Ends the file; null when no fragment had sound or pictures for it. */
   finish: () => JoinedMedia | null;
 };
 
@@ -50,7 +50,9 @@ type Picture = { sample: Uint8Array; at: number; isKey: boolean };
 /** The pictures of a fragment, at their times since 1970, and their description. */
 type Encoded = { format: VideoFormat; pictures: Picture[] };
 
-/** A key picture with its parameter sets, which may be others than those of the file: another release can have encoded it. */
+/**
+ * A key picture with its parameter sets, which may differ from those of the file: another release can have encoded it.
+ */
 const keySample = ({ sequence, picture }: VideoFormat, unit: Uint8Array): Uint8Array =>
   Buffer.concat([sequence, picture, unit].map(withLength));
 
@@ -170,7 +172,7 @@ export const createJoinedFile = (options: JoinedFileOptions): JoinedFile => {
     },
     finish: () => {
       if (media === null) return null;
-      // The last frame gets the sound of the one before out of a decoder.
+      // A decoder returns the sound of a frame when it gets the next one, so the last frame adds no sound.
       const durationMs = (frames - 1) * FRAME_MS;
       const sizeBytes = file.finish(pictures.finish(durationMs));
       return {

@@ -357,7 +357,7 @@ describe("a file that the store cannot delete", () => {
     expect(await keysInStore()).toHaveLength(1);
   });
 
-  test("more than one look-up has: files behind them are deleted in the same pass", async () => {
+  test("more such files than one look-up returns: later files are deleted in the same pass", async () => {
     await client`insert into unneeded_files (tenant_id, key, created_at)
       select ${tenantId}, 'recordings/' || i || case when i <= 40 then '-refused' else '' end, now() - interval '1 hour' + i * interval '1 second'
       from generate_series(1, 50) i`;

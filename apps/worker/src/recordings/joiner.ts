@@ -1,6 +1,7 @@
 /**
- * Joins the recordings of calls that have ended. Any number of workers may run it. A worker that is killed leaves a lease, and when that
- * ends another one joins the fragments, which are deleted only after the files are stored and their rows are written.
+ * Joins the recordings of calls that have ended. Any number of workers may run it. When the lease of a killed worker
+ * ends, another worker joins the fragments. Fragments are deleted only after the files are stored and their rows are
+ * written.
  */
 import type { Db } from "@realtime-avatar/db/connection/pool";
 import {
@@ -21,7 +22,7 @@ import { type AttemptOptions, deleteFiles, joinRecordings } from "./attempt.ts";
 export const JOINS = 2;
 /** Calls of one tenant that a claim takes. A tenant whose call is being joined waits. */
 const PER_TENANT = 1;
-/** The attempts, with pauses from ten seconds to an hour, take 17 hours: a store can be away for so long. */
+/** The attempts, with pauses from ten seconds to an hour, take 17 hours, during which a store can be unavailable. */
 const MAX_ATTEMPTS = 25;
 const [FIRST_PAUSE_MS, MAX_PAUSE_MS] = [10_000, 3_600_000];
 const RECORD_ATTEMPTS = 3;
@@ -39,7 +40,7 @@ export type JoinerOptions = AttemptOptions & {
 };
 
 export type Joiner = {
-  /** Claims nothing more, and hands back what is being joined. `hasCrashed`: its leases run out. */
+  /** Stops claiming, and hands back the calls that are being joined. `hasCrashed`: its leases run out. */
   stop(hasCrashed?: boolean): Promise<void>;
 };
 
@@ -123,7 +124,7 @@ export const startJoiner = (options: JoinerOptions): Joiner => {
   let hasCrashed = false;
 
   const attempt = async (call: ClaimedRecordings, lease: string): Promise<JoinOutcome | null> => {
-    // The attempts before have ended their workers.
+    // Each earlier attempt has ended its worker.
     if (call.attemptCount > MAX_ATTEMPTS) return { kind: "failed", code: "recording_failed" };
     const losing = new AbortController();
     const release = holdLease(options, call, lease, () => losing.abort());

@@ -1,4 +1,4 @@
-/** Files of recordings as people meet them: played by Chromium, with a gap, at a moment in it, and pictures of two encoders. */
+/** Files of recordings, played by Chromium: with a gap, at a moment in it, and pictures of two encoders. */
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { join } from "node:path";
 import { openVideoSigner } from "@realtime-avatar/runtime/config/video-signer";

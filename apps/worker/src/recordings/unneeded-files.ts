@@ -8,7 +8,7 @@ import {
 } from "@realtime-avatar/db/recordings/joining";
 import type { Storage } from "@realtime-avatar/storage/storage";
 
-/** Deletions that the store does at once. */
+/** Maximum number of concurrent deletions in the store. */
 const AT_ONCE = 16;
 
 type Parts = { db: Runner; storage: Pick<Storage, "delete"> };

@@ -13,7 +13,7 @@ afterAll(() => {
   server.close();
 });
 
-test("look-ups without a response of the name server, and one of another name: that one is resolved at once", async () => {
+test("a look-up beside others that get no response of their name server: resolved at once", async () => {
   let ended = 0;
   for (let i = 0; i < 64; i++) {
     void PUBLIC_INTERNET.resolve(`name${i}.silent.example.com`)

@@ -138,7 +138,7 @@ const WAYS: Record<string, Way> = {
 /** The cases that end only by the time limit. */
 const isEndless = ([, { path, cancel }]: [string, Way]): boolean => path?.startsWith("no ") === true && !cancel;
 
-/** Opens the target of a case in its way. `signal` cancels it. */
+/** Sends the request of a case. `signal` cancels it. */
 const open = async (entry: [string, Way]) => {
   const { path = "", network: changes, isSilent, cancel } = entry[1];
   const { network, port, requests } = await newServer();
@@ -225,7 +225,7 @@ test.skipIf(!canCount)(
       const connections = createConnections();
       const poster = createPoster({ ...times, network, bodyMs: 100 }, connections);
       posters.push({ close: poster.close, size: connections.size });
-      // Two, because the second one may find connections of the first.
+      // Sends two messages, because the second one may find connections of the first.
       for (let count = 0; count < 2; count++) {
         await poster.post({ receiver: "whe_1", url, headers: {}, body: "" }, signal);
       }

@@ -76,7 +76,7 @@ const inputOf = ({ contentType, codec, seconds, position = "exact" }: FrameSourc
   return [
     // A line for each damaged packet would exceed the output that the sandbox allows.
     ...["-nostdin", "-hide_banner", "-loglevel", "fatal"],
-    // So a file cannot refer to a file on the network.
+    // With these protocols, a file cannot refer to a file on the network.
     ...["-protocol_whitelist", "file,pipe", "-format_whitelist", DEMUXERS[contentType], "-codec_whitelist", decoder],
     ...["-f", DEMUXERS[contentType], "-threads", "1", "-max_pixels", String(MAX_PIXELS)],
     ...[position === "exact" ? "-accurate_seek" : "-noaccurate_seek", "-ss", seconds.toFixed(3)],

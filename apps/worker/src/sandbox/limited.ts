@@ -62,7 +62,7 @@ export type Failed = {
 
 /**
  * Whether the machine may have caused the failure of a child: it had no thread or memory left, ended the child, or was
- * too busy. Then the job is tried again, and the file is not reported as bad.
+ * too busy. Then the job is tried again. The file is not reported as bad.
  */
 export const isTransient = ({ code }: Failed): boolean =>
   code === "crashed" || code === "stalled" || code === "canceled";
@@ -216,7 +216,7 @@ const failureOf = (
   if (exitCode === 0) return null;
   // ffmpeg catches the signal, and ends with an exit code.
   if (signalCode === "SIGXCPU" || cpuMs >= 1000 * cpuSeconds) return "timed_out";
-  // Bun ignores the signal, and its write fails.
+  // Bun ignores the signal; its write fails.
   if (signalCode === "SIGXFSZ" || /\bEFBIG\b/.test(stderr)) return "file_too_large";
   // The messages of Bun, of Rust, and of GLib, on which libvips is built. GLib aborts.
   return /out of memory|memory allocation of \d+ bytes failed|failed to allocate \d+ bytes/i.test(stderr)

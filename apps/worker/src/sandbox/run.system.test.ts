@@ -101,7 +101,7 @@ describe("a child in the sandbox", () => {
         PNG,
         { input: picture, outputs: [publicImage()] },
         {
-          // An ordinary user, to whom the memory would otherwise belong.
+          // An ordinary user, who would otherwise own the memory.
           command: (task) => [...ORDINARY_USER, ...childCommand(task).toSpliced(2, 0, "--preload", preload)],
           program: { ...own, paths: [...own.paths, preload], listed: [...own.listed, folder] },
         },

@@ -39,7 +39,7 @@ test("a child that reports an unwritten picture: its report is invalid, and no f
   expect(files.outputs.map(existsSync)).toEqual([false]);
 });
 
-test("a child that leaves a process behind: its output is read, and the process ends", async () => {
+test("a child that leaves a process behind: its output is read; the process ends", async () => {
   const outcome = await shell("sleep 1000 & echo $! >&2; exit 3");
   expect(outcome).toMatchObject({ kind: "failed", code: "crashed", stderr: expect.stringMatching(/^\d+\n$/) });
   const pid = Number(outcome.kind === "failed" && outcome.stderr);

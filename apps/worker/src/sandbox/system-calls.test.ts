@@ -30,7 +30,7 @@ test.skipIf(!canFilterSystemCalls() || process.getuid?.() !== 0)(
     const program = `const { filterSystemCalls } = await import(${module}); filterSystemCalls({ mayExecute: false }); console.log(require("node:fs").readFileSync("/proc/self/status", "utf8"));`;
     const script = `mount -t proc -o subset=pid proc /proc && exec ${bun} --no-env-file -e '${program}'`;
     const { code, stdout, stderr } = await runToEnd(["unshare", "--mount", "--pid", "--fork", "sh", "-c", script]);
-    // Older kernels do not know the option, and a container may forbid the mount.
+    // Older kernels do not know the option. A container may forbid the mount.
     if (code !== 0 && /mount|unshare/.test(stderr)) return;
     expect(stdout).toMatch(/^Seccomp:\s+2$/m);
   },

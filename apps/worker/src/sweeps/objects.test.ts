@@ -108,11 +108,11 @@ describe("prepared files", () => {
   };
   const prepared = async () => (await keys()).filter((key) => key.startsWith("prepared/"));
 
-  test("prepared files, of several generations: the served and the coming ones remain", async () => {
+  test("prepared files, of several generations: the served generation and the next one remain", async () => {
     const [serving, preparing, deleted] = [await seedServing(3), await seedServing(3), await seedServing(3)];
     const { client } = world.database.db;
     await client`update avatars set status = 'deleted' where id = ${deleted.id}`;
-    // In the background, so the generation is written before its job ends.
+    // The preparation runs in the background, so its generation is written before its job ends.
     await client`update avatars set generation = 4 where id = ${preparing.id}`;
     await world.seedPreparation({ ...preparing, generation: 4 });
     const kept = [

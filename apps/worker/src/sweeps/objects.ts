@@ -1,7 +1,7 @@
 /**
  * The sweep of stored files that nothing needs. Bytes are written before their row, so a process that ends in between leaves
- * a file without a row. A file is removed when it is old enough for its folder, and its asset does not exist, has failed or was
- * deleted, or its avatar or its recording no longer needs it.
+ * a file without a row. A file that is old enough for its folder is removed if its asset does not exist, has failed or
+ * was deleted, or if its avatar or recording no longer needs it.
  */
 import { setTimeout as pause } from "node:timers/promises";
 import type { Databases } from "@realtime-avatar/db/databases/databases";

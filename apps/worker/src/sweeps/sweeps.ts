@@ -35,7 +35,7 @@ const VIDEOS = 100;
 /** The maximum number of kept transcripts that one statement deletes. Each has up to 2,000 rows. */
 const TRANSCRIPTS = 100;
 
-/** Recordings that one statement expires at most, and files of recordings that are looked up at once. */
+/** The maximum number of recordings that one statement expires, and of files of recordings that one look-up returns. */
 const RECORDINGS = 100;
 const FILES = 500;
 

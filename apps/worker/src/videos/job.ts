@@ -57,7 +57,7 @@ const REPORT_MS = 2000;
 
 type Failed = { kind: "failed"; code: VideoErrorCode; detail: string };
 type Retry = { kind: "retry"; code: VideoErrorCode; error: string };
-/** The result of the work on a video. `path`: that of the file. */
+/** The result of the work on a video. `path`: the path of the file. */
 type Work = { kind: "rendered"; path: string; durationMs: number; warnings: string[] } | Failed | Retry;
 
 const failed = (code: VideoErrorCode): Failed => ({ kind: "failed", code, detail: VIDEO_ERRORS[code] });
@@ -185,7 +185,7 @@ const store = async (
   );
   if (!(await holdLease())) return { kind: "gone" };
   await storage.put(originalKey(asset), { path }, CONTENT_TYPE);
-  // When this throws, the row may exist. So the file remains, and the sweep removes it if no row exists.
+  // When this throws, the row may exist. So the file remains. The sweep removes it if no row exists.
   const outcome = await finish(options, job, { kind: "ready", asset, durationMs, warnings, quota });
   if (outcome.kind !== "ready") {
     await storage

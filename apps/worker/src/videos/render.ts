@@ -63,7 +63,7 @@ export type VideoInput = {
 };
 
 export type VideoOutcome =
-  /** `path`: that of an MP4 file in the folder. */
+  /** `path`: the path of an MP4 file in the folder. */
   | { kind: "rendered"; path: string; durationMs: number; warnings: string[] }
   /** Another attempt would also fail. `detail`: the text for the caller. */
   | { kind: "failed"; code: RenderErrorCode; detail: string }

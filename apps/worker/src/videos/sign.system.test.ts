@@ -81,7 +81,7 @@ const SIGNATURE = ["claimSignature.insideValidity", "claimSignature.validated"];
 const ASSERTIONS = ["assertion.hashedURI.match", "assertion.hashedURI.match"];
 
 describe.skipIf(!hasReader)(`c2pa-python${withoutReader}`, () => {
-  test("the self-signed certificate: all valid, and the signer is not trusted", async () => {
+  test("the self-signed certificate: all valid; the signer is not trusted", async () => {
     const { state, success, failure, manifest } = await read(await signed(selfSigned), anchors);
     expect([state, failure]).toEqual(["Valid", ["signingCredential.untrusted"]]);
     expect(success).toEqual([...SIGNATURE, ...ASSERTIONS, "assertion.bmffHash.match"]);

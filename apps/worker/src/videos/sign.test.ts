@@ -152,7 +152,7 @@ describe("a signed MP4", () => {
     },
   );
 
-  test("with a title: in the claim; in letters of all lengths of UTF-8", async () => {
+  test("with a title, in letters of all lengths of UTF-8: in the claim", async () => {
     const title = `é€😀${"x".repeat(300)}`;
     const { claim, ...proofs } = await readManifest((await signed(original, { title })).bytes);
     expect(claim["dc:title"]).toBe(title);

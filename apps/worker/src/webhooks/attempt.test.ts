@@ -70,7 +70,7 @@ describe("a response", () => {
     expect([unreached.outcome, unreached.delayMs]).toEqual(["failed", null]);
   });
 
-  test("Retry-After: respected, and the endpoint is slowed for a status of overload", async () => {
+  test("Retry-After: respected; a status of overload slows the endpoint", async () => {
     const { ended } = await attempt(posted(429, "60"));
     expect(ended).toMatchObject({ outcome: "retry", slowMs: 60 * SECOND_MS });
     expect(ended.delayMs).toBeWithin(60 * SECOND_MS, 72 * SECOND_MS + 1);

@@ -35,7 +35,8 @@ const ERRORS: Record<Exclude<RefusalCode | UnavailableCode, "canceled">, Attempt
   connection_failed: "connection_failed",
   timed_out: "timed_out",
   invalid_response: "invalid_response",
-  // The status 101 is neither a success nor a failure of HTTP. The others are outcomes of files.
+  // A message gets `unexpected_status` only for the status 101, which is neither a success nor a failure of HTTP. The
+  // codes below are outcomes of fetching files.
   unexpected_status: "invalid_response",
   too_many_redirects: "invalid_response",
   encoding_not_allowed: "invalid_response",

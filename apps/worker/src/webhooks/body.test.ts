@@ -118,7 +118,7 @@ test("an event of an endpoint: the endpoint, without its secret; null when it is
   expect(JSON.parse((await renderBodies(db, [deleted], ORIGIN))[0] ?? "").data.resource).toBeNull();
 });
 
-test("events of many targets, two of each: a resource is read once, and the bodies are in the order of the events", async () => {
+test("events of many targets, two of each: a resource is read once; the bodies are in the order of the events", async () => {
   const avatars = await Promise.all(Array.from({ length: 40 }, () => seedAvatar(db, caller)));
   let reads = 0;
   const counting: typeof db = {

@@ -30,7 +30,7 @@ const watched = (onCall: (name: string | undefined) => void): typeof db => ({
   },
 });
 
-test("an outcome whose record has failed: recorded later, and the event is sent once", async () => {
+test("an outcome whose record has failed: recorded later; the event is sent once", async () => {
   const endpoint = await due("/unrecorded");
   let records = 0;
   const failing = watched((name) => {
@@ -57,7 +57,7 @@ test("a lease that ends before an attempt would: nothing is sent", async () => {
   expect(await deliveriesTo(db, endpoint.id)).toMatchObject([{ status: "pending", attemptCount: 0 }]);
 });
 
-test("an event of a later version, whose body this worker cannot make: waits, and the others are sent", async () => {
+test("an event of a later version, whose body this worker cannot make: waits; the others are sent", async () => {
   const url = `https://hooks.example.com:${receiver.port}/`;
   const [bad, good] = [await seedCaller(db), await seedCaller(db)];
   const unknown = await seedSealedEndpoint(db, bad, { url });

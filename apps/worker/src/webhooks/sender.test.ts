@@ -180,7 +180,7 @@ describe("a delivery", () => {
     }
   });
 
-  test("an endpoint without a URL: its body is stored, and the delivery needs no attempt", async () => {
+  test("an endpoint without a URL: its body is stored; the delivery needs no attempt", async () => {
     const caller = await seedCaller(db);
     const endpoint = await seedSealedEndpoint(db, caller, { url: null });
     const avatar = await seedAvatar(db, caller);
@@ -236,7 +236,7 @@ describe("an endpoint, between two attempts", () => {
   });
 });
 
-test("a secret that was sealed with another key: nothing is sent, and the operator is warned; sent when the key is right", async () => {
+test("a secret that was sealed with another key: nothing is sent; the operator is warned; sent when the key is right", async () => {
   const caller = await seedCaller(db);
   const endpoint = await seedSealedEndpoint(db, caller, { url: urlOf("/sealed"), events: ["avatar.created"] });
   const other = sealWebhookSecret(endpoint.signingSecret, endpoint.id, new Uint8Array(32), random);

@@ -38,7 +38,7 @@ export const SENDER_TIMING: SenderTiming = {
   stopMs: 5000,
 };
 
-/** The durations for each of several databases. There may be many, and each is claimed from separately. */
+/** The durations for each of several databases. There may be many databases, each with separate claims. */
 export const TIMING_OF_SEVERAL: SenderTiming = { ...SENDER_TIMING, idleMs: 1000 };
 
 /**

@@ -25,7 +25,7 @@ const created = ({ status, body }: Answer): string => {
 const create = async (call: Call, name: string, sourceAssetId: string): Promise<string> =>
   created(await call(["POST", "/api/v1/avatars", { displayName: name, sourceKind: "image", sourceAssetId }], name));
 
-/** With thousands of jobs before it. */
+/** Long enough for an avatar with thousands of jobs before its own. */
 const SETTLED_MS = 600_000;
 /** Waits until the avatar is no longer being prepared. */
 const settled = async (call: Call, id: string): Promise<void> => {
@@ -84,7 +84,7 @@ export const SCENARIOS: readonly Scenario[] = [
       return { id, status: "ready", prepared: [1], failures: [0, 1], generations: [2] };
     },
   },
-  // Deleted while it is prepared.
+  // An avatar that is deleted while it is prepared.
   {
     share: 7,
     jobs: 1,

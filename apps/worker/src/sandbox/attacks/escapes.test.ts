@@ -12,7 +12,7 @@ import { canFilterSystemCalls } from "../system-calls.ts";
 const PROBE = join(import.meta.dir, "escapes.testing.ts");
 const USER = 65_532;
 const isRoot = process.getuid?.() === 0;
-/** The image of the container runs as such a user, and its children have the same user. */
+/** The image of the container runs as such a user, which its children share. */
 const ORDINARY_USER = isRoot ? ["setpriv", `--reuid=${USER}`, `--regid=${USER}`, "--clear-groups"] : [];
 const canRun = canFilterSystemCalls() && (!isRoot || Bun.which("setpriv") !== null);
 

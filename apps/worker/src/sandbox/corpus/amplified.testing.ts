@@ -32,7 +32,10 @@ export const jpegWithExif = async (exif: Buffer): Promise<Buffer> => {
 /** A segment of a JPEG. */
 const segment = (marker: number, ...content: number[]): number[] => [0xff, marker, 0, content.length + 2, ...content];
 
-/** A grey JPEG of 64 x 64 pixels in 883 scans: one for each bit of each coefficient. Each is valid, and a few bytes long. */
+/**
+ * A grey JPEG of 64 x 64 pixels in 883 scans: one for each bit of each coefficient. Each scan is valid and has a few
+ * bytes.
+ */
 export const manyScans = (): Buffer => {
   const table = (name: number, symbol: number): number[] => segment(0xc4, name, 1, ...new Array(15).fill(0), symbol);
   const bytes = [0xff, 0xd8, ...segment(0xdb, 0, ...new Array(64).fill(1))];

@@ -40,7 +40,7 @@ const argumentsFor = (contentType: FfmpegType): string[] => {
   const { demuxer, decoders } = FORMATS[contentType];
   return [
     ...["-nostdin", "-hide_banner", "-loglevel", "fatal"],
-    // So a file cannot refer to a file on the network.
+    // With these protocols, a file cannot refer to a file on the network.
     ...["-protocol_whitelist", "file,pipe", "-format_whitelist", demuxer, "-codec_whitelist", decoders],
     ...["-f", demuxer, "-threads", "1", "-i", INPUT, "-map", "0:a:0", "-vn", "-sn", "-dn"],
     ...["-t", String(DECODED_SECONDS), "-ac", "1", "-ar", String(SAMPLE_RATE)],

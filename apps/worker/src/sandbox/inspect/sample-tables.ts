@@ -24,7 +24,7 @@ const MAX_LISTED = 2 ** 20;
  * visits.
  */
 const MAX_VISITS = 2 ** 28;
-/** By how many entries a table may count too many, because some writers are careless. */
+/** By how many entries the count of a table may be too high, because some writers are careless. */
 const SLACK = 4096;
 const MAX_TABLE_BYTES = 16 * MAX_LISTED;
 /** A table is at depth six. */

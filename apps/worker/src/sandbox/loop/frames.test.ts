@@ -30,7 +30,7 @@ describe("the frames of a film", () => {
     ["a text", Buffer.from("no pictures"), 0],
     ["cut off in its third frame", FILM.subarray(0, FILM.length - 4), 2],
     ["with noise behind its first frame", Buffer.concat([JPEGS[0] as Buffer, Buffer.alloc(999, 7)]), 1],
-    ["a begin without an end", Buffer.from([0xff, 0xd8, 0xff]), 0],
+    ["a start marker without an end marker", Buffer.from([0xff, 0xd8, 0xff]), 0],
     [
       "segments of length 0",
       Buffer.concat([Buffer.from([0xff, 0xd8]), Buffer.alloc(5000, Buffer.from([0xff, 0xe0, 0, 0]))]),

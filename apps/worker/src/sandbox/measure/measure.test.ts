@@ -155,7 +155,7 @@ describe("the light", () => {
     expect(measureSharpness(grey(100, height, () => 128))).toBe(0);
   });
 
-  test("sharpness, blurred in one direction: that of the least sharp one", () => {
+  test("sharpness, blurred in one direction: that of the least sharp direction", () => {
     const inDirections = [
       (x: number, _y: number) => x,
       (_x: number, y: number) => y,

@@ -119,7 +119,7 @@ describe("a portrait", () => {
 test.each([
   ["a landscape", () => readFile(landscapePath())],
   ["a pattern", () => png(pattern(700, 700))],
-  ["nothing but grey", () => png(sharp({ create: { width: 600, height: 600, channels: 3, background: "#777" } }))],
+  ["only grey", () => png(sharp({ create: { width: 600, height: 600, channels: 3, background: "#777" } }))],
 ] as const)("a picture of %s, measured: no face", async (_, image) => {
   expect(await measure(await image())).toEqual({ turned: 0, faces: 0, face: null });
 });
@@ -133,7 +133,7 @@ test.each([
   ["with a palette", () => small().png({ palette: true }).toBuffer()],
   ["with transparency", () => png(small().ensureAlpha(0.9))],
   ["as WebP", () => small().webp().toBuffer()],
-] as const)("a portrait, %s: three channels, and its face is found", async (_, image) => {
+] as const)("a portrait, %s: has three channels; its face is found", async (_, image) => {
   const picture = await decode(await image());
   expect(picture.data.length).toBe(picture.width * picture.height * 3);
   expect((await find(picture)).measures.faces).toBe(1);

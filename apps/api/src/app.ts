@@ -307,7 +307,7 @@ export const createApp = (options: AppOptions) => {
     // Unknown fields are refused, never removed.
     normalize: false,
     strictPath: true,
-    // Otherwise Elysia finds the wrong start of the path when the host has fewer than four characters.
+    // Without this option, Elysia misreads the start of the path when the host has fewer than four characters.
     handler: { standardHostname: false },
   })
     .use(withRequestContext)

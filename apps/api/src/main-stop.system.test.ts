@@ -18,7 +18,7 @@ const folder = await fileFolder();
 const database = await fileDatabase({ isServed: true });
 
 describe("SIGTERM", () => {
-  // For SIGINT: main-worker.system.test.ts. For SIGTERM with requests in flight: replicas.system.test.ts.
+  // `main-worker.system.test.ts` tests SIGINT, and `replicas.system.test.ts` SIGTERM with requests in flight.
   test.each((["SIGHUP", "SIGTERM"] as const).slice(0, isLong ? 2 : 1))(
     "the service, on %s, idle connections kept alive: no new work, current requests finish, exit 0",
     async (signal) => {
@@ -70,7 +70,7 @@ describe("SIGTERM", () => {
     const data = await preparedDataDirectory(join(folder, `npm-${signal}`));
     // The processes of npx: npm, a shell, the script runner, the service.
     const script = [process.execPath, "--no-env-file", "start"].join(" ");
-    // For the end of its worker: main-worker.system.test.ts.
+    // `main-worker.system.test.ts` tests the end of its worker.
     const variables = { PORT: "0", DATA_DIR: data, WORKER: "false" };
     const running = startProcess(["npm", "exec", "--offline", "--call", script], variables);
     const [, url = ""] = await running.waitFor(/"url":"(http:[^"]+)"/);
@@ -118,7 +118,7 @@ describe("a frozen database", () => {
     expect((await fetch(`${running.url}/healthz`)).status).toBe(200);
     expect(await stop(running)).toBe(0);
     signal("SIGCONT");
-    // Its supervisor stops it after it is thawed.
+    // The supervisor of PostgreSQL stops it when it runs again.
     await until(() => !existsSync(join(data, "postgres/postmaster.pid")));
   });
 });

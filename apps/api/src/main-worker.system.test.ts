@@ -25,7 +25,7 @@ const startBoth = async (variables: Record<string, string>) => {
   return { ...running, worker: await workerOf(running) };
 };
 
-// For its preparations: docs-examples.system.test.ts.
+// `docs-examples.system.test.ts` tests its preparations.
 describe("the worker on the embedded database", () => {
   test("the worker, started by the API: opens no port, and ends after the API and before PostgreSQL", async () => {
     const data = await preparedDataDirectory(join(folder, "embedded"));
@@ -75,7 +75,7 @@ describe("the worker on the embedded database", () => {
 });
 
 describe("the worker, enabled or disabled", () => {
-  // For WORKER unset with a DATABASE_URL: main.system.test.ts.
+  // `main.system.test.ts` tests a DATABASE_URL without WORKER.
   test("the worker, WORKER=false, on the embedded database: not started", async () => {
     const data = await preparedDataDirectory(join(folder, "none"));
     const running = await start({ DATA_DIR: data, WORKER: "false" }, release());

@@ -31,7 +31,7 @@ const CLI = "apps/cli/src/main.ts";
 
 const folder = await fileFolder();
 const database = await fileDatabase({ isServed: true });
-/** The database of the service that sweeps, so that only its look-ups are waited for. */
+/** A separate database for the service that sweeps, so that tests wait only for look-ups of that service. */
 const own = await fileDatabase({ isServed: true });
 
 const seedKeyIn = async ({ db }: TestDatabase) => seedKey(db, await seedTenant(db), { scopes: ["*"] });

@@ -59,7 +59,7 @@ export interface paths {
     };
     /**
      * Read an API key
-     * @description Returns a key without its secret, and who created it.
+     * @description Returns a key and its creator, without its secret.
      *
      *     Requires the scope `api_keys:write`, or the session of a person with the role `viewer` or a greater one.
      */
@@ -77,7 +77,7 @@ export interface paths {
     head?: never;
     /**
      * Change an API key
-     * @description Changes the given fields. A key can widen only its descendants, and only up to what it can do itself. It can narrow its descendants and any key that it could create, except its ancestors.
+     * @description Changes the given fields. A key can widen only its descendants, and only up to its own permissions. It can narrow its descendants and any key that it could create, except its ancestors.
      *
      *     Requires the scope `api_keys:write`, or the session of a person with the role `developer` or a greater one.
      */
@@ -325,7 +325,7 @@ export interface paths {
     };
     /**
      * List models
-     * @description Lists the models that render avatars, the default first, and what each requires of a source. Another `modelId` is accepted, with the requirements of the default.
+     * @description Lists the models that render avatars, the default first, each with its requirements of a source. Another `modelId` is accepted, with the requirements of the default.
      *
      *     Requires the scope `avatars:read`, or the session of a person with the role `viewer` or a greater one.
      */
@@ -635,7 +635,7 @@ export interface paths {
     };
     /**
      * Sum up usage
-     * @description Returns sums over usage sessions by day and by key or avatar, for charts, newest day first. A session counts for the day of its creation, in UTC. A page adds up at most 5000 sessions: the next page can continue the same day, and its sums must be added. Only the first page has `conversations`, the usage of conversations on each day.
+     * @description Returns sums over usage sessions by day and by key or avatar, for charts, newest day first. A session counts for the day of its creation, in UTC. A page adds up at most 5000 sessions: the next page can continue the same day. Add its sums to those of this page. Only the first page has `conversations`, the usage of conversations on each day.
      *
      *     Requires the scope `usage:read`, or the session of a person with the role `viewer` or a greater one.
      */

@@ -61,13 +61,13 @@ const OPERATIONS = operations({
   },
   getApiKey: {
     summary: "Read an API key",
-    description: "Returns a key without its secret, and who created it.",
+    description: "Returns a key and its creator, without its secret.",
     success: { status: 200, description: "The key.", schema: ApiKeyWithCreator },
   },
   updateApiKey: {
     summary: "Change an API key",
     description:
-      "Changes the given fields. A key can widen only its descendants, and only up to what it can do itself. It can narrow its descendants and any key that it could create, except its ancestors.",
+      "Changes the given fields. A key can widen only its descendants, and only up to its own permissions. It can narrow its descendants and any key that it could create, except its ancestors.",
     body: UpdateApiKey,
     success: { status: 200, description: "The key after the request.", schema: ApiKey },
     problems: ["grant_exceeds_caller", "invalid_transition"],

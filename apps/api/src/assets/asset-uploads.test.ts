@@ -115,7 +115,7 @@ describe("an upload by a form", () => {
     expect(second.headers.get("idempotent-replayed")).toBe("true");
     const others = [
       await upload(Buffer.concat([PNG, Buffer.from("x")]), { kind: "image", headers }),
-      // Without the kind, it is another request.
+      // Without the kind, the form is another request.
       await upload(PNG, { headers }),
     ];
     for (const other of others) expect(outcome(other).slice(0, 2)).toEqual([422, "idempotency_key_reused"]);
@@ -210,7 +210,7 @@ describe("an upload by a signed PUT", () => {
     expect((await send(target, PNG)).status).toBe(200);
   });
 
-  // For more cases: upload.test.ts of the domain.
+  // `upload.test.ts` of the domain has more cases.
   test("a signed upload, a type and a size that its kind does not allow: 422 before it is sent", async () => {
     const large = { contentType: "audio/wav", sizeBytes: ASSET_LIMITS.image.maxBytes + 1 };
     const { status, body } = await call("POST", "/uploads", request(PNG, large));

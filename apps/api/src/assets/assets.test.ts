@@ -36,7 +36,7 @@ describe("an import from a URL", () => {
     expect(outcome(await call("POST", `/${id}/complete`)).slice(0, 2)).toEqual([409, "invalid_transition"]);
   });
 
-  // For more cases: remote-url.test.ts of the domain. Fields: conformance.test.ts.
+  // `remote-url.test.ts` of the domain has more cases. `conformance.test.ts` tests the fields.
   test.each(["http://example.com/a", "https://127.0.0.1/a"])("an import, from %s: 422", async (remoteUrl) => {
     expect(outcome(await call("POST", "/remote", { ...remote, remoteUrl }))).toEqual([
       ...[422, "validation_failed"],

@@ -104,8 +104,9 @@ const requestedRange = ({ headers, method }: Request, tag: string, sizeBytes: nu
 };
 
 /**
- * The bytes are an image, sound or a video that the service has encoded. If they ever were a page, it could neither run nor load anything. A
- * browser shows a video in a page of the browser, which loads the video once more.
+ * The policy of a public file, which is an image, sound or a video that the service has encoded. If a browser took the
+ * file for a page, the page could neither run scripts nor load anything. A browser shows a video or a sound in a page
+ * that it creates, which loads the file again: `media-src` allows that.
  */
 const contentPolicy = (contentType: string): string =>
   `sandbox; default-src 'none'${/^(audio|video)\//.test(contentType) ? "; media-src 'self'" : ""}`;
@@ -125,7 +126,7 @@ export const sendFile = async (
     const policy = { "content-security-policy": contentPolicy(contentType) };
     const headers = { ...(set.headers as Record<string, string>), ...HEADERS, ...own, ...policy, etag: tag, ...more };
     set.status = status;
-    // Otherwise Elysia would copy the response header by header to add these headers.
+    // Empty, because Elysia would copy the response header by header to add the headers of `set`.
     set.headers = {};
     return new Response(body, { status, headers });
   };
@@ -135,7 +136,7 @@ export const sendFile = async (
   const { start, end } = range.kind === "part" ? range : { start: 0, end: sizeBytes - 1 };
   const part = range.kind === "part" ? { "content-range": `bytes ${start}-${end}/${sizeBytes}` } : {};
   const status = range.kind === "part" ? 206 : 200;
-  // For a HEAD, Elysia reads the stream for its length.
+  // For a HEAD request, Elysia reads the stream to find its length.
   const client = clientNetwork(request, peerAddress(request), config.trustedProxyHops);
   const stream = await fileSender.open({ client, file: key }, () => storage.open(key, { start, end }));
   if (stream === null) throw notFound();

@@ -11,7 +11,7 @@ const OPERATIONS = operations({
   listModels: {
     summary: "List models",
     description:
-      "Lists the models that render avatars, the default first, and what each requires of a source. Another `modelId` is accepted, with the requirements of the default.",
+      "Lists the models that render avatars, the default first, each with its requirements of a source. Another `modelId` is accepted, with the requirements of the default.",
     success: { status: 200, description: "All models, on one page.", schema: ModelPage },
   },
 });

@@ -146,7 +146,7 @@ describe("a sync", () => {
     expect((await session(grant.session_id)).billedCreditMicros).toBe(7_000_000);
     const next = await start({ avatar_id: ready });
     expect(next.status).toBe(200);
-    // In a later test a worker stops. That would also move this call, if it stayed open.
+    // The call ends here, because the worker that stops in a later test would otherwise move it.
     await release({ session_id: next.body.session_id });
     await stop("wrk_b");
   });

@@ -146,6 +146,6 @@ test("a thousand starts at once, a limit of 10: never more than 10 open calls, 1
   });
   expect(listed).toEqual(open);
   for (const { body } of granted) expect(open).toContain(body.room_name);
-  // A sync without calls gets an end for each of them.
+  // The response to a sync without calls tells the worker to end each of them.
   expect((await sync("wrk_many", { slots: 500, features: ["voice"] })).body.start.length).toBeGreaterThan(0);
 });

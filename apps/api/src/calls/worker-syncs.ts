@@ -286,10 +286,10 @@ const isStopping = ({ slots, features }: SyncRequest): boolean => slots === 0 &&
 const wanted = (shared: SyncResult["shared"]) => shared && [shared.slots, shared.waiting > 0];
 
 /**
- * Remembers the last request and response of each worker. Only news ends a wait: an ending call is listed, and its end
- * is sent again, until its worker has left. Stored as a digest, because the calls of a worker can be 400 kB. A sync
- * with a change does not wait. A worker aborts its wait at each change, and would lose its lease if its calls changed
- * more often than a wait lasts.
+ * Remembers a digest of the last request and response of each worker, because the calls of a worker can be 400 kB. Only
+ * news ends a wait. An ending call is not news: it is listed with its end in each sync until its worker has left. A
+ * sync with a change gets its response at once, because a worker aborts its wait at each change. It would lose its
+ * lease if its calls changed more often than a wait lasts.
  */
 const createMemory = () => {
   const last = new Map<string, { digest: string; request: WeakRef<SyncRequest> }>();
@@ -352,7 +352,7 @@ export const createWorkerSyncs = (dependencies: Dependencies) => {
 
   const write = async ({ db, workerId, request, realtime, context }: WorkerSync): Promise<SyncResult> => {
     const origin = requestOrigin(dependencies, null, context);
-    // Also runs when the connection has ended meanwhile, because the lease must be known to end it.
+    // The statement also runs when the connection has ended meanwhile, because only a known lease can be ended.
     const { deadline, recordSpan } = context;
     const patient = db.until({ deadline, recordSpan });
     const result = await runWrite(() => syncWorker(patient, workerId, request, terms, origin));

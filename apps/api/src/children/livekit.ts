@@ -22,8 +22,8 @@ const MAX_PORTS = 200;
 const LOG_FILE = "livekit.log";
 
 /**
- * Runs LiveKit until standard input ends, however the service ends, and then kills it: on SIGTERM, it would wait until
- * its participants have left. Its log goes to a separate file, because it can contain tokens.
+ * Runs LiveKit until its standard input ends, which happens at any end of the service, and then kills it: on SIGTERM,
+ * it would wait until its participants have left. Its log goes to a separate file, because it can contain tokens.
  */
 const SCRIPT = `
 umask 077
@@ -152,7 +152,8 @@ export const prepareLivekit = async (options: EmbeddedOptions): Promise<Embedded
 
   const start = async (serviceUrl: string): Promise<void> => {
     const logFile = join(dataDirectory, LOG_FILE);
-    // Written by a rename, so that it is never seen incomplete, and has this mode even if the file existed.
+    // The file is written by a rename, so that no program reads it incomplete, and its mode is this one even if it
+    // existed.
     await rm(`${file}.new`, { force: true });
     await writeFile(`${file}.new`, configurationOf(own, ports, serviceUrl), { mode: 0o600, flag: "wx" });
     await rename(`${file}.new`, file);

@@ -35,7 +35,7 @@ const sweep = async (
 
 /** Each process counts for itself. */
 export const createOverdueSweep = (metrics: Pick<Metrics, "sessionSettled"> | null): SweepOverdue => {
-  /** By tenant, the oldest start first. Sweeps that started more than a second ago are removed. */
+  /** The sweeps by tenant, the oldest start first. Sweeps that started more than a second ago are removed. */
   const recent = new Map<TenantId, Sweep>();
   return async (db, tenantId, origin, since) => {
     for (const [known, { startedAt }] of recent) {

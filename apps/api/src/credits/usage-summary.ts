@@ -12,7 +12,7 @@ import { readQuery } from "../http/query.ts";
 const OPERATIONS = operations({
   getUsageSummary: {
     summary: "Sum up usage",
-    description: `Returns sums over usage sessions by day and by key or avatar, for charts, newest day first. A session counts for the day of its creation, in UTC. A page adds up at most ${MAX_SESSIONS_OF_SUMMARY} sessions: the next page can continue the same day, and its sums must be added. Only the first page has \`conversations\`, the usage of conversations on each day.`,
+    description: `Returns sums over usage sessions by day and by key or avatar, for charts, newest day first. A session counts for the day of its creation, in UTC. A page adds up at most ${MAX_SESSIONS_OF_SUMMARY} sessions: the next page can continue the same day. Add its sums to those of this page. Only the first page has \`conversations\`, the usage of conversations on each day.`,
     query: USAGE_SUMMARY.query,
     success: { status: 200, description: "A page of sums.", schema: UsageSummaryPage },
   },

@@ -120,7 +120,8 @@ const authenticateKey = async (
   const known = recentSecrets.tenantOf(secret);
   const places = known === undefined ? databases.ofKeyId(secret.keyId) : [databases.ofTenant(known)];
   let { stored, db } = await findValidCredential(databases, places, secret, targetId, context, known, including);
-  // When another request has used the credential first, or a rotation has retired it meanwhile, it is looked up again.
+  // When another request has used the credential first, or a rotation has retired it meanwhile, the credential is
+  // looked up again.
   if (stored.isUnused && !(await confirmFirstUse(db, secret.keyId))) {
     ({ stored, db } = await findValidCredential(
       databases,

@@ -47,8 +47,8 @@ const SECRET_RESPONSES: ReadonlySet<TSchema> = new Set([
 ]);
 
 /**
- * Whether responses of this schema contain a secret. The service stores such responses sealed. It does not send an
- * unsealed one, because it cannot have stored it itself.
+ * Whether responses of this schema contain a secret. The service stores such responses sealed. It refuses to send an
+ * unsealed one, because it never stores one.
  */
 export const containsSecret = (schema: TSchema): boolean => SECRET_RESPONSES.has(schema);
 

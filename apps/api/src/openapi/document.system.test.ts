@@ -172,7 +172,8 @@ describe("the OpenAPI document", () => {
         .map(({ in: where, name, schema }) => {
           // An integer, a list of values and a date-time are shorter than 64 bytes.
           const { maxLength = 64, pattern } = schema as { maxLength?: number; pattern?: string };
-          // In a URL, a character takes up to twelve bytes, one in ASCII three, and one of an id or a cursor one.
+          // In a URL, a character takes up to twelve bytes: a character in ASCII up to three, a character of an id or a
+          // cursor one.
           const isText = schema["maxLength"] !== undefined && where === "query" && name !== "cursor";
           const bytesOfCharacter = !isText ? 1 : pattern === "^[ -~]*$" ? 3 : 12;
           return name.length + 4 + maxLength * bytesOfCharacter;

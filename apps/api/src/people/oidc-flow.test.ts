@@ -122,7 +122,7 @@ test("an unlinked account with a person's e-mail address: no sign-in", async () 
   const person = await seedPerson(api, "owner");
   const login = person.email.split("@")[0] as string;
   const before = (await api.database.db.client`select 1 from user_sessions`).length;
-  // Its e-mail address at the provider is the person's, and verified there.
+  // At the provider, this account has the person's e-mail address, which is verified there.
   expect(readFailure(await go(await beginSignIn(api), login))).toBe("unknown_identity");
   expect(readFailure(await go(await beginSignIn(api), "victim"))).toBe("unknown_identity");
   expect((await api.database.db.client`select 1 from user_sessions`).length).toBe(before);

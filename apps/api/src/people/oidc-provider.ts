@@ -68,7 +68,7 @@ const createFetch =
   async (url, options) => {
     const controller = new AbortController();
     let timer: Timer | undefined;
-    // A race in addition to the signal, because an endless body must not depend on how the signal reaches it.
+    // Rejects and aborts, because the end of an endless body must not depend on how `fetch` handles the signal.
     const timeout = new Promise<never>((_, reject) => {
       timer = setTimeout(() => {
         reject(unavailable("timeout"));

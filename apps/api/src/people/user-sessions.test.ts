@@ -49,7 +49,8 @@ describe("a cookie outside a page of the service", () => {
     ],
     ["with the cookie under another name", () => ({ ...good(), cookie: `realtime-avatar-session=${owner.cookie}` })],
     ["with two cookies", () => ({ ...good(), cookie: `${COOKIE}=${owner.cookie}; ${COOKIE}=${owner.cookie}` })],
-    // Browsers do not treat this byte as white space. With it, another host of the site can set the cookie.
+    // Browsers do not treat this byte as white space. A name that begins with it has no `__Host-` prefix, so another
+    // host of the site can set the cookie.
     [
       "with the cookie under a name without the prefix",
       () => ({ ...good(), cookie: `a=b; \xa0${COOKIE}=${owner.cookie}` }),

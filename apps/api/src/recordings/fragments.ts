@@ -55,7 +55,7 @@ const receive = async (storage: Storage, { db, request, context, fragment: place
   await storage.put(key, { stream: streamOf(bytes), sizeBytes: bytes.length }, FRAGMENT_BODY.mediaType);
   const outcome = await runWrite(() => writeFragment(db, fragment));
   if (outcome === "written" || outcome === "stored") return;
-  // Otherwise, the sweep of the worker removes the file.
+  // If the deletion fails, the sweep of the worker removes the file.
   await storage.delete(key).catch(() => {});
   refuse(outcome);
 };

@@ -52,7 +52,7 @@ export const createVoiceSamples = (
   settings: SpeechSettings,
   { now = () => performance.now(), maxBytes = MAX_CACHE_BYTES }: { now?: () => number; maxBytes?: number } = {},
 ): VoiceSamples => {
-  /** By voice, the least recently requested first. */
+  /** The samples by voice, the least recently requested first. */
   const cache = new Map<string, Uint8Array>();
   const inProgress = new Map<string, Promise<Uint8Array>>();
   const failedAt = new Map<string, number>();

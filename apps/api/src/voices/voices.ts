@@ -74,7 +74,7 @@ export const voiceRoutes = (dependencies: Dependencies) => {
         const file = { client: `tenant ${caller.tenantId}`, file: `voice ${id}` };
         const stream = await fileSender.open(file, async () => ({ stream: streamOf(sample) }));
         const headers = { ...(set.headers as Record<string, string>), "content-type": "audio/wav" };
-        // Otherwise Elysia would copy the response header by header to add these headers.
+        // Empty, because Elysia would copy the response header by header to add the headers of `set`.
         set.headers = {};
         return new Response(stream, { headers });
       },

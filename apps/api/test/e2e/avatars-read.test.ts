@@ -28,7 +28,7 @@ describe("the reading of one avatar", () => {
     const made = await make();
     const head = await api.call("HEAD", `${PATH}/${made.id}`, { key, headers: { "if-none-match": '"1"' } });
     expect([head.status, head.headers.get("etag")]).toEqual([304, '"1"']);
-    // For more values: conditional.test.ts.
+    // `conditional.test.ts` has more values.
     const { status, headers, text } = await get(made.id, { "if-none-match": '"0", W/"1"' });
     expect([status, text, headers.get("etag"), headers.get("content-type")]).toEqual([304, "", '"1"', null]);
     expect([headers.get("cache-control"), (await get(made.id, { "if-none-match": '"2"' })).status]).toEqual([

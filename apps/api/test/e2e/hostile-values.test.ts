@@ -63,7 +63,7 @@ describe("numbers in metadata", () => {
   ])("a number, %s: returned as the same number", async (number) => {
     const { status, body } = await send(inMetadata(number));
     expect(status).toBe(201);
-    // In JSON, the zero has no sign here.
+    // The response has the zero without its sign.
     const expected = Number(number) + 0;
     expect(body.metadata.v + 0).toBe(expected);
     expect((await stored(body.id)) as object).toEqual({ v: body.metadata.v });

@@ -41,7 +41,7 @@ const session = () => create("usage/sessions", { maxSessionSeconds: 60 });
 type Sent = { path: string; body: object | string; headers?: Record<string, string> };
 const json = (path: string, body: object = {}): Sent => ({ path: `/api/v1/${path}`, body });
 
-/** For each route, a request that both keys may send. null: only a person may send it, or the reason is given. */
+/** For each route, a request that both keys may send. null: only a person may send it, or a comment has the reason. */
 const REQUESTS: Record<string, (() => Promise<Sent> | Sent) | null> = {
   "/api/v1/api-keys": () => json("api-keys", { name: "x", environment: "live", scopes: ["avatars:read"] }),
   "/api/v1/api-keys/{id}/rotate": async () =>

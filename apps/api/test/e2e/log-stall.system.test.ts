@@ -69,7 +69,7 @@ test("a log that is not read: no request waits, and dropped lines are counted an
     expect(JSON.parse(told)).toMatchObject({ dropped: await dropped() });
     expect(await ask()).toBe(200);
 
-    // It stalls again, and the service still ends.
+    // The reader stalls again. The service still ends.
     const second = await startFlood(url, 20, () => NO_KEY);
     await second.untilAnswered(1000);
     second.stop();

@@ -137,8 +137,8 @@ test.each([["DELETE"], ["leaked-keys"]])(
 );
 
 test("reports, over the limit from one connection: 429 whatever the headers", async () => {
-  // Sent together, so that no window ends meanwhile. Earlier reports of this file count too, because they have the same
-  // address.
+  // The reports are sent together, so that no window ends meanwhile. Earlier reports of this file count too, because
+  // they have the same address.
   const reports = Array.from({ length: 31 }, () => call(1, "POST", "/api/v1/leaked-keys", { body: { apiKey: "x" } }));
   expect((await Promise.all(reports)).map(({ status }) => status)).toContain(429);
 });

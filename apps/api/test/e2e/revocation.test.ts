@@ -23,8 +23,8 @@ type Write = keyof typeof writes;
 const all = Object.keys(writes) as Write[];
 
 /**
- * A request that `caller` may make. The target of a rotation is a descendant; other changes use another key, which
- * tests more.
+ * A request that `caller` may make. The target of a rotation is a descendant. Other changes have another key as their
+ * target, which covers more checks.
  */
 const requestOf = async (write: Write, caller: ApiKeyRecord): Promise<[method: string, path: string]> => {
   const [method = "", path = ""] = write.split(" ");
@@ -55,8 +55,8 @@ const answers: Record<Change, [number, string | undefined]> = {
   renamed: [200, undefined],
 };
 /**
- * Each write by a revoked key, and the first write by a key with each other change, because the check is the same for
- * all.
+ * Each write with a revoked key. Every other change of a key has only the first write, because the check is the same
+ * for all writes.
  */
 const cases = all.flatMap((write, at) =>
   (Object.keys(changes) as Change[])

@@ -45,7 +45,7 @@ const CREDENTIALS = [...Array<"valid">(8).fill("valid"), "basic", "junk behind",
 const BODIES = [...Array<"right">(6).fill("right"), "with decoy", "decoy alone", "broken", "none"] as const;
 const SERVICES = [...Array<"well">(18).fill("well"), "no database", "slow database", "slow database"] as const;
 const asked = fc.record<Asked>({
-  // Without bias, so that each route gets as many requests, in any order of the routes.
+  // The choice has no bias, so that each route gets about the same number of requests, in any order.
   route: fc.noBias(fc.nat()),
   id: fc.nat(),
   secret: fc.nat(),

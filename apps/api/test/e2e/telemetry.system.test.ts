@@ -153,7 +153,7 @@ describe("metrics", () => {
       await service.call("GET", "/api/v1/avatars", { headers: { authorization: `Bearer ${crypto.randomUUID()}` } });
       await service.call("GET", `/problems/${crypto.randomUUID()}`);
     };
-    /** Without metrics of background statements, which run at any time. */
+    /** The metrics, except those of background statements, which run at any time. */
     const names = (text: string): string[] =>
       text
         .split("\n")

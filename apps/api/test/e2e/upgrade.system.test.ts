@@ -24,8 +24,8 @@ const journal: { entries: { tag: string; when: number }[] } = JSON.parse(
 );
 
 /**
- * With LONG=1, every earlier schema is tested, with the service as a process. Otherwise only the first and the last,
- * with the service in this process.
+ * With LONG=1, every earlier schema is tested, with the service as a process. Otherwise, only the first and the last
+ * schema are tested, with the service in this process.
  */
 const isLong = process.env["LONG"] === "1";
 

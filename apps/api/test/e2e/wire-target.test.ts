@@ -99,7 +99,7 @@ describe("the Host header", () => {
   const self = (host: string | null, version = "1.1", target = "/api/v1/api-keys/self") =>
     exchange(request("GET", target, { host, version, headers: CLOSE + bearer() }));
 
-  // For more values: http/host.test.ts.
+  // `http/host.test.ts` has more values.
   test.each(["", "a/b", "a:65536", "[::1", "a\r\nHost: b", "a\r\nHost: a"])("a Host, %j: 400", async (host) => {
     for (const version of ["1.0", "1.1"]) {
       expect(problemIn(await self(host, version))).toEqual(MALFORMED);

@@ -54,7 +54,7 @@ describe("a request without a successful response", () => {
     const created = texts.flatMap(readStatuses).filter((status) => status === 201).length;
     const after = (await quiet()) as { avatars: string }[];
     expect(Number(after[0]?.avatars) - Number(before[0]?.avatars)).toBe(created);
-    // Bun currently serves none of them. A request that it learns to serve may write.
+    // Bun currently refuses all of these requests. If a later version serves one, the request may write.
     expect(created).toBe(0);
   });
 
@@ -327,7 +327,7 @@ const statusOf = (target: string): number => {
     /:(token|name)(\/picture|\/animated)?$|\/webhook-deliveries\/.|\/turns\/.|\/(transcript|connection-history)$/;
   if (absent.test(target)) return 404;
   if (target.endsWith("/oidc/callback")) return 303;
-  // Only for browsers.
+  // The route is only for browsers.
   if (target === "/" || target === "/dashboard/*") return 404;
   // Redirects to the page.
   if (/^\/((docs|dashboard.*)\/|docs\/guides\/?)$/.test(target)) return 308;

@@ -22,7 +22,7 @@ test("a lost synchronous replica: writes that it lacks are not acknowledged", as
   const expectReplica = async (name: string): Promise<void> => {
     await admin.unsafe(`alter system set synchronous_standby_names = '${name}'`);
     await admin.unsafe("select pg_reload_conf()");
-    // Each backend reads the setting before its next statement, at its own time.
+    // Each backend reads the setting before its next statement, so not all backends read it at the same time.
     await Bun.sleep(200);
   };
   await expectReplica("gone");

@@ -16,7 +16,7 @@ const setOnServer = async (name: string, value: string | null): Promise<void> =>
 /** Sets the `statement_timeout` of one database, for new sessions. */
 const setTimeOut = async (databaseUrl: string, value: string): Promise<void> => {
   const admin = client(databaseUrl);
-  // On Citus, only at this node.
+  // On Citus, the setting changes only at this node.
   if (!IS_ONE_DATABASE) await admin`set citus.enable_ddl_propagation = off`;
   await admin.unsafe(`alter database ${new URL(databaseUrl).pathname.slice(1)} set statement_timeout = '${value}'`);
   await admin.end();
@@ -79,7 +79,7 @@ describe("a statement_timeout", () => {
           load.healed();
           await load.untilSuccesses(100);
         }
-        // For the final comparison with the database.
+        // The final comparison needs the database without this setting.
         await setTimeOut(databaseUrl, "0");
         await admin.end();
       },

@@ -168,10 +168,10 @@ export const exportHandler = <Page extends FilePage>(
         "content-disposition": `attachment; filename="${file}"`,
         vary: "Accept-Encoding",
         ...(isCompressed && { "content-encoding": "gzip" }),
-        // Otherwise the response to a HEAD request would have a length of 0.
+        // Without this header, the response to a HEAD request would have a length of 0.
         ...(body === null && { "transfer-encoding": "chunked" }),
       };
-      // Otherwise Elysia would copy the response header by header to add these headers.
+      // Empty, because Elysia would copy the response header by header to add the headers of `set`.
       set.headers = {};
       return new Response(body, { headers });
     };

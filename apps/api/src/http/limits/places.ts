@@ -8,7 +8,7 @@
 
 /**
  * A holder of places. `share`: its maximum number of places while they are not scarce. `firstShare`: its maximum for a
- * request whose other holders have no place, even while places are scarce.
+ * request whose other holders have no place; it also applies while places are scarce.
  */
 export type Holder = { name: string; share: number; firstShare?: number };
 

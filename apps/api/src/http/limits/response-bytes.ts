@@ -15,11 +15,11 @@ import type { ResponseHead } from "../response.ts";
 const WHOLE_LENGTH = 12 * 1024;
 /** Size up to which a body is sent as one piece and not counted. */
 const PIECE_BYTES = 64 * 1024;
-/** Number of buffers and strings that have held each byte of a body since the database. */
+/** How many buffers and strings hold a copy of each byte of a body, from the database to the response. */
 const COPIES = 3;
 /**
- * Number of such bytes after which the garbage collector is run. By itself it runs later: 16 readers of the largest
- * pages brought a new process to 250 MiB, and with this limit to 205 MiB.
+ * Number of copied bytes after which the service runs the garbage collector. By itself, the collector runs later: 16
+ * readers of the largest pages brought a new process to 250 MiB, and with this limit to 205 MiB.
  */
 const COLLECTED_BYTES = 32 * 1024 * 1024;
 /** Length of a piece of a larger body, in UTF-16 units. */
@@ -145,7 +145,7 @@ export const createResponseBytes = (options: ResponseBytesOptions = {}): Respons
       ? streamOf([parts.join("")], stalledMs, null)
       : countedStream(parts, byteLength, tenantId);
     const headers = set.headers as Record<string, string>;
-    // Otherwise Elysia would copy the response header by header to add these headers.
+    // Empty, because Elysia would copy the response header by header to add the headers of `set`.
     set.headers = {};
     return new Response(stream, { headers });
   };

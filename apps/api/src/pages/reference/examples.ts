@@ -78,7 +78,7 @@ const exampleOf = ({ schema }: Parameter): string => {
 /** The request that the examples send. */
 type Sent = {
   method: string;
-  /** With placeholders, and their values. */
+  /** The path with placeholders, and the values of these. */
   path: string;
   values: Record<string, string>;
   query: Record<string, number>;

@@ -245,7 +245,7 @@ export class CreditLane {
     }
   }
 
-  /** At no time, a key has spent and reserved more than its cap, and the tenant's balance is not negative. */
+  /** A key never spends and reserves more than its cap. The tenant's balance is never negative. */
   async #readCounters(): Promise<void> {
     const { credits, engine, sender } = this.#load;
     const key = credits.keys[1 + this.#below(TREE.length - 1)] as CreditKey;

@@ -38,7 +38,7 @@ export const unavailableReason = (failure: unknown): UnavailableReason => {
     case "invalid_credentials":
       return "service_refuses_secret";
     default:
-      // Its database is down, or a proxy reaches no replica.
+      // The database of the service is down, or a proxy reaches no replica.
       return failure.status >= 500 ? "service_unreachable" : "service_refuses";
   }
 };

@@ -324,7 +324,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
 
     test("a method call whose large payload is small when compressed: not read", async () => {
       const { agent } = await startWithAgent();
-      // Before that, the library sends method calls in another way, without compression.
+      // Until the agent sees the avatar, its library sends method calls in another way, without compression.
       await agent.until(() => agent.room.remoteParticipants.has("avatar"));
       expect(await agent.call("lk.clear_buffer", "x".repeat(2000))).toBe("reject");
       const large = agent.call("lk.clear_buffer", "x".repeat(20 * 1024 * 1024));

@@ -47,7 +47,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     const first = await world.service.startWorker();
     const { call, avatar } = await startedCall();
     const second = await world.service.startWorker();
-    // Its sync has just begun: it waits at the service for most of a second.
+    // The sync of the worker has just begun, and waits at the service for most of a second.
     const lease = await world.leaseOf(first);
     await until(async () => (await world.leaseOf(first)) > lease);
     await die(first);

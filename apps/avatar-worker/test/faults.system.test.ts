@@ -209,7 +209,7 @@ describe.skipIf(binary.kind === "missing").each(SETTINGS)(`${title}, room.auto_c
       await world.untilStatus(started, "released");
       expect((await world.state(started))["reason"]).toBe("disconnected");
       await world.expectCharged(started);
-      // Its worker cannot join and ends it; or the reconciler creates its room again.
+      // The worker of the reserved call cannot join and ends the call; or the reconciler creates the room again.
       await until(
         async () =>
           (await world.state(reserved))["status"] === "failed" ||
@@ -315,7 +315,7 @@ describe.skipIf(binary.kind === "missing").each(SETTINGS)(`${title}, room.auto_c
       world.service.api.process().kill("SIGSTOP");
       await until(async () => ["", PERSON_IDENTITY].includes(await world.identities(call)));
       world.service.api.process().kill("SIGCONT");
-      // Its worker has taken it again, or it has ended.
+      // The worker of the call has taken it again, or the call has ended.
       await until(
         async () => (await world.state(call))["status"] === "released" || (await world.avatarOf(call)) !== null,
       );

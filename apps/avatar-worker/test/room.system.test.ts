@@ -135,7 +135,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     const { call, personToken } = await start();
     const person = await joinAsPerson(livekit.url, personToken, { subscribes: false });
     await person.until(() => call.report().state === "started");
-    // Before that, the library sends method calls in another way, without compression.
+    // Until the person sees the avatar, the library sends method calls in another way, without compression.
     await person.until(() => person.room.remoteParticipants.has("avatar"));
     const perform = (payload: string) =>
       person.room.localParticipant

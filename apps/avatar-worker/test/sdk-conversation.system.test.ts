@@ -32,7 +32,7 @@ import { attachAvatarTools } from "realtime-avatar/tools";
 
 const Transcript = () => {
   const { user, agent } = useCallTranscript();
-  // After the call, the hook has nothing.
+  // After the call, the hook returns empty lists.
   if (user.length > 0) window.transcript = { user: user.map(({ text }) => text), agent: agent.map(({ text }) => text) };
   return null;
 };

@@ -46,7 +46,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     worker.kill("SIGKILL");
     // The turn may have been said, so the next worker does not say it.
     expect(await untilStatus(first.body["id"], "failed")).toMatchObject({ heard: null });
-    // Before that, the service could still have given it to the lost worker.
+    // Sent only after the first turn has failed: earlier, the service could have given the turn to the lost worker.
     const second = await send("turns", { session_id: call.id, kind: "say", text: "And again.", interrupt: false });
     expect(await untilStatus(second.body["id"], "said")).toMatchObject({ heard: "And again." });
     expect(await service.stateOf(call.id)).toMatchObject({ generation: 2 });

@@ -80,7 +80,7 @@ export async function* askWithTools(asking: Asking, signal: AbortSignal): AsyncG
       if (answerLength >= MAX_ANSWER_LENGTH) return;
     }
     if (calls.length === 0 || offered.length === 0) return;
-    // The avatar says the text before a call while the tool runs.
+    // The avatar says the text that precedes a tool call while the tool runs.
     if (text !== "") yield "\n";
     signal.throwIfAborted();
     const setResult = history.addCalls(text, calls);

@@ -22,7 +22,7 @@ const LEAVE_MS = 13_000;
 const MAX_FILES = 64;
 
 /**
- * Watches that a process is alive and within its limits. `onDoubt`: called when it has been silent for some seconds.
+ * Watches whether a process is alive and within its limits. `onDoubt`: called when it has been silent for some seconds.
  * `onFault`: called once; the caller must then kill the process.
  */
 const watchProcess = (

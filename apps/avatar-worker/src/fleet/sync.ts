@@ -36,8 +36,9 @@ import { RefusedRequest, type Service } from "./service.ts";
 import type { ShardSlots } from "./slots.ts";
 
 /**
- * The service holds a sync until it has work. A response without news that comes before this time was not held. When
- * several in a row were not held, the next sync waits until then: each replica answers its first sync at once.
+ * The service holds a sync until it has work. A response without news that comes before this time was not held. After
+ * several such responses in a row, the next sync waits until this time. A single one is normal, because each replica
+ * answers its first sync at once.
  */
 const SYNC_INTERVAL_MS = 500;
 const MAX_QUICK_SYNCS = 4;

@@ -21,8 +21,9 @@ const SAMPLES_PER_MS = FRAGMENT_SAMPLE_RATE / 1000;
 const FRAME_MS = FRAGMENT_FRAME_SAMPLES / SAMPLES_PER_MS;
 const FRAGMENT_FRAMES = Math.ceil(FRAGMENT_MS / FRAME_MS);
 /**
- * Two seconds. When a worker has sent a fragment, the service takes the rest of its part even after the call has moved to
- * another worker. The bits of its pictures also decide how later pictures are encoded: a noisy photo has many.
+ * Two seconds. After the first fragment of a worker, the service takes the rest of its part even when the call has
+ * moved to another worker. The size of its pictures also decides how later pictures are encoded: the pictures of a
+ * noisy photo are large.
  */
 const FIRST_FRAGMENT_FRAMES = Math.ceil(2000 / FRAME_MS);
 /** Age of the sound when it is encoded, because frames of the person come late. */

@@ -62,7 +62,7 @@ test("a portrait, of a live call, of a test, and of a recorded call: each with i
   const photo = await loadPhoto(avatar, noFile);
   const luma = async (change: Partial<RendererCall>, x: number, y: number): Promise<number | undefined> =>
     (await openPortrait(photo, { ...call, label: "", ...change })).picture().data[512 * y + x];
-  // In the box of TEST, in that of the label, and in that of REC.
+  // Each point lies in the box of a mark: TEST, the label, REC.
   expect(await luma({ environment: "test" }, 185, 480)).not.toBe(await luma({}, 185, 480));
   expect(await luma({ label: "AI" }, 18, 30)).not.toBe(await luma({}, 18, 30));
   expect(await luma({ recording: { mode: "audio" } }, 490, 30)).not.toBe(await luma({}, 490, 30));

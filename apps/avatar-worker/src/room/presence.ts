@@ -31,8 +31,8 @@ export type Presence = {
   usedSeconds(now: number): number;
   otherArrived(now: number): void;
   /**
-   * `isTimeout`: LiveKit has already waited for the other side. Without another room to come back to, it does not come
-   * back.
+   * `isTimeout`: LiveKit has already waited for the other side. It does not come back then, except in another room of a
+   * call that can be resumed.
    */
   otherLeft(now: number, isTimeout?: boolean): void;
   /** The call is in another room. The other side has as much time to come there as after a leave. */
@@ -134,7 +134,7 @@ export const createPresence = (
     roomChanged: (now) => {
       if (isPresent) beginGap(lostAt ?? now);
       else if (startedAt === null && used_seconds > 0) {
-        // Only an earlier process has seen the other side. Its absence is charged as any other.
+        // Only an earlier process has seen the other side. Its absence is charged like any other absence.
         startedAt = now - used_seconds * 1000;
         gaps.begin(now);
       }

@@ -283,7 +283,7 @@ export const startControlPlane = async (livekit: LivekitAddress) => {
     },
     /**
      * From now on, requests fail. A waiting sync gets a lease of this many seconds, so that the end of the lease is
-     * near. If leases were as short before, they could end while a busy machine starts a call.
+     * near. With such a short lease from the start, it could end while a busy machine starts a call.
      */
     goDown: (leaseOfLast: number) => {
       isDown = true;

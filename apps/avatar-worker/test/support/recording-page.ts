@@ -39,9 +39,9 @@ const PAGE = `<!doctype html><meta charset="utf-8"><title>Call</title><script sr
 <script>
   const levels = [[], []];
   const texts = [];
-  // The levels until then, and the time in milliseconds. A message can be late, and is never early.
+  // Pairs of a number of levels and the time of its message in milliseconds. A message can be late, but never early.
   const clock = [];
-  // When each picture is shown, in milliseconds, and how much its mouth differs from the one before.
+  // When each picture is shown, in milliseconds, and how much its mouth differs from that of the previous picture.
   const pictures = [];
   let context, microphone;
   function watch(video, [left, top, width, height]) {
@@ -97,7 +97,7 @@ const PAGE = `<!doctype html><meta charset="utf-8"><title>Call</title><script sr
     await room.localParticipant.publishTrack(mouth.stream.getAudioTracks()[0], { source: "microphone" });
   }
   const part = (from) => levels.map((all) => all.slice(from).map((level) => Math.round(level * 1e4) / 1e4));
-  // By the messages of the ten seconds around it: the earliest one is the least late.
+  // Uses the messages within ten seconds of the step. The least late of them gives the time.
   function timeOf(step) {
     const near = clock.filter(([steps]) => Math.abs(steps - step) < 5000 / ${STEP_MS});
     return ${STEP_MS} * step + Math.min(...near.map(([steps, time]) => time - ${STEP_MS} * steps));

@@ -6,7 +6,7 @@ import { BINS, measureSpectrum, PIECES } from "./spectrum.ts";
 export const VAD_RATE = 16_000;
 /** Samples of one window: 32 ms. */
 export const WINDOW_SAMPLES = 512;
-/** The end of the window before, which is part of the input. */
+/** The last samples of the previous window, which are part of the input. */
 const CONTEXT_SAMPLES = 64;
 /** The sound is padded with its mirror image. */
 const MIRROR_SAMPLES = 64;

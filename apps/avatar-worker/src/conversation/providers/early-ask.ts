@@ -6,7 +6,7 @@ import type { Ask } from "../ask-with-tools.ts";
 import { readAhead } from "../read-ahead.ts";
 import { MAX_ANSWER_LENGTH, type Message } from "./chat.ts";
 
-/** Unused early requests in a row. The bound limits the cost of a person who pauses endlessly. */
+/** Maximum number of unused early requests in a row. It limits the cost of a person who pauses endlessly. */
 const MAX_UNUSED = 3;
 
 type Early = {

@@ -91,7 +91,7 @@ describe("a language model", () => {
     const answer = askModel(slow.endpoint("m"), [], { maxTokens: 1, signal, limits });
     const read = async () => {
       for await (const _ of answer) {
-        // Read to the end.
+        // The answer is read to its end.
       }
     };
     expect((await failureOf(read())).why).toBe("timeout");

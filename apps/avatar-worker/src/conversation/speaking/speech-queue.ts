@@ -14,7 +14,7 @@ const LEAD_MS = 100;
 const LIPS_MS = 140;
 /** No more sound is requested while this much waits. */
 const ROOM_SECONDS = 15;
-/** More frames than are passed to the output ahead. */
+/** A bound above the number of frames that are passed to the output ahead of time. */
 const MAX_RECENT_FRAMES = 16;
 /** How fast voices speak, for an estimate of the length of an incomplete piece. */
 const CHARACTERS_PER_SECOND = 15;

@@ -207,7 +207,7 @@ describe("a message that is out of bounds", () => {
         try {
           passed = createSignalFilter()(Uint8Array.from(changed));
         } catch {
-          // Refused.
+          // The filter has refused the message.
         }
         if (passed) expect(createSignalFilter()(passed)).toEqual(passed);
       }),

@@ -123,7 +123,7 @@ const explanationOf = (error: unknown): { message: string; code: number } => {
     return { message: usageError(error.extras.errors).message, code: 2 };
   }
   if (error instanceof Problem) return { message: error.detail, code: 1 };
-  // For `migrate`, which is not a statement of the service, the error is PostgreSQL's own.
+  // `migrate` is not a statement of the service, so its error is the error of PostgreSQL.
   if (databaseFailure(error) || describeError(error)["code"] === "42501")
     return { message: failureText("Database error", error), code: 1 };
   return { message: error instanceof Error ? error.message : "Unknown error.", code: 1 };

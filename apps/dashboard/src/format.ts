@@ -31,7 +31,7 @@ export const parseCredits = (text: string): number | null => {
 export const creditsText = (micros: number): string =>
   `${Math.floor(micros / MICROS)}.${String(micros % MICROS).padStart(6, "0")}`.replace(/\.?0+$/, "");
 
-/** With seconds, because attempts can be close together. */
+/** The format has seconds, because attempts can be close together. */
 export const exactTime = (time: string): string => EXACT.format(new Date(time));
 
 export const dateTime = (time: string): string => DATE_TIME.format(new Date(time));

@@ -134,7 +134,7 @@ describe.skipIf(!BROWSER)("the webhooks page in Chromium", () => {
         .filter({ hasText: String(id) })
         .count(),
     );
-    // With the keyboard.
+    // This part uses only the keyboard.
     await deliveries().getByRole("button").focus();
     await page.keyboard.press("Enter");
     const attempts = dialog().getByRole("list", { name: "Attempts" }).getByRole("listitem");

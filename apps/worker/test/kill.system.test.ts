@@ -152,7 +152,7 @@ const finish = async (
   expect(prepared).toHaveLength(4 * avatars.length);
 };
 
-/** For states that last only a moment. */
+/** A short poll interval, for states that last only a moment. */
 const OFTEN = { pollMs: 5 };
 const temporaryFiles = async (): Promise<string[]> =>
   (await readdir(world.temporary, { recursive: true })).filter((name) => name.endsWith("/original"));

@@ -77,7 +77,7 @@ describe("audit tail", () => {
       await tail.waitFor(new RegExp(record.id));
     }
     // More events than the command reads at a time. The process is stopped until all are committed, because it finds an
-    // event that is committed after newer ones only among the newest hundred.
+    // event that becomes visible late only among the newest hundred.
     tail.kill("SIGSTOP");
     const many = await Promise.all(Array.from({ length: 150 }, () => seedKey(db, tenantId)));
     tail.kill("SIGCONT");

@@ -184,7 +184,7 @@ describe.skipIf(CITUS_BIN === undefined)("the commands of shards, on Citus", () 
     await admin.unsafe("alter database older set citus.enable_schema_based_sharding = on");
     await admin.end();
     expect(await json("migrate", "--shards", "3")).toEqual({ migrated: true });
-    // As in docs/scaling.md.
+    // The steps of docs/scaling.md.
     const owner = client(url);
     await owner.unsafe("set session_replication_role = replica");
     await owner.unsafe(`select truncate_local_data_after_distributing_table(format('s00.%I', tablename)::regclass)

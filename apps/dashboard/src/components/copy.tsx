@@ -61,7 +61,7 @@ export const Id = ({ id }: { id: string }) => (
   </span>
 );
 
-/** Two sheets, a tick, or a cross. */
+/** The icon of the outcome: two sheets, a tick, or a cross. */
 const SHAPES = {
   ready: "M5.5 5.5v-3h8v8h-3M2.5 5.5h8v8h-8z",
   copied: "M3 8.5l3.5 3.5 7-8",

@@ -17,7 +17,7 @@ export const CreateButton = ({ onClick, children }: { onClick: () => void; child
   });
   useEffect(() => {
     if (!create) return;
-    // Only once, so that a reload or the back button does not open it again.
+    // The link opens the dialog only once, so that a reload or the back button does not open it again.
     latest.current.change({ create: undefined }, true);
     latest.current.onClick();
   }, [create]);

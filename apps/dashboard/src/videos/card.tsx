@@ -38,7 +38,8 @@ type EndProps = { video: Video; onClose: () => void; onEnded?: () => void };
 /** Cancels a video that is not finished, and deletes any other. */
 const EndVideo = ({ video, onClose, onEnded = onClose }: EndProps) => {
   const { client } = useAccount();
-  // While the dialog is open, the video can become ready. The person has decided about its earlier status.
+  // The video can become ready while the dialog is open. The dialog keeps the earlier status, about which the person
+  // decides.
   const [isCancel] = useState(() => isRunning(video));
   return (
     <EndDialog

@@ -55,7 +55,7 @@ export const RotateSecretDialog = ({
 const HOUR_MS = 3_600_000;
 /** The service keeps deliveries for 30 days. The margin allows for a difference between the clocks. */
 const ALL_HOURS = 718;
-/** Hours ago. */
+/** The periods, by their length in hours. */
 export const PERIODS = {
   1: "The last hour",
   24: "The last 24 hours",

@@ -23,8 +23,9 @@ const IDLE_PAUSE_OF_SEVERAL_MS = 1000;
 /** The mean pause after a claim that failed. */
 const FAILED_PAUSE_MS = 1000;
 /**
- * How long a claim in one of several databases may take, because the others wait meanwhile; then the pause after a
- * failed claim. If a failed claim has claimed a job, the job goes on when its lease ends.
+ * `CLAIM_OF_SEVERAL_MS`: how long a claim in one of several databases may take, because the others wait meanwhile.
+ * `FAILED_PAUSE_OF_SEVERAL_MS`: the pause after a failed claim. A job that a failed claim has claimed runs when its
+ * lease ends.
  */
 const CLAIM_OF_SEVERAL_MS = 1000;
 const FAILED_PAUSE_OF_SEVERAL_MS = 10_000;

@@ -85,7 +85,7 @@ const createPictures = (file: Mp4, gap: Gap) => {
   const still = keySample(stillFormat, gap.still.units[0] ?? new Uint8Array(0));
   let shown: Picture | null = null;
   let format: VideoFormat | null = null;
-  /** Until when there were pictures. */
+  /** The end of the pictures so far. */
   let end = 0;
   const show = (picture: Picture): void => {
     // Pictures of two workers can overlap.

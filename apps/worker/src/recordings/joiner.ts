@@ -149,7 +149,7 @@ export const startJoiner = (options: JoinerOptions): Joiner => {
     ...{ name: "recordings", log, random, places: joins, timing },
     claim: (claim) => claimRecordings(db, { ...claim, leaseSeconds: timing.leaseSeconds, perTenant: PER_TENANT }),
     run: (call, lease) =>
-      // Its lease runs out. No recording may end the worker.
+      // The lease of the call runs out. A failed recording must not end the worker.
       join(call, lease).catch((error: unknown) =>
         log.warn({ session: call.sessionId, error: errorText(error) }, "failed to record the end of a recording"),
       ),

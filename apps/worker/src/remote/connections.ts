@@ -66,7 +66,7 @@ export const createConnections = (
     receivers.set(name, receiver);
     const [oldest] = receivers.keys();
     if (receivers.size > MAX_RECEIVERS && oldest !== undefined) {
-      // Its requests go on; only its idle connections are closed.
+      // Running requests of the receiver continue; only its idle connections are closed.
       const { agent } = receivers.get(oldest) as Receiver;
       receivers.delete(oldest);
       agent.maxFreeSockets = 0;

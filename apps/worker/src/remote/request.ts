@@ -73,8 +73,8 @@ const failureOf = ({ code = "" }: NodeJS.ErrnoException): Refused | Unavailable 
 };
 
 /**
- * `isCut`: whether the connection failed or was aborted since then. `response.complete` does not show this for every
- * body.
+ * `isCut`: whether the connection failed or was aborted since the response began. `response.complete` does not show
+ * this for every body.
  */
 export type Opened = { kind: "response"; response: IncomingMessage; isCut: () => boolean };
 /**

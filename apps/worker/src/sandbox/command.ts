@@ -14,11 +14,11 @@ export const PROGRAM_ARGUMENT = "become-a-program";
 
 /** The variables of a child. */
 export const CHILD_VARIABLES = {
-  // Otherwise libvips writes large images to a file.
+  // Without this variable, libvips writes large images to a file.
   VIPS_DISC_THRESHOLD: "1g",
   BUN_RUNTIME_TRANSPILER_CACHE_PATH: "0",
-  // Otherwise JavaScriptCore reserves 1 GiB for compiled code, which the memory limit refuses. It then interprets
-  // WebAssembly, and the search for faces takes 3 s of processor time instead of 0.8 s.
+  // Without this variable, JavaScriptCore reserves 1 GiB for compiled code, which the memory limit refuses. It then
+  // interprets WebAssembly, so that the search for faces takes 3 s of processor time instead of 0.8 s.
   BUN_JSC_jitMemoryReservationSize: String(64 * 2 ** 20),
   // The child ends before an optimized second compilation of WebAssembly pays off. Without it, the check of a portrait
   // takes 730 ms of processor time instead of 900 ms.

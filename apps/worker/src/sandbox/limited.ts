@@ -71,7 +71,7 @@ export type ConfinedOptions = {
   limits?: SandboxLimits;
   /** Ends the child. */
   signal?: AbortSignal;
-  /** By default, the possible confinement on this machine, which is determined once. */
+  /** By default, the confinement that this machine allows, which is determined once. */
   confinement?: Confinement;
   /** The program of the command. By default, the worker's own. */
   program?: Program;

@@ -85,7 +85,7 @@ const BEHAVIORS: Record<string, () => unknown> = {
   spin: () => {
     for (;;);
   },
-  // Like ffmpeg.
+  // Catches the signal at the limit of processor time, like ffmpeg.
   spinAndCatch: () => {
     const { symbols } = dlopen("libc.so.6", { signal: { args: ["int", "ptr"], returns: "ptr" } });
     symbols.signal(24 /* SIGXCPU */, 1 as Pointer /* SIG_IGN */);
@@ -125,7 +125,7 @@ const BEHAVIORS: Record<string, () => unknown> = {
   unknown: () => say({ kind: "refused", code: "x", detail: "x" }),
   // Leaves a process behind that keeps the pipes open.
   linger: () => {
-    // Not a process of Bun, which must read the folder of its process: only the child itself may do that.
+    // The process is not one of Bun, which must read the folder of its process: only the child itself may do that.
     const child = Bun.spawn(["sleep", "1000000"], {
       stdio: ["ignore", "inherit", "inherit"],
       env: { PATH: "/usr/bin:/bin" },

@@ -200,7 +200,7 @@ describe("a child in the sandbox", () => {
     "a child, while its user has as many threads as 63 others: gets its own",
     async () => {
       const asUser = isRoot ? ["setpriv", `--reuid=${SANDBOX_ID}`, `--regid=${SANDBOX_ID}`, "--clear-groups"] : [];
-      // Each waits for the standard input of the shell, which never arrives.
+      // Each process waits for input that never arrives.
       const many = "exec 3<&0; i=0; while [ $i -lt 756 ]; do read _ <&3 & i=$((i+1)); done; echo started; wait";
       const holder = Bun.spawn([...asUser, "sh", "-c", many], { stdin: "pipe", stdout: "pipe", detached: true });
       const picture = join(folder, "picture");

@@ -147,7 +147,7 @@ test.skipIf(process.platform !== "linux")(
       expect(await runInSandbox(portrait, existing, options).catch(codeOf)).toBe("EEXIST");
     };
     const openFiles = (): number => readdirSync("/proc/self/fd").length;
-    // At the first time, Bun opens files that it keeps open.
+    // During the first run, Bun opens files that it keeps open.
     await endAll();
     const before = openFiles();
     await endAll();

@@ -136,7 +136,7 @@ export const startTranscriptSender = (options: TranscriptSenderOptions): Transcr
         limit: Math.min(MAX_BATCH, limit),
       }),
     run: (transcript, lease) =>
-      // The lease then runs out. No transcript may end the worker.
+      // The lease then runs out. A failed transcript must not end the worker.
       send(transcript, lease).catch((error: unknown) =>
         log.warn({ session: transcript.sessionId, error: errorText(error) }, "failed to send a transcript"),
       ),

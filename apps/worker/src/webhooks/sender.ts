@@ -152,7 +152,7 @@ export const startSender = (options: SenderOptions): Sender => {
   };
   const start = (delivery: ReadyDelivery, lease: Lease): void => {
     const ended = send(delivery, lease)
-      // The lease then runs out. No delivery may end the worker.
+      // The lease then runs out. A failed delivery must not end the worker.
       .catch((error: unknown) =>
         warn("failed to send a delivery", { deliveryId: delivery.id, error: errorText(error) }),
       )

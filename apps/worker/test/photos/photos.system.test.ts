@@ -53,7 +53,7 @@ test("clear pictures, checked: accepted or refused by the expected check", async
   expect(sample.length).toBeGreaterThanOrEqual(CLEAR.size + photos.length - fronts.length);
   const measured = await measureAll(sample);
   expect(listMisses(measured).map(describe)).toEqual([]);
-  // Each check refuses, or no face is found.
+  // Each picture is refused by the check that should refuse it, or has no face that was found.
   const unnamed = measured.filter(({ expected, checks }) =>
     FACE_CODES.some(
       (code) => expected[code] === "fail" && checks[code]?.verdict !== "fail" && checks.face_count?.measured !== 0,

@@ -61,7 +61,7 @@ export const SCENARIOS: readonly Scenario[] = [
       return { id, ...FAILED, error: /could not be prepared/ };
     },
   },
-  // Prepared again.
+  // An avatar that is prepared again.
   {
     share: 14,
     jobs: 2,
@@ -117,5 +117,5 @@ export const createScenario = (index: number): Scenario => {
     if (rest < scenario.share) return scenario;
     rest -= scenario.share;
   }
-  throw new Error("the shares are a hundred");
+  throw new Error("the shares do not add up to a hundred");
 };

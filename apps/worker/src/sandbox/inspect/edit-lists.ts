@@ -93,7 +93,7 @@ export const shownSpan = (edits: readonly Edit[], media: Span): Span | null => {
   let at = 0;
   for (const { mediaStart, duration } of edits) {
     if (mediaStart !== null) {
-      // In fragments, 0 stands for the rest.
+      // In a fragmented file, the duration 0 stands for the rest of the track.
       const mediaEnd = duration === 0 ? Number.POSITIVE_INFINITY : mediaStart + duration;
       const start = at + Math.max(media.start + moved, mediaStart) - mediaStart;
       const end = at + Math.min(media.end + moved, mediaEnd) - mediaStart;

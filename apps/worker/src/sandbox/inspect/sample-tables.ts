@@ -109,7 +109,7 @@ const areRunsBounded = ({ isVideo, sizes, chunks, runs }: Track): boolean => {
   for (const [first, samples] of runs) {
     if (first <= last || first > chunks + SLACK) return false;
     last = first;
-    // With one size for all samples, the reader only multiplies.
+    // With one size for all samples, the reader only multiplies, so the number of samples does not matter.
     if (sizes === 0) continue;
     if (samples > sizes + SLACK || (isVideo && samples * sizes > MAX_VISITS)) return false;
   }
@@ -121,7 +121,7 @@ const isTrackBounded = (track: Track, fileBytes: number): boolean => {
   const { sizes, chunks, timed, moved } = track;
   const most = 2 * fileBytes;
   if (sizes > most || chunks > most || timed > most || moved > most) return false;
-  // In this case the reader lists each time.
+  // With moved times, the reader lists the time of each sample.
   if (moved > 0 && Math.max(moved, timed) > MAX_LISTED) return false;
   return areRunsBounded(track);
 };

@@ -13,6 +13,7 @@ import {
   testDatabase,
   watchSessions,
 } from "./database.ts";
+import { PATIENT } from "./postgres/client.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 
 const opened: { close(): unknown }[] = [];
@@ -64,7 +65,7 @@ export const fileRole = async (
     await client`select run_command_on_all_nodes(${text})`;
   }
   const ownUrl = Object.assign(new URL(url), { username: encodeURIComponent(role), password }).href;
-  const db = connect(ownUrl, { connections: 8, shard: shard ? shardOptions(shard.number) : null });
+  const db = connect(ownUrl, { ...PATIENT, connections: 8, shard: shard ? shardOptions(shard.number) : null });
   const close = async (): Promise<void> => {
     await db.close();
     await client.unsafe(`drop owned by ${name}; drop role ${name}`);
@@ -76,7 +77,7 @@ export const fileRole = async (
 /** Connects as a role that has only the rights of the service in a migrated database. */
 export const serviceRole = async (database: TestDatabase): Promise<Db> => {
   const { shard, serviceUrl } = database;
-  if (!shard) return fixture(connect(serviceUrl ?? "", { connections: 8 }));
+  if (!shard) return fixture(connect(serviceUrl ?? "", { ...PATIENT, connections: 8 }));
   const role = await fileRole(database);
   await grantService(shard.coordinator, role.role, { shards: [shard.number] });
   return role;

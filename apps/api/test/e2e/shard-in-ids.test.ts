@@ -13,7 +13,7 @@ import { PNG } from "../support/forms.ts";
 
 const database = await testDatabase({ isOne: true });
 const shard = { number: 9, searchPath: "public", textOf: (text: string) => text };
-const inShard = await fixture(connect(database.url, { shard }));
+const inShard = await fixture(connect(database.url, { connectMs: 30_000, shard }));
 const db = { ...inShard, client: database.db.client };
 const api = await startApi(undefined, {}, { ...database, db });
 

@@ -146,7 +146,7 @@ describe("a dropped schema under a running replica", () => {
 
   test("a write, the schema dropped: not executed; works again after the schema is restored", async () => {
     for (const prepare of [true, false]) {
-      const db = connect(database.url, { connections: 1, prepare });
+      const db = connect(database.url, { connections: 1, connectMs: 30_000, prepare });
       const write = await keyWriter(db);
       expect(await write()).toBe(true);
       await database.db.client.unsafe(`drop schema ${FUNCTIONS_SCHEMA} cascade`);
@@ -163,7 +163,7 @@ describe("a dropped schema under a running replica", () => {
   });
 
   test("running writes, the schema dropped: no outcome is unknown", async () => {
-    const db = connect(database.url, { connections: 4 });
+    const db = connect(database.url, { connections: 4, connectMs: 30_000 });
     const write = await keyWriter(db);
     const holder = client(database.url);
     const failures: unknown[] = [];

@@ -76,7 +76,8 @@ const migrateAll = (): Promise<void> =>
     for (const shard of SHARDS) await migrateShard(admin, shard);
   });
 await migrateAll();
-const open = (shard: number, url = database.url): Promise<Db> => fixture(connect(url, { shard: shardOptions(shard) }));
+const open = (shard: number, url = database.url): Promise<Db> =>
+  fixture(connect(url, { connectMs: 30_000, shard: shardOptions(shard) }));
 const [four, five] = [await open(4), await open(5)];
 
 describe("two shards in one database", () => {

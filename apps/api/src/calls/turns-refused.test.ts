@@ -1,7 +1,7 @@
 /** Turns and interruptions that are refused. */
 import { describe, expect, test } from "bun:test";
 import { CreateTurn } from "@realtime-avatar/domain/calls/turns";
-import { PRELOAD, TURNS, WIRE_2 } from "@realtime-avatar/domain/calls/worker-sync";
+import { PRELOAD, TURNS } from "@realtime-avatar/domain/calls/worker-sync";
 import { untilBlocked } from "@realtime-avatar/testing/postgres/waits";
 import { startApi } from "../../test/support/api.ts";
 import { INTERRUPT, startTurnApi, TURNS_PATH } from "../../test/support/calls/turns.ts";
@@ -107,13 +107,13 @@ describe("a turn that is refused", () => {
   });
 
   test("a worker without a language model: 501 for answers; words are said", async () => {
-    const { session } = await running("wrk_a", { features: [WIRE_2, TURNS] });
+    const { session } = await running("wrk_a", { features: [TURNS] });
     expectProblem(await post({ session_id: session, kind: "answer" }), "conversation_not_configured");
     expect((await post({ session_id: session })).status).toBe(202);
   });
 
   test("a worker of an older release: 501", async () => {
-    const { session } = await running("wrk_a", { features: [WIRE_2, PRELOAD] });
+    const { session } = await running("wrk_a", { features: [PRELOAD] });
     const answer = await post({ session_id: session });
     expectProblem(answer, "conversation_not_configured");
     expect(answer.body.detail).toContain("older release");

@@ -72,183 +72,184 @@ import file75 from "../src/calls/sql/lock_call_slots.sql" with { type: "text" };
 import file76 from "../src/calls/sql/lock_free_slots.sql" with { type: "text" };
 import file77 from "../src/calls/sql/lock_slots_for_moves.sql" with { type: "text" };
 import file78 from "../src/calls/sql/move_call.sql" with { type: "text" };
-import file79 from "../src/calls/sql/place_calls.sql" with { type: "text" };
-import file80 from "../src/calls/sql/preload_avatar.sql" with { type: "text" };
-import file81 from "../src/calls/sql/queue_of_calls.sql" with { type: "text" };
-import file82 from "../src/calls/sql/release_call.sql" with { type: "text" };
-import file83 from "../src/calls/sql/report_call.sql" with { type: "text" };
-import file84 from "../src/calls/sql/resume_call.sql" with { type: "text" };
-import file85 from "../src/calls/sql/rooms_of.sql" with { type: "text" };
-import file86 from "../src/calls/sql/share_slots.sql" with { type: "text" };
-import file87 from "../src/calls/sql/slot_of_call.sql" with { type: "text" };
-import file88 from "../src/calls/sql/sweep_connection_histories.sql" with { type: "text" };
-import file89 from "../src/calls/sql/sweep_kept_transcripts.sql" with { type: "text" };
-import file90 from "../src/calls/sql/sync_worker.sql" with { type: "text" };
+import file79 from "../src/calls/sql/needs_of_call.sql" with { type: "text" };
+import file80 from "../src/calls/sql/place_calls.sql" with { type: "text" };
+import file81 from "../src/calls/sql/preload_avatar.sql" with { type: "text" };
+import file82 from "../src/calls/sql/queue_of_calls.sql" with { type: "text" };
+import file83 from "../src/calls/sql/release_call.sql" with { type: "text" };
+import file84 from "../src/calls/sql/report_call.sql" with { type: "text" };
+import file85 from "../src/calls/sql/resume_call.sql" with { type: "text" };
+import file86 from "../src/calls/sql/rooms_of.sql" with { type: "text" };
+import file87 from "../src/calls/sql/share_slots.sql" with { type: "text" };
+import file88 from "../src/calls/sql/slot_of_call.sql" with { type: "text" };
+import file89 from "../src/calls/sql/sweep_connection_histories.sql" with { type: "text" };
+import file90 from "../src/calls/sql/sweep_kept_transcripts.sql" with { type: "text" };
+import file91 from "../src/calls/sql/sync_worker.sql" with { type: "text" };
 import file5 from "../src/calls/sql/types.sql" with { type: "text" };
-import file91 from "../src/calls/sql/unsupported_by_workers.sql" with { type: "text" };
-import file92 from "../src/calls/sql/usage_of_worker.sql" with { type: "text" };
-import file93 from "../src/calls/sql/used_by_clock.sql" with { type: "text" };
-import file94 from "../src/calls/sql/work_of_worker.sql" with { type: "text" };
-import file95 from "../src/calls/sql/write_reports.sql" with { type: "text" };
-import file96 from "../src/calls/sql/write_ticket.sql" with { type: "text" };
-import file97 from "../src/calls/sql/write_transcript.sql" with { type: "text" };
-import file98 from "../src/calls/sql/write_turns.sql" with { type: "text" };
-import file99 from "../src/calls/sql/write_usage.sql" with { type: "text" };
-import file100 from "../src/credits/sql/admit_sessions.sql" with { type: "text" };
-import file101 from "../src/credits/sql/calls_of.sql" with { type: "text" };
-import file102 from "../src/credits/sql/change_call_limit.sql" with { type: "text" };
-import file103 from "../src/credits/sql/change_low_threshold.sql" with { type: "text" };
-import file104 from "../src/credits/sql/change_outcomes.sql" with { type: "text" };
-import file105 from "../src/credits/sql/change_session_limit.sql" with { type: "text" };
-import file106 from "../src/credits/sql/close_sessions.sql" with { type: "text" };
-import file107 from "../src/credits/sql/closing_of.sql" with { type: "text" };
-import file108 from "../src/credits/sql/counters_of_callers.sql" with { type: "text" };
-import file109 from "../src/credits/sql/ended_keys.sql" with { type: "text" };
-import file110 from "../src/credits/sql/hold_counters.sql" with { type: "text" };
-import file111 from "../src/credits/sql/insert_usage_sessions.sql" with { type: "text" };
-import file112 from "../src/credits/sql/lock_accounts.sql" with { type: "text" };
-import file113 from "../src/credits/sql/lock_counters.sql" with { type: "text" };
-import file114 from "../src/credits/sql/lock_meters.sql" with { type: "text" };
-import file115 from "../src/credits/sql/lock_sessions.sql" with { type: "text" };
-import file116 from "../src/credits/sql/move_credits.sql" with { type: "text" };
-import file117 from "../src/credits/sql/open_usage_sessions.sql" with { type: "text" };
-import file118 from "../src/credits/sql/release_sessions.sql" with { type: "text" };
-import file119 from "../src/credits/sql/released_outcomes.sql" with { type: "text" };
-import file120 from "../src/credits/sql/report_usages.sql" with { type: "text" };
-import file121 from "../src/credits/sql/requests_to_admit.sql" with { type: "text" };
-import file122 from "../src/credits/sql/session_records.sql" with { type: "text" };
-import file123 from "../src/credits/sql/store_session_changes.sql" with { type: "text" };
-import file124 from "../src/credits/sql/sweep_sessions.sql" with { type: "text" };
+import file92 from "../src/calls/sql/unsupported_by_workers.sql" with { type: "text" };
+import file93 from "../src/calls/sql/usage_of_worker.sql" with { type: "text" };
+import file94 from "../src/calls/sql/used_by_clock.sql" with { type: "text" };
+import file95 from "../src/calls/sql/work_of_worker.sql" with { type: "text" };
+import file96 from "../src/calls/sql/write_reports.sql" with { type: "text" };
+import file97 from "../src/calls/sql/write_ticket.sql" with { type: "text" };
+import file98 from "../src/calls/sql/write_transcript.sql" with { type: "text" };
+import file99 from "../src/calls/sql/write_turns.sql" with { type: "text" };
+import file100 from "../src/calls/sql/write_usage.sql" with { type: "text" };
+import file101 from "../src/credits/sql/admit_sessions.sql" with { type: "text" };
+import file102 from "../src/credits/sql/calls_of.sql" with { type: "text" };
+import file103 from "../src/credits/sql/change_call_limit.sql" with { type: "text" };
+import file104 from "../src/credits/sql/change_low_threshold.sql" with { type: "text" };
+import file105 from "../src/credits/sql/change_outcomes.sql" with { type: "text" };
+import file106 from "../src/credits/sql/change_session_limit.sql" with { type: "text" };
+import file107 from "../src/credits/sql/close_sessions.sql" with { type: "text" };
+import file108 from "../src/credits/sql/closing_of.sql" with { type: "text" };
+import file109 from "../src/credits/sql/counters_of_callers.sql" with { type: "text" };
+import file110 from "../src/credits/sql/ended_keys.sql" with { type: "text" };
+import file111 from "../src/credits/sql/hold_counters.sql" with { type: "text" };
+import file112 from "../src/credits/sql/insert_usage_sessions.sql" with { type: "text" };
+import file113 from "../src/credits/sql/lock_accounts.sql" with { type: "text" };
+import file114 from "../src/credits/sql/lock_counters.sql" with { type: "text" };
+import file115 from "../src/credits/sql/lock_meters.sql" with { type: "text" };
+import file116 from "../src/credits/sql/lock_sessions.sql" with { type: "text" };
+import file117 from "../src/credits/sql/move_credits.sql" with { type: "text" };
+import file118 from "../src/credits/sql/open_usage_sessions.sql" with { type: "text" };
+import file119 from "../src/credits/sql/release_sessions.sql" with { type: "text" };
+import file120 from "../src/credits/sql/released_outcomes.sql" with { type: "text" };
+import file121 from "../src/credits/sql/report_usages.sql" with { type: "text" };
+import file122 from "../src/credits/sql/requests_to_admit.sql" with { type: "text" };
+import file123 from "../src/credits/sql/session_records.sql" with { type: "text" };
+import file124 from "../src/credits/sql/store_session_changes.sql" with { type: "text" };
+import file125 from "../src/credits/sql/sweep_sessions.sql" with { type: "text" };
 import file6 from "../src/credits/sql/types.sql" with { type: "text" };
-import file125 from "../src/idempotency/sql/all_written.sql" with { type: "text" };
-import file126 from "../src/idempotency/sql/claim_idempotency_keys.sql" with { type: "text" };
-import file127 from "../src/idempotency/sql/claim_write.sql" with { type: "text" };
-import file128 from "../src/idempotency/sql/delete_refused_claims.sql" with { type: "text" };
-import file129 from "../src/idempotency/sql/refuse_write.sql" with { type: "text" };
-import file130 from "../src/idempotency/sql/store_response_fields.sql" with { type: "text" };
-import file131 from "../src/idempotency/sql/stored_response_fields.sql" with { type: "text" };
+import file126 from "../src/idempotency/sql/all_written.sql" with { type: "text" };
+import file127 from "../src/idempotency/sql/claim_idempotency_keys.sql" with { type: "text" };
+import file128 from "../src/idempotency/sql/claim_write.sql" with { type: "text" };
+import file129 from "../src/idempotency/sql/delete_refused_claims.sql" with { type: "text" };
+import file130 from "../src/idempotency/sql/refuse_write.sql" with { type: "text" };
+import file131 from "../src/idempotency/sql/store_response_fields.sql" with { type: "text" };
+import file132 from "../src/idempotency/sql/stored_response_fields.sql" with { type: "text" };
 import file7 from "../src/idempotency/sql/types.sql" with { type: "text" };
-import file132 from "../src/jobs/sql/claim_job.sql" with { type: "text" };
-import file133 from "../src/jobs/sql/count_jobs.sql" with { type: "text" };
-import file134 from "../src/jobs/sql/delete_job_of.sql" with { type: "text" };
-import file135 from "../src/jobs/sql/end_attempt.sql" with { type: "text" };
-import file136 from "../src/jobs/sql/end_job.sql" with { type: "text" };
-import file137 from "../src/jobs/sql/free_slot.sql" with { type: "text" };
-import file138 from "../src/jobs/sql/give_back_job.sql" with { type: "text" };
-import file139 from "../src/jobs/sql/insert_job.sql" with { type: "text" };
-import file140 from "../src/jobs/sql/renew_job.sql" with { type: "text" };
-import file141 from "../src/jobs/sql/retry_job.sql" with { type: "text" };
-import file142 from "../src/jobs/sql/tenants_to_serve.sql" with { type: "text" };
+import file133 from "../src/jobs/sql/claim_job.sql" with { type: "text" };
+import file134 from "../src/jobs/sql/count_jobs.sql" with { type: "text" };
+import file135 from "../src/jobs/sql/delete_job_of.sql" with { type: "text" };
+import file136 from "../src/jobs/sql/end_attempt.sql" with { type: "text" };
+import file137 from "../src/jobs/sql/end_job.sql" with { type: "text" };
+import file138 from "../src/jobs/sql/free_slot.sql" with { type: "text" };
+import file139 from "../src/jobs/sql/give_back_job.sql" with { type: "text" };
+import file140 from "../src/jobs/sql/insert_job.sql" with { type: "text" };
+import file141 from "../src/jobs/sql/renew_job.sql" with { type: "text" };
+import file142 from "../src/jobs/sql/retry_job.sql" with { type: "text" };
+import file143 from "../src/jobs/sql/tenants_to_serve.sql" with { type: "text" };
 import file8 from "../src/jobs/sql/types.sql" with { type: "text" };
-import file143 from "../src/people/sql/accept_invitation.sql" with { type: "text" };
-import file144 from "../src/people/sql/create_identity.sql" with { type: "text" };
-import file145 from "../src/people/sql/create_invitation.sql" with { type: "text" };
-import file146 from "../src/people/sql/create_passkey.sql" with { type: "text" };
-import file147 from "../src/people/sql/create_user_session.sql" with { type: "text" };
-import file148 from "../src/people/sql/delete_identity.sql" with { type: "text" };
-import file149 from "../src/people/sql/delete_invitation.sql" with { type: "text" };
-import file150 from "../src/people/sql/delete_passkey.sql" with { type: "text" };
-import file151 from "../src/people/sql/delete_passkey_links.sql" with { type: "text" };
-import file152 from "../src/people/sql/delete_user.sql" with { type: "text" };
-import file153 from "../src/people/sql/end_user_session.sql" with { type: "text" };
-import file154 from "../src/people/sql/find_invitation.sql" with { type: "text" };
-import file155 from "../src/people/sql/has_other_sign_in.sql" with { type: "text" };
-import file156 from "../src/people/sql/insert_identity.sql" with { type: "text" };
-import file157 from "../src/people/sql/insert_passkey.sql" with { type: "text" };
-import file158 from "../src/people/sql/insert_user_session.sql" with { type: "text" };
-import file159 from "../src/people/sql/invitation_refusal.sql" with { type: "text" };
-import file160 from "../src/people/sql/is_last_owner.sql" with { type: "text" };
-import file161 from "../src/people/sql/lock_people.sql" with { type: "text" };
-import file162 from "../src/people/sql/lock_user_sessions.sql" with { type: "text" };
-import file163 from "../src/people/sql/may_accept.sql" with { type: "text" };
-import file164 from "../src/people/sql/spend_challenge.sql" with { type: "text" };
+import file144 from "../src/people/sql/accept_invitation.sql" with { type: "text" };
+import file145 from "../src/people/sql/create_identity.sql" with { type: "text" };
+import file146 from "../src/people/sql/create_invitation.sql" with { type: "text" };
+import file147 from "../src/people/sql/create_passkey.sql" with { type: "text" };
+import file148 from "../src/people/sql/create_user_session.sql" with { type: "text" };
+import file149 from "../src/people/sql/delete_identity.sql" with { type: "text" };
+import file150 from "../src/people/sql/delete_invitation.sql" with { type: "text" };
+import file151 from "../src/people/sql/delete_passkey.sql" with { type: "text" };
+import file152 from "../src/people/sql/delete_passkey_links.sql" with { type: "text" };
+import file153 from "../src/people/sql/delete_user.sql" with { type: "text" };
+import file154 from "../src/people/sql/end_user_session.sql" with { type: "text" };
+import file155 from "../src/people/sql/find_invitation.sql" with { type: "text" };
+import file156 from "../src/people/sql/has_other_sign_in.sql" with { type: "text" };
+import file157 from "../src/people/sql/insert_identity.sql" with { type: "text" };
+import file158 from "../src/people/sql/insert_passkey.sql" with { type: "text" };
+import file159 from "../src/people/sql/insert_user_session.sql" with { type: "text" };
+import file160 from "../src/people/sql/invitation_refusal.sql" with { type: "text" };
+import file161 from "../src/people/sql/is_last_owner.sql" with { type: "text" };
+import file162 from "../src/people/sql/lock_people.sql" with { type: "text" };
+import file163 from "../src/people/sql/lock_user_sessions.sql" with { type: "text" };
+import file164 from "../src/people/sql/may_accept.sql" with { type: "text" };
+import file165 from "../src/people/sql/spend_challenge.sql" with { type: "text" };
 import file9 from "../src/people/sql/types.sql" with { type: "text" };
-import file165 from "../src/people/sql/update_passkey.sql" with { type: "text" };
-import file166 from "../src/people/sql/update_user.sql" with { type: "text" };
-import file167 from "../src/people/sql/use_identity.sql" with { type: "text" };
-import file168 from "../src/people/sql/use_passkey.sql" with { type: "text" };
-import file169 from "../src/people/sql/verify_user_session.sql" with { type: "text" };
-import file170 from "../src/recordings/sql/accept_fragment.sql" with { type: "text" };
-import file171 from "../src/recordings/sql/claim_recordings.sql" with { type: "text" };
-import file172 from "../src/recordings/sql/delete_recording.sql" with { type: "text" };
-import file173 from "../src/recordings/sql/end_call_recordings.sql" with { type: "text" };
-import file174 from "../src/recordings/sql/end_recordings.sql" with { type: "text" };
-import file175 from "../src/recordings/sql/find_fragment_owner.sql" with { type: "text" };
-import file176 from "../src/recordings/sql/finish_recordings.sql" with { type: "text" };
-import file177 from "../src/recordings/sql/forget_fragments.sql" with { type: "text" };
-import file178 from "../src/recordings/sql/insert_recordings.sql" with { type: "text" };
-import file179 from "../src/recordings/sql/renew_recordings.sql" with { type: "text" };
-import file180 from "../src/recordings/sql/sweep_recordings.sql" with { type: "text" };
+import file166 from "../src/people/sql/update_passkey.sql" with { type: "text" };
+import file167 from "../src/people/sql/update_user.sql" with { type: "text" };
+import file168 from "../src/people/sql/use_identity.sql" with { type: "text" };
+import file169 from "../src/people/sql/use_passkey.sql" with { type: "text" };
+import file170 from "../src/people/sql/verify_user_session.sql" with { type: "text" };
+import file171 from "../src/recordings/sql/accept_fragment.sql" with { type: "text" };
+import file172 from "../src/recordings/sql/claim_recordings.sql" with { type: "text" };
+import file173 from "../src/recordings/sql/delete_recording.sql" with { type: "text" };
+import file174 from "../src/recordings/sql/end_call_recordings.sql" with { type: "text" };
+import file175 from "../src/recordings/sql/end_recordings.sql" with { type: "text" };
+import file176 from "../src/recordings/sql/find_fragment_owner.sql" with { type: "text" };
+import file177 from "../src/recordings/sql/finish_recordings.sql" with { type: "text" };
+import file178 from "../src/recordings/sql/forget_fragments.sql" with { type: "text" };
+import file179 from "../src/recordings/sql/insert_recordings.sql" with { type: "text" };
+import file180 from "../src/recordings/sql/renew_recordings.sql" with { type: "text" };
+import file181 from "../src/recordings/sql/sweep_recordings.sql" with { type: "text" };
 import file10 from "../src/recordings/sql/types.sql" with { type: "text" };
-import file181 from "../src/recordings/sql/write_fragment.sql" with { type: "text" };
-import file182 from "../src/tenants/sql/change_tenant_settings.sql" with { type: "text" };
-import file183 from "../src/tenants/sql/create_tenant.sql" with { type: "text" };
-import file184 from "../src/videos/sql/announce_opening.sql" with { type: "text" };
-import file185 from "../src/videos/sql/change_video.sql" with { type: "text" };
-import file186 from "../src/videos/sql/create_video.sql" with { type: "text" };
-import file187 from "../src/videos/sql/delete_video.sql" with { type: "text" };
-import file188 from "../src/videos/sql/end_videos.sql" with { type: "text" };
-import file189 from "../src/videos/sql/fail_waiting_videos.sql" with { type: "text" };
-import file190 from "../src/videos/sql/finish_video.sql" with { type: "text" };
-import file191 from "../src/videos/sql/insert_generated_asset.sql" with { type: "text" };
-import file192 from "../src/videos/sql/insert_video.sql" with { type: "text" };
-import file193 from "../src/videos/sql/lock_video.sql" with { type: "text" };
-import file194 from "../src/videos/sql/report_video.sql" with { type: "text" };
-import file195 from "../src/videos/sql/start_video.sql" with { type: "text" };
-import file196 from "../src/videos/sql/stop_video.sql" with { type: "text" };
+import file182 from "../src/recordings/sql/write_fragment.sql" with { type: "text" };
+import file183 from "../src/tenants/sql/change_tenant_settings.sql" with { type: "text" };
+import file184 from "../src/tenants/sql/create_tenant.sql" with { type: "text" };
+import file185 from "../src/videos/sql/announce_opening.sql" with { type: "text" };
+import file186 from "../src/videos/sql/change_video.sql" with { type: "text" };
+import file187 from "../src/videos/sql/create_video.sql" with { type: "text" };
+import file188 from "../src/videos/sql/delete_video.sql" with { type: "text" };
+import file189 from "../src/videos/sql/end_videos.sql" with { type: "text" };
+import file190 from "../src/videos/sql/fail_waiting_videos.sql" with { type: "text" };
+import file191 from "../src/videos/sql/finish_video.sql" with { type: "text" };
+import file192 from "../src/videos/sql/insert_generated_asset.sql" with { type: "text" };
+import file193 from "../src/videos/sql/insert_video.sql" with { type: "text" };
+import file194 from "../src/videos/sql/lock_video.sql" with { type: "text" };
+import file195 from "../src/videos/sql/report_video.sql" with { type: "text" };
+import file196 from "../src/videos/sql/start_video.sql" with { type: "text" };
+import file197 from "../src/videos/sql/stop_video.sql" with { type: "text" };
 import file11 from "../src/videos/sql/types.sql" with { type: "text" };
-import file197 from "../src/videos/sql/video_end.sql" with { type: "text" };
-import file198 from "../src/webhooks/sql/add_webhook_host.sql" with { type: "text" };
-import file199 from "../src/webhooks/sql/announce_expiring_keys.sql" with { type: "text" };
-import file200 from "../src/webhooks/sql/cancel_deliveries.sql" with { type: "text" };
-import file201 from "../src/webhooks/sql/change_webhook_endpoint.sql" with { type: "text" };
-import file202 from "../src/webhooks/sql/choose_deliveries.sql" with { type: "text" };
-import file203 from "../src/webhooks/sql/choose_recovered.sql" with { type: "text" };
-import file204 from "../src/webhooks/sql/claim_deliveries.sql" with { type: "text" };
-import file205 from "../src/webhooks/sql/count_recovered.sql" with { type: "text" };
-import file206 from "../src/webhooks/sql/count_webhook_deliveries.sql" with { type: "text" };
-import file207 from "../src/webhooks/sql/create_test_delivery.sql" with { type: "text" };
-import file208 from "../src/webhooks/sql/create_webhook_endpoint.sql" with { type: "text" };
-import file209 from "../src/webhooks/sql/delete_webhook_endpoint.sql" with { type: "text" };
-import file210 from "../src/webhooks/sql/disable_endpoint.sql" with { type: "text" };
-import file211 from "../src/webhooks/sql/disable_failing_endpoint.sql" with { type: "text" };
-import file212 from "../src/webhooks/sql/disable_webhook_endpoint.sql" with { type: "text" };
-import file213 from "../src/webhooks/sql/emit_closing_events.sql" with { type: "text" };
-import file214 from "../src/webhooks/sql/emit_events.sql" with { type: "text" };
-import file215 from "../src/webhooks/sql/emit_growth_events.sql" with { type: "text" };
-import file216 from "../src/webhooks/sql/emit_low_credits.sql" with { type: "text" };
-import file217 from "../src/webhooks/sql/emit_opening_events.sql" with { type: "text" };
-import file218 from "../src/webhooks/sql/emit_sessions_started.sql" with { type: "text" };
-import file219 from "../src/webhooks/sql/emit_video_events.sql" with { type: "text" };
-import file220 from "../src/webhooks/sql/endpoint_host.sql" with { type: "text" };
-import file221 from "../src/webhooks/sql/endpoints_to_serve.sql" with { type: "text" };
-import file222 from "../src/webhooks/sql/exhausted_events.sql" with { type: "text" };
-import file223 from "../src/webhooks/sql/falls_below.sql" with { type: "text" };
-import file224 from "../src/webhooks/sql/finish_deliveries.sql" with { type: "text" };
-import file225 from "../src/webhooks/sql/freeze_bodies.sql" with { type: "text" };
-import file226 from "../src/webhooks/sql/lease_deliveries.sql" with { type: "text" };
-import file227 from "../src/webhooks/sql/lock_finished_deliveries.sql" with { type: "text" };
-import file228 from "../src/webhooks/sql/lock_webhook_endpoint.sql" with { type: "text" };
-import file229 from "../src/webhooks/sql/new_id.sql" with { type: "text" };
-import file230 from "../src/webhooks/sql/park_deliveries.sql" with { type: "text" };
-import file231 from "../src/webhooks/sql/record_endpoint_outcomes.sql" with { type: "text" };
-import file232 from "../src/webhooks/sql/record_host_outcomes.sql" with { type: "text" };
-import file233 from "../src/webhooks/sql/recover_deliveries.sql" with { type: "text" };
-import file234 from "../src/webhooks/sql/release_deliveries.sql" with { type: "text" };
-import file235 from "../src/webhooks/sql/release_recoveries.sql" with { type: "text" };
-import file236 from "../src/webhooks/sql/requeue_deliveries.sql" with { type: "text" };
-import file237 from "../src/webhooks/sql/resend_delivery.sql" with { type: "text" };
-import file238 from "../src/webhooks/sql/rotate_webhook_secret.sql" with { type: "text" };
-import file239 from "../src/webhooks/sql/selects.sql" with { type: "text" };
-import file240 from "../src/webhooks/sql/start_recovery.sql" with { type: "text" };
-import file241 from "../src/webhooks/sql/sweep_deliveries.sql" with { type: "text" };
-import file242 from "../src/webhooks/sql/sweep_events.sql" with { type: "text" };
-import file243 from "../src/webhooks/sql/take_resend.sql" with { type: "text" };
-import file244 from "../src/webhooks/sql/time_text.sql" with { type: "text" };
+import file198 from "../src/videos/sql/video_end.sql" with { type: "text" };
+import file199 from "../src/webhooks/sql/add_webhook_host.sql" with { type: "text" };
+import file200 from "../src/webhooks/sql/announce_expiring_keys.sql" with { type: "text" };
+import file201 from "../src/webhooks/sql/cancel_deliveries.sql" with { type: "text" };
+import file202 from "../src/webhooks/sql/change_webhook_endpoint.sql" with { type: "text" };
+import file203 from "../src/webhooks/sql/choose_deliveries.sql" with { type: "text" };
+import file204 from "../src/webhooks/sql/choose_recovered.sql" with { type: "text" };
+import file205 from "../src/webhooks/sql/claim_deliveries.sql" with { type: "text" };
+import file206 from "../src/webhooks/sql/count_recovered.sql" with { type: "text" };
+import file207 from "../src/webhooks/sql/count_webhook_deliveries.sql" with { type: "text" };
+import file208 from "../src/webhooks/sql/create_test_delivery.sql" with { type: "text" };
+import file209 from "../src/webhooks/sql/create_webhook_endpoint.sql" with { type: "text" };
+import file210 from "../src/webhooks/sql/delete_webhook_endpoint.sql" with { type: "text" };
+import file211 from "../src/webhooks/sql/disable_endpoint.sql" with { type: "text" };
+import file212 from "../src/webhooks/sql/disable_failing_endpoint.sql" with { type: "text" };
+import file213 from "../src/webhooks/sql/disable_webhook_endpoint.sql" with { type: "text" };
+import file214 from "../src/webhooks/sql/emit_closing_events.sql" with { type: "text" };
+import file215 from "../src/webhooks/sql/emit_events.sql" with { type: "text" };
+import file216 from "../src/webhooks/sql/emit_growth_events.sql" with { type: "text" };
+import file217 from "../src/webhooks/sql/emit_low_credits.sql" with { type: "text" };
+import file218 from "../src/webhooks/sql/emit_opening_events.sql" with { type: "text" };
+import file219 from "../src/webhooks/sql/emit_sessions_started.sql" with { type: "text" };
+import file220 from "../src/webhooks/sql/emit_video_events.sql" with { type: "text" };
+import file221 from "../src/webhooks/sql/endpoint_host.sql" with { type: "text" };
+import file222 from "../src/webhooks/sql/endpoints_to_serve.sql" with { type: "text" };
+import file223 from "../src/webhooks/sql/exhausted_events.sql" with { type: "text" };
+import file224 from "../src/webhooks/sql/falls_below.sql" with { type: "text" };
+import file225 from "../src/webhooks/sql/finish_deliveries.sql" with { type: "text" };
+import file226 from "../src/webhooks/sql/freeze_bodies.sql" with { type: "text" };
+import file227 from "../src/webhooks/sql/lease_deliveries.sql" with { type: "text" };
+import file228 from "../src/webhooks/sql/lock_finished_deliveries.sql" with { type: "text" };
+import file229 from "../src/webhooks/sql/lock_webhook_endpoint.sql" with { type: "text" };
+import file230 from "../src/webhooks/sql/new_id.sql" with { type: "text" };
+import file231 from "../src/webhooks/sql/park_deliveries.sql" with { type: "text" };
+import file232 from "../src/webhooks/sql/record_endpoint_outcomes.sql" with { type: "text" };
+import file233 from "../src/webhooks/sql/record_host_outcomes.sql" with { type: "text" };
+import file234 from "../src/webhooks/sql/recover_deliveries.sql" with { type: "text" };
+import file235 from "../src/webhooks/sql/release_deliveries.sql" with { type: "text" };
+import file236 from "../src/webhooks/sql/release_recoveries.sql" with { type: "text" };
+import file237 from "../src/webhooks/sql/requeue_deliveries.sql" with { type: "text" };
+import file238 from "../src/webhooks/sql/resend_delivery.sql" with { type: "text" };
+import file239 from "../src/webhooks/sql/rotate_webhook_secret.sql" with { type: "text" };
+import file240 from "../src/webhooks/sql/selects.sql" with { type: "text" };
+import file241 from "../src/webhooks/sql/start_recovery.sql" with { type: "text" };
+import file242 from "../src/webhooks/sql/sweep_deliveries.sql" with { type: "text" };
+import file243 from "../src/webhooks/sql/sweep_events.sql" with { type: "text" };
+import file244 from "../src/webhooks/sql/take_resend.sql" with { type: "text" };
+import file245 from "../src/webhooks/sql/time_text.sql" with { type: "text" };
 import file12 from "../src/webhooks/sql/types.sql" with { type: "text" };
-import file245 from "../src/webhooks/sql/unpark_deliveries.sql" with { type: "text" };
-import file246 from "../src/webhooks/sql/update_webhook_endpoint.sql" with { type: "text" };
-import file247 from "../src/webhooks/sql/with_attempt.sql" with { type: "text" };
+import file246 from "../src/webhooks/sql/unpark_deliveries.sql" with { type: "text" };
+import file247 from "../src/webhooks/sql/update_webhook_endpoint.sql" with { type: "text" };
+import file248 from "../src/webhooks/sql/with_attempt.sql" with { type: "text" };
 export const FUNCTION_FILES: readonly string[] = [
   file0,
   file1,
@@ -498,6 +499,7 @@ export const FUNCTION_FILES: readonly string[] = [
   file245,
   file246,
   file247,
+  file248,
 ];
 /** Those of the functions that the service calls. */
 export const CALLED_FILES: ReadonlySet<string> = new Set([
@@ -533,26 +535,25 @@ export const CALLED_FILES: ReadonlySet<string> = new Set([
   file66,
   file67,
   file70,
-  file80,
-  file82,
-  file84,
-  file88,
+  file81,
+  file83,
+  file85,
   file89,
   file90,
-  file97,
-  file102,
+  file91,
+  file98,
   file103,
-  file105,
-  file116,
+  file104,
+  file106,
   file117,
   file118,
-  file120,
-  file124,
-  file132,
+  file119,
+  file121,
+  file125,
   file133,
-  file140,
+  file134,
   file141,
-  file143,
+  file142,
   file144,
   file145,
   file146,
@@ -560,39 +561,40 @@ export const CALLED_FILES: ReadonlySet<string> = new Set([
   file148,
   file149,
   file150,
-  file152,
+  file151,
   file153,
   file154,
-  file165,
+  file155,
   file166,
-  file169,
-  file171,
+  file167,
+  file170,
   file172,
-  file175,
+  file173,
   file176,
-  file179,
+  file177,
   file180,
   file181,
   file182,
   file183,
-  file186,
+  file184,
   file187,
-  file189,
+  file188,
   file190,
-  file194,
+  file191,
   file195,
-  file199,
-  file204,
-  file206,
+  file196,
+  file200,
+  file205,
   file207,
   file208,
   file209,
-  file212,
-  file224,
+  file210,
+  file213,
   file225,
-  file233,
-  file237,
+  file226,
+  file234,
   file238,
-  file241,
-  file246,
+  file239,
+  file242,
+  file247,
 ]);

@@ -1811,11 +1811,12 @@ export type ExpireWorkersRow = {
   moved: number | null;
   ended: number | null;
   rooms: string[] | null;
+  waiting: number | null;
 };
 export const expireWorkers = databaseFunction<ExpireWorkersInput, ExpireWorkersRow>(
   "expire_workers",
   { entryIds: null, requestId: null },
-  'moved as "moved", ended as "ended", rooms as "rooms"',
+  'moved as "moved", ended as "ended", rooms as "rooms", waiting as "waiting"',
 );
 
 export type FailAbandonedUploadsInput = {

@@ -1,12 +1,14 @@
-/** Moves of calls to another worker: long and recorded calls go to workers with the features that they need. */
+/** Calls that start at a worker, or move to another one: each goes to a worker with the features, voice and model that it needs. */
 import { describe, expect, test } from "bun:test";
 import { MAX_CALL_SECONDS } from "@realtime-avatar/domain/calls/limits";
-import { GROWTH, RECORDING } from "@realtime-avatar/domain/calls/worker-sync";
-import { endLease, readyAvatar, seedCall, sync } from "@realtime-avatar/testing/calls/calls";
+import { namedByStart } from "@realtime-avatar/domain/calls/start";
+import { CONVERSATION, GROWTH, RECORDING } from "@realtime-avatar/domain/calls/worker-sync";
+import { callRequest, endLease, readyAvatar, seedCall, sync } from "@realtime-avatar/testing/calls/calls";
 import { recordingRequest } from "@realtime-avatar/testing/calls/recordings";
 import { seedCaller } from "@realtime-avatar/testing/credits";
 import { serviceDatabase } from "@realtime-avatar/testing/fixture";
 import { operatorOrigin, seedTenant } from "@realtime-avatar/testing/seeds";
+import { openCall } from "./calls.ts";
 import { expireWorkers } from "./reconcile.ts";
 
 const { db } = await serviceDatabase();
@@ -20,6 +22,7 @@ const world = async (...requests: (() => object)[]) => {
   await client`delete from fleet.avatar_slots`;
   await client`delete from fleet.avatar_workers`;
   await client`delete from call_recordings`;
+  await client`delete from call_tickets`;
   const { caller } = await seedCaller(db, await seedTenant(db, { live: 1_000_000 }), {});
   const avatarId = await readyAvatar(db, caller);
   await sync(db, "one", { slots: requests.length, features: [GROWTH, RECORDING] });
@@ -43,7 +46,7 @@ describe.each([
     const ids = await world(request);
     await addWorker("two", 4, ...[GROWTH, RECORDING].filter((other) => other !== feature));
     await endLease(db, "one", 1);
-    expect(await expire()).toEqual({ moved: 0, ended: 0, rooms: [] });
+    expect(await expire()).toMatchObject({ moved: 0, ended: 0, rooms: [] });
     expect(await workersOf(ids)).toEqual(["one"]);
     await addWorker("three", 1, feature);
     expect((await expire()).moved).toBe(1);
@@ -65,6 +68,48 @@ describe.each([
     await sync(db, "one", { slots: 0, calls: [] });
     expect((await expire()).moved).toBe(1);
     expect(await workersOf(ids)).toEqual(["two"]);
+  });
+});
+
+describe.each([
+  ["a voice", { voice: { voice_id: "vox" } }, { voices: ["vox"], models: [] }, { voices: ["pox"], models: [] }],
+  ["a model", { llm: { model: "m1" } }, { voices: [], models: ["m1"] }, { voices: [], models: ["m2"] }],
+])("a call that names %s", (_, named, catalog, other) => {
+  const request = () => ({
+    input: { stt_mode: "server" as const, ...named },
+    conversation: { price: 1, ...namedByStart(named as Parameters<typeof namedByStart>[0]) },
+  });
+  test("its worker is lost, and only a worker without it is free: waits, and moves when one with it is free", async () => {
+    const ids = await world(request);
+    await sync(db, "two", { slots: 4, features: [CONVERSATION], catalog: other });
+    await endLease(db, "one", 1);
+    expect(await expire()).toMatchObject({ moved: 0, ended: 0, waiting: 1 });
+    await sync(db, "three", { slots: 1, features: [CONVERSATION], catalog });
+    expect(await expire()).toMatchObject({ moved: 1, waiting: 0 });
+    expect(await workersOf(ids)).toEqual(["three"]);
+  });
+});
+
+describe("the start of a call of two hours", () => {
+  const start = async () => {
+    const { caller } = await seedCaller(db, await seedTenant(db, { live: 1_000_000 }), {});
+    const request = callRequest(caller, await readyAvatar(db, caller), LONG());
+    const { kind } = await openCall(db, request, caller, null);
+    return [kind, (await workersOf([request.id]))[0]];
+  };
+  test("workers with and without growth are free: begins at one with it; then only one without: waits", async () => {
+    await world();
+    await addWorker("a", 4);
+    await addWorker("two", 1, GROWTH);
+    expect(await start()).toEqual(["written", "two"]);
+    expect(await start()).toEqual(["queued", null]);
+  });
+  test("no live worker has growth: begins at one without it", async () => {
+    await world();
+    await addWorker("a", 1);
+    await addWorker("two", 1, GROWTH);
+    await endLease(db, "two");
+    expect(await start()).toEqual(["written", "a"]);
   });
 });
 

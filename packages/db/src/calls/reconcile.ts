@@ -46,13 +46,16 @@ export const growHolds = async (
 /** The maximum number of calls of lost workers that one statement moves or ends. */
 const EXPIRED = 250;
 
+/** `waiting`: the calls of lost or stopped workers for which no slot is free yet. */
+export type ExpiredWorkers = EndedCalls & { moved: number; waiting: number };
+
 /**
  * Moves calls of workers whose lease is over to other workers, each call once. Ends the other calls of such workers.
  * One statement.
  */
-export const expireWorkers = async (db: Runner, origin: Origin): Promise<EndedCalls & { moved: number }> => {
+export const expireWorkers = async (db: Runner, origin: Origin): Promise<ExpiredWorkers> => {
   const [row] = await callExpire(db, { entryIds: entryIdsOf(EXPIRED, origin), requestId: origin.requestId });
-  return { moved: row?.moved ?? 0, ended: row?.ended ?? 0, rooms: row?.rooms ?? [] };
+  return { moved: row?.moved ?? 0, ended: row?.ended ?? 0, rooms: row?.rooms ?? [], waiting: row?.waiting ?? 0 };
 };
 
 const selectRoomsToDelete = statement<CallId & { roomName: string }>(

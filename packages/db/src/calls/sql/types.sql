@@ -26,6 +26,9 @@ create type rta.call_request as (
 -- any.
 create type rta.free_slot as (worker_id text, n integer, features text[], voices text[], models text[]);
 
+-- The needs of a call: features of its worker, a voice and a model. Null: any voice, any model.
+create type rta.call_needs as (features text[], voice_id text, model text);
+
 -- The queue at the start of a batch. `aheads`: for each request, how many tickets are ahead of its own (`ticket_ids`).
 -- A request without a ticket is behind all tickets.
 create type rta.call_queue as (

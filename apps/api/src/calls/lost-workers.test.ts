@@ -98,6 +98,28 @@ test("a killed worker without a replacement: its call waits for one", async () =
   await end();
 });
 
+test("a worker that stops, and whose call finds no slot: it moves as soon as another worker has one", async () => {
+  const { id, waiting, end } = await worldWith("wrk_stopping");
+  await waiting.sync;
+  const goodbye = { slots: 0, features: FEATURES, calls: [] };
+  expect(await syncOf("wrk_stopping", goodbye)).toMatchObject({ handed_over: false });
+  expect(await workerOf(id)).toBe("wrk_stopping");
+  const other = keepSyncing("wrk_other");
+  await until(async () => (await workerOf(id)) === "wrk_other");
+  await other.stop();
+  await end();
+});
+
+test("a worker that stops while another one has a free slot: its last response says that its call is handed over", async () => {
+  const { id, waiting, end } = await worldWith("wrk_first");
+  await waiting.sync;
+  await syncOf("wrk_second", { slots: 1, features: FEATURES });
+  const last = await syncOf("wrk_first", { slots: 0, features: FEATURES, calls: [] });
+  expect(last).toMatchObject({ handed_over: true });
+  expect(await workerOf(id)).toBe("wrk_second");
+  await end();
+});
+
 test("a worker that cuts its wait and syncs again, or syncs with another replica: keeps its calls", async () => {
   const { id, calls, waiting, end } = await worldWith("wrk_again");
   waiting.cut();

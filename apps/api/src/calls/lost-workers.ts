@@ -7,13 +7,14 @@
  * counts no worker as lost.
  */
 import { loseWorker } from "@realtime-avatar/db/calls/fleet";
-import { expireWorkers } from "@realtime-avatar/db/calls/reconcile";
+import { type ExpiredWorkers, expireWorkers } from "@realtime-avatar/db/calls/reconcile";
 import { describeError } from "@realtime-avatar/db/connection/errors";
 import type { Db } from "@realtime-avatar/db/connection/pool";
+import { LEASE_SECONDS } from "@realtime-avatar/domain/calls/limits";
 import { WIRE_2 } from "@realtime-avatar/domain/calls/worker-sync";
 import { newRequestId } from "@realtime-avatar/domain/id";
 import type { Dependencies } from "../dependencies.ts";
-import { type Realtime, requireRealtime } from "./realtime.ts";
+import { requireRealtime } from "./realtime.ts";
 import { BACKGROUND_MS } from "./room-checks.ts";
 
 /**
@@ -22,6 +23,10 @@ import { BACKGROUND_MS } from "./room-checks.ts";
  */
 const PART_MS = 250;
 const PARTS = { ended: 4, answered: 6 };
+/** The pause between two tries to move calls that wait for a slot. */
+const RETRY_MS = 250;
+/** How long the last sync of a worker that stops waits for the move of its calls. */
+const HANDOVER_MS = 1000;
 /** How often a failed decision is repeated. The lease ends before the last repetition. */
 const MAX_FAILURES = 60;
 /** Maximum number of workers whose last sync is remembered. */
@@ -37,20 +42,47 @@ export type WatchedSync = {
 export type LostWorkers = {
   /** Watches the connection of a sync. */
   watch(workerId: string, features: readonly string[], signal: AbortSignal): WatchedSync;
-  /** Moves the calls of a stopped worker in the background. The reconciler does the same. */
-  moveCalls(db: Db): void;
+  /**
+   * Moves the calls of a worker that stops. Resolves after a second at the latest: whether other workers have calls of
+   * it by then. The reconciler does the same.
+   */
+  handOver(workerId: string): Promise<boolean>;
 };
 
 /**
- * Moves the calls of workers without a lease to other workers at once. Other processes do the same every two seconds.
+ * Returns a function that moves the calls of workers without a lease to other workers, and returns their number. While
+ * calls wait for a slot, it tries again in the background. The reconciler does the same every two seconds.
  */
-const moveCalls = async (db: Db, { clock, random }: Dependencies, realtime: Realtime): Promise<number> => {
-  const now = clock();
-  const origin = { actor: null, requestId: newRequestId(now, random), now, random };
-  const { moved, rooms } = await expireWorkers(db.within(BACKGROUND_MS), origin);
-  realtime.rooms.deleteLater(rooms);
-  realtime.waitingWorkers(db).look();
-  return moved;
+const createMoving = (dependencies: Dependencies) => {
+  const { clock, random, isEnding } = dependencies;
+  /** The databases whose calls wait for a slot, and when the last try is. */
+  const lastTries = new Map<Db, number>();
+  const move = async (db: Db): Promise<ExpiredWorkers> => {
+    const { rooms, waitingWorkers } = requireRealtime(dependencies);
+    const now = clock();
+    const origin = { actor: null, requestId: newRequestId(now, random), now, random };
+    const expired = await expireWorkers(db.within(BACKGROUND_MS), origin);
+    rooms.deleteLater(expired.rooms);
+    waitingWorkers(db).look();
+    return expired;
+  };
+  const moveLater = async (db: Db): Promise<void> => {
+    for (let waiting = 1; waiting > 0 && performance.now() < (lastTries.get(db) ?? 0); ) {
+      await Bun.sleep(RETRY_MS);
+      if (isEnding()) break;
+      ({ waiting } = await move(db).catch(() => ({ waiting })));
+    }
+    lastTries.delete(db);
+  };
+  return async (db: Db): Promise<number> => {
+    const { moved, waiting } = await move(db);
+    if (waiting > 0) {
+      const isRetried = lastTries.has(db);
+      lastTries.set(db, performance.now() + LEASE_SECONDS * 1000);
+      if (!isRetried) void moveLater(db);
+    }
+    return moved;
+  };
 };
 
 /**
@@ -62,11 +94,12 @@ type Worker = { arrivals: number; leaseEnds: Date | null; partsLeft: number | nu
 export const createLostWorkers = (dependencies: Dependencies): LostWorkers => {
   const { databases, isEnding, log } = dependencies;
   const workers = new Map<string, Worker>();
+  const moveCalls = createMoving(dependencies);
 
   const lose = async (workerId: string, leaseEnds: Date): Promise<void> => {
     const db = databases.ofWorker(workerId);
     if (!(await loseWorker(db.within(BACKGROUND_MS), workerId, leaseEnds))) return;
-    const moved = await moveCalls(db, dependencies, requireRealtime(dependencies));
+    const moved = await moveCalls(db);
     log.warn({ worker: workerId, moved }, "an avatar worker is lost: it has no connection, and did not sync again");
   };
   /** Returns whether the decision was made. */
@@ -100,10 +133,13 @@ export const createLostWorkers = (dependencies: Dependencies): LostWorkers => {
   };
 
   return {
-    moveCalls: (db) => {
-      const failed = (error: unknown): void =>
+    handOver: (workerId) => {
+      const failed = (error: unknown): number => {
         log.warn({ error: describeError(error) }, "failed to move the calls of an avatar worker that stops");
-      void moveCalls(db, dependencies, requireRealtime(dependencies)).catch(failed);
+        return 0;
+      };
+      const moved = moveCalls(databases.ofWorker(workerId)).catch(failed);
+      return Promise.race([moved.then((count) => count > 0), Bun.sleep(HANDOVER_MS).then(() => false)]);
     },
     watch: (workerId, features, signal) => {
       if (workers.size >= MAX_WORKERS) workers.clear();

@@ -404,7 +404,7 @@ export const createWorkerSyncs = (dependencies: Dependencies) => {
     const watched = lostWorkers.watch(workerId, request.features, signal);
     try {
       const first = await syncOnce(sync, watched.written);
-      if (isGoodbye(request)) lostWorkers.moveCalls(db);
+      if (isGoodbye(request)) return { ...first.response, handed_over: await lostWorkers.handOver(workerId) };
       if (first.isNews || isStopping(request)) return first.response;
       const waiting = realtime.waitingWorkers(db);
       const waited = waiting.wait(workerId);

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { GROWTH, RESUME, type SyncRequest, type SyncResponse } from "@realtime-avatar/domain/calls/worker-sync";
 import { createLog } from "@realtime-avatar/runtime/log";
 import { FLITE_SETTINGS } from "@realtime-avatar/speech/settings";
+import { until } from "@realtime-avatar/testing/until";
 import { assigned } from "../../test/support/assigned.ts";
 import { startCallProcess } from "../process/call-process.ts";
 import { ownSlots } from "./slots.ts";
@@ -20,10 +21,10 @@ type Step = [isDue: (request: SyncRequest) => boolean, response: Partial<SyncRes
 
 /**
  * A worker with a service that responds in these steps, and then to ended calls. `sent`: the kinds of messages to each
- * process, without leases. `isHeld`: processes get no `leave` before `letLeave`. `ended`: resolves when the first
- * process has ended.
+ * process, without leases. `isHeld`: processes get no `leave` before `letLeave`. `isHandedOver`: other workers have the
+ * calls after the last sync. `ended`: resolves when the first process has ended.
  */
-const start = (steps: Step[], { isHeld = false } = {}) => {
+const start = (steps: Step[], { isHeld = false, isHandedOver = false } = {}) => {
   const requests: SyncRequest[] = [];
   const sent: string[][] = [];
   let leases = 0;
@@ -33,14 +34,16 @@ const start = (steps: Step[], { isHeld = false } = {}) => {
   const ended = Promise.withResolvers<void>();
   const sync = (request: SyncRequest, signal: AbortSignal): Promise<SyncResponse> => {
     requests.push(request);
-    if (request.slots === 0) return Promise.resolve(lease);
+    if (request.slots === 0) return Promise.resolve({ ...lease, handed_over: isHandedOver });
     if (steps[0]?.[0](request)) return Promise.resolve({ ...lease, ...steps.shift()?.[1] });
     if (request.calls.some(({ state }) => state === "ended")) return Promise.resolve(lease);
     if (steps.length === 0) done.resolve();
     return new Promise((_, reject) => signal.addEventListener("abort", () => reject(new Error("ended"))));
   };
+  let kill = (): void => {};
   const take = () => {
     const started = startCallProcess(SCRIPTED);
+    kill = started.kill;
     const kinds: string[] = [];
     sent.push(kinds);
     const send: typeof started.send = (message) => {
@@ -59,7 +62,7 @@ const start = (steps: Step[], { isHeld = false } = {}) => {
       });
     return { ...started, send, listen };
   };
-  const { stop, calls } = startSync({
+  const parts: Parameters<typeof startSync>[0] = {
     ...{
       service: { sync, file: noFile, preloadFile: noFile, transcript: noFile, fragment: noFile },
       slots: ownSlots(() => 1),
@@ -75,9 +78,19 @@ const start = (steps: Step[], { isHeld = false } = {}) => {
       speech: FLITE_SETTINGS,
       pictures: { renderer: "portrait" as const, label: "AI" },
     },
-  });
+  };
+  const { stop, calls } = startSync(parts, undefined, { taken: 60_000, waiting: 0 });
   const promises = { done: done.promise, lost: lost.promise, ended: ended.promise };
-  return { requests, sent, leases: () => leases, ...promises, letLeave: leaving.resolve, stop, calls };
+  return {
+    requests,
+    sent,
+    leases: () => leases,
+    ...promises,
+    kill: () => kill(),
+    letLeave: leaving.resolve,
+    stop,
+    calls,
+  };
 };
 const { session_id } = assigned;
 const isIn = (state: string, generation: number) => (request: SyncRequest) =>
@@ -177,6 +190,23 @@ test("a worker that stops: leaves its calls and offers no slots", async () => {
   await stop();
   expect([sent, calls()]).toEqual([[["start", "leave"]], []]);
   expect(requests.at(-1)).toMatchObject({ slots: 0, calls: [] });
+});
+
+test("a worker that stops and whose call has a next worker: stays until the avatar is put out", async () => {
+  const script = { first: [{ kind: "report", state: "started", used_seconds: 0 }], again: [] };
+  const { requests, sent, done, kill, stop } = start(
+    [
+      [() => true, { start: [{ ...assigned, token: JSON.stringify(script) }] }],
+      [isIn("started", 1), {}],
+    ],
+    { isHandedOver: true },
+  );
+  await done;
+  const stopping = stop();
+  await until(() => requests.at(-1)?.slots === 0);
+  kill();
+  await stopping;
+  expect(sent).toEqual([["start"], ["start", "leave"]]);
 });
 
 test("a call that moved to another worker: left without an end", async () => {

@@ -48,8 +48,11 @@ const RETRY_MS = [100, 250, 500];
 const GATHER_MS = 20;
 /** Bound of the heard words of all calls in one sync, in UTF-16 units. */
 const MAX_HEARD_LENGTH = 64 * 1024;
-/** How long a stopping worker continues its calls: their next workers join within a second. */
-const HANDOVER_MS = 4000;
+/**
+ * How long a stopping worker continues its calls at most: with next workers, which join when they have the avatars ready,
+ * and without them. It is shorter than the lease.
+ */
+const HANDOVER_MS = { taken: 12_000, waiting: 4000 };
 const HANDOVER_POLL_MS = 50;
 /** The maximum time for the last sync. */
 const GOODBYE_MS = 2000;
@@ -305,20 +308,22 @@ export const combinedSyncs = (syncs: readonly Sync[]): Sync => ({
  * Sends the last sync, so that the calls move to other workers. Resolves when no avatar of this worker is with its
  * person, or after some seconds.
  */
-const handOver = async (service: Service, goodbye: SyncRequest, report: () => ReportedCall[]): Promise<void> => {
-  try {
-    await service.sync(goodbye, AbortSignal.timeout(GOODBYE_MS));
-  } catch {
-    return;
-  }
-  const endsAt = performance.now() + HANDOVER_MS;
+const handOver = async (
+  service: Service,
+  goodbye: SyncRequest,
+  report: () => ReportedCall[],
+  maxMs: typeof HANDOVER_MS,
+): Promise<void> => {
+  const response = await service.sync(goodbye, AbortSignal.timeout(GOODBYE_MS)).catch(() => null);
+  if (response === null) return;
+  const endsAt = performance.now() + maxMs[response.handed_over ? "taken" : "waiting"];
   // LiveKit removes each avatar when its successor joins.
   const isServed = (): boolean => report().some(({ state }) => state === "started");
   while (isServed() && performance.now() < endsAt) await new Promise((next) => setTimeout(next, HANDOVER_POLL_MS));
 };
 
 /** Syncs until `stop`. At any time, one sync waits at the service for work. `pause`: waits between two syncs. */
-export const startSync = (parts: SyncParts, pause: Pause = pauseByClock): Sync => {
+export const startSync = (parts: SyncParts, pause: Pause = pauseByClock, handoverMs = HANDOVER_MS): Sync => {
   const { service, slots, log, traces } = parts;
   // Aborted by a change. The waiting sync is then sent again with the change.
   let change = new AbortController();
@@ -389,7 +394,7 @@ export const startSync = (parts: SyncParts, pause: Pause = pauseByClock): Sync =
       isStopping = true;
       change.abort();
       await loop;
-      await handOver(service, form.goodbye(), calls.report);
+      await handOver(service, form.goodbye(), calls.report, handoverMs);
       lease.stop();
       await calls.leaveAll();
     },

@@ -404,6 +404,7 @@ export const SyncResponse = ClosedObject({
       },
     ),
   ),
+  handed_over: Type.Optional(Type.Boolean({ description: "Other workers have calls of a worker that stops." })),
   preload: Type.Optional(
     Type.Array(ClosedObject({ preload_id: Text({ minLength: 1, maxLength: 64 }), avatar: CallAvatar }), {
       minItems: 0,

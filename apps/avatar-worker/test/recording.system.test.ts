@@ -18,6 +18,8 @@ const binary = await livekitBinary();
 const reason = binary.kind === "missing" ? binary.reason : ffmpeg === null ? "without ffmpeg" : "";
 const title = `a call that is recorded${reason === "" ? "" : ` (skipped: ${reason})`}`;
 const ECHO_MS = 600;
+/** A call that can move to another room. */
+const resume = { room_number: 1, gap_count: 0, gap_seconds: 0, return_seconds: 60 };
 
 describe.skipIf(reason !== "")(title, () => {
   let world: WorkerWorld;
@@ -141,6 +143,79 @@ describe.skipIf(reason !== "")(title, () => {
   });
 });
 
+/** Tries of a tenant to record a person in secret. */
+describe.skipIf(reason !== "")("another page that joins a recorded call as its person", () => {
+  let world: WorkerWorld;
+  const persons: Person[] = [];
+
+  beforeAll(async () => {
+    world = await startWorkerWorld(binary, { AVATAR_SLOTS: "4" });
+  });
+  afterAll(async () => {
+    await Promise.all(persons.map((person) => person.leave()));
+    await world?.stop();
+  });
+  const join = async (token: string, subscribes = true): Promise<Person> => {
+    const person = await joinAsPerson(world.livekit.url, token, { subscribes });
+    persons.push(person);
+    return person;
+  };
+  /** When the person was heard in the recording of a call, in milliseconds since 1970. */
+  const endAndListen = async (session: string): Promise<[from: number, to: number][]> => {
+    world.control.end(session, "user_ended");
+    await world.control.untilReported(session, "ended");
+    const tracks = await readSound(world.control.fragmentsOf(session), "user");
+    return tracks.flatMap(loudTimes);
+  };
+
+  test("in a call by voice, with the token of the first page or after a resume: hears the notice, and is not recorded before", async () => {
+    const { control } = world;
+    const call = await control.start({ recording: { mode: "participants" }, resume });
+    const silent: [from: number, to: number][] = [];
+    const hearNotice = async (token: string): Promise<void> => {
+      const person = await join(token);
+      const { said } = watchTranscript(person.room);
+      await person.publishMicrophone();
+      person.speak(true);
+      const from = Date.now();
+      await person.until(() => said().length > 0);
+      silent.push([from, Date.now() - 700]);
+      person.speak(false);
+      expect(said()[0]).toEqual({ who: "avatar", text: NOTICE });
+      await Bun.sleep(1000);
+    };
+    await hearNotice(call.personToken);
+    await hearNotice(call.personToken);
+    const next = await control.move(call.session);
+    await control.untilInRoom(next.room, "avatar");
+    await hearNotice(next.personToken);
+    const heard = await endAndListen(call.session);
+    for (const [from, to] of silent) expect(heard.filter(([start, end]) => start < to && end > from)).toEqual([]);
+  });
+
+  test("in a call with pictures, after a resume, without receiving the pictures: not recorded", async () => {
+    const { control } = world;
+    const call = await control.start({ mode: "avatar", recording: { mode: "participants" }, resume });
+    const first = await join(call.personToken);
+    await first.publishMicrophone();
+    await first.until(() => first.seen.filter(({ width }) => width === 512).length > 5);
+    first.speak(true);
+    await Bun.sleep(1500);
+    await first.leave();
+    const next = await control.move(call.session);
+    await control.untilInRoom(next.room, "avatar");
+    const second = await join(next.personToken, false);
+    const cameAt = Date.now();
+    await second.publishMicrophone();
+    second.speak(true);
+    await control.untilReported(call.session, "started");
+    await Bun.sleep(3000);
+    const heard = await endAndListen(call.session);
+    expect(heard.length).toBeGreaterThan(0);
+    expect(heard.filter(([, to]) => to > cameAt)).toEqual([]);
+  });
+});
+
 describe.skipIf(reason !== "")("a recorded conversation", () => {
   let world: WorkerWorld;
   let providers: ScriptedProviders;
@@ -157,7 +232,6 @@ describe.skipIf(reason !== "")("a recorded conversation", () => {
   test("a turn of the person and a turn of a program, sent before the notice is said: come after it; the recording continues in the next room", async () => {
     const { control, livekit } = world;
     providers.setAnswer(() => "Good morning.");
-    const resume = { room_number: 1, gap_count: 0, gap_seconds: 0, return_seconds: 60 };
     const call = await control.start({ recording: { mode: "audio" }, resume, input: { stt_mode: "off" } });
     const person = await joinAsPerson(livekit.url, call.personToken);
     const { said } = watchTranscript(person.room);
@@ -171,7 +245,10 @@ describe.skipIf(reason !== "")("a recorded conversation", () => {
     const next = await control.move(call.session);
     await control.untilInRoom(next.room, "avatar");
     const again = await joinAsPerson(livekit.url, next.personToken);
+    const { said: saidAgain } = watchTranscript(again.room);
     await again.publishMicrophone();
+    await again.until(() => saidAgain().length > 0);
+    await Bun.sleep(1000);
     again.speak(true);
     await Bun.sleep(1500);
     control.end(call.session, "user_ended");

@@ -30,9 +30,9 @@ const start = ({ isHeard = Promise.resolve(), maxWaitMs = 60_000, isTold = false
   const parts = {
     speech: FLITE_SETTINGS,
     segments: { onSegment: (segment: TranscriptSegment) => segments.push(segment), onSpeaking: () => {} },
+    isTold,
   };
-  const recording = { mode: "audio", is_told: isTold } as const;
-  const call = { ...assigned, mode: "voice", recording } as const;
+  const call = { ...assigned, mode: "voice", recording: { mode: "audio" } } as const;
   const notice = createNotice(room as never, call, published as never, parts, maxWaitMs);
   const loud = (): number => played.filter(isLoud).length;
   return { notice, publication, played, loud, segments, told, clears: () => clears };
@@ -85,9 +85,16 @@ test("a person who does not receive the sound: the conversation plays; the notic
   expect([loud() > 30, segments.length, notice.isOver()]).toEqual([true, 1, true]);
 });
 
-test("a person whom an earlier worker has told: hears no notice", async () => {
-  const { notice, played, segments } = start({ isTold: true });
+test("a person whom an earlier process has told: hears no notice; the next one who joins hears it", async () => {
+  const { notice, played, loud, segments } = start({ isTold: true });
   expect(notice.isOver()).toBe(true);
   expect(await notice.say()).toBe("said");
   expect([played.length, segments]).toEqual([0, []]);
+  for (const count of [1, 2]) {
+    const before = loud();
+    const saying = notice.say();
+    expect(notice.isOver()).toBe(false);
+    expect(await saying).toBe("said");
+    expect([loud() - before > 30, segments.length]).toEqual([true, count]);
+  }
 });

@@ -31,8 +31,8 @@ export type Notice = {
   published: Published;
   isOver(): boolean;
   /**
-   * Says the notice, unless this or an earlier worker has said it. `interrupted`: the person has left. `failed`: the person has not heard
-   * it, and hears it after coming back.
+   * Says the notice to the person who has come, unless an earlier process has. `interrupted`: the person has left.
+   * `failed`: the person has not heard it.
    */
   say(): Promise<"said" | "interrupted" | "failed">;
   /** The person has left, or the call ends. */
@@ -67,17 +67,22 @@ const createNoticeVoice = (
   return { queue, speaking: createSpeaking({ voice: ownVoice, ownVoice, events }, queue, { add: () => {} }) };
 };
 
+type NoticeParts = Pick<EchoParts, "speech" | "segments"> & {
+  /** Whether an earlier process has said the notice to the person, who is in the room. */
+  isTold: boolean;
+};
+
 /** `maxWaitMs`: for tests. */
 export const createNotice = (
   room: Room,
   assigned: AssignedCall,
   published: Published,
-  parts: Pick<EchoParts, "speech" | "segments">,
+  parts: NoticeParts,
   maxWaitMs = MAX_WAIT_MS,
 ): Notice => {
   const { queue, speaking } = createNoticeVoice(room, assigned, published, parts);
-  /** null: the notice is not over. */
-  let outcome: "said" | "failed" | null = assigned.recording?.is_told ? "said" : null;
+  let { isTold } = parts;
+  let isOver = isTold;
   let current = new AbortController();
   const interrupt = (): void => {
     current.abort();
@@ -100,19 +105,22 @@ export const createNotice = (
   };
   return {
     published: following(() => published, {
-      play: (pcm) => outcome !== null && published.play(pcm),
-      clear: () => outcome !== null && published.clear(),
+      play: (pcm) => isOver && published.play(pcm),
+      clear: () => isOver && published.clear(),
     }),
-    isOver: () => outcome !== null,
+    isOver: () => isOver,
     say: async () => {
-      if (outcome === "said") return outcome;
-      outcome = null;
+      if (isTold) {
+        isTold = false;
+        return "said";
+      }
+      isOver = false;
       interrupt();
       const { signal } = current;
       const isSaid = (await isHeard(room, maxWaitMs)) && (await speak(signal));
       if (signal.aborted) return "interrupted";
-      outcome = isSaid ? "said" : "failed";
-      return outcome;
+      isOver = true;
+      return isSaid ? "said" : "failed";
     },
     interrupt,
   };

@@ -68,6 +68,25 @@ const join = (fragments: readonly Fragment[], role: FragmentSound["role"]) => {
 };
 
 describe("a recorder", () => {
+  test("a pause: silence until the next begin, without a gap", () => {
+    const { recorder, fragments, pass, begins } = start();
+    recorder.begin();
+    recorder.pause();
+    expect(recorder.isRecording()).toBe(false);
+    pass(1000, () => {
+      recorder.hear(tone(10));
+      recorder.play(tone(10), 0);
+    });
+    recorder.begin();
+    expect(recorder.isRecording()).toBe(true);
+    pass(1000, () => recorder.hear(tone(10)));
+    recorder.stop();
+    const { count, loudMs } = join(fragments, "user");
+    expect(count * FRAME_MS).toBeWithin(2000, 2100);
+    expect(loudMs[0]).toBeGreaterThan(900);
+    expect([join(fragments, "avatar").loud, begins()]).toEqual([0, 1]);
+  });
+
   test("sound before the person knows about the recording: not recorded", () => {
     const { recorder, fragments, pass, begins } = start();
     pass(1000, () => recorder.hear(tone(10)));

@@ -37,8 +37,10 @@ const PERSON: Placing = { tolerance: 100 * SAMPLES_PER_MS, patience: 500 * SAMPL
 const AVATAR: Placing = { tolerance: 20 * SAMPLES_PER_MS, patience: 0 };
 
 export type Recorder = {
-  /** Called when the person knows that the call is recorded. Recording starts. */
+  /** Called when the person knows that the call is recorded. Recording starts, or goes on after `pause`. */
   begin(): void;
+  /** Called when another page can have joined as the person. Until `begin`, only silence is recorded. */
+  pause(): void;
   isRecording(): boolean;
   /** Adds the person's sound, 16-bit PCM, mono, 48 kHz: its last sample is heard now. */
   hear(pcm: Int16Array): void;
@@ -130,6 +132,7 @@ export const createRecorder = (options: RecorderOptions, timing = BY_CLOCK): Rec
   const { mode, hasPictures, onFragment, onBegin, onFailure } = options;
   const sounds = createSounds(mode);
   let beganAt: { now: number; time: number } | null = null;
+  let isPaused = false;
   let isOver = false;
   let stopTimer = (): void => {};
   let fragmentFrames = 0;
@@ -166,19 +169,26 @@ export const createRecorder = (options: RecorderOptions, timing = BY_CLOCK): Rec
       fail(error);
     }
   };
+  const record = (work: () => void): void => {
+    if (!isPaused) guarded(work);
+  };
   return {
     begin: () => {
+      isPaused = false;
       if (beganAt !== null || isOver) return;
       beganAt = { now: timing.now(), time: timing.time() };
       fragmentFrames = FIRST_FRAGMENT_FRAMES;
       stopTimer = timing.every(STEP_MS, () => guarded(step));
       onBegin();
     },
-    isRecording: () => beganAt !== null && !isOver,
-    hear: (pcm) => guarded(() => sounds.person.add(pcm, toSample(sinceBegin()) - pcm.length)),
-    play: (pcm, aheadMs) => guarded(() => sounds.avatar.add(pcm, toSample(sinceBegin() + aheadMs))),
+    pause: () => {
+      isPaused = true;
+    },
+    isRecording: () => beganAt !== null && !isPaused && !isOver,
+    hear: (pcm) => record(() => sounds.person.add(pcm, toSample(sinceBegin()) - pcm.length)),
+    play: (pcm, aheadMs) => record(() => sounds.avatar.add(pcm, toSample(sinceBegin() + aheadMs))),
     clear: () => guarded(() => sounds.avatar.clear(toSample(sinceBegin()))),
-    show: (picture) => guarded(() => pictures?.add(picture, Math.round(sinceBegin()))),
+    show: (picture) => record(() => pictures?.add(picture, Math.round(sinceBegin()))),
     stop: () => {
       guarded(() => {
         sounds.avatar.clear(toSample(sinceBegin()));

@@ -259,6 +259,9 @@ const begin = (call: CallState, connection: Connection, { rendering, published, 
 /** Continues the call in another room, and leaves the previous one. */
 const goOn = async (call: CallState, inRoom: InRoom, connection: Connection, published: Published): Promise<void> => {
   const before = { connection: inRoom.connection, published: inRoom.published };
+  // The person in the next room may know nothing of the recording. Pictures of the previous room tell nothing there.
+  before.published.pause();
+  call.parts.recorder?.pause();
   Object.assign(inRoom, { connection, published });
   inRoom.presence.roomChanged(performance.now());
   inRoom.moving.moveTo(connection.room);

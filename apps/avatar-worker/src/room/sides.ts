@@ -168,7 +168,7 @@ const meetPerson = (
 
 /**
  * Connects the avatar with the person. In a recorded call by voice, no sound passes between them before the notice of
- * the recording.
+ * the recording. Each page that joins hears the notice, because another person can use it.
  */
 const createMeeting = (
   room: Room,
@@ -178,12 +178,19 @@ const createMeeting = (
   options: SidesOptions,
 ): HeldConversation => {
   const { recorder, echo } = options;
-  const isUntold = recorder !== null && assigned.mode === "voice" && !recorder.isRecording();
-  const notice = isUntold ? createNotice(room, assigned, joined.published, echo) : null;
+  const isThere = room.remoteParticipants.has(PERSON_IDENTITY);
+  const isTold = isThere && (recorder?.isRecording() || assigned.recording?.is_told === true);
+  const notice =
+    recorder !== null && assigned.mode === "voice"
+      ? createNotice(room, assigned, joined.published, { ...echo, isTold })
+      : null;
   const held = meetPerson(room, assigned, joined, times, { ...options, notice });
   if (notice === null) return held;
   held.personLeft();
   const tell = async (): Promise<void> => {
+    recorder?.pause();
+    // A page that replaces the first one joins before it leaves.
+    held.personLeft();
     const outcome = await notice.say();
     if (outcome === "interrupted") return;
     if (outcome === "said") recorder?.begin();

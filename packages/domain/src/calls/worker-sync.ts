@@ -291,7 +291,7 @@ export const AssignedCall = ClosedObject({
       { mode: OneOf(RECORDED_MODES), is_told: Type.Optional(Type.Boolean()) },
       {
         description:
-          "The worker records this, tells the person (unless an earlier worker has: `is_told`), and sends it to `fragmentPath`. Only for a worker with the feature `recording`.",
+          "The worker records this, tells each page that joins (`is_told`: not the person who is in the room when the worker joins), and sends it to `fragmentPath`. Only for a worker with the feature `recording`.",
       },
     ),
   ),

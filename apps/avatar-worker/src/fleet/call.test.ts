@@ -207,6 +207,19 @@ test("a recorded call: the fragments of its processes are sent with their number
   expect(lines.join("")).toContain('"cause":"no encoder"');
 });
 
+test("a recorded call that was resumed: the second process does not know that the person was told", async () => {
+  const { untilState, lines } = start({
+    first: [STARTED, { kind: "told" }, { kind: "abort" }],
+    again: [{ kind: "tell whether told" }, { kind: "report", state: "ended", used_seconds: 7, reason: "idle" }],
+    change: {
+      recording: { mode: "audio", is_told: true },
+      resume: { room_number: 2, gap_count: 1, gap_seconds: 5, return_seconds: 60 },
+    },
+  });
+  await untilState("ended");
+  expect(lines.join("")).toContain('"cause":"not told"');
+});
+
 test("a call that is not recorded, whose process sends a fragment: the service does not get it", async () => {
   const sent: unknown[] = [];
   const { untilState } = start({

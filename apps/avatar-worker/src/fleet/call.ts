@@ -9,7 +9,7 @@ import type { Budget } from "../conversation/usage-meter.ts";
 import type { ProcessEnd } from "../process/call-process.ts";
 import type { CallReport, Start, ToCallProcess } from "../process/messages.ts";
 import type { CallParts } from "./call-parts.ts";
-import { createRecordingSender } from "./recording.ts";
+import { createRecordingSender, type RecordingSender } from "./recording.ts";
 import { endProcess, leaveProcess, type Running, runProcess } from "./running.ts";
 import { createSaid } from "./said.ts";
 import { createTurns, type Turns } from "./turns.ts";
@@ -151,6 +151,21 @@ const createChanges = (
 });
 
 /**
+ * The call, and whether its person knows of the recording. In a room after a resume, the page can be that of another
+ * person, who is told by each process.
+ */
+const withKnowledge = (
+  assigned: AssignedCall,
+  recording: RecordingSender | null,
+): Pick<Start, "assigned" | "isTold"> => {
+  const { recording: recorded, resume } = assigned;
+  if (recorded === undefined || (resume?.room_number ?? 1) === 1) {
+    return { assigned, isTold: recording?.isTold() ?? false };
+  }
+  return { assigned: { ...assigned, recording: { ...recorded, is_told: false } }, isTold: false };
+};
+
+/**
  * Runs a call in a process. The first process that ends is replaced at once. The call fails when the second one ends.
  */
 export const startCall = (assigned: AssignedCall, parts: CallParts): Call => {
@@ -204,9 +219,12 @@ export const startCall = (assigned: AssignedCall, parts: CallParts): Call => {
     started++;
     const current = usage.assigned(record.assigned());
     const assigned = said?.assigned(current) ?? current;
-    const isTold = recording?.isTold() ?? false;
     return runProcess(
-      { kind: "start", assigned, isRestart: restarts > 0, isTold, leaseMs: leaseMs(), pictures, ...providers },
+      {
+        kind: "start",
+        ...withKnowledge(assigned, recording),
+        ...{ isRestart: restarts > 0, leaseMs: leaseMs(), pictures, ...providers },
+      },
       { ...parts, log, said, recording, onReport: update, onTurn: turns.update, onDoubt: doubt, onEnd: handleEnd },
     );
   };

@@ -64,7 +64,8 @@ if (import.meta.main) {
     if (message.kind === "start") {
       const { first, again } = JSON.parse(message.assigned.token) as Script;
       if (message.isRestart) send({ kind: "report", state: "joined", used_seconds: message.assigned.used_seconds });
-      const given = { history: message.assigned.history?.segments, isTold: message.isTold };
+      const isTold = message.isTold || message.assigned.recording?.is_told === true;
+      const given = { history: message.assigned.history?.segments, isTold };
       for (const step of message.isRestart ? again : first) perform(step, given);
     } else if (message.kind === "preload") {
       const { steps = [] } = (message.avatar.manifest ?? {}) as { steps?: Step[] };

@@ -11,8 +11,11 @@ const DEADLINE_MS = 2000;
 /**
  * The settings of each room. A room outlives the time in which the person can join and the time for which the person
  * may be away, because the service ends calls. LiveKit does not count agents, such as the avatar, as participants.
+ *
+ * `syncStreams`: LiveKit forwards the sound and the picture of the avatar in one media stream. A browser plays only
+ * tracks of one stream in step. Otherwise, the picture is ahead of the sound by the buffer for jitter.
  */
-const SETTINGS = { emptyTimeout: 150, departureTimeout: RETURN_SECONDS + 20, maxParticipants: 1 };
+const SETTINGS = { emptyTimeout: 150, departureTimeout: RETURN_SECONDS + 20, maxParticipants: 1, syncStreams: true };
 
 /**
  * The failure of a request. It never contains the message or the cause of the library's error, because these can

@@ -54,6 +54,16 @@ const untilTrue = (page: Page, expression: string): Promise<unknown> =>
     state: () => page.locator("body").allInnerTexts(),
   });
 
+/** Notes the ids of the media streams that a page receives. Those of participants begin with "PA_". */
+const NOTE_STREAMS = `
+  window.streams = [];
+  window.RTCPeerConnection = class extends RTCPeerConnection {
+    constructor(...options) {
+      super(...options);
+      this.addEventListener("track", (event) => window.streams.push(event.streams[0].id));
+    }
+  };`;
+
 /** Draws a portrait that passes the checks of photos, so that the documents show no real person. */
 const drawPhoto = async (context: BrowserContext): Promise<Buffer> => {
   const page = await context.newPage();
@@ -77,6 +87,7 @@ describe.skipIf(missing !== null)(`docs/calls.md${skipped}`, () => {
     await symlink(join(REPOSITORY, "node_modules"), join(folder, "node_modules"));
     context = await (await sharedBrowser()).newContext();
     context.setDefaultTimeout(WAIT_MS);
+    await context.addInitScript(NOTE_STREAMS);
     await writeFile(join(folder, "ada.jpg"), await drawPhoto(context));
     await writeFile(join(folder, "call.ts"), blockOf("program: call"));
     await writeFile(join(folder, "call.html"), blockOf("page: call"));
@@ -165,12 +176,15 @@ describe.skipIf(missing !== null)(`docs/calls.md${skipped}`, () => {
     expect((await readFile(join(EXAMPLE, "server.mjs"), "utf8")).trim().split("\n").length).toBeLessThanOrEqual(36);
   });
 
-  test("the program and the page, from the photo to the bill: the portrait moves, the sound plays, the end is shown", async () => {
+  test("the program and the page, from the photo to the bill: the portrait moves, the sound plays in step, the end is shown", async () => {
     const { program, url } = await startProgram(key);
     const page = await context.newPage();
     await page.goto(url);
     await page.click("button");
     await seesAndHears(page);
+    // Browsers play only the tracks of one media stream in step.
+    const [sound, ...others] = (await page.evaluate('streams.filter((id) => id.startsWith("PA_"))')) as string[];
+    expect(others).toEqual([sound as string]);
     await page.reload();
     await seesAndHears(page);
     await page.click("text=Hang up");

@@ -23,7 +23,7 @@ const PUBLISH_MS = 10_000;
  * bitrate, it has 49 dB. Without a maximum, the first seconds are sent at a quarter of the size.
  */
 const MAX_BITRATE = 1_000_000n;
-/** Sound and picture in one media stream are played in step. */
+/** Browsers play sound and picture in step if LiveKit forwards them in one media stream (`sync_streams` of the room). */
 const STREAM = "avatar";
 /** Maximum of waiting sound. More is dropped, so that sound and picture stay in step. */
 const MAX_QUEUED_MS = 200;

@@ -137,6 +137,9 @@ const respond = async (state: State, request: Request, leaseSeconds: () => numbe
   }
 };
 
+/** The settings of the service's rooms. */
+const ROOM = { emptyTimeout: 150, departureTimeout: 20, maxParticipants: 1, syncStreams: true };
+
 /**
  * Creates the room of a call, and assigns the call to the next worker that asks. The default mode is voice, which takes
  * far less processor time.
@@ -153,7 +156,7 @@ const start = async (
   // An existing room stays unchanged. The first request can exceed its timeout on a busy machine.
   const isCreated = async (): Promise<boolean> => {
     try {
-      await rooms.createRoom({ name: room, emptyTimeout: 150, departureTimeout: 20, maxParticipants: 1 });
+      await rooms.createRoom({ name: room, ...ROOM });
       return true;
     } catch (error) {
       if (error instanceof Error && error.name === "TimeoutError") return false;
@@ -195,7 +198,7 @@ const move = async (
   const call = assigned.get(session) as AssignedCall;
   const room_number = (moves.get(session)?.room_number ?? 1) + 1;
   const room = roomName("test", session, room_number);
-  await rooms.createRoom({ name: room, emptyTimeout: 150, departureTimeout: 20, maxParticipants: 1 });
+  await rooms.createRoom({ name: room, ...ROOM });
   const token = await sign(livekit, avatarToken(room, call.mode, 600));
   moves.set(session, { session_id: session, generation: call.generation, room_number, url: livekit.url, token });
   const before = roomName("test", session, room_number - 1);

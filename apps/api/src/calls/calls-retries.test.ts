@@ -1,5 +1,6 @@
 /** Repeated starts: after a failure of LiveKit, or with an Idempotency-Key. */
 import { describe, expect, test } from "bun:test";
+import { createLog } from "@realtime-avatar/runtime/log";
 import { until } from "@realtime-avatar/testing/until";
 import { callAnew } from "../../test/support/api.ts";
 import { callOptions, START, startCallApi } from "../../test/support/calls/calls.ts";
@@ -11,8 +12,15 @@ const ready = await avatar();
 await giveSlots(100);
 
 describe("a failing LiveKit", () => {
+  /** When the pause after a failure began. The API logs it. */
+  let pausedAt = 0;
+  const log = createLog("warn", {
+    write: (line) => {
+      if (line.includes("LiveKit did not create a room")) pausedAt = performance.now();
+    },
+  });
   /** Starts the API anew, so that it has its own pause after a failure. */
-  const anew = () => callAnew(api.database.db, callOptions(livekit));
+  const anew = () => callAnew(api.database.db, { ...callOptions(livekit), log });
 
   test.each([
     ["refuses", { kind: "refuses", status: 500 } as const],
@@ -35,10 +43,11 @@ describe("a failing LiveKit", () => {
     const balance = async () => (await api.call("GET", "/api/v1/credits/balance", { key: root.key })).body;
     expect(await balance()).toMatchObject({ reservedCreditMicros: 0, lifetimeUsedCreditMicros: 0 });
     spans.length = 0;
-    // Within the second, it is refused after the look-up.
-    expectProblem(await startOnce(), "unavailable");
+    // Within the second, it is refused after the look-up. On a slow machine, the second can be over.
+    const next = await startOnce();
+    if (performance.now() - pausedAt < 1000) expectProblem(next, "unavailable");
     const answer = await until(async () => {
-      const again = await startOnce();
+      const again = next.status === 200 ? next : await startOnce();
       return again.status === 200 && again;
     });
     expect(answer.headers.get("idempotent-replayed")).toBeNull();

@@ -73,10 +73,13 @@ afterAll(async () => {
 
 /** Polls an avatar until it is no longer being prepared. */
 const settled = (id: string): Promise<Avatar> =>
-  until(async () => {
-    const avatar = await sdk.getAvatar(id);
-    return avatar.status !== "preprocessing" && avatar;
-  });
+  until(
+    async () => {
+      const avatar = await sdk.getAvatar(id);
+      return avatar.status !== "preprocessing" && avatar;
+    },
+    { state: () => world.database.db.client`select kind, attempts, last_error, leased_until from jobs` },
+  );
 
 test("the SDK, with an https photo: the avatar becomes ready", async () => {
   const created = await sdk.createAvatarFromImage({ displayName: "Ada", imageUrl: `${HOST}/ada.jpg` });

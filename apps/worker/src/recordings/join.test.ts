@@ -117,10 +117,10 @@ describe.skipIf(reason !== "")(`a recording of sound${reason}`, () => {
     }
   });
 
-  test("a fragment 500 ms late, or early: appended without a gap", async () => {
-    const { media, path } = await joinOne(sounds([0, FRAGMENT_MS + 500, FRAGMENT_MS + 600]));
-    expect(media.durationMs).toBe(Math.round((3 * FRAMES - 1) * FRAME_MS));
-    expect(media.mediaEndedAt).toBe(Math.round(START + 2 * FRAGMENT_MS + 600));
+  test("a fragment 500 ms late: appended without a gap", async () => {
+    const { media, path } = await joinOne(sounds([0, FRAGMENT_MS + 500]));
+    expect(media.durationMs).toBe(Math.round((2 * FRAMES - 1) * FRAME_MS));
+    expect(media.mediaEndedAt).toBe(Math.round(START + 2 * FRAGMENT_MS + 500));
     expect((await decodeSound(path)).length).toBeGreaterThan(48 * media.durationMs - 1100);
   });
 
@@ -235,11 +235,13 @@ describe.skipIf(reason !== "")(`a recording with pictures${reason}`, () => {
     expect(loudness(pcm, VOICES.both, 5300, 5700)).toBeGreaterThan(7000);
   });
 
-  test("a fragment that overlaps the one before: appended, with pictures beside its sound", async () => {
+  test("a fragment that overlaps the one before: cut where that one ends, with pictures beside its sound", async () => {
     const record = createTestRecorder("both");
-    const fragments = [await fragmentOf(record, 0, [TIMES, LUMAS]), await fragmentOf(record, 200, [TIMES, LUMAS])];
-    const { path } = await joinOne(fragments, "both", true);
-    expect(await pictureTimes(path)).toEqual([...TIMES, ...TIMES.map((time) => 1024 + time)]);
+    const fragments = [await fragmentOf(record, 0, [TIMES, LUMAS]), await fragmentOf(record, 512, [TIMES, LUMAS])];
+    const { path, media } = await joinOne(fragments, "both", true);
+    expect(media).toMatchObject({ durationMs: Math.round((1.5 * FRAMES - 1) * FRAME_MS), mediaEndedAt: START + 1536 });
+    // The first pictures of the second fragment, which lie before the seam, are shown for a moment.
+    expect(await pictureTimes(path)).toEqual([...TIMES, 801, 802, 803, 812, 1312]);
   });
 
   test("pictures with parameter sets that the encoder does not write: left out, the sound stays", async () => {
@@ -259,6 +261,14 @@ describe.skipIf(reason !== "")(`a recording with pictures${reason}`, () => {
 });
 
 describe("impossible times", () => {
+  test("a fragment within the one before: left out; one that begins more than two seconds before its end: whole", async () => {
+    const file = createJoinedFile({ role: "both", hasPictures: false, gap: await createGap(), write: () => {} });
+    const record = createTestRecorder("both");
+    const tracks = [record(START, 3 * FRAMES), record(START + 2048, FRAMES), record(START + 500, FRAMES)];
+    for (const track of tracks) for (const _ of file.add({ sounds: [track], pictures: null }));
+    expect(file.finish()?.durationMs).toBe(Math.round((4 * FRAMES - 1) * FRAME_MS));
+  });
+
   test("a clock that jumps by a thousand years: the file ends with the longest call", async () => {
     let bytes = 0;
     const write = (part: Uint8Array): void => {

@@ -1,6 +1,6 @@
 /**
  * A file of a recording, to which the fragments of a call are added in their order. Its sound gives the time: fragments follow one
- * another without a break, or with a marked gap, and pictures lie beside the sound that was heard with them.
+ * another without a break or with a marked gap, overlaps are cut, and pictures lie beside the sound that was heard with them.
  */
 import { MAX_CALL_SECONDS } from "@realtime-avatar/domain/calls/limits";
 import {
@@ -40,6 +40,12 @@ const FRAME_MS = (1000 * FRAGMENT_FRAME_SAMPLES) / FRAGMENT_SAMPLE_RATE;
 const PICTURE_MS = 1000 / PICTURES_PER_SECOND;
 /** A file ends here, so that wrong times of a worker do not make it endless. */
 const MAX_FILE_MS = 1000 * MAX_CALL_SECONDS;
+
+/**
+ * The longest overlap that is cut. Two workers record at once for a moment when one takes a call over. A longer overlap comes
+ * from clocks that differ, and nothing is cut.
+ */
+const MAX_OVERLAP_MS = 2000;
 
 /** The frames of a gap in a step: a minute. */
 const STEP_FRAMES = Math.ceil(60_000 / FRAME_MS);
@@ -88,7 +94,7 @@ const createPictures = (file: Mp4, gap: Gap) => {
   /** The end of the pictures so far. */
   let end = 0;
   const show = (picture: Picture): void => {
-    // Pictures of two workers can overlap.
+    // Pictures of two workers can overlap. All are kept, because later ones need them.
     const at = shown === null ? 0 : Math.max(shown.at + 1, Math.round(picture.at));
     if (shown !== null) file.addPicture(shown.sample, at - shown.at, shown.isKey);
     shown = { ...picture, at };
@@ -150,17 +156,20 @@ export const createJoinedFile = (options: JoinedFileOptions): JoinedFile => {
       if (sound === null || frames * FRAME_MS >= MAX_FILE_MS) return;
       const startedAt = sound.started_at;
       const endedAt = Math.round(startedAt + sound.samples.length * FRAME_MS);
-      if (media !== null) yield* addGap(startedAt - media.lastEnd);
+      const overlapMs = media === null ? 0 : media.lastEnd - startedAt;
+      const cut = overlapMs > 0 && overlapMs <= MAX_OVERLAP_MS ? Math.round(overlapMs / FRAME_MS) : 0;
+      if (cut >= sound.samples.length) return;
+      if (media !== null) yield* addGap(-overlapMs);
       media = {
         startedAt: media?.startedAt ?? startedAt,
         endedAt: Math.max(media?.endedAt ?? 0, endedAt),
         lastEnd: endedAt,
       };
-      const offset = frames * FRAME_MS - startedAt;
+      const offset = (frames - cut) * FRAME_MS - startedAt;
       const encoded = hasPictures ? encodedPictures(fragment.pictures) : null;
       const waiting = (encoded?.pictures ?? []).map((picture) => ({ ...picture, at: picture.at + offset }));
       if (encoded !== null) pictures.begin(encoded, waiting[0]?.at ?? 0);
-      for (const frame of sound.samples) {
+      for (const frame of sound.samples.slice(cut)) {
         // A picture is written before the sound that is heard with it.
         while ((waiting[0]?.at ?? Number.POSITIVE_INFINITY) <= frames * FRAME_MS)
           pictures.show(waiting.shift() as Picture);

@@ -26,8 +26,8 @@ export type Gate = { name: string; isTime: boolean; unit: "s" | "ms" | ""; value
 const MAX_SHOWN = 20;
 const write = (line: string): void => void process.stderr.write(`${line}\n`);
 
-/** Prints the gates as a table, and then the misses. */
-export const showGates = (gates: readonly Gate[]): void => {
+/** Prints the gates as a table, and then the misses, those that no busy machine explains with the logs of their calls. */
+export const showGates = (world: World, gates: readonly Gate[]): void => {
   const row = (cells: readonly string[]): string =>
     cells.map((cell, at) => (at === 0 ? cell.padEnd(52) : cell.padStart(9))).join("");
   write(row(["", "number", "p50", "p95", "max", "missed"]));
@@ -39,8 +39,12 @@ export const showGates = (gates: readonly Gate[]): void => {
     };
     write(row([name, String(values.length), at(0.5), at(0.95), at(1), String(found.length)]));
   }
-  for (const { name, found } of gates) {
-    for (const one of found.slice(0, MAX_SHOWN)) write(`${name}: ${one}`);
+  for (const { name, isTime, found } of gates) {
+    for (const one of found.slice(0, MAX_SHOWN)) {
+      write(`${name}: ${one}`);
+      const [id] = /ses_\w+/.exec(one) ?? [];
+      if (id && !isTime) for (const line of world.logOf(id)) write(`  ${line}`);
+    }
     if (found.length > MAX_SHOWN) write(`${name}: and ${found.length - MAX_SHOWN} others`);
   }
 };
@@ -74,7 +78,15 @@ export const untilSettled = ({ onDatabase }: World): Promise<unknown> => {
   });
 };
 
-type Row = { id: string; status: string; reason: string | null; used: number; endedAt: number | null; losses: number };
+type Row = {
+  id: string;
+  status: string;
+  reason: string | null;
+  used: number;
+  endedAt: number | null;
+  losses: number;
+  generation: number;
+};
 
 /** Each call has ended and is charged once, at most for the time with both sides. A call that lost a process goes on. */
 export const checkBooks = async (world: World, calls: readonly Call[], kills: readonly Kill[]): Promise<Gate[]> => {
@@ -83,7 +95,7 @@ export const checkBooks = async (world: World, calls: readonly Call[], kills: re
   const rows = await onDatabase(
     ({ client }) => client<Row[]>`
       select session.id, status, reason, (session.used / session.price)::float as used,
-        extract(epoch from ended_at)::float * 1000 as "endedAt", lost_processes as losses
+        extract(epoch from ended_at)::float * 1000 as "endedAt", lost_processes as losses, generation
       from usage_sessions session join calls on session_id = session.id and calls.tenant_id = session.tenant_id
       where session.tenant_id = ${tenantId}`,
   );

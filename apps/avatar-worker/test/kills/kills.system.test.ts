@@ -102,7 +102,7 @@ describe.skipIf(binary.kind === "missing" || process.platform !== "linux" || !LO
       ...checkSilences(calls, kills, stalls),
       { name: "a call is made", isTime: false, unit: "", values: calls.map(({ seconds }) => seconds), found: failed },
     ];
-    showGates(gates);
+    showGates(world, gates);
     const missed = (isTime: boolean) => gates.filter((gate) => gate.isTime === isTime).flatMap(({ found }) => found);
     expect({ wrong: missed(false), late: missed(true) }).toEqual({ wrong: [], late: [] });
     // The last calls can end before the last kills.

@@ -39,9 +39,11 @@ const killed = async (one: RunningProcess): Promise<void> => {
 /** `isReady`: waits for the start. A program that exits before, as without its database, is started again. */
 const processPart = (run: () => RunningProcess, isReady: (started: RunningProcess) => Promise<unknown>) => {
   let running: RunningProcess;
+  const all: RunningProcess[] = [];
   const start = async (attempts = MAX_STARTS): Promise<void> => {
     const started = run();
     running = started;
+    all.push(started);
     let hasExited = false;
     void started.exited.then(() => {
       hasExited = true;
@@ -53,7 +55,13 @@ const processPart = (run: () => RunningProcess, isReady: (started: RunningProces
       await start(attempts - 1);
     }
   };
-  return { process: (): RunningProcess => running, kill: () => killed(running), start: () => start() };
+  return {
+    process: (): RunningProcess => running,
+    kill: () => killed(running),
+    start: () => start(),
+    /** The log of all its processes. */
+    log: (): string => all.map(({ stdout }) => stdout()).join(""),
+  };
 };
 
 type Database = { db: Db; client: ReturnType<typeof client> };
@@ -85,6 +93,8 @@ const seed = (onDatabase: OnDatabase) =>
     await sql`update avatars set status = 'ready' where id = ${avatarId}`;
     return { tenantId, apiKey, avatarId };
   });
+
+const timeOf = (line: string): string => /"time":("[^"]+"|\d+)/.exec(line)?.[1] ?? "";
 
 /** The process of a call, by the log of its avatar worker; null when the worker never had the call. */
 const readPid = (worker: RunningProcess, id: SessionId): number | null => {
@@ -140,23 +150,37 @@ export const startWorld = async (livekitProgram: string, slots: number) => {
       isKnown,
     ),
   );
-  // The first one prepares the database and the secrets in the data directory.
-  for (const part of [...apis, worker, ...avatarWorkers]) await part.start();
+  const stop = async (): Promise<void> => {
+    await Promise.all([...avatarWorkers, worker, ...apis].map((part) => part.kill().catch(() => {})));
+    balancer.close();
+    await Promise.all([livekit.stop(), providers.stop(), receiver.stop()]);
+    await cluster.close();
+    await rm(folder, { recursive: true, force: true });
+  };
+  const start = async () => {
+    // The first one prepares the database and the secrets in the data directory.
+    for (const part of [...apis, worker, ...avatarWorkers]) await part.start();
+    return seed(onDatabase);
+  };
+  const seeded = await start().catch((error: unknown) =>
+    stop().then(() => {
+      throw error;
+    }),
+  );
   return {
-    ...{ onDatabase, receiver, url: balancer.url, ...(await seed(onDatabase)) },
+    ...{ onDatabase, receiver, url: balancer.url, ...seeded, stop },
     ...{ apis, worker, avatarWorkers },
     livekit: { kill: () => killed(livekit.process), start: livekit.restart } satisfies Part,
     database: { kill: cluster.kill, start: cluster.start } satisfies Part,
+    /** The lines of all logs that name a call, in the order of their times. */
+    logOf: (id: string): string[] => {
+      const log = [...apis, worker, ...avatarWorkers].map((part) => part.log()).join("");
+      const lines = log.split("\n").filter((line) => line.includes(id));
+      return lines.toSorted((one, other) => (timeOf(one) < timeOf(other) ? -1 : 1));
+    },
     /** The process of a call at an avatar worker; null when the worker never had the call. */
     pidOf: (id: SessionId): number | null =>
       avatarWorkers.map((part) => readPid(part.process(), id)).find((pid) => pid !== null) ?? null,
-    stop: async (): Promise<void> => {
-      await Promise.all([...avatarWorkers, worker, ...apis].map((part) => part.kill().catch(() => {})));
-      balancer.close();
-      await Promise.all([livekit.stop(), providers.stop(), receiver.stop()]);
-      await cluster.close();
-      await rm(folder, { recursive: true, force: true });
-    },
   };
 };
 export type World = Awaited<ReturnType<typeof startWorld>>;

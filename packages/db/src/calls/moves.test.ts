@@ -71,6 +71,23 @@ describe.each([
   });
 });
 
+test("a call whose first worker is lost before a sync hands it out: only later losses count", async () => {
+  const ids = await world(PLAIN);
+  for (const [worker, next] of [
+    ["one", "two"],
+    ["two", "three"],
+  ] as const) {
+    await addWorker(next, 1);
+    await endLease(db, worker, 1);
+    expect((await expire()).moved).toBe(1);
+    expect(await workersOf(ids)).toEqual([next]);
+    await addWorker(next, 1);
+  }
+  await addWorker("four", 1);
+  await endLease(db, "three", 1);
+  expect(await expire()).toMatchObject({ moved: 0, waiting: 1 });
+});
+
 describe.each([
   ["a voice", { voice: { voice_id: "vox" } }, { voices: ["vox"], models: [] }, { voices: ["pox"], models: [] }],
   ["a model", { llm: { model: "m1" } }, { voices: [], models: ["m1"] }, { voices: [], models: ["m2"] }],

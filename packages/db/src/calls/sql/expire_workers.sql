@@ -1,6 +1,6 @@
 -- Takes away the calls of workers whose lease has ended. A call gets a free slot of another worker, with the next
--- generation. A call moves once; handovers by a worker that stops do not count. A call that has lost a process at its
--- worker does not move. A call of more than 1,800 seconds moves only to a worker with growing holds, a recorded one
+-- generation. A call moves once; handovers by a worker that stops do not count, and neither does the loss of a worker that
+-- never got the call. A call that has lost a process at its worker does not move. A call of more than 1,800 seconds moves only to a worker with growing holds, a recorded one
 -- only to a worker that records, and one that names a voice or a model only to a worker that has it. A worker that was
 -- found lost has no lease from then on (lose_worker). Its calls wait for a free slot until 15 seconds (LEASE_SECONDS)
 -- after its last sync, and it keeps them if it syncs again. After that, a call without a free slot ends. A moved or
@@ -26,7 +26,7 @@ declare
   v_now timestamptz := date_trunc('milliseconds', clock_timestamp());
   v_needs rta.call_needs[] := '{}'; -- for each call, the needs at its next worker; null: it does not move
   v_can_wait boolean[] := '{}'; -- for each call
-  v_is_handover boolean[] := '{}'; -- for each call, whether its worker stops
+  v_is_handover boolean[] := '{}'; -- for each call, whether its worker stops, or never got the call
   v_closing rta.closing;
   v_closings rta.closing[] := '{}'; -- for each call, how it ends if it ends
   v_ended rta.closing[] := '{}';
@@ -43,9 +43,9 @@ begin
   for v_call in
     -- A worker without slots is stopping and does not come back. A worker of several shards can have no slots here
     -- while it goes on; the last sync of a stopping one does not name that feature.
-    select session, stopping.is_handover,
+    select session, uncounted.is_handover,
       case
-        when stopping.is_handover or call.generation - call.handovers + call.lost_processes = 1 then row(
+        when uncounted.is_handover or call.generation - call.handovers + call.lost_processes = 1 then row(
           /* features */ array_remove(array[
             case when call.max_seconds > 1800 then 'growth' end, case when recording.session_id is not null then 'recording' end
           ], null),
@@ -57,9 +57,13 @@ begin
       worker.synced_at > v_now - interval '15 seconds' as can_wait
     from fleet.avatar_slots slot
     join fleet.avatar_workers worker on worker.id = slot.worker_id
-    cross join lateral (select worker.slots = 0 and 'shared_slots' <> all (worker.features) as is_handover) stopping
     join public.usage_sessions session on session.tenant_id = slot.tenant_id and session.id = slot.session_id
     join public.calls call on call.tenant_id = slot.tenant_id and call.session_id = slot.session_id
+    -- The sync that hands a call out clears the news of its slot. A resume or a turn makes news only after the start.
+    cross join lateral (
+      select worker.slots = 0 and 'shared_slots' <> all (worker.features)
+        or session.started_at is null and (slot.has_news or call.room = 'create') as is_handover
+    ) uncounted
     left join public.call_recordings recording
       on recording.tenant_id = slot.tenant_id and recording.session_id = slot.session_id
     left join public.call_agents agent on agent.tenant_id = slot.tenant_id and agent.session_id = slot.session_id

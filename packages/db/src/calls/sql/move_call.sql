@@ -1,9 +1,9 @@
 -- Gives a call the slot of another worker, and its next generation. Reports of the earlier generation no longer count,
 -- and seconds do not count until the new worker has both sides. `p_used`: the usage of the call so far.
--- `p_is_handover`: the earlier worker stops, which does not count as a loss. The turns that the earlier worker has
--- received fail: it may have said them, and they must not be said twice. The speech under way is kept as far as it was
--- heard (keep_speaking). Lock order: the call, its turns, the slots. The calling function has locked the session and
--- the new slot.
+-- `p_is_handover`: the earlier worker stops, or never got the call, which does not count as a loss. The turns that the
+-- earlier worker has received fail: it may have said them, and they must not be said twice. The speech under way is
+-- kept as far as it was heard (keep_speaking). Lock order: the call, its turns, the slots. The calling function has
+-- locked the session and the new slot.
 create function rta.move_call(p_tenant_id text, p_session_id text, p_slot rta.free_slot, p_used bigint, p_is_handover boolean)
 returns void
 language plpgsql as $$

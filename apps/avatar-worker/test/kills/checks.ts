@@ -118,15 +118,16 @@ export const checkBooks = async (world: World, calls: readonly Call[], kills: re
       .map(({ kind }) => kind);
     const isCut = hit.includes("database") || hit.includes("api");
     const isRoomLost = kinds.includes("livekit");
+    const lost = kinds.filter((kind) => kind !== "livekit").length;
     if (row?.status !== "released") {
-      // A call whose worker could never join, or report its begin, is free.
-      if (row === undefined || row.endedAt === null || !(isCut || isRoomLost)) found.push(`not released: ${note}`);
+      // A call whose workers could never join, or report its begin, is free.
+      const canFail = isCut || isRoomLost || lost > 1;
+      if (row === undefined || row.endedAt === null || !canFail) found.push(`not released: ${note}`);
       continue;
     }
     over.push(row.used - call.hadSeconds);
     const unreported = kinds.length + (isCut ? 1 : 0);
     if (row.used > call.hadSeconds + ROUNDING_SECONDS + UNREPORTED_SECONDS * unreported) charged.push(note);
-    const lost = kinds.filter((kind) => kind !== "livekit").length;
     const canEnd = (row.reason === "failed" && lost > 1) || (row.reason === "disconnected" && isRoomLost);
     if (row.reason !== RELEASED && !canEnd) found.push(`ended: ${note}`);
   }

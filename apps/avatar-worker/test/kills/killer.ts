@@ -19,9 +19,12 @@ const chooseKind = (numbers: Numbers): Kind => {
   return "process";
 };
 
-const killAndStart = async (kind: Kind, part: Part, lost: readonly string[]): Promise<Kill> => {
+const killAndStart = async (kind: Kind, part: Part, findLost: () => Promise<string[]>): Promise<Kill> => {
+  const before = await findLost();
   const at = performance.now();
   await part.kill();
+  // A call can begin between the look and the kill.
+  const lost = [...new Set([...before, ...(await findLost())])];
   await part.start();
   return { kind, at, backAt: performance.now(), lost };
 };
@@ -33,6 +36,8 @@ const callsOf = (world: World, index: number): Promise<string[]> =>
       await client`select session_id from fleet.avatar_slots where worker_id = ${id} and session_id is not null`;
     return rows.map((row) => row["session_id"]);
   });
+
+const none = async (): Promise<string[]> => [];
 
 /** Kills the process of a call that the person hears. Returns null when there is no such call. */
 const killProcess = (world: World, numbers: Numbers, running: ReadonlyMap<string, Call>): Kill | null => {
@@ -61,20 +66,16 @@ const killOnce = async (
     case "avatar worker": {
       const index = numbers(world.avatarWorkers.length);
       const part = world.avatarWorkers[index];
-      return part ? killAndStart(kind, part, await callsOf(world, index)) : null;
+      return part ? killAndStart(kind, part, () => callsOf(world, index)) : null;
     }
     case "api": {
       const part = world.apis[numbers(world.apis.length)];
-      return part ? killAndStart(kind, part, []) : null;
+      return part ? killAndStart(kind, part, none) : null;
     }
     case "database":
-      return killAndStart(kind, world.database, []);
+      return killAndStart(kind, world.database, none);
     case "livekit":
-      return killAndStart(
-        kind,
-        world.livekit,
-        [...running.values()].map(({ id }) => id),
-      );
+      return killAndStart(kind, world.livekit, async () => [...running.values()].map(({ id }) => id));
   }
 };
 

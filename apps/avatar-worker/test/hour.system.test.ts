@@ -1,12 +1,14 @@
 /** A conversation of an hour with a page in a real browser: without drift, growing memory or lost sentences. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { readFile } from "node:fs/promises";
+import { loadavg } from "node:os";
 import { BROWSER, type BrowserContext, sharedBrowser } from "@realtime-avatar/testing/browser";
 import { livekitBinary } from "@realtime-avatar/testing/livekit/binary";
 import { type ScriptedProviders, startProviders } from "../src/conversation/providers/providers.testing.ts";
 import { facePoints, preparedFace } from "./support/faces.ts";
 import {
   type Box,
+  type Buffers,
   openRecordingPage,
   type RecordingPage,
   recordAnswer,
@@ -104,6 +106,19 @@ const findLag = (answers: readonly Seen[]): number => {
   return (LAGS_MS[best] ?? Number.NaN) + (LAG_STEP_MS * (left - right)) / (2 * (left - 2 * most + right));
 };
 
+/** The mean delays of the page's jitter buffers between two times in milliseconds, and those that the browser aimed at. */
+const bufferDelays = (from: Buffers, to: Buffers) => {
+  const means = (kind: keyof Buffers) => {
+    const [delay, target, count] = to[kind].map((value, index) => value - (from[kind][index] ?? 0)) as [
+      number,
+      number,
+      number,
+    ];
+    return { delayMs: Math.round((1000 * delay) / count), targetMs: Math.round((1000 * target) / count) };
+  };
+  return { sound: means("audio"), picture: means("video") };
+};
+
 describe.skipIf(missing !== null || !LONG)(title, () => {
   let world: WorkerWorld;
   let providers: ScriptedProviders;
@@ -124,7 +139,7 @@ describe.skipIf(missing !== null || !LONG)(title, () => {
   });
 
   /** Asks, and hears the whole answer. */
-  const takeTurn = async (turn: number): Promise<{ waitedMs: number; seen: Seen }> => {
+  const takeTurn = async (turn: number) => {
     const { waitedMs, heardFrom } = await recordAnswer(page, wordFrames("Could you please tell me")).catch(
       async (cause) => {
         const [stt, llm] = [providers.of("stt").length, providers.of("llm").length];
@@ -136,7 +151,8 @@ describe.skipIf(missing !== null || !LONG)(title, () => {
     const at = await page.timeOf(heardFrom);
     const levels = (await page.recording(heardFrom)).avatar.slice(0, ANSWER_MS / STEP_MS);
     const pictures = (await page.pictures(at)).filter(([time]) => time < at + ANSWER_MS);
-    return { waitedMs, seen: { at, levels, pictures } };
+    const seen: Seen = { at, levels, pictures };
+    return { waitedMs, seen, buffers: await page.buffers(), load: loadavg()[0] };
   };
 
   test("each answer is heard whole; sound and picture stay together; the memory does not grow", async () => {
@@ -157,7 +173,8 @@ describe.skipIf(missing !== null || !LONG)(title, () => {
     providers.setText((request) => `What is number ${request}?`);
     // The mouth rests between the words.
     providers.setAnswer(() => `Number ${turn}. Papa. Papa. Papa. Papa. Papa. Papa.`);
-    const turns: Awaited<ReturnType<typeof takeTurn>>[] = [];
+    type Turn = Awaited<ReturnType<typeof takeTurn>>;
+    const turns: Turn[] = [];
     let warmMemory = 0;
     for (; performance.now() - startedAt < MINUTES * 60_000; turn++) {
       const next = startedAt + 2000 + TURN_MS * (turn + 1);
@@ -172,7 +189,13 @@ describe.skipIf(missing !== null || !LONG)(title, () => {
     const [first, last] = [turns.slice(0, compared), turns.slice(-compared)];
     const [firstLag, lastLag] = [first, last].map((some) => findLag(some.map(({ seen }) => seen))) as [number, number];
     const waited = [first, last].map((some) => median(some.map(({ waitedMs }) => waitedMs)));
-    process.stderr.write(`${JSON.stringify({ turns: turns.length, firstLag, lastLag, waited, warmMemory, growth })}\n`);
+    // These tell which part of a drift is the page's, and which that of a busy machine.
+    const pageBuffers = [first, last].map((some) =>
+      bufferDelays((some[0] as Turn).buffers, (some.at(-1) as Turn).buffers),
+    );
+    const loads = [first, last].map((some) => median(some.map(({ load = Number.NaN }) => load)));
+    const figures = { turns: turns.length, firstLag, lastLag, waited, pageBuffers, loads, warmMemory, growth };
+    process.stderr.write(`${JSON.stringify(figures)}\n`);
     const said = (await page.said()).map(({ text }) => text);
     const expected = turns.flatMap((_, n) => [
       `What is number ${n}?`,

@@ -43,7 +43,22 @@ const PAGE = `<!doctype html><meta charset="utf-8"><title>Call</title><script sr
   const clock = [];
   // When each picture is shown, in milliseconds, and how much its mouth differs from that of the previous picture.
   const pictures = [];
-  let context, microphone;
+  let context, microphone, recorder;
+  const receivers = {};
+  let sound, node;
+  // After a stall, Chromium keeps up to 100 ms of sound between a track and its node for good. A new node begins without.
+  function record() {
+    node?.disconnect();
+    node = context.createMediaStreamSource(sound);
+    node.connect(recorder, 0, 1);
+  }
+  async function readBuffers() {
+    const all = Object.entries(receivers).map(async ([kind, receiver]) => {
+      const stats = [...(await receiver.getStats()).values()].find(({ type }) => type === "inbound-rtp");
+      return [kind, [stats.jitterBufferDelay, stats.jitterBufferTargetDelay, stats.jitterBufferEmittedCount]];
+    });
+    return Object.fromEntries(await Promise.all(all));
+  }
   function watch(video, [left, top, width, height]) {
     const canvas = new OffscreenCanvas(16, 16).getContext("2d", { willReadFrequently: true });
     let before = null;
@@ -59,7 +74,7 @@ const PAGE = `<!doctype html><meta charset="utf-8"><title>Call</title><script sr
   async function join(url, token, box) {
     context = new AudioContext({ sampleRate: 48000 });
     await context.audioWorklet.addModule("/recorder.js");
-    const recorder = new AudioWorkletNode(context, "recorder", { numberOfInputs: 2 });
+    recorder = new AudioWorkletNode(context, "recorder", { numberOfInputs: 2 });
     recorder.port.onmessage = ({ data }) => {
       data.forEach((more, side) => levels[side].push(...more));
       clock.push([levels[0].length, performance.now()]);
@@ -83,6 +98,7 @@ const PAGE = `<!doctype html><meta charset="utf-8"><title>Call</title><script sr
       if (isFinal) texts.push({ who: identity, text });
     });
     room.on("trackSubscribed", (track) => {
+      receivers[track.kind] = track.receiver;
       if (track.kind === "video") {
         const video = track.attach();
         document.body.append(video);
@@ -91,7 +107,8 @@ const PAGE = `<!doctype html><meta charset="utf-8"><title>Call</title><script sr
       }
       // Chromium plays a track in a graph only when an element plays it, too.
       document.body.append(track.attach());
-      context.createMediaStreamSource(new MediaStream([track.mediaStreamTrack])).connect(recorder, 0, 1);
+      sound = new MediaStream([track.mediaStreamTrack]);
+      record();
     });
     await room.connect(url, token);
     await room.localParticipant.publishTrack(mouth.stream.getAudioTracks()[0], { source: "microphone" });
@@ -103,6 +120,7 @@ const PAGE = `<!doctype html><meta charset="utf-8"><title>Call</title><script sr
     return ${STEP_MS} * step + Math.min(...near.map(([steps, time]) => time - ${STEP_MS} * steps));
   }
   function say(base64) {
+    if (sound) record();
     const bytes = Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0));
     const samples = Float32Array.from(new Int16Array(bytes.buffer), (value) => value / 32768);
     const buffer = context.createBuffer(1, samples.length, 48000);
@@ -122,6 +140,12 @@ const RESPONSES: Record<string, () => Response> = {
 /** Levels from 0 to 1, in steps of `STEP_MS`. */
 type Recording = { person: number[]; avatar: number[] };
 
+/**
+ * The jitter buffers of the page since its start: the sum of the delays of all samples or pictures in seconds, the sum of the
+ * delays that the browser aimed at, and the number of samples or pictures.
+ */
+export type Buffers = Record<"audio" | "video", readonly [delay: number, target: number, count: number]>;
+
 export type RecordingPage = {
   /** Says frames of 16-bit PCM at 48 kHz. Resolves when the first frame is sent. */
   say(frames: readonly Int16Array[]): Promise<void>;
@@ -133,6 +157,7 @@ export type RecordingPage = {
   timeOf(step: number): Promise<number>;
   /** The movement of the mouth since a time: the time of each picture, and its difference from the previous one. */
   pictures(since: number): Promise<[number, number][]>;
+  buffers(): Promise<Buffers>;
   /** The final texts of the transcript, in order. */
   said(): Promise<{ who: string; text: string }[]>;
   close(): Promise<void>;
@@ -173,6 +198,7 @@ export const openRecordingPage = async (
     timeOf: async (step) => Number(await page.evaluate(`timeOf(${step})`)),
     pictures: async (since) =>
       (await page.evaluate(`pictures.filter(([time]) => time >= ${since})`)) as [number, number][],
+    buffers: async () => (await page.evaluate("readBuffers()")) as Buffers,
     said: async () => (await page.evaluate("texts")) as { who: string; text: string }[],
     close: async () => {
       await page.close();

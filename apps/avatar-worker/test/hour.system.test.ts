@@ -54,12 +54,15 @@ const mouthBox = async (): Promise<Box> => {
   return [x, y, Math.round((right?.[0] ?? 0) - x), Math.round((bottom?.[1] ?? 0) - y)];
 };
 
-/** The memory of the process of the only call in MiB: the largest of the children of the worker. Shared memory counts in part. */
+/**
+ * The anonymous memory of the process of the only call in MiB: the largest of the children of the worker. Its share of files
+ * changes by 5 MiB when another process opens or closes them.
+ */
 const callMemory = async (worker: number): Promise<number> => {
   const children = (await readFile(`/proc/${worker}/task/${worker}/children`, "utf8")).trim().split(" ");
   const sizes = children.map(async (pid) => {
     const memory = await readFile(`/proc/${pid}/smaps_rollup`, "utf8").catch(() => "");
-    return Number(/^Pss:\s+(\d+)/m.exec(memory)?.[1] ?? 0) / 1024;
+    return Number(/^Pss_Anon:\s+(\d+)/m.exec(memory)?.[1] ?? 0) / 1024;
   });
   return Math.max(...(await Promise.all(sizes)));
 };

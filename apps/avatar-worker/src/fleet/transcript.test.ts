@@ -1,5 +1,9 @@
 import { describe, expect, test } from "bun:test";
-import type { TranscriptReport, TranscriptSegment } from "@realtime-avatar/domain/calls/transcript";
+import {
+  MAX_TRANSCRIPT_BYTES,
+  type TranscriptReport,
+  type TranscriptSegment,
+} from "@realtime-avatar/domain/calls/transcript";
 import type { AssignedCall } from "@realtime-avatar/domain/calls/worker-sync";
 import { until } from "@realtime-avatar/testing/until";
 import { RefusedRequest } from "./service.ts";
@@ -91,6 +95,18 @@ describe("the segments of a call", () => {
     await sender.finish();
     expect(kept).toHaveLength(2000);
     expect(reports.at(-1)?.is_complete).toBe(false);
+  });
+
+  test("more bytes than may wait at once, each segment sent before the next: all stored, the last report complete", async () => {
+    const { sender, kept, reports } = world();
+    const text = "x".repeat(8000);
+    const count = Math.ceil(MAX_TRANSCRIPT_BYTES / text.length) + 1;
+    for (let sent = 1; sent <= count; sent++) {
+      sender.add(said(text));
+      await until(() => kept.length === sent);
+    }
+    await sender.finish();
+    expect(reports.at(-1)?.is_complete).toBe(true);
   });
 });
 

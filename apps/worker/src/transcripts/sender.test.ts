@@ -276,6 +276,7 @@ describe("another sender", () => {
     await until(() => receiver.at("/stopping").length > 0);
     statuses.delete("/stopping");
     await stopping.stop();
+    expect((await stored(id)).attempts).toBe(0);
     const rest = startSender();
     await until(() => isGone(id));
     await rest.stop();

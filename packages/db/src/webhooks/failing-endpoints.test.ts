@@ -5,6 +5,7 @@ import { fileDatabase } from "@realtime-avatar/testing/fixture";
 import { seedCaller, seedOrigin } from "@realtime-avatar/testing/seeds";
 import {
   claimSome,
+  finishedDelivery,
   type HeldDelivery,
   newTarget,
   plannedEndpoint,
@@ -13,7 +14,7 @@ import {
   testQueue,
 } from "@realtime-avatar/testing/webhooks/seeds";
 import { disableEndpoint, findEndpoint, updateEndpoint } from "./endpoints.ts";
-import { freezeBodies, sweepDeliveries, webhookStats } from "./sending.ts";
+import { type DeliveryOutcome, finishDeliveries, freezeBodies, sweepDeliveries, webhookStats } from "./sending.ts";
 
 const { db } = await fileDatabase();
 await mutate(db);
@@ -116,6 +117,23 @@ describe("an endpoint that fails", () => {
       kind: "written",
       endpoint: { status: "enabled", disabledReason: null, failingSince: null },
     });
+  });
+
+  test.each<DeliveryOutcome[]>([
+    ["gone", "retry", "failed"],
+    ["failed", "retry", "gone"],
+  ])("410 in one batch with other failures, %s, %s, %s: disabled at once", async (...outcomes) => {
+    const caller = await seedCaller(db);
+    const endpoint = await seedEndpoint(db, caller);
+    await seedEvents(
+      db,
+      caller,
+      outcomes.map(() => newTarget()),
+    );
+    const held = await claimSome(db);
+    const finished = outcomes.map((outcome, at) => finishedDelivery(held[at] as HeldDelivery, outcome));
+    expect(await finishDeliveries(db, finished, seedOrigin())).toBe(3);
+    expect(await findEndpoint(db, caller, endpoint.id)).toMatchObject({ status: "disabled", disabledReason: "gone" });
   });
 
   test("429: nothing is sent until the pause ends, and its queue causes no alert", async () => {

@@ -199,6 +199,17 @@ describe("the exchange of a code", () => {
     expect(reads).toBe(3);
   });
 
+  test("a repeated read of the keys that fails: the next exchange reads them again, without a pause", async () => {
+    const { keys } = (await (await fetch(`${fake.issuer}/jwks`)).json()) as { keys: object[] };
+    const provider = providerAt();
+    expect(await failureOf(provider)).toStartWith("no error");
+    fake.keyId = "new";
+    fake.answers.set("/jwks", () => new Response("x", { status: 500 }));
+    expect(await failureOf(provider)).toBe("provider_unavailable: status_500");
+    fake.answers.set("/jwks", () => Response.json({ keys: keys.map((key) => ({ ...key, kid: "new" })) }));
+    expect(await failureOf(provider)).toStartWith("no error");
+  });
+
   test("a code exchange with a valid token: accepted", async () => {
     expect(await failureOf(providerAt())).toStartWith("no error");
   });

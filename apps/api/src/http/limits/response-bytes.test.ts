@@ -128,6 +128,12 @@ describe("a client that does not read", () => {
     await server.stop(true);
   });
 
+  test("a response of characters of several bytes: its bytes count", () => {
+    const bytes = createResponseBytes();
+    bytes.send(["é".repeat(MIB), "x"], "a", new Request("http://x"), { headers: {} });
+    expect(bytes.waiting()).toBe(2 * MIB + 1);
+  });
+
   test("a response, never sent: its bytes are released", async () => {
     const bytes = createResponseBytes({ stalledMs: 20 });
     bytes.send(["x".repeat(MIB)], "a", new Request("http://x"), { headers: {} });

@@ -60,8 +60,8 @@ const world = async ({ autoCreate = false, slots = 50 } = {}) => {
     lines,
     spans,
     nameOf,
-    reconcile: (): Reconciler => {
-      const reconciler = startReconciler({ db, rooms, log, random, tracing, intervalsMs: SHORT_INTERVALS_MS });
+    reconcile: (intervalsMs = SHORT_INTERVALS_MS): Reconciler => {
+      const reconciler = startReconciler({ db, rooms, log, random, tracing, intervalsMs });
       opened.push(reconciler.stop);
       return reconciler;
     },
@@ -195,6 +195,18 @@ describe("calls that end", () => {
     expect(await one.stateOf(call)).toMatchObject({ status: "released", used: 7, reason: "failed" });
     expect(one.livekit.rooms()).toEqual([]);
   });
+
+  test.each(["revoke", "expireLease"] as const)(
+    "calls that end by %s: their rooms are deleted before the next list of rooms",
+    async (end) => {
+      const one = await world();
+      await one.start({ isStarted: true });
+      one.reconcile({ ...SHORT_INTERVALS_MS, list: 3_600_000 });
+      await until(() => one.livekit.requests.some(({ method }) => method === "ListRooms"));
+      await one[end]();
+      await until(() => one.livekit.rooms().length === 0);
+    },
+  );
 
   test("three reconcilers, forty calls of a revoked key: each call ends once, and no room is left", async () => {
     const one = await world();

@@ -25,6 +25,9 @@ describe("normalPath", () => {
   });
 });
 
+/** Bun closes a connection that was idle for a second within this time. */
+const IDLE_CHECK_MS = 5000;
+
 describe("serve", () => {
   let server: ReturnType<typeof serve>;
   const address = { host: "127.0.0.1", port: 0, portVariable: "PORT" };
@@ -65,6 +68,15 @@ describe("serve", () => {
 
   test("an exception, without a handler: a bare 500", async () => {
     expect(await send("/fail")).toStartWith("HTTP/1.1 500 ");
+  });
+
+  test("a response that takes longer than a connection may be idle, and less than a request may take: sent", async () => {
+    const slow = serve(address, { keepAliveMs: 1000, requestMs: 60_000 }, async () => {
+      await Bun.sleep(IDLE_CHECK_MS);
+      return new Response("late");
+    });
+    expect(await (await fetch(slow.url)).text()).toBe("late");
+    await slow.stop(true);
   });
 
   test("a port, in use: refused with the variable to set", () => {

@@ -13,7 +13,7 @@ import { BROWSER } from "@realtime-avatar/testing/browser";
 import { seedCaller } from "@realtime-avatar/testing/credits";
 import { seedAvatar, seedTenant } from "@realtime-avatar/testing/seeds";
 import { joinAsPerson } from "../../apps/avatar-worker/test/support/person.ts";
-import { joinAsStranger } from "../../apps/avatar-worker/test/support/stranger.ts";
+import { joinAsRawClient } from "../../apps/avatar-worker/test/support/raw-client.ts";
 import { type Database, openDatabase } from "../database.ts";
 import { percentile, start } from "../machine.ts";
 import { buildService, startService } from "../processes.ts";
@@ -82,7 +82,7 @@ const measureEnds = async (world: World, count: number): Promise<number[]> => {
   const times: number[] = [];
   for (let index = 0; index < count; index++) {
     const call = await startCall(world, world.root.apiKey, "voice");
-    const person = await joinAsStranger(call.livekit_url, call.participant_token);
+    const person = await joinAsRawClient(call.livekit_url, call.participant_token);
     await until(() => isStarted(world, call));
     const endedAt = performance.now();
     const ended = release(world, call.session_id);

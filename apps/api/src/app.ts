@@ -79,14 +79,14 @@ const mayBeEndless = (headers: Headers): boolean =>
  * letters, although RFC 9110 §10.1.1 allows any case. A handler cannot send the interim response. Java's client sends
  * `100-Continue`.
  */
-const waitsInVain = (headers: Headers): boolean => {
+const waitsForContinue = (headers: Headers): boolean => {
   const expectation = headers.get("expect");
   if (expectation === null || expectation === "100-continue") return false;
   return headers.has("transfer-encoding") || Number(headers.get("content-length")) > 0;
 };
 
 /**
- * Responds with a problem. For `waitsInVain`, the response has no body: while Java 17's client waits for the 100, it
+ * Responds with a problem. For `waitsForContinue`, the response has no body: while Java 17's client waits for the 100, it
  * discards the body of any other response and then waits forever for another response.
  */
 const respondWithProblem = (problem: Problem, requestId: string, set: ResponseHead): string | Response => {
@@ -317,7 +317,7 @@ export const createApp = (options: AppOptions) => {
       if (host !== null && !isHost(host)) {
         throw new Problem("malformed_request", "The Host header is empty or malformed, or there are several.");
       }
-      if (waitsInVain(context.request.headers)) {
+      if (waitsForContinue(context.request.headers)) {
         // The client may or may not send the body, so the connection cannot be used again.
         const detail = "Send the request again without `Expect`, or with `Expect: 100-continue` in lower-case letters.";
         throw new Problem("expectation_failed", detail, { hangUp: true });

@@ -130,13 +130,13 @@ describe("the names of the audit trail", () => {
   });
 
   test("an id of another tenant: no name", async () => {
-    const stranger = await seedTenant(api.database.db);
+    const foreign = await seedTenant(api.database.db);
     const { client } = api.database.db;
     const { id } = await createKey("Ours");
     await client`insert into audit_events (tenant_id, id, environment, actor_id, actor_key_id, action, target_id, request_id, created_at)
-      select ${stranger}, id, environment, actor_id, actor_key_id, action, target_id, request_id, created_at
+      select ${foreign}, id, environment, actor_id, actor_key_id, action, target_id, request_id, created_at
       from audit_events where tenant_id = ${api.tenantId} and target_id = ${id}`;
-    const person = await seedPerson(api, "viewer", stranger);
+    const person = await seedPerson(api, "viewer", foreign);
     const { body } = await person.call("GET", `/api/v1/audit-events?targetId=${id}`);
     expect(body.data).toMatchObject([{ targetId: id, targetName: null, actorName: null }]);
   });

@@ -74,8 +74,8 @@ test("an asset, read: conditional, and 404 for other tenants and environments", 
   expect((await call("GET", `/${asset.id}`, undefined, { "if-none-match": '"1"' })).status).toBe(304);
   const inTest = await api.key({ scopes: ["*"] });
   const { db } = api.database;
-  const strangers = (await seedKey(db, await seedTenant(db), { environment: "live", scopes: ["*"] })).secret.reveal();
-  for (const by of [inTest, strangers]) {
+  const foreignKey = (await seedKey(db, await seedTenant(db), { environment: "live", scopes: ["*"] })).secret.reveal();
+  for (const by of [inTest, foreignKey]) {
     expect((await call("GET", `/${asset.id}`, undefined, {}, by)).status).toBe(404);
     expect((await call("DELETE", `/${asset.id}`, undefined, {}, by)).status).toBe(404);
     expect((await call("POST", `/${asset.id}/complete`, undefined, {}, by)).status).toBe(404);

@@ -12,7 +12,7 @@ export const STALL_MS = 30_000;
 export const PROGRESS_BYTES = 64 * 1024;
 
 /** A place that does not depend on other bodies. */
-const placeOfItsOwn = (): Place => {
+const unlimitedPlace = (): Place => {
   const taken = createPlaces(Number.POSITIVE_INFINITY).take([]);
   if (taken.kind !== "taken") throw new Error("an unlimited place was refused");
   return taken.place;
@@ -47,7 +47,7 @@ export const openBody = (
   context: RequestContext,
   options: { maxBytes: number; tooLarge: () => Problem; stallMs?: number; place?: Place },
 ): BodyReader => {
-  const { maxBytes, tooLarge, stallMs = STALL_MS, place = placeOfItsOwn() } = options;
+  const { maxBytes, tooLarge, stallMs = STALL_MS, place = unlimitedPlace() } = options;
   const declared = request.headers.get("content-length");
   // Bun discards the rest of the body, whose length is bounded.
   if (declared !== null && Number(declared) <= MAX_DISCARDED_BYTES) context.onBodyRead?.();

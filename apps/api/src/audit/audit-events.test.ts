@@ -181,10 +181,10 @@ describe("the audit trail", () => {
   });
 
   test("the trail, read by another tenant: empty, also by id", async () => {
-    const stranger = await api.key();
+    const foreign = await api.key();
     const key = await make({});
-    expect((await list("?limit=100", stranger)).text).not.toContain(key.id);
-    expect((await list(`?targetId=${key.id}`, stranger)).body.data).toEqual([]);
-    expect((await list(`?actorKeyId=${parseApiKey(root)?.keyId}`, stranger)).body.data).toEqual([]);
+    expect((await list("?limit=100", foreign)).text).not.toContain(key.id);
+    expect((await list(`?targetId=${key.id}`, foreign)).body.data).toEqual([]);
+    expect((await list(`?actorKeyId=${parseApiKey(root)?.keyId}`, foreign)).body.data).toEqual([]);
   });
 });

@@ -19,7 +19,7 @@ describe("a failing LiveKit", () => {
       if (line.includes("LiveKit did not create a room")) pausedAt = performance.now();
     },
   });
-  /** Starts the API anew, so that it has its own pause after a failure. */
+  /** Starts another API, which has its own pause after a failure. */
   const anew = () => callAnew(api.database.db, { ...callOptions(livekit), log });
 
   test.each([

@@ -160,12 +160,12 @@ describe("a release", () => {
   test("a call of a descendant: ended; of an ancestor or another tenant, unknown or ended: 200 without a change", async () => {
     const { newKey, root, avatarId } = await tenantWith(10_000);
     const child = await newKey({}, root.record);
-    const { key: stranger } = await tenantWith(1).then(({ root }) => root);
+    const { key: foreign } = await tenantWith(1).then(({ root }) => root);
     const ofRoot = (await start({ avatar_id: avatarId }, root.key)).body.session_id;
     const ofChild = (await start({ avatar_id: avatarId }, child.key)).body.session_id;
     for (const [id, by] of [
       [ofRoot, child.key],
-      [ofRoot, stranger],
+      [ofRoot, foreign],
       ["ses_01h455vb4pex5vsknk084sn02q", root.key],
       ["nonsense", root.key],
       [ofRoot.toUpperCase(), root.key],

@@ -53,8 +53,8 @@ const parse = (bytes: Uint8Array): ManifestOutcome => {
 };
 
 /**
- * Reads a file. Keeps at most `maxBytes`, whatever length the store reports. `signal` ends the read, even before the
- * store responds, because Bun limits a process to 256 concurrent requests, including those to LiveKit.
+ * Reads a file. Keeps at most `maxBytes`, even if the store reports a smaller length. `signal` ends the read, even
+ * before the store responds, because Bun limits a process to 256 concurrent requests, including those to LiveKit.
  */
 export const readManifest = async (
   storage: Pick<Storage, "open">,

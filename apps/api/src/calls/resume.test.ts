@@ -160,9 +160,9 @@ describe("refused", () => {
     const { grant, root, newKey, resume } = await callOf();
     const sibling = await newKey();
     const inTest = await newKey({ environment: "test" });
-    const stranger = await tenantWith(10);
+    const foreign = await tenantWith(10);
     spans.length = 0;
-    for (const { key } of [sibling, inTest, stranger.root]) expectProblem(await resume(key), "not_found");
+    for (const { key } of [sibling, inTest, foreign.root]) expectProblem(await resume(key), "not_found");
     expectProblem(await resume(root.key, {}, "ses_01kasdy6x1ejfv3nxkhg5t0wf3"), "not_found");
     expectProblem(await resume(root.key, {}, "x"), "not_found");
     expect(spans).not.toContain("resume_call");

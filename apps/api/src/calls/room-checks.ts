@@ -14,7 +14,7 @@ import type { Logger } from "@realtime-avatar/runtime/log";
 import { describeFailure } from "./rooms.ts";
 
 /** Rooms of events within this time are checked together. */
-const GATHER_MS = 500;
+const BATCH_MS = 500;
 /** Timeout of a statement that all requests share, in milliseconds. */
 export const BACKGROUND_MS = 5000;
 /** Maximum number of waiting rooms. A flood of events costs one check every half second. */
@@ -46,7 +46,7 @@ export const createRoomChecks = (options: CheckOptions): RoomChecks => {
   const checkAll = async (): Promise<void> => {
     isChecking = true;
     while (names.size > 0) {
-      await Bun.sleep(GATHER_MS);
+      await Bun.sleep(BATCH_MS);
       const some = [...names];
       names.clear();
       const failed = (error: unknown): void => {

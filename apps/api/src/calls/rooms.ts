@@ -24,7 +24,7 @@ const MAX_DELETIONS = 100;
 export type CallRooms = {
   /** Whether LiveKit can be asked: false for a second after a failure. */
   isAvailable(): boolean;
-  /** Creates a room, with or without an agent. False when LiveKit has failed; the room may exist nevertheless. */
+  /** Creates a room, with or without an agent. False when LiveKit has failed; the room may still exist. */
   create(name: string, agent: AgentDispatch | null, context: Pick<RequestContext, "recordSpan">): Promise<boolean>;
   /** Deletes rooms in the background. The reconciler repeats failed deletions, and those above the limit. */
   deleteLater(names: readonly string[]): void;

@@ -135,7 +135,7 @@ describe("the opening of a session", () => {
   });
 
   test("a new session whose avatar is not ready: 409; of another caller: 404", async () => {
-    const stranger = await (await tenantWith(10)).newKey();
+    const foreign = await (await tenantWith(10)).newKey();
     const ready = await avatarIn("ready");
     for (const status of ["draft", "preprocessing", "failed", "disabled"]) {
       const { body } = await open({ maxSessionSeconds: 1, avatarId: await avatarIn(status) });
@@ -144,7 +144,7 @@ describe("the opening of a session", () => {
     }
     const unknown = [await avatarIn("deleted"), "ava_01h455vb4pex5vsknk084sn02q", "x", key.slice(0, 30)];
     const answers = await Promise.all(unknown.map((avatarId) => open({ maxSessionSeconds: 1, avatarId })));
-    answers.push(await open({ maxSessionSeconds: 1, avatarId: ready }, stranger.key));
+    answers.push(await open({ maxSessionSeconds: 1, avatarId: ready }, foreign.key));
     answers.push(await open({ maxSessionSeconds: 1, avatarId: ready }, await api.key({ scopes: ["*"] })));
     // The detail names the environment of the key.
     const textOf = ({ body }: (typeof answers)[number]) => JSON.stringify({ ...body, requestId: null });

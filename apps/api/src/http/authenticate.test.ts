@@ -30,7 +30,7 @@ test("two Authorization headers, in one request: 401", async () => {
 });
 
 describe("the state of a key, shown only to the holder of its true secret", () => {
-  const impostor = (keyId: string): string => {
+  const keyWithOtherSecret = (keyId: string): string => {
     // The right handle and a right checksum with another secret.
     const forged = generateApiKey("live", (count) => {
       const bytes = random(count);
@@ -60,7 +60,7 @@ describe("the state of a key, shown only to the holder of its true secret", () =
     expect((await send(`Bearer ${secret.reveal()}`)).status).toBe(201);
     await api.database.db.client.unsafe(change, [record.id]);
     expect(outcome(await send(`Bearer ${secret.reveal()}`))).toEqual([401, code]);
-    expect(outcome(await send(`Bearer ${impostor(secret.keyId)}`))).toEqual([401, "invalid_api_key"]);
+    expect(outcome(await send(`Bearer ${keyWithOtherSecret(secret.keyId)}`))).toEqual([401, "invalid_api_key"]);
   });
 
   test("a key, revoked and restored in the database: the next request is affected", async () => {

@@ -44,10 +44,10 @@ test("a sign-in, of an unknown tenant, user or passkey: the same bytes as for a 
   const { publicKey } = (await post("user-sessions/options", {})).answer.body;
   const good = person.authenticator.get(publicKey);
   const response = good.response as Record<string, string>;
-  const stranger = createAuthenticator(PUBLIC_URL).get(publicKey);
+  const foreign = createAuthenticator(PUBLIC_URL).get(publicKey);
   const credentials = {
     "a wrong signature": { ...good, response: { ...response, signature: randomBytes(64).toString("base64url") } },
-    "another passkey": { ...good, id: stranger.id, rawId: stranger.rawId },
+    "another passkey": { ...good, id: foreign.id, rawId: foreign.rawId },
     "another user": {
       ...good,
       response: { ...response, userHandle: handleOf(person.tenantId, newId("usr", new Date(), random)) },

@@ -44,7 +44,7 @@ import { runWrite } from "../http/problem.ts";
 import { type RequestContext, requestOrigin, withRequestContext } from "../http/request-context.ts";
 import { sendJson } from "../http/response.ts";
 import { type Attempt, execute, type OutcomeOf, type Settled, writtenResource } from "../http/write.ts";
-import { createStrangerCheck, readUserAgent, sendNewSession, shownProvider } from "./sign-in.ts";
+import { createAnonymousCheck, readUserAgent, sendNewSession, shownProvider } from "./sign-in.ts";
 import { invalidPasskey } from "./webauthn.ts";
 
 const OPERATIONS = operations({
@@ -180,7 +180,7 @@ const accept = async (
 
 /** The routes without credentials, which have the token of a link. */
 export const invitationAcceptanceRoutes = (dependencies: Dependencies) => {
-  const check = createStrangerCheck(dependencies);
+  const check = createAnonymousCheck(dependencies);
   return new Elysia({ name: "invitation-acceptance", prefix: "/api/v1/invitations" })
     .use(withRequestContext)
     .post(

@@ -95,8 +95,8 @@ describe("an Idempotency-Key of a person", () => {
     expectProblem(other, "replay_unavailable");
     expect(other.headers.get("location")).toBe(`${KEYS}/${first.body.id}`);
     // Another person has separate Idempotency-Keys.
-    const stranger = await seedPerson(api, "developer");
-    expect((await stranger.call("POST", KEYS, body, headers)).status).toBe(201);
+    const foreign = await seedPerson(api, "developer");
+    expect((await foreign.call("POST", KEYS, body, headers)).status).toBe(201);
     const [stored] = await api.database.db.client`
       select response_body from idempotency_claims where caller_id = ${person.id} and idempotency_key = 'once'`;
     expect(Buffer.from(stored?.["response_body"]).toString("latin1")).not.toContain(first.body.apiKey);

@@ -101,7 +101,7 @@ test("a person, after linking an account: verifies with it; the provider prompts
   expect(options.body).toMatchObject({ hasPasskey: true, oidc: { name: "Example Login" } });
   const begun = await beginVerification(person, "/usage");
   expect(Object.fromEntries(begun.url.searchParams)).toMatchObject({ prompt: "login", max_age: "0" });
-  // The browser has a session of the provider, which prompts nevertheless.
+  // The browser has a session of the provider, but the provider prompts again.
   expect(dashboardPage(await go(begun, "linked-1", browser))).toBe("/usage");
   expect(dashboardPage(await go(await beginVerification(person, "/"), "linked-1", browser))).toBe("");
   expect((await invite()).status).toBe(201);

@@ -34,7 +34,7 @@ import { type RequestContext, untimed, withRequestContext } from "../http/reques
 import { type ResponseHead, sendJson } from "../http/response.ts";
 import { findValidInvitation } from "./invitations.ts";
 import { endOidcAttempt } from "./oidc-callback.ts";
-import { createStrangerCheck } from "./sign-in.ts";
+import { createAnonymousCheck } from "./sign-in.ts";
 
 /** The common part of the operations that begin an attempt. */
 const begin = (summary: string, description: string) => ({
@@ -115,7 +115,7 @@ const readTenantId = (text: string): TenantId => {
 
 /** The routes without credentials. */
 export const oidcRoutes = (dependencies: Dependencies) => {
-  const check = createStrangerCheck(dependencies);
+  const check = createAnonymousCheck(dependencies);
   const what = `come back from the provider ${CALLBACKS_PER_MINUTE} times`;
   const checkRate = createNetworkLimit("oidc-callback", CALLBACKS_PER_MINUTE, what, dependencies);
   return new Elysia({ name: "oidc", prefix: "/api/v1/oidc" })

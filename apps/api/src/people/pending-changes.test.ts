@@ -136,7 +136,7 @@ const OTHERS: Change[] = [
 ];
 
 /** Runs `work` while the person changes avatars, in several lanes of sequential requests. Changes are not batched. */
-const underWrites = async <Result>(flooder: Person, work: () => Promise<Result>): Promise<Result> => {
+const whileWriting = async <Result>(flooder: Person, work: () => Promise<Result>): Promise<Result> => {
   const draft = { displayName: "x", sourceKind: "image" };
   const avatars = Array.from({ length: LANES }, () => flooder.call("POST", "/api/v1/avatars", draft));
   const urls = (await Promise.all(avatars)).map(({ body }) => `/api/v1/avatars/${body.id}`);
@@ -159,7 +159,7 @@ describe("a change of a person who writes without a pause", () => {
     const owner = onReplica(await seedPerson(api, "owner"));
     const person = await seedPerson(api, "developer");
     const send = await prepare(person, owner);
-    const atResponse = await underWrites(person, async () => {
+    const atResponse = await whileWriting(person, async () => {
       expect((await send()).status).toBe(200);
       // The person continues to write, or tries to. The pending change is withdrawn shortly after the response.
       const written = await writtenBy(person);
@@ -173,7 +173,7 @@ describe("a change of a person who writes without a pause", () => {
     const subject = await seedPerson(api, "viewer");
     const [person, owner] = [await seedPerson(api, "owner"), onReplica(await seedPerson(api, "owner"))];
     const change = () => owner.call("PATCH", `/api/v1/users/${subject.id}`, { role: "developer" });
-    expect((await underWrites(person, change)).status).toBe(200);
+    expect((await whileWriting(person, change)).status).toBe(200);
   });
 });
 

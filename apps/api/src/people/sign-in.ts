@@ -27,7 +27,7 @@ export const readUserAgent = ({ headers }: Request): string | null => {
  * Checks a request without credentials. Limits the rate by the address. Refuses requests from pages of other origins,
  * which could otherwise sign the browser in as another person.
  */
-export const createStrangerCheck = (dependencies: Dependencies): ((request: Request) => Promise<void>) => {
+export const createAnonymousCheck = (dependencies: Dependencies): ((request: Request) => Promise<void>) => {
   const what = `make ${REQUESTS_PER_MINUTE} requests without credentials`;
   const checkRate = createNetworkLimit("sign-in", REQUESTS_PER_MINUTE, what, dependencies);
   return async (request) => {

@@ -48,7 +48,7 @@ import { NO_PARAMETERS, readQuery } from "../http/query.ts";
 import { type RequestContext, requestOrigin, withRequestContext } from "../http/request-context.ts";
 import { sendJson, sendResource } from "../http/response.ts";
 import { type Attempt, execute, type OutcomeOf, type Settled, writtenResource } from "../http/write.ts";
-import { CURRENT_SESSION, createStrangerCheck, readUserAgent, sendNewSession, shownProvider } from "./sign-in.ts";
+import { CURRENT_SESSION, createAnonymousCheck, readUserAgent, sendNewSession, shownProvider } from "./sign-in.ts";
 import { invalidPasskey } from "./webauthn.ts";
 
 const OPERATIONS = operations({
@@ -152,7 +152,7 @@ const signIn = async (
 
 /** The routes without credentials. */
 export const signInRoutes = (dependencies: Dependencies) => {
-  const check = createStrangerCheck(dependencies);
+  const check = createAnonymousCheck(dependencies);
   return new Elysia({ name: "sign-in", prefix: "/api/v1/user-sessions" })
     .use(withRequestContext)
     .post(

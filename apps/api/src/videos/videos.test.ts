@@ -243,10 +243,10 @@ describe("a video that was created", () => {
     const { status, body } = await remove(id, child);
     expect([status, body.code, body.requiredScope]).toEqual([403, "insufficient_scope", "avatars:write"]);
     expect((await read(id, child)).status).toBe(200);
-    const stranger = (
+    const foreign = (
       await seedKey(api.database.db, await seedTenant(api.database.db), { environment: "live", scopes: ["*"] })
     ).secret.reveal();
-    for (const other of [stranger, await api.key({ environment: "test", scopes: ["*"] })]) {
+    for (const other of [foreign, await api.key({ environment: "test", scopes: ["*"] })]) {
       expect((await read(id, other)).status).toBe(404);
       expect((await remove(id, other)).status).toBe(404);
     }

@@ -163,7 +163,7 @@ describe.skipIf(missing !== null)(`docs/calls.md${skipped}`, () => {
       },
       { limitMs: WAIT_MS, pollMs: 200 },
     );
-  const seesAndHears = async (page: Page): Promise<void> => {
+  const untilPictureAndSound = async (page: Page): Promise<void> => {
     await untilTrue(page, `${LOOK} > 0`);
     const pictures = new Set<unknown>();
     await until(async () => pictures.add(await page.evaluate(LOOK)).size >= 4, { pollMs: 100 });
@@ -181,12 +181,12 @@ describe.skipIf(missing !== null)(`docs/calls.md${skipped}`, () => {
     const page = await context.newPage();
     await page.goto(url);
     await page.click("button");
-    await seesAndHears(page);
+    await untilPictureAndSound(page);
     // Browsers play only the tracks of one media stream in step.
     const [sound, ...others] = (await page.evaluate('streams.filter((id) => id.startsWith("PA_"))')) as string[];
     expect(others).toEqual([sound as string]);
     await page.reload();
-    await seesAndHears(page);
+    await untilPictureAndSound(page);
     await page.click("text=Hang up");
     await untilTrue(page, 'document.querySelector("p").textContent === "The call has ended."');
     await program.waitFor(/status: "released"/);
@@ -205,11 +205,11 @@ describe.skipIf(missing !== null)(`docs/calls.md${skipped}`, () => {
     const page = await context.newPage();
     await page.goto(await serve(await readyAvatar()));
     await page.click("button");
-    await seesAndHears(page);
+    await untilPictureAndSound(page);
     const session = () => page.evaluate("sessionStorage.call");
     const before = await session();
     await page.reload();
-    await seesAndHears(page);
+    await untilPictureAndSound(page);
     expect(await session()).toBe(before);
     await page.click("text=Hang up");
     await untilTrue(page, 'document.querySelector("p").textContent === "The call has ended."');
@@ -241,7 +241,7 @@ describe.skipIf(missing !== null)(`docs/calls.md${skipped}`, () => {
     await page.setViewportSize({ width: 560, height: 600 });
     await page.goto(url);
     await page.click("button");
-    await seesAndHears(page);
+    await untilPictureAndSound(page);
     if (picture) {
       await untilTrue(page, 'document.querySelector("p").textContent === "In a call"');
       await mkdir(dirname(picture), { recursive: true });

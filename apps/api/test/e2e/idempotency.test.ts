@@ -94,8 +94,8 @@ describe.each(posts)("%s", (_, request) => {
     await post(path, body, key);
     const colleague = (await seed()).secret.reveal();
     expect(isReplay(await post(path, body, key, colleague))).toBe(false);
-    const stranger = await seedKey(api.database.db, await seedTenant(api.database.db), { scopes: ["*"] });
-    const answer = await post(path, body, key, stranger.secret.reveal());
+    const foreign = await seedKey(api.database.db, await seedTenant(api.database.db), { scopes: ["*"] });
+    const answer = await post(path, body, key, foreign.secret.reveal());
     expect(isReplay(answer)).toBe(false);
   });
 

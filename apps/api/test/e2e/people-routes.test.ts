@@ -69,12 +69,12 @@ describe("the role of a person", () => {
 });
 
 test("an id in a path, malformed, unknown or of another tenant: 404 in the same bytes", async () => {
-  const stranger = await seedPerson(api, "owner", await seedTenant(api.database.db));
-  const invited = await stranger.call("POST", "/api/v1/invitations", { email: "x@example.com", role: "viewer" });
-  const [passkey] = (await stranger.call("GET", "/api/v1/passkeys")).body.data;
+  const foreign = await seedPerson(api, "owner", await seedTenant(api.database.db));
+  const invited = await foreign.call("POST", "/api/v1/invitations", { email: "x@example.com", role: "viewer" });
+  const [passkey] = (await foreign.call("GET", "/api/v1/passkeys")).body.data;
   const others: Record<string, string> = {
-    usr: stranger.id,
-    uss: stranger.sessionId,
+    usr: foreign.id,
+    uss: foreign.sessionId,
     inv: invited.body.id,
     psk: passkey.id,
   };
@@ -88,6 +88,6 @@ test("an id in a path, malformed, unknown or of another tenant: 404 in the same 
       expect(await send(id)).toEqual(missing);
   }
   // No request has changed anything.
-  expect((await stranger.call("GET", "/api/v1/user-sessions/current")).status).toBe(200);
-  expect((await stranger.call("GET", "/api/v1/invitations")).body.data).toHaveLength(1);
+  expect((await foreign.call("GET", "/api/v1/user-sessions/current")).status).toBe(200);
+  expect((await foreign.call("GET", "/api/v1/invitations")).body.data).toHaveLength(1);
 });

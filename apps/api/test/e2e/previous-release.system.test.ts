@@ -316,7 +316,7 @@ const PATHS: Record<string, string> = {
   users: "/api/v1/users",
   videos: "/api/v1/videos",
 };
-const WITHOUT_ONE = ["audit_events", "credit_entries"];
+const TABLES_WITHOUT_READ = ["audit_events", "credit_entries"];
 
 /**
  * Reads each list and each row of `ids` from `url`, as a person. Returns the responses that are not 200 or lack a row.
@@ -329,7 +329,7 @@ const failedReads = async (url: string, cookie: string, ids: Record<string, stri
     const list = await get(`${PATHS[table]}?limit=100`);
     if (list.status !== 200) failures.push(`${table}: ${list.status}`);
     failures.push(...rows.filter((id) => !list.text.includes(id)).map((id) => `${table}: without ${id}`));
-    for (const id of WITHOUT_ONE.includes(table) ? [] : rows) {
+    for (const id of TABLES_WITHOUT_READ.includes(table) ? [] : rows) {
       const one = await get(`${PATHS[table]}/${id}`);
       if (one.status !== 200) failures.push(`${table}/${id}: ${one.text}`);
     }

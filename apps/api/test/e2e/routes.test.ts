@@ -316,8 +316,8 @@ describe("the last check: the path", () => {
   test("an id, malformed, unknown, of another tenant or environment: 404 in the same bytes", async () => {
     const { db } = api.database;
     const inTest = await api.key({ scopes: ["*", "usage:write"] });
-    const strangersTenant = await seedTenant(db, { live: AMPLE_CREDITS });
-    const strangers = (await seedKey(db, strangersTenant, { environment: "live", scopes: ["*"] })).secret.reveal();
+    const foreignTenant = await seedTenant(db, { live: AMPLE_CREDITS });
+    const foreignKey = (await seedKey(db, foreignTenant, { environment: "live", scopes: ["*"] })).secret.reveal();
     const endpoint = async (key: string) =>
       (await api.call("POST", "/api/v1/webhook-endpoints", { key, body: { url: null } })).body.id;
     const video = async (key: string) => {
@@ -337,7 +337,7 @@ describe("the last check: the path", () => {
         .id,
     });
     const own = await created(everything);
-    const other = await created(strangers);
+    const other = await created(foreignKey);
     const test = await created(inTest);
     const malformed = [
       "x",

@@ -22,7 +22,7 @@ const api = await startApi();
 secrets.push(await api.key(), await api.key({ scopes: ["*"] }), await api.key({ scopes: ["usage:read"] }));
 const decoy = await api.key();
 
-type Asked = {
+type SentRequest = {
   route: number;
   id: number;
   secret: number;
@@ -44,7 +44,7 @@ const PLACES = [
 const CREDENTIALS = [...Array<"valid">(8).fill("valid"), "basic", "junk behind", "cut", "bare", "none"] as const;
 const BODIES = [...Array<"right">(6).fill("right"), "with decoy", "decoy alone", "broken", "none"] as const;
 const SERVICES = [...Array<"well">(18).fill("well"), "no database", "slow database", "slow database"] as const;
-const asked = fc.record<Asked>({
+const asked = fc.record<SentRequest>({
   // The choice has no bias, so that each route gets about the same number of requests, in any order.
   route: fc.noBias(fc.nat()),
   id: fc.nat(),
@@ -63,7 +63,7 @@ const RIGHT: Record<string, object> = {
   "PATCH /api/v1/api-keys/:id": { name: "fuzz again" },
 };
 
-const credentials = (kind: Asked["authorization"], secret: string): Record<string, string> =>
+const credentials = (kind: SentRequest["authorization"], secret: string): Record<string, string> =>
   kind === "none"
     ? {}
     : {
@@ -76,7 +76,7 @@ const credentials = (kind: Asked["authorization"], secret: string): Record<strin
         }[kind],
       };
 
-const bodyOf = (kind: Asked["body"], right: object): unknown =>
+const bodyOf = (kind: SentRequest["body"], right: object): unknown =>
   ({
     right,
     "with decoy": { ...right, [decoy]: decoy },

@@ -129,12 +129,12 @@ describe("a cursor of sessions", () => {
     // A cursor of the list does not fit another list.
     await refused(forged(window), "/api/v1/usage/summary");
     await refused(forged(window), "/api/v1/credits/entries");
-    const stranger = await foreignKey();
-    await open({ maxSessionSeconds: 1 }, stranger);
-    await open({ maxSessionSeconds: 1 }, stranger);
-    const { nextCursor } = (await list({ limit: "1" }, stranger)).body;
+    const foreign = await foreignKey();
+    await open({ maxSessionSeconds: 1 }, foreign);
+    await open({ maxSessionSeconds: 1 }, foreign);
+    const { nextCursor } = (await list({ limit: "1" }, foreign)).body;
     const { data } = (await list({ cursor: nextCursor, limit: "200" })).body;
-    for (const { apiKeyId } of data) expect(apiKeyId).not.toBe((await list({}, stranger)).body.data[0].apiKeyId);
+    for (const { apiKeyId } of data) expect(apiKeyId).not.toBe((await list({}, foreign)).body.data[0].apiKeyId);
   });
 
   test("a window, at the edge of time: empty or 422, never 500", async () => {

@@ -123,7 +123,7 @@ describe("an unread body", () => {
   const LENGTH = "Content-Length: 99999999999\r\n";
 
   test.each<[string, string, () => string]>([
-    ["a stranger's", "POST /api/v1/avatars", () => ""],
+    ["without credentials", "POST /api/v1/avatars", () => ""],
     ["of an unknown key", "POST /api/v1/avatars", () => "Authorization: Bearer x\r\n"],
     ["of an unknown route", "POST /nothing", () => ""],
     ["of an unsupported method", "PUT /api/v1/avatars", () => ""],

@@ -4,12 +4,12 @@ import { generateApiKey } from "@realtime-avatar/domain/api-keys/secret";
 import { client, IS_ONE_DATABASE } from "@realtime-avatar/testing/database";
 import { bun, runToEnd } from "@realtime-avatar/testing/processes";
 import { random } from "@realtime-avatar/testing/random-bytes";
-import { ask, cluster, seedRoot, startService, under } from "./support/scene.ts";
+import { ask, cluster, runFault, seedRoot, startService } from "./support/scene.ts";
 import { notOnCitus, ownerClient } from "./support/server.ts";
 
 describe("a migration", () => {
   test("a migration, not yet applied: every write is refused with a known outcome", async () => {
-    const row = await under("migration not yet applied", async ({ load, databaseUrl }) => {
+    const row = await runFault("migration not yet applied", async ({ load, databaseUrl }) => {
       const sql = ownerClient(databaseUrl);
       await sql`alter table idempotency_claims rename to not_yet`;
       await load.untilFailure();

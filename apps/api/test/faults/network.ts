@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { client, IS_ONE_DATABASE } from "@realtime-avatar/testing/database";
 import { type Network, startNetwork } from "@realtime-avatar/testing/network/network";
 import { bun, runToEnd } from "@realtime-avatar/testing/processes";
-import { cluster, DEADLINE_MS, SLACK_MS, terminateBackends, under } from "./support/scene.ts";
+import { cluster, DEADLINE_MS, runFault, SLACK_MS, terminateBackends } from "./support/scene.ts";
 import { notOnCitus } from "./support/server.ts";
 
 describe("the network to the database", () => {
@@ -15,7 +15,7 @@ describe("the network to the database", () => {
   const reach = (url: string): string => url.replace(String(cluster.port), String(network.port));
 
   test("the network, delayed: no lost or doubled row", async () => {
-    await under(
+    await runFault(
       "network delayed by 100 ms",
       async ({ load }) => {
         network.delayMs = 100;
@@ -28,7 +28,7 @@ describe("the network to the database", () => {
   });
 
   test("the network, cut within responses: no lost or doubled row", async () => {
-    const row = await under(
+    const row = await runFault(
       "network cut within responses, 20 times",
       async ({ load }) => {
         for (let round = 0; round < 20; round++) {
@@ -45,7 +45,7 @@ describe("the network to the database", () => {
   });
 
   test("the network, half-open: lost connections are replaced", async () => {
-    await under(
+    await runFault(
       "network half-open",
       async ({ load }) => {
         network.loseExisting();
@@ -53,13 +53,13 @@ describe("the network to the database", () => {
         await load.untilSuccesses(100);
         network.endLost();
       },
-      // All lanes may be in the lost batches, and wait for them until their deadline.
+      // Each lane can have a request in a lost batch, for which it waits until its deadline.
       { reach, lanes: 40, backMs: DEADLINE_MS + SLACK_MS },
     );
   });
 
   test("the network, gone beyond the deadline: no lost or doubled row", async () => {
-    await under(
+    await runFault(
       "network gone for 5 s",
       async ({ load }) => {
         network.isLost = true;
@@ -78,7 +78,7 @@ describe.skipIf(!IS_ONE_DATABASE)(`a list of hosts${notOnCitus("a node has one h
   const reach = (url: string): string => url.replace("127.0.0.1", "database.invalid:5432,127.0.0.1");
 
   test("a list of hosts, its first name unknown: each new connection goes to the next", async () => {
-    await under(
+    await runFault(
       "first host unresolvable, connections lost 5 times",
       async ({ load, databaseUrl }) => {
         const sql = client(databaseUrl);
@@ -99,7 +99,7 @@ describe.skipIf(!IS_ONE_DATABASE)(`a list of hosts${notOnCitus("a node has one h
   });
 
   test("a list of hosts, its first name unknown and the next down: refused, then served", async () => {
-    const row = await under(
+    const row = await runFault(
       "first host unresolvable, the next one stopped",
       async ({ load }) => {
         await cluster.stopAtOnce();

@@ -1,11 +1,11 @@
 /** Overload: more callers than the service can serve. */
 import { expect, test } from "bun:test";
 import { startNetwork } from "@realtime-avatar/testing/network/network";
-import { cluster, under } from "./support/scene.ts";
+import { cluster, runFault } from "./support/scene.ts";
 
 test("too much load, above the queue: refused at once, and liveness responds throughout", async () => {
   const network = await startNetwork(cluster.port);
-  const row = await under(
+  const row = await runFault(
     "overload: 250 callers, 2 connections",
     async ({ load, service }) => {
       network.delayMs = 10;

@@ -6,7 +6,7 @@ import { IS_ONE_DATABASE } from "@realtime-avatar/testing/database";
 import { freePort } from "@realtime-avatar/testing/network/ports";
 import { type RunningProcess, runToEnd, startProcess } from "@realtime-avatar/testing/processes";
 import { temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
-import { cluster, holdLock, possible, under } from "./support/scene.ts";
+import { cluster, holdLock, possible, runFault } from "./support/scene.ts";
 import { notOnCitus } from "./support/server.ts";
 
 /** PgBouncer, if this machine has it: npm does not offer it. */
@@ -82,7 +82,7 @@ ignore_startup_parameters =
 
   test("a pooler, statements abandoned: each is stopped at the server", async () => {
     let most = 0;
-    await under(
+    await runFault(
       "table locked for 6 s, behind a pooler",
       async (scene) => {
         most = await holdLock(scene);
@@ -96,7 +96,7 @@ ignore_startup_parameters =
   });
 
   test("a pooler, killed and started again: no lost or doubled row", async () => {
-    await under(
+    await runFault(
       "pooler killed and started again",
       async ({ load }) => {
         pooler.kill("SIGKILL");

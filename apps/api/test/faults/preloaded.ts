@@ -10,7 +10,7 @@ import { startProcess } from "@realtime-avatar/testing/processes";
 import { temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
 import type { Answer, CallOptions } from "../support/api.ts";
 import { binariesWith, canPreload, NO_PRELOAD, type Preload, preloadIn } from "./support/preload.ts";
-import { ask, cluster, DEADLINE_MS, possible, type Scene, seedRoot, startService, under } from "./support/scene.ts";
+import { ask, cluster, DEADLINE_MS, possible, runFault, type Scene, seedRoot, startService } from "./support/scene.ts";
 import { startServer } from "./support/server.ts";
 
 const HOUR = 3600;
@@ -104,7 +104,7 @@ describe.skipIf(!isPossible)("a clock that jumps", () => {
 
   test("the service's clock, jumping: the database's clock decides about expiry", async () => {
     const databaseUrl = await cluster.newDatabase();
-    await under(
+    await runFault(
       "service's clock jumps by 2 h, both ways",
       async (scene) => {
         const { load, rootKey } = scene;
@@ -185,7 +185,7 @@ describe.skipIf(!isPossible)("a PostgreSQL with its own clock and disk", () => {
 
   test("the database's clock, jumping: keys expire by it, idempotent requests are not repeated", async () => {
     const databaseUrl = await own.newDatabase();
-    await under(
+    await runFault(
       "database's clock jumps by 2 h, both ways",
       async (scene) => {
         const witness = await witnessOf(scene);
@@ -205,7 +205,7 @@ describe.skipIf(!isPossible)("a PostgreSQL with its own clock and disk", () => {
 
   test("the database's disk, slow beyond the deadline: no lost or doubled row", async () => {
     const SLOW_MS = 1.5 * DEADLINE_MS;
-    const row = await under(
+    const row = await runFault(
       "disk slow: fsync takes 0.1 s, then 3 s",
       async ({ load, service, rootKey }) => {
         await dials.setDisk(100);

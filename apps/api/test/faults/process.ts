@@ -3,7 +3,7 @@ import { describe, expect, test } from "bun:test";
 import { connect, type Socket } from "node:net";
 import { client } from "@realtime-avatar/testing/database";
 import { requestInit } from "../support/api.ts";
-import { DEADLINE_MS, possible, type Scene, terminateBackends, under } from "./support/scene.ts";
+import { DEADLINE_MS, possible, runFault, type Scene, terminateBackends } from "./support/scene.ts";
 
 /** Whether the service has logged an error with this code. */
 const hasLogged = (log: string, code: string): boolean =>
@@ -13,7 +13,7 @@ describe("a service stopped by SIGSTOP", () => {
   const STOPPED_MS = 5000;
 
   test("the service, stopped beyond the deadline: holds no lock, and serves again", async () => {
-    await under(
+    await runFault(
       "service stopped for 5 s",
       async ({ load, service, databaseUrl }) => {
         const sql = client(databaseUrl);
@@ -41,7 +41,7 @@ describe("a service stopped by SIGSTOP", () => {
   });
 
   test("the service, stopped briefly ten times: no lost or doubled row", async () => {
-    await under(
+    await runFault(
       "service stopped for 0.3 s, 10 times",
       async ({ load, service }) => {
         for (let round = 0; round < 10; round++) {
@@ -64,7 +64,7 @@ describe("a service without file descriptors", () => {
   const limited = ["sh", "-c", `ulimit -n ${DESCRIPTORS} && exec "$@"`, "sh"];
 
   test("file descriptors, used up: open connections are served, errors say why, then it recovers", async () => {
-    const row = await under(
+    const row = await runFault(
       "no file descriptors left",
       async ({ load, service, databaseUrl }) => {
         const idle: Socket[] = [];
@@ -147,7 +147,7 @@ describe.skipIf(!hasBash)("a log that is not read", () => {
   let keptBytes = 0;
 
   test("a log that is not read: requests do not wait, and its lines are whole", async () => {
-    await under(
+    await runFault(
       "log not read for 16 MiB of lines",
       async (scene) => {
         keptBytes = await stall(scene);

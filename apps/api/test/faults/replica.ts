@@ -7,7 +7,7 @@ import { startCluster } from "@realtime-avatar/testing/postgres/cluster";
 import { temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
 import { until } from "@realtime-avatar/testing/until";
 import type { CallOptions } from "../support/api.ts";
-import { ask, seedRoot, startService, under } from "./support/scene.ts";
+import { ask, runFault, seedRoot, startService } from "./support/scene.ts";
 import { notOnCitus, startServer } from "./support/server.ts";
 
 test("a lost synchronous replica: writes that it lacks are not acknowledged", async () => {
@@ -63,7 +63,7 @@ test.skipIf(!IS_ONE_DATABASE)(`a failover, both hosts listed: writes go on at th
   await until(async () => (await admin`select 1 from pg_stat_replication where sync_state = 'sync'`).length > 0);
   await admin.end();
   const after = standby.url(pathname.slice(1));
-  await under(
+  await runFault(
     "failover to a synchronous replica",
     async ({ load }) => {
       await primary.stopAtOnce();

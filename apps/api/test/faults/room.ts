@@ -6,19 +6,19 @@ import { client } from "@realtime-avatar/testing/database";
 import { canMountDisk, mountDisk } from "@realtime-avatar/testing/storage/small-disk";
 import { temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
 import { until } from "@realtime-avatar/testing/until";
-import { possible, under } from "./support/scene.ts";
+import { possible, runFault } from "./support/scene.ts";
 import { startServer } from "./support/server.ts";
 
 const fillDisk = async (disk: string): Promise<void> => {
   const settings = { max_wal_size: "32MB", min_wal_size: "32MB" };
   const small = await startServer({ data: join(disk, "data"), settings });
   const ballast = join(disk, "ballast");
-  await under(
+  await runFault(
     "disk full",
     async ({ load, databaseUrl }) => {
       await Bun.$`dd if=/dev/zero of=${ballast} bs=64k`.quiet().nothrow();
       await load.untilFailure();
-      // Without the next segment of its log, the server stops, and with it all connections.
+      // Without room for the next segment of its log, the server stops and closes all connections.
       const sql = client(databaseUrl);
       await sql`select pg_switch_wal()`.catch(() => {});
       await Bun.sleep(1000);
@@ -52,7 +52,7 @@ describe("a server without free resources", () => {
 
   test("a server, without free connections: no lost or doubled row", async () => {
     const crowded = await startServer({ settings: { max_connections: "20" } });
-    await under(
+    await runFault(
       "too many connections",
       async ({ load, databaseUrl }) => {
         const admin = client(databaseUrl);

@@ -1,7 +1,7 @@
 /** Faults by settings of the server that an administrator changes while the service works. */
 import { describe, expect, test } from "bun:test";
 import { client, IS_ONE_DATABASE } from "@realtime-avatar/testing/database";
-import { ask, cluster, DEADLINE_MS, type Scene, under } from "./support/scene.ts";
+import { ask, cluster, DEADLINE_MS, runFault, type Scene } from "./support/scene.ts";
 
 /** Changes a setting of the whole server. Open sessions follow before their next statement. */
 const setOnServer = async (name: string, value: string | null): Promise<void> => {
@@ -36,7 +36,7 @@ const readFor = async ({ service, rootKey }: Scene, milliseconds: number): Promi
 
 test("a read-only server, on writes: refused as not executed, until it is reset", async () => {
   const reads = new Set<string>();
-  const row = await under("default_transaction_read_only, 2 times", async (scene) => {
+  const row = await runFault("default_transaction_read_only, 2 times", async (scene) => {
     const { load, service } = scene;
     try {
       for (let round = 0; round < 2; round++) {
@@ -67,7 +67,7 @@ describe("a statement_timeout", () => {
     const admin = client(databaseUrl);
     // Well below the deadline of a request, so that the server cancels first.
     await setTimeOut(databaseUrl, `${DEADLINE_MS / 10}ms`);
-    const row = await under(
+    const row = await runFault(
       "statement_timeout of 200 ms, table locked 2 times",
       async ({ load }) => {
         for (let round = 0; round < 2; round++) {
@@ -89,7 +89,7 @@ describe("a statement_timeout", () => {
   });
 
   test("a statement_timeout of a few milliseconds: cancelled anywhere, no half-written row", async () => {
-    const row = await under("statement_timeout of 1 to 8 ms", async ({ load }) => {
+    const row = await runFault("statement_timeout of 1 to 8 ms", async ({ load }) => {
       try {
         for (const milliseconds of [8, 4, 3, 2, 1, 2, 3, 4, 8]) {
           await setOnServer("statement_timeout", `${milliseconds}ms`);

@@ -41,7 +41,7 @@ export const OF_KEY =
 export const OF_TENANT = "The API keys of a tenant together can make 3 requests in each second.";
 
 /** Shows that a request that one limit refuses does not use the other limit. `tenant`: a new one each time. */
-export const sparesTheOther = async (limit: RequestLimit | null, tenant: string): Promise<void> => {
+export const expectOtherLimitUnused = async (limit: RequestLimit | null, tenant: string): Promise<void> => {
   const key = (name: string) => count(limit, `${tenant} ${name}`);
   // The tenant's three requests go to the first key: one by its rate, two by its burst.
   for (let used = 0; used < 3; used++) expect((await key("a")).isAllowed).toBe(true);

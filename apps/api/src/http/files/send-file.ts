@@ -18,8 +18,8 @@ export type FileRequest = { client: string; file: string };
 export type FileSender = {
   /**
    * Opens a file and returns a stream for its response; null when the file does not exist. Throws the problem
-   * `rate_limited` when too many files are being sent to the client, and `unavailable` when too many are being sent in
-   * all, or of this file.
+   * `rate_limited` when too many files are being sent to the client, and `unavailable` when too many files are being
+   * sent in all, or too many clients are receiving this file.
    */
   open(
     request: FileRequest,

@@ -2,8 +2,8 @@
  * Places for work whose length depends on the client: sending a file, or receiving one. Their number is bounded, so
  * that slow clients cannot fill the memory. Each holder (a client, a tenant, a file) has a share, so that a single
  * holder cannot take all places. When half of the places are taken, they are scarce: a share is then a quarter as
- * large, and a client without progress loses its place sooner. Taking all places thus needs many holders, which must
- * read or send to keep them.
+ * large, and a client without progress loses its place sooner. So taking all places needs many holders, which must read
+ * or send to keep them.
  */
 
 /**

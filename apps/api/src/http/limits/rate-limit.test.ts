@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
 import { type Answer, callAnew, startApi, TEST_CONFIG } from "../../../test/support/api.ts";
-import { count, OF_KEY, sparesTheOther, withinASecond } from "../../../test/support/rate-limit.ts";
+import { count, expectOtherLimitUnused, OF_KEY, withinASecond } from "../../../test/support/rate-limit.ts";
 import { readConfig } from "../../config.ts";
 import { createLimiter, createNetworkLimit, createRequestLimit, type RateLimit } from "./rate-limit.ts";
 
@@ -173,8 +173,8 @@ describe("requests of a key", () => {
       response = await ask("POST", "/api/v1/avatars", { key, body: "{" });
     }
     expect(response.body.code).toBe("rate_limited");
-    const stranger = await ask("GET", self, {});
-    expect([stranger.status, ...fields(stranger)]).toEqual([401, null, null, null]);
+    const anonymous = await ask("GET", self, {});
+    expect([anonymous.status, ...fields(anonymous)]).toEqual([401, null, null, null]);
   });
 });
 
@@ -235,7 +235,7 @@ describe("requests of a tenant", () => {
     const limit = createRequestLimit(limits, null);
     await withinASecond(
       async () => `ten_${crypto.randomUUID()}`,
-      (tenant) => sparesTheOther(limit, tenant),
+      (tenant) => expectOtherLimitUnused(limit, tenant),
     );
   });
 });

@@ -6,7 +6,7 @@ import { type RunningProcess, startProcess } from "@realtime-avatar/testing/proc
 import { temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
 import { until } from "@realtime-avatar/testing/until";
 import { requestInit, startApi } from "../../../test/support/api.ts";
-import { caller, sparesTheOther, withinASecond } from "../../../test/support/rate-limit.ts";
+import { caller, expectOtherLimitUnused, withinASecond } from "../../../test/support/rate-limit.ts";
 import { createLimiter, createRequestLimit, type RequestLimit } from "./rate-limit.ts";
 import { createRedisStore, type RedisStore } from "./redis.ts";
 
@@ -78,7 +78,7 @@ describe.skipIf(REDIS === null)("a Redis server shared by all replicas", () => {
       const both: RequestLimit = async (caller, headers) => await (turn++ % 2 ? one : two)?.(caller, headers);
       await withinASecond(
         async () => `ten_${crypto.randomUUID()}`,
-        (tenant) => sparesTheOther(both, tenant),
+        (tenant) => expectOtherLimitUnused(both, tenant),
       );
     });
     server.kill("SIGTERM");

@@ -8,7 +8,7 @@ import type { TenantId } from "@realtime-avatar/domain/id";
 import { seededNumbers } from "@realtime-avatar/testing/credits/load";
 import { session as connection } from "@realtime-avatar/testing/database";
 import { seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
-import type { Known, LoadRequest, Result, Sender } from "./sender.ts";
+import type { LoadRequest, RequestState, Result, Sender } from "./sender.ts";
 
 /** The default price of a second, in credit micros. */
 const SECOND = 1_000_000;
@@ -59,7 +59,7 @@ export type TriedSession = {
   apiKeyId: string;
   isRetried: boolean;
   /** `declined`: 402, or 401 after the revocation of its key. */
-  known: Known | "declined";
+  known: RequestState | "declined";
   /** Whether the outcome of an attempt is unknown, so that it may have opened the session. */
   wasUnknown: boolean;
   /** The id in the response; null without one. */

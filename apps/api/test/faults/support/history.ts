@@ -5,13 +5,13 @@
 import { client } from "@realtime-avatar/testing/database";
 import { checkCredits } from "./credit-check.ts";
 import { CreditLane, CreditLoad, type Credits } from "./credits.ts";
-import { holdsSecret, type Known, type Result, Sender } from "./sender.ts";
+import { holdsSecret, type RequestState, type Result, Sender } from "./sender.ts";
 
 /** One avatar that the load has tried to create, with a unique name. */
 type Create = {
   name: string;
   isRetried: boolean;
-  known: Known;
+  known: RequestState;
   /** The id in the response. */
   id: string | null;
   /** Whether it was first sent after the response to the revocation of its key. */

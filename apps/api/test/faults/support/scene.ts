@@ -142,7 +142,7 @@ export type SceneOptions = {
 };
 
 /** Runs `fault` under the load, and compares the history with the database. */
-export const under = async (
+export const runFault = async (
   name: string,
   fault: (scene: Scene) => Promise<void>,
   options: SceneOptions = {},

@@ -2,7 +2,7 @@
 import { type Answer, readAnswer, requestInit } from "../../support/api.ts";
 
 /** The state of a request, known from its response. */
-export type Known = "acknowledged" | "refused" | "unknown";
+export type RequestState = "acknowledged" | "refused" | "unknown";
 
 /** A full secret of any key. */
 const SECRET = /rta_(live|test)_[0-9A-Za-z]{16}_[0-9A-Za-z]{49}/;
@@ -26,7 +26,7 @@ export type LoadRequest = {
 };
 
 export type Result = {
-  known: Known;
+  known: RequestState;
   status: number;
   // biome-ignore lint/suspicious/noExplicitAny: the caller reads the members of the response
   body: any;
@@ -69,7 +69,7 @@ export class Sender {
    * The state of a request whose response is neither a success nor declined. A response that the documents do not
    * promise is a violation.
    */
-  #failed({ method, path }: LoadRequest, { status, headers, text, body }: Answer): Known {
+  #failed({ method, path }: LoadRequest, { status, headers, text, body }: Answer): RequestState {
     this.failures++;
     if (holdsSecret(text)) this.violations.push("an error contains a secret");
     if (status === 503 && body?.code === "outcome_unknown") {

@@ -51,7 +51,7 @@ test("events of conversations: counted from 0", async () => {
   stop();
 });
 
-test("fragments of recordings: counted, from 0 on", async () => {
+test("fragments of recordings: counted from 0", async () => {
   const { watcher, fetch, stop } = createMetrics("1");
   const read = async () => (await fetch(new Request("http://localhost/metrics"))).text();
   const name = "realtime_avatar_recording_fragments_total";

@@ -12,7 +12,7 @@ import sharp from "sharp";
 import { type ControlPlane, startControlPlane } from "./support/control-plane.ts";
 import { preparedFace } from "./support/faces.ts";
 import { joinAsPerson, type Person } from "./support/person.ts";
-import { joinAsStranger } from "./support/stranger.ts";
+import { joinAsRawClient } from "./support/raw-client.ts";
 
 setDefaultTimeout(60_000);
 
@@ -218,7 +218,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     const [, health = ""] = await worker.waitFor(/"url":"(http:[^"]+)"/);
     const [, metrics = ""] = await worker.waitFor(/"metrics":"(http:[^"]+)"/);
     const call = await control.start();
-    const person = await joinAsStranger(livekit.url, call.personToken);
+    const person = await joinAsRawClient(livekit.url, call.personToken);
     await control.untilReported(call.session, "started");
     expect(await (await fetch(`${health}readyz`)).json()).toEqual({ status: "ok" });
     const read = async () => (await fetch(metrics)).text();

@@ -9,8 +9,8 @@ import { livekitBinary } from "@realtime-avatar/testing/livekit/binary";
 import { type RunningProcess, source, startProcess } from "@realtime-avatar/testing/processes";
 import { until } from "@realtime-avatar/testing/until";
 import { die, readWorkerId, startWorld, type World } from "./support/faults.ts";
+import { validate } from "./support/raw-client.ts";
 import type { StartedCall } from "./support/service.ts";
-import { validate } from "./support/stranger.ts";
 import type { WebhookFault } from "./support/webhooks.ts";
 
 const LONG = process.env["LONG"] === "1";

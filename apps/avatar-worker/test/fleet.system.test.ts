@@ -7,7 +7,7 @@ import { bun, type RunningProcess, startProcess } from "@realtime-avatar/testing
 import { until } from "@realtime-avatar/testing/until";
 import { type ControlPlane, startControlPlane } from "./support/control-plane.ts";
 import { joinAsPerson } from "./support/person.ts";
-import { joinAsStranger } from "./support/stranger.ts";
+import { joinAsRawClient } from "./support/raw-client.ts";
 
 setDefaultTimeout(60_000);
 
@@ -102,7 +102,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     await control.untilLease(LEASE_SECONDS);
     worker.kill("SIGSTOP");
     const call = await control.start();
-    const person = await joinAsStranger(livekit.url, call.personToken);
+    const person = await joinAsRawClient(livekit.url, call.personToken);
     await Bun.sleep(LEASE_SECONDS * 1000 + 500);
     control.end(call.session, null);
     control.setLease(15);
@@ -115,7 +115,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
 
   test("a call that moves to another worker during the join: this worker leaves after the join", async () => {
     const call = await control.start();
-    const person = await joinAsStranger(livekit.url, call.personToken);
+    const person = await joinAsRawClient(livekit.url, call.personToken);
     // The connection of the worker waits in the frozen server.
     livekit.process.kill("SIGSTOP");
     const worker = await startWorker();

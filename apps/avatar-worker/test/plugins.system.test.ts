@@ -10,8 +10,8 @@ import { until } from "@realtime-avatar/testing/until";
 import { AgentDispatchClient, RoomAgentDispatch, RoomServiceClient } from "livekit-server-sdk";
 import { sign } from "./support/control-plane.ts";
 import { joinAsPerson } from "./support/person.ts";
+import { askLivekit, joinAsRawClient, tampered, validate } from "./support/raw-client.ts";
 import { type Service, type StartedCall, startService } from "./support/service.ts";
-import { askLivekit, joinAsStranger, tampered, validate } from "./support/stranger.ts";
 
 // On a busy machine, Python takes a minute to load its packages.
 setDefaultTimeout(300_000);
@@ -154,19 +154,19 @@ describe.skipIf(missing !== "").each(SETTINGS)(
       );
     /** Uses a kept token after the end of its call. `joined`: whether the token entered an empty room. */
     const tryKeptToken = async ({ url, room }: StartedCall, token: string) => {
-      const stranger = await joinAsStranger(url, token);
+      const rawClient = await joinAsRawClient(url, token);
       const { apiUrl, apiKey, apiSecret } = service.livekit;
-      const dispatches = stranger && (await new AgentDispatchClient(apiUrl, apiKey, apiSecret).listDispatch(room));
+      const dispatches = rawClient && (await new AgentDispatchClient(apiUrl, apiKey, apiSecret).listDispatch(room));
       const asked: number[] = await Promise.all([
         askLivekit(url, token, "AgentDispatchService/CreateDispatch", { room, agentName: CALL_AGENT }),
         askLivekit(url, token, "RoomService/CreateRoom", { name: room, agents: [{ agentName: CALL_AGENT }] }),
       ]);
-      await until(() => stranger?.isGone() !== false);
+      await until(() => rawClient?.isGone() !== false);
       return {
-        isJoined: stranger !== null,
+        isJoined: rawClient !== null,
         asked,
         dispatched: (dispatches ?? []).map(({ agentName }) => agentName).filter((name) => name !== ""),
-        hasMet: [BROUGHT_AVATAR, "agent-"].filter((identity) => stranger?.hasMet(identity)),
+        hasMet: [BROUGHT_AVATAR, "agent-"].filter((identity) => rawClient?.hasMet(identity)),
       };
     };
 
@@ -190,7 +190,7 @@ describe.skipIf(missing !== "").each(SETTINGS)(
         const agent = await startPythonAgent();
         const { apiKey } = await service.newKey();
         const call = await service.start(apiKey);
-        const person = await joinAsStranger(call.url, call.token);
+        const person = await joinAsRawClient(call.url, call.token);
         await until(() => person?.hasMet(BROUGHT_AVATAR) && person.token() !== call.token, { limitMs: PYTHON_MS });
         await until(async () => (await service.stateOf(call.id))["status"] === "started");
         const jobs = jobsOf(agent);
@@ -207,7 +207,7 @@ describe.skipIf(missing !== "").each(SETTINGS)(
         }
         const asking = tampered(newest, { roomConfig: { agents: [{ agentName: CALL_AGENT }] } });
         expect(await validate(call.url, asking)).toBe(401);
-        expect(await joinAsStranger(call.url, asking)).toBeNull();
+        expect(await joinAsRawClient(call.url, asking)).toBeNull();
         await until(async () => !(await service.rooms.list("")).includes(call.room));
         expect(jobsOf(agent)).toEqual(jobs);
         expect(await service.stateOf(call.id)).toMatchObject({ status: "released", room: "gone" });

@@ -9,8 +9,8 @@ import { livekitBinary } from "@realtime-avatar/testing/livekit/binary";
 import { hasPreviousWire, previousWire } from "@realtime-avatar/testing/previous-release";
 import { type RunningProcess, runToEnd } from "@realtime-avatar/testing/processes";
 import { until } from "@realtime-avatar/testing/until";
+import { joinAsRawClient } from "./support/raw-client.ts";
 import { type Service, type ServiceOptions, startService } from "./support/service.ts";
-import { joinAsStranger } from "./support/stranger.ts";
 
 // The first run installs the packages of the previous release.
 setDefaultTimeout(300_000);
@@ -45,7 +45,7 @@ describe.skipIf(why !== false)(`the previous release${why === false ? "" : ` (sk
     const worker = await started.startWorker(started.url, workerCommand);
     const { apiKey } = await started.newKey();
     const one = await started.start(apiKey, { mode: "voice", instructions: "Be kind." });
-    const person = await joinAsStranger(one.url, one.token);
+    const person = await joinAsRawClient(one.url, one.token);
     expect(person).not.toBeNull();
     const state = () => started.stateOf(one.id);
     await until(async () => (await state())["status"] === "started");

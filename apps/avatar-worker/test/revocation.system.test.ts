@@ -18,8 +18,8 @@ import { until } from "@realtime-avatar/testing/until";
 import { RoomServiceClient } from "livekit-server-sdk";
 import { sign } from "./support/control-plane.ts";
 import { joinAsPerson } from "./support/person.ts";
+import { joinAsRawClient, type RawClient, readClaims, validate } from "./support/raw-client.ts";
 import { type Service, type StartedCall, startService } from "./support/service.ts";
-import { joinAsStranger, readClaims, type Stranger, validate } from "./support/stranger.ts";
 
 setDefaultTimeout(60_000);
 
@@ -116,10 +116,10 @@ for (const autoCreate of isLong ? [false, true] : [false]) {
       await until(async () => (await service.stateOf(call.id))["room"] === "gone");
     });
 
-    const join = async (token: string): Promise<Stranger> => {
-      const stranger = await joinAsStranger(call.url, token);
-      if (!stranger) throw new Error("the call cannot be joined");
-      return stranger;
+    const join = async (token: string): Promise<RawClient> => {
+      const rawClient = await joinAsRawClient(call.url, token);
+      if (!rawClient) throw new Error("the call cannot be joined");
+      return rawClient;
     };
     const livekit = (): RoomServiceClient => {
       const { apiUrl, apiKey, apiSecret } = service.livekit;
@@ -134,7 +134,7 @@ for (const autoCreate of isLong ? [false, true] : [false]) {
       const first = await join(call.token);
       await until(() => first.hasMet(AVATAR_IDENTITY));
       const other = await sign(service.livekit, { ...personToken(call.room), identity: "other" });
-      expect(await joinAsStranger(call.url, other)).toBeNull();
+      expect(await joinAsRawClient(call.url, other)).toBeNull();
       expect(first.isGone()).toBe(false);
       first.leave();
       await until(async () => (await participant(PERSON_IDENTITY)) === undefined);
@@ -163,16 +163,16 @@ for (const autoCreate of isLong ? [false, true] : [false]) {
       async (_, tokenOf, hasCamera, metadata) => {
         const { name: room } = await livekit().createRoom({ name: crypto.randomUUID() });
         const token = tokenOf(room);
-        const stranger = await join(await sign(service.livekit, token));
-        stranger.publish("camera", "camera-1");
-        stranger.setMetadata("changed");
-        stranger.publish("microphone", "microphone-1");
-        await until(() => stranger.hasMet("microphone-1"));
+        const rawClient = await join(await sign(service.livekit, token));
+        rawClient.publish("camera", "camera-1");
+        rawClient.setMetadata("changed");
+        rawClient.publish("microphone", "microphone-1");
+        await until(() => rawClient.hasMet("microphone-1"));
         // The prefix of LiveKit's ids for camera tracks. A refusal repeats the request.
-        expect(stranger.hasMet("TR_VC")).toBe(hasCamera);
+        expect(rawClient.hasMet("TR_VC")).toBe(hasCamera);
         // LiveKit lists a participant and its changes with a delay.
         await until(async () => (await participant(token.identity, room))?.metadata === metadata);
-        stranger.leave();
+        rawClient.leave();
       },
     );
   });
@@ -181,12 +181,12 @@ for (const autoCreate of isLong ? [false, true] : [false]) {
 /** The ways in which a call can end. Each function waits for the end. */
 const ENDS: Record<
   string,
-  (service: Service, call: StartedCall & { key: Key; stranger: Stranger | null }) => Promise<unknown>
+  (service: Service, call: StartedCall & { key: Key; rawClient: RawClient | null }) => Promise<unknown>
 > = {
   "a revoked key": ({ call, operatorKey }, { key }) => call("DELETE", `/api-keys/${key.record.id}`, operatorKey),
   endCall: ({ call }, { id, key }) =>
     call("POST", "/realtime/livekit/session/release", key.apiKey, { session_id: id, reason: "manual" }),
-  "a person who left": async (_, { stranger }) => stranger?.leave(),
+  "a person who left": async (_, { rawClient }) => rawClient?.leave(),
   "its last second": async () => {},
   "a deleted room": ({ rooms }, { room }) => rooms.delete(room),
   "the operator": ({ db, tenantId }, { id }) => endLostCall(db, tenantId, id, "operator_ended", operatorOrigin()),
@@ -217,15 +217,15 @@ for (const autoCreate of isLong ? [false, true] : [false]) {
     /** Joins with a token. Expects a refusal, or an empty room that is soon gone. Returns the newest token. */
     const tryToken = async (call: StartedCall, token: string): Promise<string> => {
       if (!autoCreate) expect(await validate(call.url, token)).toBe(404);
-      const stranger = await joinAsStranger(call.url, token);
-      if (!autoCreate) expect(stranger).toBeNull();
-      if (stranger === null) return token;
+      const rawClient = await joinAsRawClient(call.url, token);
+      if (!autoCreate) expect(rawClient).toBeNull();
+      if (rawClient === null) return token;
       const joinedAt = performance.now();
-      await until(() => stranger.isGone());
+      await until(() => rawClient.isGone());
       note("a kept token was in an empty room for", joinedAt);
-      expect(stranger.hasMet(AVATAR_IDENTITY)).toBe(false);
+      expect(rawClient.hasMet(AVATAR_IDENTITY)).toBe(false);
       await until(async () => !(await service.rooms.list(prefix)).includes(call.room));
-      return stranger.token();
+      return rawClient.token();
     };
 
     test.each(isLong ? Object.keys(ENDS) : FEW)(
@@ -236,17 +236,17 @@ for (const autoCreate of isLong ? [false, true] : [false]) {
         const isShort = kind === "its last second";
         const call = await service.start(key.apiKey, { mode: "voice", ...(isShort && { max_session_seconds: 2 }) });
         const isJoined = kind !== "the join time-out";
-        const stranger = isJoined ? await joinAsStranger(call.url, call.token) : null;
+        const rawClient = isJoined ? await joinAsRawClient(call.url, call.token) : null;
         // On a busy machine, the call can end before a poll has seen it started.
         if (isJoined && !isShort) await untilStatus(service, call, "started");
-        const hasMet = (one: Stranger) => one.token() !== call.token && one.hasMet(AVATAR_IDENTITY);
-        if (stranger) await until(() => hasMet(stranger) || (isShort && stranger.isGone()));
-        await ENDS[kind]?.(service, { ...call, key, stranger });
+        const hasMet = (one: RawClient) => one.token() !== call.token && one.hasMet(AVATAR_IDENTITY);
+        if (rawClient) await until(() => hasMet(rawClient) || (isShort && rawClient.isGone()));
+        await ENDS[kind]?.(service, { ...call, key, rawClient });
         await untilStatus(service, call, isJoined ? "released" : "failed");
         await until(async () => !(await service.rooms.list(prefix)).includes(call.room));
         const ended = await service.stateOf(call.id);
         // Tries the tokens that LiveKit sent, which expire, and the token of the start, which does not.
-        const newest = await tryToken(call, stranger?.token() ?? call.token);
+        const newest = await tryToken(call, rawClient?.token() ?? call.token);
         for (const token of isLong ? [call.token, newest] : [call.token]) await tryToken(call, token);
         const { room: _, ...charged } = ended;
         expect(await service.stateOf(call.id)).toMatchObject(charged);
@@ -263,10 +263,10 @@ for (const autoCreate of isLong ? [false, true] : [false]) {
         const key = await service.newKey();
         if (service.workers().length === 0) await service.startWorker();
         const call = await service.start(key.apiKey, { mode: "voice" });
-        const stranger = await joinAsStranger(call.url, call.token);
+        const rawClient = await joinAsRawClient(call.url, call.token);
         await untilStatus(service, call, "started");
-        let token = stranger?.token() ?? "";
-        await ENDS["endCall"]?.(service, { ...call, key, stranger });
+        let token = rawClient?.token() ?? "";
+        await ENDS["endCall"]?.(service, { ...call, key, rawClient });
         await until(async () => !(await service.rooms.list(prefix)).includes(call.room));
         const end = performance.now() + LONG_MINUTES * 60_000;
         let tries = 0;
@@ -286,12 +286,12 @@ for (const autoCreate of isLong ? [false, true] : [false]) {
       const key = await service.newKey();
       if (service.workers().length === 0) await service.startWorker();
       const call = await service.start(key.apiKey, { mode: "voice" });
-      const first = await joinAsStranger(call.url, call.token);
+      const first = await joinAsRawClient(call.url, call.token);
       await untilStatus(service, call, "started");
-      const second = await joinAsStranger(call.url, call.token);
+      const second = await joinAsRawClient(call.url, call.token);
       await until(() => first?.isGone() === true);
       expect(second?.isGone()).toBe(false);
-      await ENDS["endCall"]?.(service, { ...call, key, stranger: second });
+      await ENDS["endCall"]?.(service, { ...call, key, rawClient: second });
       await until(() => second?.isGone() === true);
     });
   });

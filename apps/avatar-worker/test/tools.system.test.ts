@@ -72,9 +72,10 @@ describe.skipIf(binary.kind === "missing")(title, () => {
   /** The model calls these tools for each question, and then says "Noted." */
   const callTools = (...calls: { name: string; args: string }[]): void =>
     providers.setAnswer(({ messages }) => (messages.at(-1)?.role === "user" ? { calls } : "Noted."));
-  type Told = { role: string; content: string; tool_call_id?: string };
+  type ModelMessage = { role: string; content: string; tool_call_id?: string };
   /** The messages of the last request to the model. */
-  const told = (): Told[] => (providers.of("llm").at(-1)?.body as { messages: Told[] } | undefined)?.messages ?? [];
+  const told = (): ModelMessage[] =>
+    (providers.of("llm").at(-1)?.body as { messages: ModelMessage[] } | undefined)?.messages ?? [];
   /** The results in the last request, including those of earlier turns. */
   const results = (): string[] => told().flatMap(({ role, content }) => (role === "tool" ? [content] : []));
   const ORDER: RegisteredTool = {

@@ -293,14 +293,14 @@ export const createConversation = (parts: ConversationParts): Conversation => {
   let wasSpeaking = false;
   let isAway = false;
 
-  const goOn = (): void => {
+  const resumeSpeech = (): void => {
     if (isAway || listening.isInTurn()) return;
     queue.resume();
     if (queue.isActive()) events.onState(speaking.state());
   };
   const take = (turn: Turn, clock = createTurnClock(now)): void => {
     answering.take(turn, clock);
-    goOn();
+    resumeSpeech();
   };
   const takeSpoken = (text: string, { silentAt, overAt }: SpokenTimes): void => {
     const clock = createTurnClock(now, silentAt - pathDelays().fromPersonMs);
@@ -326,10 +326,10 @@ export const createConversation = (parts: ConversationParts): Conversation => {
       early.begin([system, ...history.messages(), { role: "user", content: text }]);
     },
     onResume: early.drop,
-    onIgnored: goOn,
+    onIgnored: resumeSpeech,
     onTurn: takeSpoken,
     onFailure: (error) => {
-      goOn();
+      resumeSpeech();
       // If the avatar continues its answer, no apology is needed.
       if (!queue.isActive()) answering.fail(error);
       else if (error instanceof ProviderError) events.onFailure(error.provider, error.why);
@@ -351,7 +351,7 @@ export const createConversation = (parts: ConversationParts): Conversation => {
     },
     setAway: (isAwayNow) => {
       isAway = isAwayNow;
-      if (!isAway) return goOn();
+      if (!isAway) return resumeSpeech();
       queue.pause();
       if (queue.isActive()) events.onState("listening");
     },

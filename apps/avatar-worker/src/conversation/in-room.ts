@@ -187,7 +187,7 @@ export const holdConversation = (
   onEnd: (reason: EndReason) => void,
 ): HeldConversation => {
   const { times, rendering } = inRoom;
-  const tellState = createStates(room, assigned.mode);
+  const publishState = createStates(room, assigned.mode);
   const path = createPathMeter(room);
   const isHeard = settings.stt !== null && assigned.input.stt_mode !== "off";
   const hearing = isHeard
@@ -199,7 +199,7 @@ export const holdConversation = (
         isAvatarActive: () => conversation.isActive(),
       })
     : null;
-  const tellPage = createTranscription(room);
+  const sendToPage = createTranscription(room);
   const record = segments && createSegments(segments);
   const events: ConversationEvents = {
     onTurn: () => onCount("turn"),
@@ -207,10 +207,10 @@ export const holdConversation = (
     onTurnTimings,
     onState: (state) => {
       rendering.think(state === "thinking");
-      tellState(state);
+      publishState(state);
     },
     onTranscript: (transcript) => {
-      tellPage(transcript);
+      sendToPage(transcript);
       record?.add(transcript);
     },
     onToolCalls: (calls, results) => record?.addCalls(calls, results),

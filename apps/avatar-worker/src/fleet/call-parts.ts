@@ -21,7 +21,7 @@ export type CallWatcher = {
    */
   joined(milliseconds: number): void;
   ended(reason: EndReason, usedSeconds: number): void;
-  /** A conversation has used this much more. */
+  /** The further usage of a conversation. */
   used(growth: ConversationUsage): void;
   counted(what: Counted): void;
   turnTimed(timings: TurnTimings): void;

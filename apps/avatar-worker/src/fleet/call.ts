@@ -61,19 +61,19 @@ const createRecord = (assigned: AssignedCall, log: Logger, parts: CallParts) => 
   let current: CallReport = { state: "joining", used_seconds, ...(resume && { resume: withoutTimes(resume) }) };
   let hasJoined = false;
   let hasLeft = false;
-  const noteJoin = (): void => {
+  const recordJoin = (): void => {
     if (hasJoined) return;
     hasJoined = true;
     traces?.joined(assigned);
     if (generation === 1) watcher?.joined(Date.now() - timeOfId(session_id));
   };
-  const noteLeft = (reason: EndReason | "left"): void => {
+  const recordLeave = (reason: EndReason | "left"): void => {
     if (!hasLeft) traces?.left(assigned, reason);
     hasLeft = true;
   };
   return {
     current: () => current,
-    left: () => noteLeft("left"),
+    left: () => recordLeave("left"),
     report: (lost_processes: number): ReportedCall => ({
       ...{ session_id, generation, ...current },
       ...(lost_processes > 0 && { lost_processes }),
@@ -111,10 +111,10 @@ const createRecord = (assigned: AssignedCall, log: Logger, parts: CallParts) => 
       current = { state, used_seconds: used, ...why, ...(merged && { resume: merged }) };
       if (!hasChanged) return;
       log.info({ state, usedSeconds: used, ...why }, "the state of a call has changed");
-      if (state === "started") noteJoin();
+      if (state === "started") recordJoin();
       if (current.reason) {
         watcher?.ended(current.reason, used);
-        noteLeft(current.reason);
+        recordLeave(current.reason);
       }
       onChange();
     },

@@ -17,8 +17,8 @@ export type Said = {
   /** The call with its history, for the next process. */
   assigned(assigned: AssignedCall): AssignedCall;
   /**
-   * Ends the transcript. Resolves when it is complete, or after two seconds. Without a transcript, resolves at once:
-   * the service erases the segments then.
+   * Ends the transcript. Resolves when it is complete, or after two seconds. Without a transcript, resolves at once,
+   * because the service erases the segments.
    */
   finish(): Promise<void>;
   /** Sends no more, because another worker has the call. */
@@ -26,8 +26,8 @@ export type Said = {
 };
 
 /**
- * Returns a function that decides whether a segment is sent. Of tool calls, a transcript takes only a part of its
- * bytes, and an older service takes none.
+ * Returns a function that decides whether a segment is sent. A transcript takes tool calls only up to a part of its
+ * size. An older service takes no tool calls.
  */
 const createToolBound = ({ history, transcript }: AssignedCall): ((segment: TranscriptSegment) => boolean) => {
   let bytesLeft = transcript ? MAX_TOOL_SEGMENTS_BYTES : Infinity;

@@ -46,7 +46,7 @@ export class RefusedRequest extends Error {
   }
 }
 
-/** The bytes of a response. Throws above `maxBytes`, whatever `Content-Length` says. */
+/** The bytes of a response. Throws above `maxBytes`, even if `Content-Length` is smaller. */
 const readBytes = async ({ body }: Response, maxBytes: number): Promise<Buffer> => {
   const chunks: Uint8Array[] = [];
   let sizeBytes = 0;

@@ -63,7 +63,7 @@ export const divideSlots = (total: number, demands: readonly number[]): number[]
 
 /**
  * Shares `total()` slots among `count` shards. `first`: the shard that gets the first slot while no shard has calls.
- * Workers with few slots thus wait in different shards.
+ * So workers with few slots wait in different shards.
  */
 export const shareSlots = (total: () => number, count: number, first = 0): ShardSlots[] => {
   const shards: Shard[] = Array.from({ length: count }, () => ({

@@ -45,7 +45,7 @@ const MAX_QUICK_SYNCS = 4;
 /** The pauses after failed syncs in a row. A worker without a sync for a second is lost. */
 const RETRY_MS = [100, 250, 500];
 /** Changes within this time go into one sync. */
-const GATHER_MS = 20;
+const BATCH_MS = 20;
 /** Bound of the heard words of all calls in one sync, in UTF-16 units. */
 const MAX_HEARD_LENGTH = 64 * 1024;
 /**
@@ -86,7 +86,7 @@ export type Sync = {
 };
 
 /** Passes the token budgets of a response to the calls. A call without one has no limit. */
-const tellTokens = (
+const passTokenBudgets = (
   calls: ReadonlyMap<string, Call>,
   listed: readonly ReportedCall[],
   { tokens = [], features = [] }: SyncResponse,
@@ -171,7 +171,7 @@ const createCalls = ({ metrics, ...parts }: SyncParts, lease: () => Lease, onCha
       const ended = response.end.filter(end);
       const moved = (response.move ?? []).filter(move);
       const grown = (response.grow ?? []).filter(grow);
-      tellTokens(calls, request.calls, response);
+      passTokenBudgets(calls, request.calls, response);
       const spoken = (response.turns ?? []).filter(take);
       return response.start.filter(start).length + moved.length + grown.length + ended.length + spoken.length > 0;
     },
@@ -381,7 +381,7 @@ export const startSync = (parts: SyncParts, pause: Pause = pauseByClock, handove
       const { signal } = change;
       await pause(await syncOnce(signal), signal);
       if (!signal.aborted) continue;
-      await new Promise((next) => setTimeout(next, GATHER_MS));
+      await new Promise((next) => setTimeout(next, BATCH_MS));
       change = new AbortController();
     }
   })();

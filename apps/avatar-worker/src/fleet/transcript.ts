@@ -37,7 +37,10 @@ const createWaiting = () => {
   let waitingBytes = 0;
   return {
     count: () => waiting.length,
-    /** Returns whether the segment is kept. While the service is unreachable, only as many are kept as it accepts. */
+    /**
+     * Returns whether the segment is kept. While the service is unreachable, at most the number that it accepts is
+     * kept.
+     */
     add: (segment: TranscriptSegment): boolean => {
       const sizeBytes = Buffer.byteLength(JSON.stringify(segment));
       if (waiting.length >= MAX_TRANSCRIPT_SEGMENTS || waitingBytes + sizeBytes > MAX_TRANSCRIPT_BYTES) return false;

@@ -82,7 +82,7 @@ const createListeners = ({ transcript, history }: AssignedCall) => ({
 
 const onFailure = (cause: string): void => send({ kind: "failure", cause: cause.slice(0, MAX_CAUSE_LENGTH) });
 
-const tellUnrecorded = (error: unknown): void => {
+const reportUnrecorded = (error: unknown): void => {
   const cause = error instanceof Error && error.message !== "" ? error.message : "unknown";
   send({ kind: "unrecorded", cause: cause.slice(0, MAX_CAUSE_LENGTH) });
 };
@@ -96,7 +96,7 @@ const createCallRecorder = ({ assigned, isTold }: Start): Recorder | null => {
     hasPictures: mode === "avatar",
     onFragment: (bytes) => send({ kind: "fragment", bytes }),
     onBegin: () => send({ kind: "told" }),
-    onFailure: tellUnrecorded,
+    onFailure: reportUnrecorded,
   });
   if (isTold) recorder.begin();
   return recorder;

@@ -22,9 +22,9 @@ const fragment = (bytes: number | null): Uint8Array =>
     ? new Uint8Array(8)
     : writeFragment({ sounds: [{ role: "both", started_at: 1, samples: [new Uint8Array(bytes)] }], pictures: null });
 
-type Given = { history?: readonly { text: string }[] | undefined; isTold?: boolean };
+type ScriptInput = { history?: readonly { text: string }[] | undefined; isTold?: boolean };
 
-const perform = (step: Step, { history = [], isTold = false }: Given = {}): void => {
+const perform = (step: Step, { history = [], isTold = false }: ScriptInput = {}): void => {
   switch (step.kind) {
     case "abort":
       process.abort();

@@ -57,10 +57,10 @@ const createNoticeVoice = (
   const { play, queuedMs, clear } = published;
   const queue = createSpeechQueue({ play, queuedMs, clear, preview: () => {} });
   const { ownVoice } = chooseVoices(assigned, speech);
-  const tellPage = createTranscription(room);
+  const sendToPage = createTranscription(room);
   const record = segments && createSegments(segments);
   const onTranscript = (transcript: Transcript): void => {
-    tellPage(transcript);
+    sendToPage(transcript);
     record?.add(transcript);
   };
   const events = { onState: createStates(room, assigned.mode), onTranscript };

@@ -10,7 +10,7 @@ import {
 import { FRAME_MS, SAMPLE_RATE } from "../renderer/renderer.ts";
 
 /** Changes of tracks within this time cause one change of subscription. */
-const GATHER_MS = 100;
+const BATCH_MS = 100;
 
 /** Opens the sound of a track, as frames. */
 type OpenSound = (track: RemoteTrack) => AsyncIterable<{ data: Int16Array }>;
@@ -61,7 +61,7 @@ export const listenTo = (
   // Closed now, because its threads and files would stay until the next garbage collection.
   room.on(RoomEvent.TrackUnsubscribed, (track) => void track.close());
   const chooseSoon = (): void => {
-    if (!isWaiting) setTimeout(choose, GATHER_MS);
+    if (!isWaiting) setTimeout(choose, BATCH_MS);
     isWaiting = true;
   };
   room.on(RoomEvent.TrackPublished, chooseSoon);

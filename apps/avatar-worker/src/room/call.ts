@@ -257,7 +257,12 @@ const begin = (call: CallState, connection: Connection, { rendering, published, 
 };
 
 /** Continues the call in another room, and leaves the previous one. */
-const goOn = async (call: CallState, inRoom: InRoom, connection: Connection, published: Published): Promise<void> => {
+const continueInRoom = async (
+  call: CallState,
+  inRoom: InRoom,
+  connection: Connection,
+  published: Published,
+): Promise<void> => {
   const before = { connection: inRoom.connection, published: inRoom.published };
   // The person in the next room may know nothing of the recording. Pictures of the previous room tell nothing there.
   before.published.pause();
@@ -296,7 +301,7 @@ const enter = async (
     // A room can be left only after the join.
     if (call.leaving) await call.leaving.then(connection.disconnect).then(avatar.published.close);
     else if (call.inRoom === null) begin(call, connection, avatar);
-    else await goOn(call, call.inRoom, connection, avatar.published);
+    else await continueInRoom(call, call.inRoom, connection, avatar.published);
   } catch (error) {
     if (call.reason !== null || call.leaving) return;
     // The person is already in the next room; or another resume has deleted this room. The service then soon names the

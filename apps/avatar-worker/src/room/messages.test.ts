@@ -2,7 +2,7 @@
 import { expect, test } from "bun:test";
 import { LIFECYCLE_TOPIC } from "@realtime-avatar/domain/calls/lifecycle";
 import { assigned } from "../../test/support/assigned.ts";
-import { sendLastMessage, tellSpeech, tellTimes } from "./messages.ts";
+import { createClockSender, createSpeakingPublisher, sendLastMessage } from "./messages.ts";
 import { createPresence } from "./presence.ts";
 
 /** A room that records each sent message. `fails`: sending fails. */
@@ -28,7 +28,7 @@ test.each([false, true])(
   (fails) => {
     const { room, sent } = newRoom(fails);
     const times = createPresence({ ...assigned, max_seconds: 60, used_seconds: 5 }, 0);
-    const tell = tellTimes(room, { ...assigned, max_seconds: 60, idle_seconds: 30 }, times);
+    const tell = createClockSender(room, { ...assigned, max_seconds: 60, idle_seconds: 30 }, times);
     const kindsUntil = (from: number, to: number): unknown[] => {
       sent.splice(0);
       for (let now = from; now < to; now += 100) tell(now);
@@ -62,7 +62,7 @@ test("a growing hold: a warning a minute before its end, withdrawn after growth,
     growth: { longest_seconds: 400 },
   };
   const times = createPresence(long, 0);
-  const tell = tellTimes(room, long, times);
+  const tell = createClockSender(room, long, times);
   const sentUntil = (from: number, to: number) => {
     sent.splice(0);
     // The person speaks all the time.
@@ -99,7 +99,7 @@ test.each([false, true])("the last message: contains the reason, also if sending
 
 test("the attributes of the avatar: change at the begin and at the end of speech only", async () => {
   const { room, attributes } = newRoom();
-  const tell = tellSpeech(room, "avatar");
+  const tell = createSpeakingPublisher(room, "avatar");
   tell(false);
   expect(attributes).toEqual([]);
   for (let count = 0; count < 3; count++) tell(true);

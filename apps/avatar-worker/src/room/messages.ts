@@ -41,7 +41,7 @@ export const sendLastMessage = async (room: Room, reason: EndReason): Promise<vo
  * Returns a function that must be called often. It sends the start of the call, the remaining time in the last minute,
  * and the warning before the end. Each is repeated with every clock message.
  */
-export const tellTimes = (room: Room, { idle_seconds }: AssignedCall, times: Presence) => {
+export const createClockSender = (room: Room, { idle_seconds }: AssignedCall, times: Presence) => {
   let clockSentAt = -CLOCK_MS;
   let hasTold = false;
   let hasWarned = false;
@@ -77,7 +77,7 @@ export const tellTimes = (room: Room, { idle_seconds }: AssignedCall, times: Pre
  * Returns a function that must be called for each frame of the avatar's voice, with its loudness. It publishes whether
  * the avatar speaks.
  */
-export const tellSpeech = ({ localParticipant }: Room, mode: CallMode) => {
+export const createSpeakingPublisher = ({ localParticipant }: Room, mode: CallMode) => {
   let speaksUntil = 0;
   let isSpeaking = false;
   return (isLoud: boolean): void => {

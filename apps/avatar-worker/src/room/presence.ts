@@ -7,7 +7,7 @@ import type { EndReason } from "@realtime-avatar/domain/calls/end-reasons";
 import { ENDING_SECONDS, FREE_GAP_SECONDS, FREE_GAPS } from "@realtime-avatar/domain/calls/limits";
 import type { AssignedCall } from "@realtime-avatar/domain/calls/worker-sync";
 
-/** The call ends this much before its seconds are used, because leaving takes a moment. */
+/** How long before the end of its seconds a call ends, because leaving takes a moment. */
 const MARGIN_MS = 200;
 /** How long LiveKit waits for a participant whose network is cut, before it reports that the participant has left. */
 const TIMEOUT_MS = 20_000;

@@ -24,7 +24,7 @@ import { FRAME_MS, type Rendering } from "../renderer/renderer.ts";
 import type { AgentVoice } from "./agent-voice.ts";
 import { listenTo, openFrames } from "./audio-in.ts";
 import { LIMITS, watchFlood } from "./flood.ts";
-import { sendMessage, tellTimes } from "./messages.ts";
+import { createClockSender, sendMessage } from "./messages.ts";
 import type { Presence } from "./presence.ts";
 import type { Published } from "./publish.ts";
 
@@ -239,7 +239,7 @@ export const connectSides = (
   if (!isOurs(room, assigned)) return { step: checkFlood, takeTurns, stop };
   handlePageMessages(room, { times, gesture: joined.rendering.gesture, onEnd: () => onEnd("user_ended") });
   refuseVideo(room, () => onEnd("agent_ended"));
-  const tell = tellTimes(room, assigned, times);
+  const tell = createClockSender(room, assigned, times);
   const step = (now: number): void => {
     tell(now);
     checkFlood(now);

@@ -142,7 +142,7 @@ const createMeter = (call: Call, { person, since }: Present) => {
 };
 
 /** Types while nothing is heard, until the call has lasted as long as planned, or is lost. */
-const converse = async (world: World, call: Call, entered: Present) => {
+const typeUntilEnd = async (world: World, call: Call, entered: Present) => {
   const joinedAt = performance.now();
   const state = { lastLoud: joinedAt };
   let meter = createMeter(call, entered);
@@ -190,7 +190,7 @@ export const makeCall = async (world: World, plan: Plan, onStart: (call: Call) =
     },
   };
   onStart(call);
-  const { person, meter } = await converse(world, call, present);
+  const { person, meter } = await typeUntilEnd(world, call, present);
   await postUntilClear(world, "/release", { session_id: id, reason: "manual" });
   meter();
   call.endedAt = performance.now();

@@ -1,7 +1,7 @@
 /**
  * Calls while processes of each kind are killed at random moments: processes of calls, avatar workers, APIs, LiveKit and
- * PostgreSQL. Each call is charged once and not for more than both sides had, has one transcript soon after its end,
- * loses no recording, and is silent for at most three seconds while an avatar worker is free.
+ * PostgreSQL. Each call is charged once, at most for the time with both sides. It has one transcript soon after its
+ * end, and loses no recording. It is silent for at most three seconds while an avatar worker is free.
  *
  * All calls have real rooms, processes and a person who hears them; the models are scripted. It is a test of
  * `LONG=1`. `CALLS` and `KILLS`: fewer, to try it. `SEED`: repeats the order of kills.

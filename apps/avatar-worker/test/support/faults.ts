@@ -12,8 +12,8 @@ import type { RunningProcess } from "@realtime-avatar/testing/processes";
 import { until } from "@realtime-avatar/testing/until";
 import { RoomServiceClient } from "livekit-server-sdk";
 import type { LossyNetwork } from "./lossy-network.ts";
+import { joinAsRawClient, type RawClient } from "./raw-client.ts";
 import { type Service, type StartedCall, startService } from "./service.ts";
-import { joinAsStranger, type Stranger } from "./stranger.ts";
 import { startWebhooks } from "./webhooks.ts";
 
 export const die = async (one: RunningProcess): Promise<void> => {
@@ -28,7 +28,7 @@ export type OwnCall = StartedCall & { apiKey: string };
 
 /** Starts calls by voice, each with its own key. */
 const createCalls = (service: Service) => {
-  const persons: Stranger[] = [];
+  const persons: RawClient[] = [];
   const { call: request } = service;
   const state = ({ id }: Pick<StartedCall, "id">) => service.stateOf(id);
   const untilStatus = (call: StartedCall, status: string, limitMs?: number): Promise<unknown> =>
@@ -40,9 +40,9 @@ const createCalls = (service: Service) => {
     return { apiKey, ...call };
   };
   const join = async ({ url, token }: StartedCall): Promise<void> => {
-    const stranger = await joinAsStranger(url, token);
-    if (stranger === null) throw new Error("the call cannot be joined");
-    persons.push(stranger);
+    const rawClient = await joinAsRawClient(url, token);
+    if (rawClient === null) throw new Error("the call cannot be joined");
+    persons.push(rawClient);
   };
   return {
     state,

@@ -78,7 +78,10 @@ const candidateOf = (port: number, address = "10.255.255.1"): string =>
 const description = (type: "answer" | "offer", sdp: string): Uint8Array =>
   encode({ case: type, value: new SessionDescription({ type, sdp }) });
 
-/** Single messages. Each ends a process in which the library of LiveKit reads it, or costs it much. */
+/**
+ * Single messages. Each of them ends a process in which LiveKit's library reads it, or takes much of its processor
+ * time.
+ */
 const MESSAGES: Record<string, () => Uint8Array[]> = {
   "a participant with the id x": () => [update({ sid: "x", identity: "x" })],
   "a track with the id x": () => [update({ sid: "PA_x", identity: "x", tracks: [new TrackInfo({ sid: "x" })] })],

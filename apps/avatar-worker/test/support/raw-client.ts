@@ -5,7 +5,7 @@
 
 const TOKEN = /eyJ[\w-]+\.eyJ[\w-]+\.[\w-]+/;
 
-export type Stranger = {
+export type RawClient = {
   /** The latest token: LiveKit sends a participant a new one. */
   token(): string;
   /** Whether a message of the server has named this participant or track. */
@@ -58,7 +58,7 @@ export const readClaims = (token: string) => {
 };
 
 /** Joins the room of a token. null when the server refuses. */
-export const joinAsStranger = (url: string, token: string): Promise<Stranger | null> =>
+export const joinAsRawClient = (url: string, token: string): Promise<RawClient | null> =>
   new Promise((resolve) => {
     const socket = new WebSocket(addressOf(url, "/rtc", token));
     socket.binaryType = "arraybuffer";

@@ -4,7 +4,7 @@ import type { AssignedCall, ReportedTurn } from "@realtime-avatar/domain/calls/w
 import { isLoud } from "@realtime-avatar/face/loudness";
 import type { SpeechSettings } from "@realtime-avatar/speech/settings";
 import { FRAME_MS } from "../../renderer/renderer.ts";
-import { tellSpeech } from "../../room/messages.ts";
+import { createSpeakingPublisher } from "../../room/messages.ts";
 import { createEcho, ECHO_DELAY_MS } from "../echo.ts";
 import { createHearing, type Hearing } from "../hearing/hearing.ts";
 import { chooseVoices, createOutput, createStates, type HeldConversation, type InRoom, STEP_MS } from "../in-room.ts";
@@ -35,10 +35,10 @@ const createSayings = (room: Room, assigned: AssignedCall, inRoom: InRoom, parts
   let current = new AbortController();
   const output = createOutput(inRoom, () => hearing);
   const queue = createSpeechQueue(output);
-  const tellPage = createTranscription(room);
+  const sendToPage = createTranscription(room);
   const record = parts.segments && createSegments(parts.segments);
   const onTranscript = (transcript: Transcript): void => {
-    tellPage(transcript);
+    sendToPage(transcript);
     record?.add(transcript);
   };
   const events = { onState: createStates(room, assigned.mode), onTranscript };
@@ -49,7 +49,7 @@ const createSayings = (room: Room, assigned: AssignedCall, inRoom: InRoom, parts
     current = new AbortController();
     queue.cutOff();
   };
-  const goOn = (): void => {
+  const resumeSpeech = (): void => {
     if (!isInTurn && !isAway) queue.resume();
   };
   const openHearing = (): Hearing => {
@@ -62,7 +62,7 @@ const createSayings = (room: Room, assigned: AssignedCall, inRoom: InRoom, parts
         else if (event.kind === "end") {
           isInTurn = false;
           interrupt();
-          goOn();
+          resumeSpeech();
         }
       },
       isAvatarActive: queue.isActive,
@@ -92,7 +92,7 @@ const createSayings = (room: Room, assigned: AssignedCall, inRoom: InRoom, parts
     setAway: (isAwayNow: boolean): void => {
       isAway = isAwayNow;
       if (isAway) queue.pause();
-      else goOn();
+      else resumeSpeech();
     },
     stop: (): void => {
       turns.stop();
@@ -109,7 +109,7 @@ const startEcho = (
   { rendering, published, times, listen }: InRoom,
   sayings: Sayings,
 ): void => {
-  const tell = tellSpeech(room, mode);
+  const tell = createSpeakingPublisher(room, mode);
   const echo = createEcho((frame) => {
     published.play(frame.pcm);
     tell(frame.isLoud);

@@ -19,9 +19,9 @@ describe.skipIf(!BROWSER)("the provider's sign-in in Chromium", () => {
   /** A person who joins with an account at the provider, without a passkey. */
   let grace: Person;
   /** A person without an account of the service. */
-  let stranger: Person;
+  let visitor: Person;
   beforeAll(async () => {
-    [grace, stranger] = [await openPerson(), await openPerson()];
+    [grace, visitor] = [await openPerson(), await openPerson()];
   });
 
   const heading = (person: Person, name: string) => person.page.getByRole("heading", { name, level: 1 }).waitFor();
@@ -151,37 +151,37 @@ describe.skipIf(!BROWSER)("the provider's sign-in in Chromium", () => {
   });
 
   test("a sign-in of an unknown account: the reason and the next step", async () => {
-    await stranger.open("/sign-in");
-    await stranger.page.getByText("open your team's sign-in address").waitFor();
-    await stranger.open(`/sign-in?tenant=${service.tenantId}`);
-    await button(stranger, "Sign in with Example Login").click();
+    await visitor.open("/sign-in");
+    await visitor.page.getByText("open your team's sign-in address").waitFor();
+    await visitor.open(`/sign-in?tenant=${service.tenantId}`);
+    await button(visitor, "Sign in with Example Login").click();
     // The address is a member's.
-    await signInAtProvider(stranger, "grace");
-    await stranger.page.getByRole("alert").getByText("No member has linked this account").waitFor();
-    expect(stranger.page.url()).toEndWith("problem=unknown_identity");
-    await expectAccessible(stranger.page, "failed at the provider");
-    expect(await ownCookies(stranger)).toEqual([]);
-    expectOwnQuiet(stranger);
+    await signInAtProvider(visitor, "grace");
+    await visitor.page.getByRole("alert").getByText("No member has linked this account").waitFor();
+    expect(visitor.page.url()).toEndWith("problem=unknown_identity");
+    await expectAccessible(visitor.page, "failed at the provider");
+    expect(await ownCookies(visitor)).toEqual([]);
+    expectOwnQuiet(visitor);
   });
 
   test("a person who cancels at the provider: a message", async () => {
     // The person is not signed in at the provider either.
-    await stranger.context.clearCookies();
-    await stranger.open(`/sign-in?tenant=${service.tenantId}`);
-    await button(stranger, "Sign in with Example Login").click();
-    await stranger.page.getByRole("button", { name: "Cancel" }).click();
-    await stranger.page.getByRole("alert").getByText("The provider reports that you said no").waitFor();
-    expect(await stranger.page.getByText("The words of the provider").count()).toBe(0);
-    expectOwnQuiet(stranger);
+    await visitor.context.clearCookies();
+    await visitor.open(`/sign-in?tenant=${service.tenantId}`);
+    await button(visitor, "Sign in with Example Login").click();
+    await visitor.page.getByRole("button", { name: "Cancel" }).click();
+    await visitor.page.getByRole("alert").getByText("The provider reports that you said no").waitFor();
+    expect(await visitor.page.getByText("The words of the provider").count()).toBe(0);
+    expectOwnQuiet(visitor);
   });
 
   test("a problem code, in the address: a known one is explained, any other ignored", async () => {
-    await stranger.open("/sign-in?problem=%3Cscript%3E&tenant=x");
-    await heading(stranger, "Sign in");
-    expect(await stranger.page.getByRole("alert").count()).toBe(0);
-    await stranger.open("/sign-in?problem=denied");
-    await stranger.page.getByRole("alert").getByText("The provider reports that you said no").waitFor();
-    expectOwnQuiet(stranger);
+    await visitor.open("/sign-in?problem=%3Cscript%3E&tenant=x");
+    await heading(visitor, "Sign in");
+    expect(await visitor.page.getByRole("alert").count()).toBe(0);
+    await visitor.open("/sign-in?problem=denied");
+    await visitor.page.getByRole("alert").getByText("The provider reports that you said no").waitFor();
+    expectOwnQuiet(visitor);
   });
 
   test("the log, after all sign-ins: no code and no token", () => {

@@ -10,9 +10,9 @@ const { service, owner, page, openPerson } = await fileWorld();
 describe.skipIf(!BROWSER)("the sign-in page in Chromium", () => {
   const heading = (person: Person, name: string) => person.page.getByRole("heading", { name, level: 1 }).waitFor();
   /** A person without an account. */
-  let stranger: Person;
+  let visitor: Person;
   beforeAll(async () => {
-    stranger = await openPerson();
+    visitor = await openPerson();
   });
 
   test("a person who signs out and in: back on the page; without a session: every page redirects to the sign-in", async () => {
@@ -61,46 +61,46 @@ describe.skipIf(!BROWSER)("the sign-in page in Chromium", () => {
     await registerHere(first, "Grace Hopper");
     // The token is removed from the address.
     expect(first.page.url()).not.toContain("#");
-    await stranger.page.goto(link);
-    await stranger.page.getByRole("alert").waitFor();
-    expect(await stranger.page.getByRole("alert").textContent()).toContain(
+    await visitor.page.goto(link);
+    await visitor.page.getByRole("alert").waitFor();
+    expect(await visitor.page.getByRole("alert").textContent()).toContain(
       "This link is not valid: it was used, withdrawn or has expired",
     );
-    expect(await stranger.page.getByRole("button", { name: "Try again" }).count()).toBe(0);
-    await expectAccessible(stranger.page, "spent link");
-    await stranger.page.getByRole("link", { name: "Open the dashboard" }).click();
-    await heading(stranger, "Sign in");
+    expect(await visitor.page.getByRole("button", { name: "Try again" }).count()).toBe(0);
+    await expectAccessible(visitor.page, "spent link");
+    await visitor.page.getByRole("link", { name: "Open the dashboard" }).click();
+    await heading(visitor, "Sign in");
     // The person opens the used link again.
     await first.page.goto(link);
     await first.page.getByRole("link", { name: "Open the dashboard" }).click();
     await heading(first, "Home");
     expectQuiet(first, [/status of 404/]);
-    expectQuiet(stranger, [/status of (401|404)/]);
+    expectQuiet(visitor, [/status of (401|404)/]);
     await first.context.close();
   });
 
   test("the registration page, without a token: says that an invitation is needed", async () => {
-    await stranger.open("/register");
-    await stranger.page.getByText("This page needs an invitation").waitFor();
-    expectQuiet(stranger);
+    await visitor.open("/register");
+    await visitor.page.getByText("This page needs an invitation").waitFor();
+    expectQuiet(visitor);
   });
 
   test("a sign-in, without a passkey: a message, and no cookie", async () => {
-    await stranger.open("/sign-in");
+    await visitor.open("/sign-in");
     // This authenticator has no passkey for the service.
-    await stranger.page.getByRole("button", { name: "Sign in with a passkey" }).click();
-    await stranger.page.getByRole("alert").waitFor();
-    expect(await stranger.page.getByRole("alert").textContent()).toContain("The passkey was not used");
-    expect(await stranger.context.cookies()).toEqual([]);
-    expectQuiet(stranger);
+    await visitor.page.getByRole("button", { name: "Sign in with a passkey" }).click();
+    await visitor.page.getByRole("alert").waitFor();
+    expect(await visitor.page.getByRole("alert").textContent()).toContain("The passkey was not used");
+    expect(await visitor.context.cookies()).toEqual([]);
+    expectQuiet(visitor);
   });
 
   test("the sign-in page, at another origin: only a link to the right one", async () => {
     const { url } = service;
-    await stranger.page.goto(`${url.replace("localhost", "127.0.0.1")}/dashboard/sign-in`);
-    const link = stranger.page.getByRole("link", { name: url });
+    await visitor.page.goto(`${url.replace("localhost", "127.0.0.1")}/dashboard/sign-in`);
+    const link = visitor.page.getByRole("link", { name: url });
     expect(await link.getAttribute("href")).toBe(`${url}/dashboard/sign-in`);
-    expect(await stranger.page.getByRole("button").count()).toBe(0);
+    expect(await visitor.page.getByRole("button").count()).toBe(0);
   });
 
   test("the cookie and the page, for scripts and frames: not readable, not framed", async () => {

@@ -69,7 +69,7 @@ describe.skipIf(!BROWSER)("the usage page in Chromium", () => {
     await owner.open("/usage?tab=ledger");
     const entries = page.getByRole("list", { name: "History of the credits" }).getByRole("listitem");
     await entries.first().waitFor();
-    await page.getByLabel("Kind of entry").selectOption({ label: "Charged, of what was held" });
+    await page.getByLabel("Kind of entry").selectOption({ label: "Charged from held credits" });
     await entries.filter({ hasText: "1,000" }).getByRole("link", { name: "Session" }).click();
     const dialog = page.getByRole("dialog");
     await dialog.getByText(sessionId).first().waitFor();
@@ -128,7 +128,7 @@ describe.skipIf(!BROWSER)("the usage page in Chromium", () => {
     await entries.first().waitFor();
     expect((await entries.allTextContents()).map((text) => text.replace(/ · .*:\d\d/, " "))).toEqual([
       "Held for a call or video −9 credits",
-      "Charged, of what was held −5 credits",
+      "Charged from held credits −5 credits",
       "Given back at the end +4 credits",
     ]);
     await expectAccessible(page, "calls");

@@ -29,10 +29,7 @@ const KILLS = 200;
 
 let world: World;
 let server: TestServer;
-/**
- * A file for which the inspections, the checks of sources and the responses with a remote file wait, if the test sets
- * it.
- */
+/** If the test sets it: a file for which inspections, checks of sources and responses with a remote file wait. */
 let gate = "";
 /** The remote files that are sent without waiting for the gate. */
 let goesOn: (path: string) => boolean = () => false;

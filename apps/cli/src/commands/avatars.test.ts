@@ -116,11 +116,11 @@ describe("the avatars commands", () => {
   };
 
   test("all avatars without a face, prepared: each once; others are unchanged, and the failed one is named", async () => {
-    const [owner, stranger] = [await seedTenant(db), await seedTenant(db)];
+    const [owner, other] = [await seedTenant(db), await seedTenant(db)];
     const old = [await seedReady(owner, 25), await seedReady(owner, 25)];
     const failing = await seedReady(owner, 25);
     const others = [await seedReady(owner, 20), await seedReady(owner, -25, null)];
-    others.push(await seedReady(stranger, 25), await seedAvatar(db, owner, "test"));
+    others.push(await seedReady(other, 25), await seedAvatar(db, owner, "test"));
     const ended = new AbortController();
     const working = work(failing, ended.signal);
     const { code, stdout, stderr } = await cliProcess("avatars", "prepare", "--all", "--tenant", owner, "--json");

@@ -53,18 +53,18 @@ const TileSkeletons = () => (
 );
 
 /** A count that may be incomplete. */
-const atLeast = (count: number, hasMore: boolean): string => `${count.toLocaleString("en")}${hasMore ? "+" : ""}`;
+const countText = (count: number, hasMore: boolean): string => `${count.toLocaleString("en")}${hasMore ? "+" : ""}`;
 
 const Tiles = ({ balance, today, failed }: { balance: CreditBalance; today: Today; failed: number }) => (
   <dl className={TILES}>
     <Tile name="Credits available" search={{}} value={credits(balance.availableCreditMicros)}>
       {credits(balance.reservedCreditMicros)} held by open calls and videos
     </Tile>
-    <Tile name="Calls and videos today" search={{ days: 7 }} value={atLeast(today.calls, today.hasMore)}>
+    <Tile name="Calls and videos today" search={{ days: 7 }} value={countText(today.calls, today.hasMore)}>
       {today.seconds > 0 && `${duration(today.seconds)}, `}
       {creditAmount(today.billed)}
     </Tile>
-    <Tile name="Failed today" search={FAILED_CALLS} value={atLeast(failed, failed >= MAX_FAILED_CALLS)}>
+    <Tile name="Failed today" search={FAILED_CALLS} value={countText(failed, failed >= MAX_FAILED_CALLS)}>
       calls that could not begin
     </Tile>
   </dl>

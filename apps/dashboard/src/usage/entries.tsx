@@ -17,7 +17,7 @@ import { type EntryKind, useEntries } from "./data.ts";
 export const KINDS: Record<EntryKind, { name: string; sign: "+" | "−" | "" }> = {
   grant: { name: "Added", sign: "+" },
   hold: { name: "Held for a call or video", sign: "−" },
-  settle: { name: "Charged, of what was held", sign: "−" },
+  settle: { name: "Charged from held credits", sign: "−" },
   release: { name: "Given back at the end", sign: "+" },
   expire: { name: "Given back: timed out", sign: "+" },
   void: { name: "Taken back by the operator", sign: "−" },

@@ -123,7 +123,7 @@ type Way = {
   /** `early`: before the request. Otherwise after the server has received it. */
   cancel?: "early" | "late";
 };
-const WAYS: Record<string, Way> = {
+const CASES: Record<string, Way> = {
   ...Object.fromEntries(Object.keys(RESPONSES).map((path) => [path, { path }])),
   "a certificate of no known authority": { path: "200", network: { ca: "" } },
   "no TLS": { isSilent: true },
@@ -162,7 +162,7 @@ const open = async (entry: [string, Way]) => {
  * Runs all cases at once. Those that end only by the time limit are awaited last, because they have their connections
  * by then. Returns the ports.
  */
-const goAll = async (
+const runCases = async (
   ways: Record<string, Way>,
   go: (name: string, way: Awaited<ReturnType<typeof open>> & Pick<Way, "file">) => Promise<void>,
 ): Promise<Record<string, number>> => {
@@ -184,8 +184,8 @@ const noneOf = (ways: object): Counts => Object.fromEntries(Object.keys(ways).ma
 
 test.skipIf(!canCount)("an import, after every kind of end: no socket is open", async () => {
   const outcomes = new Set<string>();
-  const ways = { ...WAYS, "a disk that takes no file": { path: "200", file: "no such folder/file" } };
-  const ports = await goAll(ways, async (name, { url, signal, times, network, file = name.replaceAll("/", "") }) => {
+  const ways = { ...CASES, "a disk that takes no file": { path: "200", file: "no such folder/file" } };
+  const ports = await runCases(ways, async (name, { url, signal, times, network, file = name.replaceAll("/", "") }) => {
     const options = { ...times, network, signal, path: join(folder, file), maxBytes: MAX_BYTES };
     const outcome = await fetchRemote(url, options).catch(() => ({ kind: "failed" as const }));
     outcomes.add("code" in outcome ? outcome.code : outcome.kind);
@@ -221,7 +221,7 @@ test.skipIf(!canCount)(
   "a delivery, after every kind of end: a socket is open only after a complete response, and none after the poster is closed",
   async () => {
     const posters: { close(): void; size(): number }[] = [];
-    const ports = await goAll(WAYS, async (_, { url, signal, times, network }) => {
+    const ports = await runCases(CASES, async (_, { url, signal, times, network }) => {
       const connections = createConnections();
       const poster = createPoster({ ...times, network, bodyMs: 100 }, connections);
       posters.push({ close: poster.close, size: connections.size });
@@ -230,10 +230,10 @@ test.skipIf(!canCount)(
         await poster.post({ receiver: "whe_1", url, headers: {}, body: "" }, signal);
       }
     });
-    const kept = { ...noneOf(WAYS), ...Object.fromEntries(KEPT.map((name) => [name, 1])) };
+    const kept = { ...noneOf(CASES), ...Object.fromEntries(KEPT.map((name) => [name, 1])) };
     expect(await settledSockets(ports, kept)).toEqual(kept);
     for (const { close } of posters) close();
-    expect(await settledSockets(ports, noneOf(WAYS))).toEqual(noneOf(WAYS));
+    expect(await settledSockets(ports, noneOf(CASES))).toEqual(noneOf(CASES));
     expect(posters.filter(({ size }) => size() > 0)).toEqual([]);
   },
 );

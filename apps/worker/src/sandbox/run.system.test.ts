@@ -217,7 +217,7 @@ describe("a child in the sandbox", () => {
     },
   );
 
-  // Root's child changes its user. The kernel then drops the setting with which process it ends.
+  // A child of root changes its user. The kernel then drops the setting that ends the child with its parent.
   test.skipIf(!isLinux).each([...(isRoot ? ["userAndSleep"] : []), "sleep"])(
     "a child that does %s, and whose worker is killed: ends",
     async (behavior) => {

@@ -99,7 +99,7 @@ const PICTURE_MS = 40;
 const NO_FACE = "The avatar was prepared without a usable face: its picture moves with the loudness of the voice.";
 const NO_PICTURE = "The prepared picture of the avatar is damaged. Prepare the avatar again.";
 const NO_FFMPEG = "This installation cannot decode this type of audio, because it has no ffmpeg. Convert it to WAV.";
-const LONGER_THAN_SAID = "The audio is longer than its file says. Export it anew as WAV.";
+const LONGER_THAN_DECLARED = "The audio is longer than its file says. Export it anew as WAV.";
 const NOT_DECODABLE = "The audio cannot be decoded. Convert it to WAV.";
 
 /** The result of a step: a value, or the end of the rendering. */
@@ -224,7 +224,7 @@ const makeSound = async (rendering: Rendering): Promise<Step<Sound>> => {
     case "accepted":
       if (exceedsHold(sound, report.samples)) {
         await rm(path, { force: true });
-        return { kind: "failed", code: "audio_malformed", detail: LONGER_THAN_SAID };
+        return { kind: "failed", code: "audio_malformed", detail: LONGER_THAN_DECLARED };
       }
       return { kind: "done", value: { path, samples: report.samples } };
     case "refused":

@@ -18,7 +18,7 @@ const folder = await fileFolder();
 setDefaultTimeout(3_600_000);
 
 /** The type for files whose first bytes are of no accepted type. They are opened too, as a second line of defense. */
-const ANYWAY: Magic = { kind: "image", contentType: "image/jpeg" };
+const FALLBACK_TYPE: Magic = { kind: "image", contentType: "image/jpeg" };
 
 let peakBytes = 0;
 
@@ -27,7 +27,7 @@ const open = async ({ name }: HostileFile, bytes: Buffer): Promise<SandboxOutcom
   const input = join(folder, name);
   const publicImage = `${input}.public.webp`;
   await writeFile(input, bytes);
-  const magic = detectContentType(bytes) ?? ANYWAY;
+  const magic = detectContentType(bytes) ?? FALLBACK_TYPE;
   const outcome = await runInSandbox(
     magic,
     { input, outputs: magic.kind === "image" ? [publicImage] : [] },

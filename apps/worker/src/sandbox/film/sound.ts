@@ -22,7 +22,7 @@ const LEVEL_SAMPLES = SAMPLE_RATE / 50;
 const TOO_LONG = `The audio is longer than ${MAX_SOUND_SECONDS} s. Cut it.`;
 const SILENCE = "The audio has no sound. Use another recording.";
 const EMPTY = "The audio has no samples. Use another recording.";
-const NOTHING_SAID = "The voice can say nothing of the text. Use a text with words, or another voice.";
+const NO_SPEAKABLE_WORD = "The voice can say nothing of the text. Use a text with words, or another voice.";
 const NOT_SAID = `The voice cannot say the text within ${MAX_SOUND_SECONDS} s. Shorten it.`;
 
 /** An open file. */
@@ -130,7 +130,7 @@ export const makeSound = async (
     }
     throw error;
   }
-  if (samples === 0 && task.source.kind === "text") return refuseSound("audio_silent", NOTHING_SAID);
+  if (samples === 0 && task.source.kind === "text") return refuseSound("audio_silent", NO_SPEAKABLE_WORD);
   if (samples === 0) return refuseSound("audio_malformed", EMPTY);
   return silence.isLoud() ? { kind: "accepted", samples } : refuseSound("audio_silent", SILENCE);
 };

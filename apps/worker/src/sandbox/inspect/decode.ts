@@ -10,7 +10,9 @@ export type ImageFormat = {
   /** The depth according to `metadata` of sharp. */
   depth: string;
   channels: number;
-  /** The colour space that the file names by code points; null when it names one by a profile or names none. */
+  /**
+   * The colour space that the file names by code points; null when it names one by a profile, or names no colour space.
+   */
   colors: Colors | null;
 };
 

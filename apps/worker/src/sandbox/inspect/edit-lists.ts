@@ -81,8 +81,9 @@ export const readEditLists = (file: MediaFile): Map<number, Edit[]> | null => {
 };
 
 /**
- * The part of a track that its edits show. `media`: the span of its samples according to the reader of containers,
- * which is moved by the first edit that shows media and by the empty edits before it. Null when no part is shown.
+ * The part of a track that its edits show. `media`: the span of its samples according to the reader of containers. The
+ * reader moves this span by the first edit that shows media and by the empty edits before it. Null when no part is
+ * shown.
  */
 export const shownSpan = (edits: readonly Edit[], media: Span): Span | null => {
   const first = edits.findIndex(({ mediaStart }) => mediaStart !== null);

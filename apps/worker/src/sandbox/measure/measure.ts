@@ -91,7 +91,7 @@ export const faceSize = (face: Face, { height }: Size): number => {
 };
 
 /** The direction from the right half of a face to its left half, which is on the right in the picture. */
-const acrossOf = ({ mesh }: Face): Point => {
+const acrossFace = ({ mesh }: Face): Point => {
   const sum: [number, number, number] = [0, 0, 0];
   for (const [left, right] of MIRRORED) {
     const [x, y, z] = difference(pointOf(mesh, left), pointOf(mesh, right));
@@ -104,12 +104,12 @@ const acrossOf = ({ mesh }: Face): Point => {
 
 /** How far the face is tilted to a shoulder, in degrees: 0 is upright, positive is clockwise in the picture. */
 export const faceRoll = (face: Face): number => {
-  const [x, y] = acrossOf(face);
+  const [x, y] = acrossFace(face);
   return degrees(Math.atan2(y, x));
 };
 
 /** How far the face is turned to a side, in degrees: 0 looks at the camera, positive looks to the right in the picture. */
-export const faceYaw = (face: Face): number => inclination(acrossOf(face));
+export const faceYaw = (face: Face): number => inclination(acrossFace(face));
 
 /** How far the face is turned up or down, in degrees: 0 looks at the camera, positive looks down. */
 export const facePitch = ({ mesh }: Face): number =>
@@ -125,7 +125,7 @@ export const edgeDistance = (face: Face, { width, height }: Size): number => {
 };
 
 /** Calls `use` for each pixel of the ellipse that fills the picture: a face without most of the background. */
-const eachOfEllipse = ({ width, height }: Size, use: (x: number, y: number) => void): void => {
+const forEachPixelOfEllipse = ({ width, height }: Size, use: (x: number, y: number) => void): void => {
   for (let y = 1; y < height - 1; y += 1) {
     for (let x = 1; x < width - 1; x += 1) {
       const [dx, dy] = [(2 * x + 1) / width - 1, (2 * y + 1) / height - 1];
@@ -159,7 +159,7 @@ const BRIGHTER = 10;
 export const brightness = (face: Grey): number => {
   const counts = new Uint32Array(256);
   let total = 0;
-  eachOfEllipse(face, (x, y) => {
+  forEachPixelOfEllipse(face, (x, y) => {
     const luma = face.data[y * face.width + x] ?? 0;
     counts[luma] = (counts[luma] ?? 0) + 1;
     total += 1;
@@ -197,7 +197,7 @@ export const measureSharpness = (face: Grey): number => {
     { step: width + 1, weight: 0.5 },
     { step: width - 1, weight: 0.5 },
   ].map((direction) => ({ ...direction, curvature: statistics() }));
-  eachOfEllipse(face, (x, y) => {
+  forEachPixelOfEllipse(face, (x, y) => {
     const at = y * width + x;
     const value = data[at] ?? 0;
     luma.add(value);

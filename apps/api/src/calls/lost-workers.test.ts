@@ -139,7 +139,7 @@ test("a worker that cuts its wait and syncs again, or syncs with another replica
   await end();
 });
 
-test("a process that ends and so cuts all syncs: no worker is lost", async () => {
+test("a process that ends, which cuts all syncs: no worker is lost", async () => {
   const { waiting, end } = await worldWith("wrk_deployed");
   isEnding = true;
   waiting.cut();

@@ -25,7 +25,7 @@ const streamOf =
 const read = (store: Parameters<typeof createManifests>[0], times = { read: HOUR, reread: HOUR, remember: HOUR }) =>
   createManifests(store, times).of(call());
 
-test("a manifest, in pieces: read, whatever length the store reports", async () => {
+test("a manifest in pieces: read, even if the store reports another length", async () => {
   const store = storeWith(streamOf(encode('{"pictures":'), encode("null}")), 50 * 2 ** 30);
   expect(await read(store)).toEqual({ kind: "read", manifest: { pictures: null } });
 });

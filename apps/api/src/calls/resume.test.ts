@@ -131,7 +131,7 @@ describe("a call that is resumed", () => {
 });
 
 describe("a failing LiveKit", () => {
-  test("503, and the call continues; repeated: the same room", async () => {
+  test("a resume: 503; the call continues; repeated: the same room", async () => {
     const { grant, root, sync } = await callOf();
     const call = callAnew(api.database.db, callOptions(livekit));
     const send = () =>
@@ -155,7 +155,7 @@ describe("a failing LiveKit", () => {
   });
 });
 
-describe("refused", () => {
+describe("a refused resume", () => {
   test("a call of another key, tenant or environment, or an unknown one: not found, without a write", async () => {
     const { grant, root, newKey, resume } = await callOf();
     const sibling = await newKey();

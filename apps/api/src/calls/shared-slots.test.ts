@@ -12,7 +12,7 @@ test("a worker of one shard: no shared slots in responses", async () => {
   expect(await syncOf("wrk_one", { slots: 0, features: [WIRE_2] })).not.toHaveProperty("shared");
 });
 
-test("a worker without a slot here: its sync waits; the next response reports a waiting call", async () => {
+test("a worker without a slot in this shard: its sync waits; the next response reports a waiting call", async () => {
   const first = await syncOf("wrk_shared", { slots: 0, features: [WIRE_2, SHARED_SLOTS] });
   expect(validate(SyncResponse, first)).toEqual([]);
   expect([first.shared, first.features]).toEqual([{ slots: 0, waiting: 0 }, [...SERVICE_FEATURES]]);

@@ -106,7 +106,7 @@ describe("a turn that is refused", () => {
     expectProblem(await posted.response, "call_not_running");
   });
 
-  test("a worker without a language model: 501 for answers; words are said", async () => {
+  test("a worker without a language model: 501 for answers; fixed words are accepted", async () => {
     const { session } = await running("wrk_a", { features: [TURNS] });
     expectProblem(await post({ session_id: session, kind: "answer" }), "conversation_not_configured");
     expect((await post({ session_id: session })).status).toBe(202);

@@ -203,8 +203,8 @@ export type RequestParts = {
 };
 
 /**
- * Authenticates a request, counts it, and throws a problem unless its caller may call the operation. `token`: of a key;
- * null without one.
+ * Authenticates a request, counts it, and throws a problem unless its caller may call the operation. `token`: the
+ * secret of a key; null without a key.
  */
 export const authenticateRequest = async (
   dependencies: Dependencies,

@@ -87,7 +87,10 @@ const allowedUrl = ({ livekit_url }: BringRoom, hosts: readonly string[], ownUrl
 type BringBasis = { planned: PlannedCall; url: string; agentIdentity: string };
 type BringAttempt = Attempt<BringRoom, BringBasis>;
 
-/** Opens a call in a brought room. The service does not create, list or delete that room. `price`: of one second. */
+/**
+ * Opens a call in a brought room. The service does not create, list or delete that room. `price`: the price of one
+ * second.
+ */
 const bringOperation = (price: number) => ({
   representation: REPRESENTATION,
   /** The limits are not checked here, because the same token can already have opened the call that reaches them. */

@@ -66,7 +66,7 @@ const say = (workerId: string, id: string, report: object) =>
   });
 
 describe("the setting", () => {
-  test("read before any change, turned on and off: each change in the audit trail with its key", async () => {
+  test("turned on and off: off before the first change; each change is in the audit trail with its key", async () => {
     const tenant = await tenantWith(1);
     const [before] = [await api.call("GET", SETTINGS, { key: tenant.root.key })];
     const owner = { tenantId: tenant.tenantId, environment: "live" };
@@ -112,7 +112,7 @@ describe("the setting", () => {
     expect(both.map(({ status }) => status).toSorted()).toEqual([200, 412]);
   });
 
-  test("of the test environment: live is unchanged", async () => {
+  test("changed in the test environment: unchanged in live", async () => {
     const tenant = await tenantWith(1);
     const { key } = await tenant.newKey({ environment: "test", scopes: ["usage:write"] });
     expect((await keep(key)).body).toMatchObject({ environment: "test", keepTranscripts: true });
@@ -177,7 +177,7 @@ describe("a transcript", () => {
     expect((await read(id, reader.key)).status).toBe(200);
   });
 
-  test("deleted: 404 from then on, and in the audit trail", async () => {
+  test("deleted: 404 afterwards, and an event in the audit trail", async () => {
     const { tenant, id } = await callOf("wrk_deleted");
     await say("wrk_deleted", id, {});
     await release({ session_id: id }, tenant.root.key);

@@ -50,7 +50,7 @@ const TYPESCRIPT_NOTATION: Notation = {
 /** The maximum length of a value on one line. */
 const MAX_INLINE = 56;
 
-/** A JSON value as a literal. `indent`: of the line on which it begins. */
+/** A JSON value as a literal. `indent`: the indentation of the line on which it begins. */
 const literal = (value: unknown, notation: Notation, indent: string): string => {
   if (typeof value !== "object" || value === null) {
     const text = JSON.stringify(value);

@@ -27,7 +27,7 @@ const ANSWER = Array.from({ length: 30 }, (_, index) => `Heliotrope number ${ind
 
 type Received = { path: string; headers: Headers; body: string };
 
-/** A receiver of the tenant. `statuses`: of the next responses, before 204. */
+/** A receiver of the tenant. `statuses`: the statuses of the next responses, before 204. */
 const startReceiver = () => {
   const received: Received[] = [];
   const statuses: number[] = [];

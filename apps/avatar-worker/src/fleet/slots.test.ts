@@ -20,7 +20,7 @@ test.each([
   expect(divideSlots(total, demands)).toEqual(shares);
 });
 
-/** A shard from the service's side. `slots`: by number, with their call or null. */
+/** A shard from the service's side. `slots`: the call of each slot, or null, by the number of the slot. */
 const createShard = (own: ShardSlots) => {
   let next = 0;
   let limit = 0;

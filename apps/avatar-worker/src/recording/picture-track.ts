@@ -30,8 +30,8 @@ export type EncodedPictures = {
 
 export type PictureTrack = {
   /**
-   * Encodes an I420 picture. `at`: in milliseconds since the recording began. The picture is left out while no encoder
-   * is ready, or when it comes too soon after the previous one.
+   * Encodes an I420 picture. `at`: its time, in milliseconds since the recording began. The picture is left out while
+   * no encoder is ready, or when it comes too soon after the previous one.
    */
   add(picture: Uint8Array, at: number): void;
   /** Returns the pictures since the last time; null without pictures. `isLast`: no more pictures are added. */

@@ -138,7 +138,10 @@ const publishUnlessGone = async (
 /** The agent has not joined. Nothing is published then, so that no picture is free. */
 class NoAgentError extends Error {}
 
-/** The state of a call after the avatar has joined. `connection` and `published`: of the current room. */
+/**
+ * The state of a call after the avatar has joined. `connection`, `published`: the connection and the tracks in the
+ * current room.
+ */
 type InRoom = {
   connection: Connection;
   published: Published;

@@ -28,7 +28,7 @@ import { createClockSender, sendMessage } from "./messages.ts";
 import type { Presence } from "./presence.ts";
 import type { Published } from "./publish.ts";
 
-/** The avatar in the room. `voice`: of the agent, if the call has one. */
+/** The avatar in the room. `voice`: the voice of the agent, if the call has an agent. */
 export type JoinedAvatar = { rendering: Rendering; published: Published; voice: AgentVoice | null };
 
 /** The other side of a call: the person whom the avatar hears, or the agent for which it speaks. */

@@ -3,7 +3,7 @@ import { connect, createServer, type Socket } from "node:net";
 
 export type Balancer = { url: string; close(): void };
 
-/** `ports`: of the programs, on loopback. A connection is closed when no program listens. */
+/** `ports`: the ports of the programs, on loopback. A connection is closed when no program listens. */
 export const startBalancer = async (ports: readonly number[]): Promise<Balancer> => {
   const open = new Set<Socket>();
   let turn = 0;

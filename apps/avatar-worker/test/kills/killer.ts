@@ -7,7 +7,7 @@ import type { Part, World } from "./world.ts";
 export const SHARES = { process: 40, "avatar worker": 25, api: 15, database: 10, livekit: 10 } as const;
 type Kind = keyof typeof SHARES;
 
-/** `at`, `backAt`: by `performance.now()`. `lost`: the calls whose process ended. */
+/** `at`, `backAt`: times by `performance.now()`. `lost`: the calls whose process ended. */
 export type Kill = { kind: Kind; at: number; backAt: number; lost: readonly string[] };
 
 const chooseKind = (numbers: Numbers): Kind => {

@@ -4,7 +4,7 @@ import { verifyTranscript } from "realtime-avatar";
 export const TRANSCRIPT_SECRET = "a secret about mistletoe";
 
 type Transcript = Awaited<ReturnType<typeof verifyTranscript>>;
-/** A received transcript. `at`: by `Date.now()`. */
+/** A received transcript. `at`: the time by `Date.now()`. */
 export type ReceivedTranscript = { at: number; body: string; transcript: Transcript };
 
 export const startReceiver = () => {

@@ -106,7 +106,7 @@ const readPid = (worker: RunningProcess, id: SessionId): number | null => {
   return null;
 };
 
-/** `slots`: of each avatar worker. */
+/** `slots`: the number of slots of each avatar worker. */
 export const startWorld = async (livekitProgram: string, slots: number) => {
   const folder = await temporaryFolder();
   const data = await preparedDataDirectory(join(folder, "data"));

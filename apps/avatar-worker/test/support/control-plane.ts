@@ -268,7 +268,7 @@ export const startControlPlane = async (livekit: LivekitAddress) => {
     /** Asks each worker to load an avatar before a call. */
     preload: (avatar: AssignedCall["avatar"]) =>
       state.preload.push({ preload_id: newId("aud", new Date(), random), avatar }),
-    /** `isForeign`: in a brought room. */
+    /** `isForeign`: whether the call is in a brought room. */
     start: (options: Partial<AssignedCall> = {}, isForeign = false) => start(livekit, rooms, state, options, isForeign),
     /** Sends a turn into a call. */
     say: (session: SessionId, turn: Partial<AssignedTurn>) => say(state, session, turn),

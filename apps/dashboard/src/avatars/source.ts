@@ -17,7 +17,10 @@ export type Source = {
   /** Determined by the first bytes, like in the service; null for types that are not accepted. */
   type: { kind: SourceKind; contentType: ContentType<SourceKind> } | null;
   sizeBytes: number;
-  /** null when the browser cannot decode the file. `seconds`: of a video; null when the file does not contain it. */
+  /**
+   * null when the browser cannot decode the file. `seconds`: the length of a video; null when the file does not contain
+   * it.
+   */
   picture: { width: number; height: number; seconds: number | null } | null;
 };
 

@@ -14,7 +14,7 @@ const REASONS: Record<NonNullable<TimeLeft>["reason"], string> = {
 export const timeLeftText = ({ seconds, reason }: NonNullable<TimeLeft>, toldAt: number, now: number): string =>
   `Ends in ${duration(Math.max(0, Math.ceil(seconds - (now - toldAt) / 1000)))}. ${REASONS[reason] ?? ""}`.trim();
 
-/** `left`: from the avatar's last message. The message repeats every five seconds. */
+/** `left`: the content of the avatar's last message. The message repeats every five seconds. */
 export const TimeLeftLine = ({ left }: { left: NonNullable<TimeLeft> }) => {
   const [text, setText] = useState("");
   useEffect(() => {

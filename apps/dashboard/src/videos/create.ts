@@ -28,7 +28,7 @@ const send = async (secret: string, request: VideoRequest): Promise<Video> => {
   return body as Video;
 };
 
-/** `price`: of a second. Throws the problem of a refusal, after which no video and no key exist. */
+/** `price`: the price of a second. Throws the problem of a refusal, after which no video and no key exist. */
 export const createVideo = async (
   client: RealtimeAvatarClient,
   environment: Environment,

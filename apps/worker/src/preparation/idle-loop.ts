@@ -21,7 +21,7 @@ export type LoopParts = { runner: ChildRunner; source: SourceFile; properties: V
 export type FoundFace = { square: FramePart; turned: Turn };
 
 export type IdleLoop =
-  /** `detail`: for the caller, as sentences. */
+  /** `detail`: one or more sentences for the caller. */
   | { kind: "made"; files: DerivedFiles; detail: string }
   | { kind: "none"; detail: string }
   /** The job was told to end. */

@@ -92,7 +92,7 @@ const recordingSweeps = (db: Runner, storage: Storage): Sweep[] => [
   },
 ];
 
-/** The sweeps of each database. `storage`: of the files of recordings. */
+/** The sweeps of each database. `storage`: the store of the files of recordings. */
 export const rowSweeps = (db: Runner, random: RandomBytes, retention: Retention, storage: Storage): Sweep[] => [
   ...videoSweeps(db, random, retention.generatedMaxAgeDays),
   ...recordingSweeps(db, storage),

@@ -49,7 +49,7 @@ const limitHeader = (): (() => void) => {
   return () => clearInterval(timer);
 };
 
-/** `width`, `height`: those of the upright image. */
+/** `width`, `height`: the size of the upright image. */
 export type ImageHeader = { kind: "header"; width: number; height: number; format: ImageFormat };
 
 /**

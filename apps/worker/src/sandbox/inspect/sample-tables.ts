@@ -11,7 +11,7 @@ export const hasSampleTables = (contentType: string): boolean =>
 /** Reads the bytes from `start` to `end`, or to the end of the file. */
 export type ReadBytes = (start: number, end: number) => Buffer;
 export type MediaFile = { read: ReadBytes; size: number };
-/** `start`, `end`: those of its content. */
+/** `start`, `end`: the bounds of its content. */
 export type Box = { name: string; start: number; end: number };
 
 const CONTAINERS = new Set(["moov", "trak", "edts", "mdia", "minf", "stbl", "moof", "traf"]);

@@ -9,7 +9,7 @@ const MAX_SAMPLES = MAX_FRAMES / FRAMES_PER_SAMPLE;
 /** By how many samples the ends may move inwards, to where the person is still. */
 const TRIM_SAMPLES = 12;
 
-/** A frame in which faces were searched. `mesh`: of its only face, in pixels; null without one. */
+/** A frame in which faces were searched. `mesh`: the mesh of its only face, in pixels; null without one. */
 export type Sample = {
   mesh: readonly Point[] | null;
   /** The direction of the face, in degrees. */

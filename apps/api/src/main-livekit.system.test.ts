@@ -222,7 +222,7 @@ test.each([
   ["LIVEKIT_EMBEDDED", "with another word than off", { LIVEKIT_EMBEDDED: "yes" }],
   ["LIVEKIT_API_KEY", "missing beside LIVEKIT_URL", { LIVEKIT_URL: "wss://livekit.example.com" }],
 ])("%s %s: refuses to start, with an error that names it", (name, _, variables) => {
-  // The first steps of a start. For its end: main.system.test.ts.
+  // The first steps of a start. main.system.test.ts tests the whole start.
   const read = () => [readConfig(variables), readLivekitProgram(variables)];
   expect(read).toThrow(`${name} must be`);
 });

@@ -148,7 +148,7 @@ describe("a DATABASE_URL", () => {
       await admin`select pg_reload_conf()`;
     };
     const running = await start({ DATABASE_URL: server.url });
-    /** Waits until each of the service's sessions has noticed. */
+    /** Waits until `/readyz` has this status: each session of the service must notice the new setting. */
     const untilReady = (status: number) =>
       until(async () => {
         const answer = await readAnswer(await fetch(`${running.url}/readyz`));

@@ -87,7 +87,7 @@ describe.skipIf(!BROWSER)("the pages in Chromium", () => {
     await call("POST", "/avatars", { displayName: "A".repeat(160), sourceKind: "image" });
   });
 
-  test("each page, by its address, on desktop and phone, light and dark: fits, accessible, still (LONG=1: all)", async () => {
+  test("each page, by its address, on desktop and phone, light and dark: fits the window, is accessible, and nothing moves (LONG=1: in all states)", async () => {
     await page.addInitScript(`new PerformanceObserver((list) => {
       for (const { value, hadRecentInput } of list.getEntries()) if (!hadRecentInput) window.moved = (window.moved ?? 0) + value;
     }).observe({ type: "layout-shift", buffered: true });`);
@@ -118,7 +118,7 @@ describe.skipIf(!BROWSER)("the pages in Chromium", () => {
     expectQuiet(owner);
   });
 
-  test("each dialog, on desktop and phone, light and dark: accessible (LONG=1: all)", async () => {
+  test("each dialog, on desktop and phone, light and dark: accessible (LONG=1: in all states)", async () => {
     await owner.open("/keys");
     for (const [path, link, heading, names] of [
       [

@@ -15,7 +15,7 @@ test("a request, refused before the end of a sweep: true; refused after it: fals
   const before = performance.now();
   const [first, second] = [1, 2].map(() => sweep(db, tenantId, operatorOrigin(), before));
   expect([await first, await second]).toEqual([true, true]);
-  // A request was refused during the sweep, and asks after the end of the sweep.
+  // This request was refused during the sweep, and calls after the end of the sweep.
   expect(await sweep(db, tenantId, operatorOrigin(), before)).toBe(true);
   expect(await sweep(db, tenantId, operatorOrigin(), performance.now())).toBe(false);
 });

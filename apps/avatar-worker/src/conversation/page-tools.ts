@@ -18,7 +18,7 @@ const NAME = /^[a-zA-Z0-9_-]{1,64}$/;
 export const CALL_MS = 2500;
 const MAX_RESULT_LENGTH = 8192;
 const MAX_ERROR_LENGTH = 500;
-/** A result is JSON inside JSON. */
+/** More than the longest result: a result is JSON inside JSON, whose escapes make it longer. */
 const MAX_RESPONSE_LENGTH = 64 * 1024;
 
 export type Registration = { tools: Tool[]; rejected: { name: string; reason: string }[] };

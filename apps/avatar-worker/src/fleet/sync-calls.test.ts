@@ -139,7 +139,8 @@ test("a call that moves to another room: one message to its process, and reports
   expect(sent).toEqual([["start", "move"]]);
   const reports = requests.flatMap(({ calls: [one] }) => (one?.resume ? [one.resume] : []));
   expect(reports[0]).toMatchObject({ room_number: 4, gap_count: 2, gap_seconds: 7 });
-  // A process cannot lower absences, nor have more seconds of them than are free.
+  // A report of a process cannot lower the number and the seconds of absences, nor raise the seconds above those that
+  // are free of charge.
   expect(reports.at(-1)).toEqual({ room_number: 5, gap_count: 5, gap_seconds: 120 });
   expect(requests.at(-1)?.calls[0]).not.toHaveProperty("resume");
   await stop();

@@ -9,7 +9,7 @@ import {
 } from "@realtime-avatar/video/h264/encoder";
 import { nextQuantizer, QUANTIZER } from "@realtime-avatar/video/h264/rate";
 
-/** Two rooms show pictures while a call moves to another room. */
+/** Minimum time between two pictures. While a call moves to another room, both rooms show pictures. */
 const MIN_PICTURE_MS = 20;
 /**
  * Minimum time between two pictures, as a multiple of the encoding time: the rest is for the sound of the call.
@@ -34,7 +34,7 @@ export type PictureTrack = {
    * no encoder is ready, or when it comes too soon after the previous one.
    */
   add(picture: Uint8Array, at: number): void;
-  /** Returns the pictures since the last time; null without pictures. `isLast`: no more pictures are added. */
+  /** Returns the pictures since the last call; null without pictures. `isLast`: no more pictures are added. */
   take(isLast: boolean): EncodedPictures | null;
 };
 

@@ -28,7 +28,10 @@ const FRAGMENT_FRAMES = Math.ceil(FRAGMENT_MS / FRAME_MS);
 const FIRST_FRAGMENT_FRAMES = Math.ceil(2000 / FRAME_MS);
 /** Age of the sound when it is encoded, because frames of the person come late. */
 const DELAY_MS = 300;
-/** Maximum number of frames that are encoded at once, or their maximum share after a process has stood still. */
+/**
+ * Maximum number of frames that are encoded at once. If more frames than usual wait, because the process has stood
+ * still, `MAX_SHARE` of them.
+ */
 const MAX_FRAMES = 2;
 const MAX_SHARE = 1 / 8;
 const STEP_MS = 20;
@@ -100,7 +103,10 @@ const createSounds = (mode: RecordedMode) => {
       for (const [index, { encode }] of tracks.entries()) frames[index]?.push(encode());
       taken++;
     },
-    /** The frames since the last time. `toTime`: the time since 1970 of a time of the recording, both in milliseconds. */
+    /**
+     * Returns the frames since the last call. `toTime`: converts a time of the recording to the time since 1970, both
+     * in milliseconds.
+     */
     take: (toTime: (ms: number) => number): FragmentSound[] => {
       const done = frames;
       frames = roles.map(() => []);

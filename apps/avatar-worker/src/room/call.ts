@@ -135,7 +135,7 @@ const publishUnlessGone = async (
   }
 };
 
-/** The agent has not joined. Nothing is published then, so that no picture is free. */
+/** The agent has not joined. Nothing is published then, because pictures without an agent would not be charged. */
 class NoAgentError extends Error {}
 
 /**

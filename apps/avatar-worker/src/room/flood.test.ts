@@ -45,7 +45,7 @@ test.each([
   expect(await watch().second(messages && messages + 2, bytes && bytes + 2)).toBe(1);
 });
 
-test("the limit in each second: no flood ever; a little more: a flood in time", async () => {
+test("as much as the limit in each second: never a flood; a little more: a flood after some time", async () => {
   const { second } = watch();
   await second(30, 3000);
   for (let count = 0; count < 100; count++) expect(await second(10, 1000)).toBe(0);
@@ -55,7 +55,7 @@ test("the limit in each second: no flood ever; a little more: a flood in time", 
   expect(await second(30, 3000)).toBe(1);
 });
 
-test("tracks that are published, muted and joins: count as messages", async () => {
+test("published tracks, mutes and joins: count as messages", async () => {
   const { room, second } = watch();
   const { TrackPublished, TrackUnpublished, TrackMuted, TrackUnmuted, ParticipantConnected } = RoomEvent;
   for (const event of [TrackPublished, TrackUnpublished, TrackMuted, TrackUnmuted, ParticipantConnected]) {

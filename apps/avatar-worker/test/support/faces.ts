@@ -45,7 +45,7 @@ export const preparedLoop = async () => {
   const raw = { raw: { width: 1024, height: 1024, channels: 3 as const } };
   const frames = await Promise.all(
     Array.from({ length: LOOP_FRAMES }, async (_, frame) => {
-      // A step of a pixel of the large picture. Beyond its edge, the edge goes on.
+      // Moves the large picture by a pixel for each frame. Its edge is repeated beyond it.
       const moved = await sharp(wide, raw)
         .extend({ left: frame, extendWith: "copy" })
         .extract({ left: 0, top: 0, width: 1024, height: 1024 })

@@ -48,7 +48,7 @@ test.each([
   ["one byte more", { ...IMAGE, sizeBytes: ASSET_LIMITS.image.maxBytes + 1 }, ["Size fail"]],
   ["a text", { ...IMAGE, type: null, picture: null }, ["Type fail"]],
   ["a good video", VIDEO, []],
-  ["a video lying down", video(1920, 1080), []],
+  ["a video that is stored sideways", video(1920, 1080), []],
   ["too long a side", video(1921, 1080), ["Dimensions fail"]],
   ["too wide", video(1200, 1200), ["Dimensions fail"]],
   ["too small", video(1920, 511), ["Dimensions fail"]],

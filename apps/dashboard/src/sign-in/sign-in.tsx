@@ -53,7 +53,7 @@ export const SignInPage = () => {
   const { go } = useNavigation();
   const parameters = useParameters();
   const place = placeToKeep(parameters);
-  // The router keeps unknown parameters.
+  // The router keeps unknown values of parameters.
   const problem = failureIn(parameters.problem);
   const [error, setError] = useState<unknown>(null);
   const [isBusy, setBusy] = useState(false);

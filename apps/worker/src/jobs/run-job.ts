@@ -51,7 +51,10 @@ export const errorText = (error: unknown): string => {
   return code === null ? `Error: ${name}.` : `Error: ${name} (${code}).`;
 };
 
-/** Seconds until the next attempt, varied by half, so that jobs that failed at the same time spread. */
+/**
+ * Seconds until the next attempt, varied by half, so that jobs that failed at the same time are not all tried again at
+ * the same time.
+ */
 const delaySeconds = (attempts: number, { retrySeconds }: JobTiming): number =>
   retrySeconds * DELAY_FACTOR ** (Math.min(attempts, MAX_ATTEMPTS) - 1) * (0.5 + Math.random());
 

@@ -134,7 +134,7 @@ describe("the source of an avatar", () => {
     expect(await world.preparedOf(avatar)).toEqual([expect.stringMatching(/^1\/[0-9a-f]{64}-json$/)]);
   });
 
-  test("a source, still processed: awaited, without using an attempt", async () => {
+  test("a source that is still being processed: awaited, without using an attempt", async () => {
     const asset = await world.seedUpload(await noise());
     const avatar = await world.seedAvatar(asset.id);
     const metrics = createMetrics("1.2.3");

@@ -91,8 +91,8 @@ const record = async (
 };
 
 /**
- * Deletes the files of an attempt whose lease was not held, and returns whether it was lost. An end whose response was lost holds no
- * lease either. Its files are those of the recordings.
+ * Deletes the files of an attempt whose lease was not held, and returns whether it was lost. An outcome that was
+ * recorded although its response was lost holds no lease either. Its files belong to the recordings, so they stay.
  */
 const deleteUnnamed = async (
   options: JoinerOptions,

@@ -11,7 +11,10 @@ export class Mp4Error extends Error {
 const MAX_BOXES = 1000;
 /** The tables of ten minutes with 100 pictures per second are 1 MB. */
 const MAX_MOVIE_BYTES = 64 * 1024 * 1024;
-/** The boxes of a file without fragments, which also have offsets, and without a signature, which is a `uuid`. */
+/**
+ * The boxes of a file without fragments and without a signature. Fragments have offsets that are not corrected. A
+ * signature is in a box `uuid`.
+ */
 const TOP_TYPES = ["ftyp", "moov", "mdat", "free", "skip"];
 /** The parents of the tables of chunks. */
 const PARENTS: Record<string, readonly string[]> = {

@@ -54,7 +54,7 @@ const packetsOf = async (file: Buffer) => {
   return packets;
 };
 
-/** The MP4 with its `moov` after the media. Its chunks are at the offsets that they would have without it. */
+/** The MP4 with its `moov` after the media. So the offsets of its chunks do not include the size of `moov`. */
 const movieLast = async (): Promise<Buffer> => {
   const boxes = readBoxes(original);
   const movie = boxes.find(({ type }) => type === "moov")?.bytes ?? Buffer.alloc(0);

@@ -21,7 +21,7 @@ export type SignVideo = {
   to?: string;
   /** The title that readers of the manifest show. It must not be personal. */
   title?: string;
-  /** By default, that of a generated video. */
+  /** By default, the source of a generated video. */
   source?: MediaSource;
   signer: VideoSigner;
   createdAt: Date;
@@ -42,7 +42,7 @@ type Copy = {
   target: FileHandle;
   /** The offset of the first box in the signed file. */
   to: number;
-  /** The offset in the signed file of an offset in the original one. */
+  /** Converts an offset in the original file to the offset in the signed one. */
   move: (offset: number) => number;
   signal: AbortSignal | undefined;
 };

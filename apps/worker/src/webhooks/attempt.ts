@@ -157,7 +157,7 @@ export const attemptDelivery = async (
 ): Promise<{ ended: AttemptResult; class: AttemptClass; durationMs: number }> => {
   const { url, body, eventId, endpointId, attemptCount } = delivery;
   if (url === null) {
-    // A program reads the list of deliveries and forwards them.
+    // An endpoint without a URL gets no requests: a program reads the list of its deliveries.
     const ended = { attempt: null, outcome: "delivered", delayMs: null, slowMs: null } as const;
     return { ended, class: "delivered", durationMs: 0 };
   }

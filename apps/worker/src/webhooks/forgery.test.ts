@@ -31,7 +31,7 @@ const postTo = async (url: string, network: Partial<Network> = {}, allowHttpLoca
   return posted.kind === "posted" ? String(posted.status) : posted.code;
 };
 
-describe("an endpoint inside", () => {
+describe("an endpoint inside the network of the service", () => {
   test("the listener, with the checks of addresses off: counts a connection", async () => {
     expect(await postTo(`https://hooks.example.com:${inside.port}/`, { isAllowed: () => true })).toBe("204");
     expect(inside.connections()).toBe(1);

@@ -224,9 +224,9 @@ type Makers = {
   send: Send;
   newKey: () => Promise<string>;
   giveSource: (avatarId: string) => Promise<unknown>;
-  /** A recording that is ready: calls alone make one. */
+  /** Writes a recording that is ready, because only a call can make one. */
   newRecording: () => Promise<string>;
-  /** A tenant has few endpoints. */
+  /** Makes room for new endpoints, because a tenant can have only a few. */
   removeEndpoints: () => Promise<unknown>;
 };
 

@@ -11,7 +11,7 @@ export type HeardDuring = {
   recentlySaid: string;
 };
 
-/** Recognizers write such texts for sound without speech. A longer text is speech. */
+/** Recognizers write the texts below for sound without speech. A text that is longer than this is speech. */
 const MAX_NOISE_CHARACTERS = 80;
 const NOISE_TEXTS = [
   /^[\p{P}\p{S}\s]*$/u,

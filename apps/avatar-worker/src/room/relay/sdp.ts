@@ -12,7 +12,7 @@ const MAX_SECTIONS = 32;
 export class OutOfBounds extends Error {}
 
 const PAYLOAD_TYPE = "(?:12[0-7]|1[01]\\d|[1-9]?\\d)";
-/** Up to this number, codecs are known without a line. */
+/** Up to this number, a codec is known by its number (RFC 3551), so no line needs to name it. */
 const MAX_ASSIGNED_TYPE = 34;
 const EXTENSION_ID = "(?:25[0-5]|2[0-4]\\d|1\\d\\d|[1-9]\\d?)";
 const PORT = "(?:6553[0-5]|655[0-2]\\d|65[0-4]\\d\\d|6[0-4]\\d{3}|[1-5]\\d{4}|[1-9]\\d{0,3}|0)";

@@ -26,7 +26,7 @@ const HUGE = 0x7fff_ffff;
 const filler = box("free", Buffer.alloc(100_000));
 const sizes = (count: number): Buffer => box("stsz", words(0, 0, count), Buffer.alloc(4 * count, 1));
 
-describe("sample tables are in order", () => {
+describe("files with bounded sample tables", () => {
   test.each([
     ["a video", () => media.video({ seconds: 120, framesPerSecond: 60 })],
     ["a MOV", () => media.video({ container: "mov" })],
@@ -54,7 +54,7 @@ describe("sample tables are in order", () => {
   });
 });
 
-describe("sample tables are refused", () => {
+describe("files whose sample tables are refused", () => {
   test.each([
     ["whose chunks have more samples than there are", hugeChunks],
     ["whose samples have more times than there are", manyTimes],

@@ -3,7 +3,7 @@ import { applyAffine } from "@realtime-avatar/face/warp/affine";
 import type { Point } from "../measure/faces.ts";
 import { findPlaces, smoothMesh } from "./places.ts";
 
-/** A mesh whose points are spread over the picture, moved by a share of a turn and of a move. */
+/** A mesh whose points are spread over the picture. It turns and moves steadily: `time` says how far. */
 const meshAt = (time: number, noise = 0): Point[] =>
   Array.from({ length: 468 }, (_, point): Point => {
     const [x, y] = [200 + ((point * 37) % 113), 180 + ((point * 53) % 151)];

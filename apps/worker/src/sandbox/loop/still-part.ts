@@ -140,7 +140,10 @@ const isMoving = (samples: readonly (Measures | null)[], { first, samples: lengt
   return start !== undefined && others.some((other) => movement(start, other) >= MIN_MOVEMENT);
 };
 
-/** Moves both ends inwards to samples in which the person moves least and looks: there the loop turns around. */
+/**
+ * Moves both ends inwards to samples in which the person moves least and has open eyes, because the loop turns around
+ * there.
+ */
 const trim = (samples: readonly (Measures | null)[], { first, samples: length }: StillPart): StillPart => {
   const part = samples.slice(first, first + length) as Measures[];
   const open = OPEN_EYES * median(part.map(({ lids }) => lids));

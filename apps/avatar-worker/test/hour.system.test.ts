@@ -56,7 +56,7 @@ const mouthBox = async (): Promise<Box> => {
 
 /**
  * The anonymous memory of the process of the only call in MiB: the largest of the children of the worker. Its share of files
- * changes by 5 MiB when another process opens or closes them.
+ * changes by 12 MiB when another process opens or closes them.
  */
 const callMemory = async (worker: number): Promise<number> => {
   const children = (await readFile(`/proc/${worker}/task/${worker}/children`, "utf8")).trim().split(" ");

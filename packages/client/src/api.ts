@@ -2866,7 +2866,7 @@ export interface components {
       participant_identity: string;
       /**
        * Format: date-time
-       * @description When the call ends at no charge, if nobody has joined.
+       * @description When the call ends without a charge, unless the person has joined.
        */
       reservation_expires_at: string;
       /** @enum {string} */
@@ -2875,7 +2875,7 @@ export interface components {
       dispatch_created: boolean;
       join_timeout_seconds: number;
       idle_timeout_seconds: number;
-      /** @description When the call ends at the latest. It is `held_seconds`, unless the hold grows: then it is what the call asked for. */
+      /** @description The maximum length of the call: `held_seconds`, or the requested length if the hold grows. */
       max_session_seconds: number;
       /** @description For how many seconds credits are held now. */
       held_seconds: number;
@@ -2952,9 +2952,9 @@ export interface components {
       connectionState: "disconnected" | "connecting" | "connected" | "reconnecting" | "signalReconnecting";
       /** @enum {string} */
       localQuality: "excellent" | "good" | "poor" | "lost" | "unknown";
-      /** @description Of the avatar's sound; null without one. */
+      /** @description The quality of the avatar's sound; null without sound. */
       audioQuality: ("excellent" | "good" | "poor" | "lost" | "unknown") | null;
-      /** @description Of the avatar's picture; null without one. */
+      /** @description The quality of the avatar's picture; null without a picture. */
       videoQuality: ("excellent" | "good" | "poor" | "lost" | "unknown") | null;
     };
     ConversationSum: {
@@ -3739,7 +3739,7 @@ export interface components {
       stt_mode?: "server" | "off";
       /** @description How the avatar behaves. */
       instructions?: string;
-      /** @description What was said before the call. */
+      /** @description The conversation before the call. */
       initial_context?: {
         /** @enum {string} */
         role: "system" | "user" | "assistant";
@@ -3764,7 +3764,7 @@ export interface components {
         custom_vocabulary?: string[];
       };
       capabilities?: "client_tools"[];
-      /** @description When the call ends at the latest. More than 1800 only as far as the operator allows the tenant. Default: 1800. Credits are held for as many of these seconds as fit, at most 1800 at first; the hold of a longer call grows while it goes on. */
+      /** @description The maximum length of the call in seconds. More than 1800 only if the operator allows the tenant longer calls. Default: 1800. Credits are held for as many of these seconds as fit, at most 1800 at first; the hold of a longer call grows while it goes on. */
       max_session_seconds?: number;
       /** @description Your own data: at most 16 strings of at most 200 characters, with names of 1 to 64 characters. */
       client_metadata?: {
@@ -3772,7 +3772,7 @@ export interface components {
       };
       /** @description The ticket of the previous response, when the call was queued. */
       queue_ticket_id?: string;
-      /** @description `audio` records both sides, `audio_video` with the pictures of the avatar, `participants` each side by itself. The person is told. `video` is refused, because the camera of the person is not subscribed to. Default: nothing. */
+      /** @description `audio` records both sides, `audio_video` with the pictures of the avatar, `participants` each side in its own file. The person is told. `video` is refused, because the camera of the person is not subscribed to. Default: nothing. */
       recording?: ("audio" | "audio_video" | "participants" | "video") | "off" | false;
       /** @description Where the transcript of the call is sent after its end. Default: nowhere. */
       transcript_webhook?: components["schemas"]["TranscriptWebhook"] | "off" | false;
@@ -3794,7 +3794,7 @@ export interface components {
     Transcript: {
       sessionId: string;
       /**
-       * @description `open`: more may be said, until some seconds after the end of the call.
+       * @description `open`: segments can still be added, until some seconds after the end of the call.
        * @enum {string}
        */
       status: "open" | "final" | "deleted";
@@ -3848,7 +3848,7 @@ export interface components {
        * @enum {string}
        */
       status: "queued" | "speaking" | "said" | "interrupted" | "failed" | "dropped";
-      /** @description The words that were heard. null until the turn is over, and where they are not known. */
+      /** @description The words that were heard. null until the turn is over, and when they are unknown. */
       heard: string | null;
       /** Format: date-time */
       created_at: string;

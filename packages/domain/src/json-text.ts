@@ -1,12 +1,12 @@
 /**
- * JSON as text. The objects that callers send and the service stores, such as `metadata`, are needed as compact JSON for the
- * size check, the write and the response. The text is made at the first of these and kept beside the object for the others.
+ * JSON as text. The objects that callers send and the service stores, such as `metadata`, are needed as compact JSON
+ * for the size check, the write and the response. The text is built at its first use and cached beside the object.
  */
 
 /** The cached texts, for as long as their objects live. */
 const texts = new WeakMap<object, string>();
 
-/** The compact JSON of `value`, made once. `value` must not be changed after the first call. */
+/** The compact JSON of `value`, cached. `value` must not be changed after the first call. */
 export const jsonText = (value: object): string => {
   const cached = texts.get(value);
   if (cached !== undefined) return cached;

@@ -5,7 +5,7 @@ import { OPERATOR } from "./grant.ts";
 import { ApiKey, ApiKeyWithSecret } from "./schemas.ts";
 import { issue } from "./testing.ts";
 
-test("the representations, of a key: valid, and only one contains the secret", () => {
+test("the two representations of a key: valid for their schemas; only one contains the secret", () => {
   const { record, secret } = issue({ name: "x", expiresAt: "2030-01-01T00:00:00Z" }, OPERATOR);
   const shown = presentApiKey(record);
   expect(validate(ApiKey, shown)).toEqual([]);
@@ -16,7 +16,7 @@ test("the representations, of a key: valid, and only one contains the secret", (
   expect(isValid(ApiKey, created)).toBe(false);
 });
 
-test("the parent, of a child and a root key: the creator, and null", () => {
+test("the parent of a key, created by another key: that key; of a root key: null", () => {
   const root = issue({ name: "root", scopes: ["*"] }, OPERATOR).record;
   const child = issue({ name: "child", scopes: ["*"] }, root).record;
   const grandchild = issue({ name: "grandchild", scopes: ["*"] }, child).record;

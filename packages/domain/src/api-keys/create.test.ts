@@ -25,13 +25,13 @@ describe("issueApiKey", () => {
     expect(secret.environment).toBe("live");
   });
 
-  test("the lineage, of a key by a creator: has it; by the operator: empty", () => {
+  test("the lineage of a new key: the lineage of its creator, then the creator", () => {
     const [parent, creator] = [newId("key", now, random), newId("key", now, random)];
     const { record } = issue({ name: "x" }, { ...OPERATOR, id: creator, lineage: [parent] });
     expect(record.lineage).toEqual([parent, creator]);
   });
 
-  test("an expiry, not after the given time: refused, for the operator too", () => {
+  test("an expiry, not after the time of the check: refused, also for the operator", () => {
     for (const expiresAt of ["2026-11-20T12:00:00Z", "2026-11-20T11:59:59.999Z", "0000-01-01T00:00:00Z"]) {
       const problem = catchProblem(() => issue({ name: "x", expiresAt }, OPERATOR));
       expect(problem.code).toBe("validation_failed");

@@ -11,7 +11,7 @@ import { caller, issue, limit, NO_LIMITS, now, random, record, request, testLimi
 const RUNS = process.env["LONG"] === "1" ? 20_000 : 1500;
 
 describe("attenuate", () => {
-  test("a grant, random: never more than the caller's, on any axis", () => {
+  test("a random grant: exceeds its caller in no field", () => {
     let granted = 0;
     fc.assert(
       fc.property(caller, request, (from, requested) => {
@@ -34,7 +34,7 @@ describe("attenuate", () => {
     expect(granted).toBeGreaterThan(RUNS / 20);
   });
 
-  test("a request, random: refused exactly on the axes beyond the caller", () => {
+  test("a random request: refused for exactly the fields that exceed the caller", () => {
     fc.assert(
       fc.property(caller, request, (from, requested) => {
         const requestedScopes = requested.scopes ?? ["realtime:write", "credits:read", "avatars:read"];
@@ -69,7 +69,7 @@ describe("attenuate", () => {
     );
   });
 
-  test("a chain of keys, random: never more than the first key's grant", () => {
+  test("a random chain of keys, each created by the key before it: none exceeds the first key", () => {
     fc.assert(
       fc.property(caller, fc.array(request, { maxLength: 5 }), (first, requests) => {
         let from = first;
@@ -88,7 +88,7 @@ describe("attenuate", () => {
     );
   });
 
-  test("a person, granting * or usage:write: allowed, or refused; the operator: both allowed", () => {
+  test("a person, granting *: allowed; a person, granting usage:write: refused; the operator, granting either: allowed", () => {
     const refused = (from: Grantor, scopes: CreateApiKey["scopes"] = []) => "refusals" in attenuate(from, { scopes });
     for (const environment of ENVIRONMENTS) {
       const person = personGrantor(environment);
@@ -121,7 +121,7 @@ describe("attenuate", () => {
   });
 });
 
-test("the effective limits, of a lineage: the tightest; for spending and open sessions, of the same environment", () => {
+test("the effective limits of a key: the tightest of its lineage; spend caps and open sessions only of the same environment", () => {
   const root = record({
     spendLimitCreditMicros: 50,
     maxConcurrentSessions: 9,

@@ -131,7 +131,7 @@ describe("the reach of a key", () => {
     return false;
   };
 
-  test("a rotation, of random keys: only the key itself and descendants within its grant", () => {
+  test("a random key, rotating another: allowed for itself and for descendants within its grant", () => {
     const seen = { own: 0, descendant: 0, beyond: 0, foreign: 0 };
     fc.assert(
       fc.property(pair, ([from, key]) => {
@@ -148,7 +148,7 @@ describe("the reach of a key", () => {
     expect(rareCases(seen)).toEqual([]);
   });
 
-  test("a change, of random keys: widens only descendants, narrows keys that it could create", () => {
+  test("a random key, changing another: widens only descendants, narrows only keys that it could create", () => {
     const seen = { widened: 0, narrowed: 0, refusedWider: 0, refusedNarrower: 0 };
     fc.assert(
       fc.property(pair, fc.option(patch, { freq: 4 }), ([from, key], drawn) => {
@@ -176,7 +176,7 @@ describe("the reach of a key", () => {
     expect(rareCases(seen)).toEqual([]);
   });
 
-  test("a revocation, of random keys: the key itself, descendants, and every key that it could create except ancestors", () => {
+  test("a random key, revoking another: allowed for itself, descendants, and every key that it could create except ancestors", () => {
     const seen = { yes: 0, no: 0 };
     fc.assert(
       fc.property(pair, ([from, key]) => {
@@ -190,7 +190,7 @@ describe("the reach of a key", () => {
     expect(rareCases(seen)).toEqual([]);
   });
 
-  test("a key, rotated or widened: only a key that the revocation of the caller also revokes", () => {
+  test("a random key, rotating or widening another: allowed only for keys that its own revocation also revokes", () => {
     fc.assert(
       fc.property(pair, patch, ([attacker, key], requested) => {
         const outlives = !(key.id === attacker.id || descends(key, attacker));
@@ -207,7 +207,7 @@ describe("the reach of a key", () => {
     );
   });
 
-  test("a person or a key, without usage:write, in any family: gets no secret and no key with it", () => {
+  test("a person or a key without usage:write, among any keys: gets neither a secret nor a key with usage:write", () => {
     const seen = { created: 0, rotated: 0, widened: 0 };
     const hasIt = ({ scopes }: Grant): boolean => scopes.includes("usage:write");
     const succeeds = <Result>(work: () => Result): Result | null => {

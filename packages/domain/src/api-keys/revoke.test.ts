@@ -5,7 +5,7 @@ import { type Grantor, OPERATOR } from "./grant.ts";
 import { revocableApiKey } from "./revoke.ts";
 import { always, catchProblem, never, now, random, record } from "./testing.ts";
 
-test("a revocation, wrong in several ways: existence before grant before version", () => {
+test("a revocation with several faults: existence is checked before grant, grant before version", () => {
   const narrow: Grantor = { ...OPERATOR, id: newId("key", now, random), scopes: ["avatars:read"] };
   const code = (key: ApiKeyRecord | null, caller: Grantor) =>
     catchProblem(() => revocableApiKey(key, caller, never)).code;

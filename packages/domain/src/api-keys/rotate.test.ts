@@ -6,7 +6,7 @@ import { rotatedApiKey } from "./rotate.ts";
 import { catchProblem, lineages, now, random, record } from "./testing.ts";
 
 describe("rotatedApiKey", () => {
-  test("a rotated key, compared: only the credential differs", () => {
+  test("a rotated key, compared with the key before: only the credential differs", () => {
     const key = record({ spendLimitCreditMicros: 7, lineage: lineages[3] ?? [] });
     const { record: after, secret, overlapSeconds } = rotatedApiKey(key, {}, OPERATOR, random);
     expect(after).toEqual({ ...key, keyId: secret.keyId, version: 2 });
@@ -14,7 +14,7 @@ describe("rotatedApiKey", () => {
     expect(secret.keyId).not.toBe(key.keyId);
   });
 
-  test("a rotation, wrong in several ways: existence before overlap before reach before status", () => {
+  test("a rotation with several faults: checked in the order existence, overlap, reach, status", () => {
     const narrow: Grantor = { ...OPERATOR, id: newId("key", now, random), spendLimitCreditMicros: 1 };
     const own = record({ status: "revoked" });
     const code = (key: ApiKeyRecord | null, from: Grantor) =>
@@ -30,7 +30,7 @@ describe("rotatedApiKey", () => {
     [0, "too_short_for_own_key"],
     [59, "too_short_for_own_key"],
     [60, null],
-  ])("a rotation of the own key, overlap %j: at least a minute", (overlapSeconds, refused) => {
+  ])("a key that rotates itself, overlap %j: refused below a minute", (overlapSeconds, refused) => {
     const key = record();
     const requested = overlapSeconds === undefined ? {} : { overlapSeconds };
     const work = () => rotatedApiKey(key, requested, key, random);
@@ -38,7 +38,7 @@ describe("rotatedApiKey", () => {
     expect(catchProblem(work).extras.errors).toMatchObject([{ pointer: "#/overlapSeconds", code: refused }]);
   });
 
-  test("a rotation, by the older secret: the overlap is ignored", () => {
+  test("a rotation, requested with the older secret: the overlap is ignored", () => {
     const key = record();
     const caller = { ...key, credentialKeyId: "0123456789ABCDEF" };
     expect(rotatedApiKey(key, {}, caller, random).record.version).toBe(2);

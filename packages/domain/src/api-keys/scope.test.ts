@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { DEFAULT_SCOPES, permits, SCOPES, type Scope } from "./scope.ts";
 
 describe("permits", () => {
-  test("a scope, for each: permits only itself; *: every scope except usage:write", () => {
+  test("a scope, compared with each scope: permits only itself; *: permits every scope except usage:write", () => {
     for (const held of SCOPES) {
       for (const needed of SCOPES) {
         const isImplied = held === "*" && needed !== "usage:write";
@@ -12,11 +12,11 @@ describe("permits", () => {
     expect(permits(["*", "usage:write"], "usage:write")).toBe(true);
   });
 
-  test("no scopes, for any scope: refused", () => {
+  test("a key without scopes, for any scope: refused", () => {
     for (const needed of SCOPES) expect(permits([], needed)).toBe(false);
   });
 
-  test("write, for read: refused; all scopes, for *: refused", () => {
+  test("a write scope, for the read scope: refused; a list of all scopes, for *: refused", () => {
     expect(permits(["avatars:write"], "avatars:read")).toBe(false);
     expect(
       permits(

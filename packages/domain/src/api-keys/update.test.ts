@@ -13,7 +13,7 @@ describe("updatedApiKey", () => {
   const update = (key: ApiKeyRecord | null, requested: UpdateApiKey, matches = always) =>
     updatedApiKey(key, requested, OPERATOR, { checkedAt: now, matches });
 
-  test("a change, some values equal: the names of exactly the changed fields", () => {
+  test("a change, with some values unchanged: names exactly the changed fields", () => {
     const key = record({ name: "a", scopes: ["avatars:read"], spendLimitCreditMicros: 5 });
     const requested = {
       name: "b",
@@ -29,7 +29,7 @@ describe("updatedApiKey", () => {
     expect(update(key, { name: "a" })).toMatchObject({ changedFields: [], record: { version: 2 } });
   });
 
-  test("a change, wrong in several ways: expiry, existence, grant, version, then status", () => {
+  test("a change with several faults: checked in the order expiry, existence, grant, version, status", () => {
     const past = "2026-11-20T12:00:00Z";
     const narrow: Grantor = { ...OPERATOR, id: newId("key", now, random), spendLimitCreditMicros: 1 };
     const code = (key: ApiKeyRecord | null, requested: UpdateApiKey, from: Grantor, matches: () => boolean) =>

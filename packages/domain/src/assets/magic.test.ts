@@ -60,7 +60,7 @@ describe("a recognized content type", () => {
     expect(detectContentType(file)).toEqual({ kind, contentType } as never);
   });
 
-  test("the types, of the table: each has a test", () => {
+  test("the types of the table: each has a test", () => {
     // The types of the rows above. A type added to the table needs a row.
     const known = "image/jpeg image/png image/webp video/mp4 video/quicktime video/webm".split(" ");
     const audio = "audio/mpeg audio/wav audio/mp4 audio/aac audio/ogg audio/flac".split(" ");

@@ -49,8 +49,8 @@ const FILLERS = ["wide", "free", "skip"];
 const isBoxSize = (size: number): boolean => size === 1 || (size >= 8 && size <= ASSET_LIMITS.video.maxBytes);
 
 /**
- * The name and the offset of the first box that is not a filler; null without one. A filler counts when no box follows
- * it.
+ * The name and the offset of the first box that is not a filler; null without one. A filler is returned only when no
+ * box follows it.
  */
 const firstBox = (bytes: Uint8Array): { name: string; at: number } | null => {
   let found: { name: string; at: number } | null = null;

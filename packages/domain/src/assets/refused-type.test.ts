@@ -62,7 +62,7 @@ test.each([
   ["nothing", latin1(""), "The file is empty."],
   ["a program", latin1("\x7fELF\x02\x01\x01\0\0\0"), "The type of the file is not known, or the file is damaged."],
   ["zeros", new Uint8Array(600), "The type of the file is not known, or the file is damaged."],
-])("a file of a refused type, %s: named, and how to make it usable", (_, bytes, expected) => {
+])("a file of a refused type, %s: the error names the type and how to convert the file", (_, bytes, expected) => {
   expect(said(bytes)).toBe(expected);
 });
 
@@ -74,7 +74,7 @@ describe("a purpose", () => {
     );
   });
 
-  test("an accepted type of another kind: named", () => {
+  test("a file of a type that another kind accepts: the error names its type", () => {
     expect(describeRefusedType(latin1("ID3\x04\0\0\0\0\0\0"), ["image", "video"])).toBe(
       "This is an MP3 audio file. Accepted: image (JPEG, PNG or WebP), video (MP4, MOV or WebM).",
     );

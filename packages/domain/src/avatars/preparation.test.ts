@@ -40,7 +40,7 @@ test("each change, in each status: one effect; of a deleted avatar: refused", ()
   }
 });
 
-test("the key of a prepared file: from generation and content", () => {
+test("the key of a prepared file: contains the generation and a hash of the content", () => {
   const owner = { tenantId: "ten_a", id: "ava_b" } as const;
   expect(preparedKey(owner, preparedFile(3, "0af", "webp"))).toBe("prepared/ten_a/ava_b/3/0af-webp");
   expect(manifestId(3, "0af")).toBe("man_3_0af");

@@ -94,7 +94,7 @@ describe("a token", () => {
   };
   const tokenOf = (changes: object): string => `${encode({})}.${encode({ ...claims, ...changes })}.x`;
 
-  test("of the plugin, whose library writes all grants or only the given ones: read", () => {
+  test("of the plugin, whose library writes all grants or only the requested ones: read", () => {
     const all = { roomCreate: false, roomList: null, canPublish: true, canPublishData: true, canPublishSources: [] };
     for (const video of [claims.video, { ...claims.video, ...all }]) {
       expect(readRoomToken(tokenOf({ video }), now)).toEqual({ room: "r", agentIdentity: "agent" });
@@ -103,7 +103,7 @@ describe("a token", () => {
     expect(readRoomToken(tokenOf({ video: { ...claims.video, canPublishSources } }), now).room).toBe("r");
   });
 
-  test("without anything: each fault is named", () => {
+  test("without any claim: each missing claim is named", () => {
     let errors: readonly { detail: string }[] = [];
     try {
       readRoomToken(`${encode({})}.${encode({})}.x`, now);

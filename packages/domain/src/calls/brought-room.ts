@@ -89,12 +89,12 @@ export const readRoomUrl = (text: string, { hosts, ownUrl }: AllowedServers): st
   return isListed ? normal : urlError("The operator of this service does not allow this host (BYO_LIVEKIT_HOSTS).");
 };
 
-/** The needed contents of a token. */
+/** The contents of a token that the service uses. */
 export type RoomToken = { room: string; agentIdentity: string };
 
 /** Grants that allow more than taking part in a room. */
 const POWERS = ["roomAdmin", "roomCreate", "roomList", "roomRecord", "ingressAdmin", "agent"] as const;
-/** Grants of a token beside those for rooms. */
+/** Grants of a token for other features than rooms. */
 const OTHER_POWERS = ["sip", "inference", "observability"] as const;
 
 const NAME = Text({ minLength: 1, maxLength: 512 });
@@ -132,7 +132,7 @@ const mayPublish = (video: unknown): boolean => {
 
 const identityOf = (claims: Claims): unknown => memberOf(claims, "sub");
 const agentOf = (claims: Claims): unknown => memberOf(memberOf(claims, "attributes"), "lk.publish_on_behalf");
-/** Whether the agent of the token is the avatar itself. The call would have no agent, and would not be charged. */
+/** Whether the agent of the token is the avatar itself. Such a call would have no agent, and would not be charged. */
 const isOnBehalfOfItself = (claims: Claims): boolean =>
   identityOf(claims) !== undefined && identityOf(claims) === agentOf(claims);
 

@@ -10,7 +10,7 @@ const DAY_MS = 86_400_000;
 export const Transcript = ClosedObject({
   sessionId: Text({ minLength: 1, maxLength: 64 }),
   status: OneOf(["open", "final", "deleted"], {
-    description: "`open`: more may be said, until some seconds after the end of the call.",
+    description: "`open`: segments can still be added, until some seconds after the end of the call.",
   }),
   truncated: Type.Boolean({ description: "Whether words are missing." }),
   deletesAt: Nullable(DateTime(), { description: "When the transcript is deleted; null while the call is open." }),

@@ -12,10 +12,10 @@ export const MIN_CALL_SECONDS = 60;
 /** The longest call that an operator can allow a tenant. By default, a call lasts at most `MAX_SESSION_SECONDS`. */
 export const MAX_CALL_SECONDS = 24 * 3600;
 /**
- * A call that asks for more than `MAX_SESSION_SECONDS` holds credits for that time at first. With fewer than
- * `aheadSeconds` left, its hold grows by `stepSeconds`, or by as many as fit: at least `leastSeconds`, or the rest of
- * the call. In its last `lastSeconds` it no longer grows, because then the page learns that the call ends
- * (`ENDING_SECONDS`).
+ * A call that asks for more than `MAX_SESSION_SECONDS` holds credits for that time at first. When fewer than
+ * `aheadSeconds` are left, its hold grows by `stepSeconds`, or by as many seconds as the credits allow: at least
+ * `leastSeconds`, or the rest of the call. In its last `lastSeconds` it no longer grows, because then the page learns
+ * that the call ends (`ENDING_SECONDS`).
  */
 export const HOLD_GROWTH = { aheadSeconds: 300, lastSeconds: 20, stepSeconds: 600, leastSeconds: 60 };
 /**
@@ -44,7 +44,7 @@ export const AGENT_JOIN_SECONDS = 30;
 /** How long a worker may stay in its rooms after it has sent the last sync that got a response. */
 export const LEASE_SECONDS = 15;
 /**
- * The minimum lease of a started call after a report. Reports are written every ten seconds, and a move takes a
- * worker's lease.
+ * The minimum lease of a started call after a report. Reports are written every ten seconds. A move to another worker
+ * takes as long as a worker's lease.
  */
 export const MIN_CALL_LEASE_SECONDS = 60;

@@ -8,7 +8,10 @@ import type { ApiKeyId, AvatarId, TicketId } from "../id.ts";
 import { canonicalJson } from "../json-text.ts";
 import type { QueuedCall } from "./schemas.ts";
 
-/** When a queued request is sent again. A ticket that was not polled for three times this long ends. */
+/**
+ * How long a client waits before it sends a queued request again. A ticket ends when no request polls it for three
+ * times this long.
+ */
 export const RETRY_MS = 2000;
 /** A hash that is equal for requests of one key with the same avatar and metadata, in hexadecimal. */
 export const ticketFingerprint = (request: {

@@ -33,7 +33,7 @@ const LanguageModel = ClosedObject({
 const input = {
   instructions: Type.Optional(Text({ minLength: 1, maxLength: 8000, description: "How the avatar behaves." })),
   initial_context: Type.Optional(
-    Type.Array(ContextMessage, { minItems: 0, maxItems: 32, description: "What was said before the call." }),
+    Type.Array(ContextMessage, { minItems: 0, maxItems: 32, description: "The conversation before the call." }),
   ),
   voice: Type.Optional(JsonObject({ "x-maxBytes": 4096, description: "The voice, as its provider describes it." })),
   llm: Type.Optional(Nullable(LanguageModel, { description: "The language model." })),
@@ -83,7 +83,7 @@ export const StartCall = ClosedObject({
     Count({
       minimum: 1,
       maximum: MAX_CALL_SECONDS,
-      description: `When the call ends at the latest. More than ${MAX_SESSION_SECONDS} only as far as the operator allows the tenant. Default: ${MAX_SESSION_SECONDS}. Credits are held for as many of these seconds as fit, at most ${MAX_SESSION_SECONDS} at first; the hold of a longer call grows while it goes on.`,
+      description: `The maximum length of the call in seconds. More than ${MAX_SESSION_SECONDS} only if the operator allows the tenant longer calls. Default: ${MAX_SESSION_SECONDS}. Credits are held for as many of these seconds as fit, at most ${MAX_SESSION_SECONDS} at first; the hold of a longer call grows while it goes on.`,
     }),
   ),
   client_metadata: Type.Optional(
@@ -96,7 +96,7 @@ export const StartCall = ClosedObject({
   recording: Type.Optional(
     Type.Union([OneOf([...RECORDED_MODES, "video"]), Type.Literal("off"), Type.Literal(false)], {
       description:
-        "`audio` records both sides, `audio_video` with the pictures of the avatar, `participants` each side by itself. The person is told. `video` is refused, because the camera of the person is not subscribed to. Default: nothing.",
+        "`audio` records both sides, `audio_video` with the pictures of the avatar, `participants` each side in its own file. The person is told. `video` is refused, because the camera of the person is not subscribed to. Default: nothing.",
     }),
   ),
   transcript_webhook: Type.Optional(
@@ -124,15 +124,16 @@ export const CallGrant = ClosedObject({
   livekit_url: Text({ minLength: 1, maxLength: 2048, description: "The LiveKit server." }),
   participant_token: Text({ minLength: 1, maxLength: 4096, description: "A secret: its holder can join the call." }),
   participant_identity: Id(),
-  reservation_expires_at: DateTime({ description: "When the call ends at no charge, if nobody has joined." }),
+  reservation_expires_at: DateTime({
+    description: "When the call ends without a charge, unless the person has joined.",
+  }),
   stt_mode: OneOf(STT_MODES),
   room_created: Type.Boolean(),
   dispatch_created: Type.Boolean(),
   join_timeout_seconds: Count(),
   idle_timeout_seconds: Count(),
   max_session_seconds: Count({
-    description:
-      "When the call ends at the latest. It is `held_seconds`, unless the hold grows: then it is what the call asked for.",
+    description: "The maximum length of the call: `held_seconds`, or the requested length if the hold grows.",
   }),
   held_seconds: Count({ description: "For how many seconds credits are held now." }),
   price_credit_micros_per_second: Count({

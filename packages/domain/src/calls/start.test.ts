@@ -122,7 +122,7 @@ describe("a start that is recorded", () => {
     expect(grant.recordings?.[0]).toMatchObject({ sessionId: planned.session.id, status: "pending" });
   });
 
-  test("nothing of it: no field of the grant", () => {
+  test("a call that is not recorded: no field of recordings in the grant", () => {
     const planned = plan({ recording: "off" });
     expect(planned.recording).toBeNull();
     const grant = presentPlannedGrant(planned, {

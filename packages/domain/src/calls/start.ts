@@ -140,7 +140,10 @@ const UNSUPPORTED = {
   model: { pointer: "#/llm/model", code: "unsupported_model", detail: "No avatar worker offers this model." },
 } as const;
 
-/** The problem of a start that names what no worker has, or is to be recorded while none records. */
+/**
+ * The problem of a start that names a voice or a model that no worker has, or asks for a recording while no worker
+ * records.
+ */
 export const unsupportedByWorkers = (fields: readonly (keyof typeof UNSUPPORTED | "recording")[]): Problem => {
   const named = fields.filter((field) => field !== "recording");
   if (named.length > 0) return validationFailed(named.map((field) => UNSUPPORTED[field]));
@@ -188,7 +191,7 @@ export const usableInput = ({ stt_mode, ...input }: CallInput, features: readonl
   ...Object.fromEntries(Object.entries(input).filter(([field]) => features.includes(field))),
 });
 
-/** The recordings of a call that is about to be opened. */
+/** The recordings of a new call. */
 const presentRecordings = (
   { mode, files }: NonNullable<PlannedCall["recording"]>,
   { id: sessionId, createdAt }: PlannedSession,

@@ -77,7 +77,7 @@ export const TranscriptSegment = ClosedObject({
   timings: Type.Optional(JsonObject({ "x-maxBytes": 2048, description: "The stages of the turn, in milliseconds." })),
   own: Type.Optional(
     Type.Boolean({
-      description: "The service has said it, and the language model is not told. Not sent to receivers.",
+      description: "The service said these words. The language model does not get them. Not sent to receivers.",
     }),
   ),
   tool_calls: Type.Optional(
@@ -85,7 +85,7 @@ export const TranscriptSegment = ClosedObject({
       minItems: 1,
       maxItems: MAX_TOOL_CALLS,
       description:
-        "Calls of the language model, without `result` while they run; the same calls follow with it. Only for the next process of the call.",
+        "Tool calls of the language model, without `result` while they run. Each is sent again with its result. Only for the next process of the call.",
     }),
   ),
 });
@@ -113,7 +113,7 @@ export const TranscriptReport = ClosedObject({
     Type.Unsafe<TranscriptSegment>({
       ...TranscriptSegment,
       description:
-        "What the avatar is saying after these segments, as far as it was heard: the next report replaces it. It is kept if the worker is lost. Only of a call with `history`.",
+        "The words of the avatar after these segments, as far as they were heard. The next report replaces them. They are stored if the worker is lost. Only of a call with `history`.",
     }),
   ),
 });

@@ -65,7 +65,7 @@ export const Turn = ClosedObject({
       "`queued`; `speaking`; `said`: to the end; `interrupted`: by the person, a turn, an interruption or the end of the call; `failed`: a provider or the avatar worker; `dropped`: before it began.",
   }),
   heard: Nullable(Text(HEARD), {
-    description: "The words that were heard. null until the turn is over, and where they are not known.",
+    description: "The words that were heard. null until the turn is over, and when they are unknown.",
   }),
   created_at: DateTime(),
 });
@@ -114,13 +114,13 @@ export const turnErrors = (turn: CreateTurn, spoken: string): FieldError[] => {
 };
 
 /**
- * The reasons why a call takes no turn. `agent`: an agent speaks in it. `old_worker`, `no_model`: its avatar worker
+ * The reasons why a call refuses a turn. `agent`: an agent speaks in it. `old_worker`, `no_model`: its avatar worker
  * cannot do the turn.
  */
 export const TURN_REFUSALS = ["call_not_running", "agent", "old_worker", "no_model", "too_many"] as const;
 export type TurnRefusal = (typeof TURN_REFUSALS)[number];
 
-/** The problem of a turn, or of an interruption, that the call does not take. */
+/** The problem of a turn, or of an interruption, that the call refuses. */
 export const turnRefused = (why: TurnRefusal): Problem => {
   switch (why) {
     case "call_not_running":

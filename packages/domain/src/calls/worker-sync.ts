@@ -193,7 +193,7 @@ export const ReportedCall = ClosedObject({
   ...callId,
   state: OneOf(WORKER_CALL_STATES),
   used_seconds: Count({
-    description: "Since both sides were first present, rounded up, those of earlier workers included.",
+    description: "Seconds since both sides were first present, rounded up. Includes the seconds at earlier workers.",
   }),
   reason: Type.Optional(OneOf(END_REASONS, { description: "Why the call has ended." })),
   /** Includes the reports of earlier workers. Only for a service with the feature `conversation`. */
@@ -267,7 +267,7 @@ export const AssignedCall = ClosedObject({
   token: Text({ minLength: 1, maxLength: 4096, description: "Made for this call alone. A secret." }),
   agent_identity: Nullable(Text({ minLength: 1, maxLength: 512 }), {
     description:
-      "The participant whose voice the avatar plays (`lk.publish_on_behalf`), in a room that an agent's owner or CALL_AGENT_NAME has brought; null where the avatar hears the person.",
+      "The participant whose voice the avatar plays (`lk.publish_on_behalf`): an agent that brings its room, or CALL_AGENT_NAME. null: the avatar hears the person.",
   }),
   mode: OneOf(CALL_MODES),
   avatar: CallAvatar,
@@ -277,7 +277,7 @@ export const AssignedCall = ClosedObject({
       minLength: 1,
       maxLength: 160,
       description:
-        "The voice of the avatar, for a call whose `input` names none. It may not exist. Only for a worker with the feature `default_voice_id`.",
+        "The voice of the avatar, for a call whose `input` names none. The voice may have been removed. Only for a worker with the feature `default_voice_id`.",
     }),
   ),
   transcript: Type.Optional(
@@ -301,14 +301,14 @@ export const AssignedCall = ClosedObject({
         segments: Type.Array(TranscriptSegment, {
           minItems: 0,
           maxItems: MAX_HISTORY_SEGMENTS,
-          description: "The newest ones that earlier workers have sent, in their order.",
+          description: "The newest segments that earlier workers have sent, in their order.",
         }),
         handed_over: Type.Boolean({
           description: "The earlier worker stays in the room until this one joins. Load the avatar before you join.",
         }),
         lost_processes: Count({
           maximum: MAX_INTEGER,
-          description: "How many processes the call has lost, workers included. With the second one, it has failed.",
+          description: "How many processes the call has lost, workers included. The second loss ends the call.",
         }),
         takes_tools: Type.Optional(
           Type.Boolean({
@@ -327,14 +327,14 @@ export const AssignedCall = ClosedObject({
   tokens_left: Type.Optional(
     Count({
       description:
-        "How many tokens the calls of the tenant may use today. Without it, as many as they want. Both only for a worker with the feature `conversation`.",
+        "How many tokens the calls of the tenant may use today; absent without a limit. `usage` and this field are only for a worker with the feature `conversation`.",
     }),
   ),
   max_seconds: Count({ minimum: 1, description: "When the call ends, counted like `used_seconds`." }),
   limit: OneOf(["session_cap", "out_of_credits"], { description: "Reason of the end after `max_seconds`." }),
   growth: Type.Optional(
     ClosedObject(
-      { longest_seconds: Count({ minimum: 1, description: "How long the call lasts at most." }) },
+      { longest_seconds: Count({ minimum: 1, description: "The maximum length of the call." }) },
       { description: "`max_seconds` can grow (`grow`). Only for a worker with the feature `growth`." },
     ),
   ),
@@ -367,7 +367,7 @@ export const SyncResponse = ClosedObject({
     ClosedObject({
       ...callId,
       reason: Nullable(OneOf(END_REASONS), {
-        description: "null: the worker has lost the call. Leave without a word.",
+        description: "null: the worker has lost the call. It leaves silently.",
       }),
     }),
     { minItems: 0, maxItems: MAX_CALLS },
@@ -384,7 +384,7 @@ export const SyncResponse = ClosedObject({
         minItems: 0,
         maxItems: MAX_SLOTS,
         description:
-          "Calls of the request that are in another room now: their persons come back there. Only for a worker with the feature `resume`.",
+          "Calls of the request that have moved to another room, where the person joins again. Only for a worker with the feature `resume`.",
       },
     ),
   ),
@@ -400,7 +400,7 @@ export const SyncResponse = ClosedObject({
         minItems: 0,
         maxItems: MAX_SLOTS,
         description:
-          "Calls of the request that can go on for longer than it says. `token`: in place of that of the start or the last move. Only for a worker with the feature `growth`.",
+          "Calls of the request that can go on for longer than it says. `token` replaces the token of the start or the last move. Only for a worker with the feature `growth`.",
       },
     ),
   ),
@@ -418,7 +418,7 @@ export const SyncResponse = ClosedObject({
       minItems: 0,
       maxItems: MAX_TURNS,
       description:
-        "Turns of calls that the request lists as `started`, which it does not list, in their order. One comes again until it is listed. Only for a worker with the feature `turns`.",
+        "New turns of calls that the request lists as `started`, in their order. A turn is sent again until a request lists it. Only for a worker with the feature `turns`.",
     }),
   ),
   shared: Type.Optional(
@@ -426,7 +426,8 @@ export const SyncResponse = ClosedObject({
       {
         slots: Count({
           maximum: MAX_INTEGER,
-          description: "How many slots the worker has in this shard. More than it has named while calls take them.",
+          description:
+            "The number of slots that the worker has in this shard. It exceeds the reported number while calls use more slots.",
         }),
         waiting: Count({ maximum: MAX_INTEGER, description: "How many calls of this shard wait for a slot." }),
       },
@@ -445,7 +446,7 @@ export const SyncResponse = ClosedObject({
   wants_catalog: Type.Optional(
     Type.Boolean({
       description:
-        "The service does not know the `catalog` of the worker. Only for one with the feature `conversation`.",
+        "The service does not know the `catalog` of the worker. Only for a worker with the feature `conversation`.",
     }),
   ),
 });

@@ -41,7 +41,7 @@ describe("a row", () => {
     ["\ufeff\u200b=1", "'\ufeff\u200b=1"],
     ["a\r\n=1", "a\r\n'=1"],
     ["a\t@x", "a\t'@x"],
-  ])("a text that is a formula, %j: a text", (text, shown) => {
+  ])("a text with the form of a formula, %j: written as text", (text, shown) => {
     expect(cellsOf(csvRow(["first", text]))).toEqual(["first", shown]);
   });
 
@@ -58,7 +58,7 @@ describe("a row", () => {
   });
 });
 
-test("a file that ends before its list: a row with the same number of cells states it", () => {
+test("a file that ends before its list: the last row says so, and has the same number of cells", () => {
   const row = unfinishedRow(["id", "kind", "amount"], "WzEsImVudCJd");
   expect(cellsOf(row)).toEqual(["# NOT COMPLETE: more rows follow in the file with cursor=WzEsImVudCJd", "", ""]);
 });

@@ -8,7 +8,6 @@ import { Nullable, Text } from "../schema.ts";
 /** The longest name is that of the file of an asset. */
 const MAX_LENGTH = 240;
 
-/** The name of `what`. */
 export const ShownName = (what: string) =>
   Nullable(Text({ minLength: 1, maxLength: MAX_LENGTH }), {
     description: `The name that ${what} has now; null without one, or when the name cannot be shown.`,

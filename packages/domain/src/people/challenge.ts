@@ -42,7 +42,7 @@ export const createChallenge = (secret: Secret, use: ChallengeUse, now: Date, ra
 /** Reads a challenge that this service has signed for this use and that has not expired; null for any other text. */
 export const readChallenge = (secret: Secret, text: string, use: ChallengeUse, now: Date): Challenge | null => {
   const bytes = Buffer.from(text, "base64url");
-  // Two texts of base64url can decode to the same bytes.
+  // Compared as text, because two texts of base64url can decode to the same bytes.
   if (bytes.length !== LENGTH || bytes.toString("base64url") !== text) return null;
   const claims = bytes.subarray(0, CLAIM_BYTES);
   if (!timingSafeEqual(bytes.subarray(CLAIM_BYTES), macOf(secret, use, claims))) return null;

@@ -178,7 +178,7 @@ export const newUserSession = (
   return { session, token: generateToken("session", session, random) };
 };
 
-/** Until when a session is verified whose passkey is used now. */
+/** The time until which a use of the passkey at `now` verifies the session. */
 export const verifiedUntil = (now: Date): Date => later(now, VERIFIED_MS);
 
 const HANDLE = /^([0-7][0-9a-z]{25})([0-7][0-9a-z]{25})$/;

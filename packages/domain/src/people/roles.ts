@@ -100,7 +100,7 @@ export const MINIMUM_ROLES: Readonly<Record<string, Role | null>> = {
 
   listUsers: "viewer",
   getUser: "viewer",
-  // A person may change the own name. Other changes need an owner.
+  // A person may change their name. Other changes need an owner.
   updateUser: "viewer",
   deleteUser: "owner",
 

@@ -39,7 +39,7 @@ export const readRecordingToken = (token: string, secret: Secret, now: Date): Re
   const [, tenantId, environment, id, expiry, signature = ""] = FORM.exec(token) ?? [];
   if (!tenantId || !isId("ten", tenantId) || !id || !isId("rec", id)) return null;
   const expected = signatureOf(token.slice(0, -signature.length - 1), secret);
-  // As text: two texts of base64url can decode to the same bytes.
+  // Compared as text, because two texts of base64url can decode to the same bytes.
   if (!timingSafeEqual(Buffer.from(signature), Buffer.from(expected))) return null;
   return Number(expiry) * 1000 > now.getTime() ? { tenantId, environment: environment as Environment, id } : null;
 };

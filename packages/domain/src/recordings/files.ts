@@ -9,7 +9,10 @@ export const RECORDINGS_FOLDER = "recordings";
 /** Maximum size of the fragments of a call, together. Later fragments are refused. */
 export const MAX_RECORDING_BYTES = 2 * 1024 ** 3;
 
-/** The number of a fragment is less: of twice as many as the longest call has, so that short ones fit as well. */
+/**
+ * Exclusive bound of the number of a fragment: twice the number that the longest call needs, because fragments can be
+ * short.
+ */
 export const MAX_FRAGMENTS = (2 * MAX_CALL_SECONDS) / (FRAGMENT_MS / 1000);
 
 type RecordedCall = { tenantId: TenantId; sessionId: SessionId };

@@ -44,7 +44,7 @@ const SoundTrack = ClosedObject({
 const PictureTrack = ClosedObject({
   kind: OneOf(["pictures"]),
   started_at: startedAt,
-  /** When each picture is shown, in milliseconds after `started_at`. They grow. */
+  /** When each picture is shown, in milliseconds after `started_at`, ascending. */
   times: Type.Array(Count({ maximum: 10 * FRAGMENT_MS }), { minItems: 1, maxItems: MAX_SAMPLES }),
   sizes: Sizes,
   keys: Type.Array(Count({ maximum: MAX_SAMPLES }), { minItems: 1, maxItems: MAX_SAMPLES }),
@@ -116,7 +116,7 @@ const arePicturesInOrder = ({ times, sizes, keys }: Static<typeof PictureTrack>)
   keys[0] === 0 &&
   (keys.at(-1) ?? 0) < sizes.length;
 
-/** The fragment of `bytes`, whose samples share their memory; null when they are none. */
+/** The fragment of `bytes`, whose samples share their memory; null when they are not a valid fragment. */
 export const readFragment = (bytes: Uint8Array): Fragment | null => {
   const read = readHead(bytes);
   if (read === null) return null;

@@ -5,7 +5,7 @@ import type { RecordingId, SessionId } from "../id.ts";
 import type { RecordedMode } from "./modes.ts";
 import type { PlannedRecording, Recording, RecordingRole } from "./schemas.ts";
 
-/** The files of a call that is recorded in `recorded`. */
+/** The files of a call of `callMode` that is recorded in the mode `recorded`. */
 export const plannedRecordings = (
   recorded: RecordedMode,
   callMode: CallMode,

@@ -90,7 +90,7 @@ export const videoErrors = (
   if (voiceId !== undefined && audioAssetId !== undefined) {
     add("voiceId", "not_allowed", "Must not be set with `audioAssetId`: the audio has its own voice.");
   } else if (voiceId !== undefined && !hasVoice(voiceId)) {
-    add("voiceId", "unsupported_voice", "There is no such voice. `GET /api/v1/voices` lists those that there are.");
+    add("voiceId", "unsupported_voice", "No such voice exists. `GET /api/v1/voices` lists the voices.");
   }
   return errors;
 };

@@ -7,7 +7,7 @@ const YEAR_MS = 365 * 24 * HOUR_MS;
 const pauses = (random: number, retryAfter: number | null = null): number[] =>
   Array.from({ length: MAX_ATTEMPTS - 1 }, (_, index) => pauseMs(index + 1, retryAfter, random) ?? 0);
 
-test("a recovery, since the oldest stored delivery: this time; since a millisecond before: refused", () => {
+test("a recovery, from the oldest stored delivery on: starts at that time; from a millisecond before: refused", () => {
   const now = new Date("2026-11-26T12:00:00Z");
   const oldest = new Date("2026-10-27T12:00:00Z");
   expect(keptSince(now)).toEqual(oldest);
@@ -21,7 +21,7 @@ test("a recovery, since the oldest stored delivery: this time; since a milliseco
   }
 });
 
-test("the pauses, without jitter: the pauses of the documents, 75 hours in total", () => {
+test("the pauses, without jitter: those of docs/webhooks.md, 75 hours in total", () => {
   expect(pauses(0)).toEqual([5 / 3600, 5 / 60, 0.5, 2, 5, 10, 14, 20, 24].map((hours) => hours * HOUR_MS));
   expect(pauses(0).reduce((sum, pause) => sum + pause)).toBeGreaterThanOrEqual(75 * HOUR_MS);
 });

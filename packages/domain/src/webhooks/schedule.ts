@@ -49,7 +49,7 @@ const JITTER = 0.2;
 
 /**
  * The pause before the next attempt in milliseconds, after `attempts` failed attempts (at least one); null when no
- * attempt is left. `retryAfterMs` (null without one) makes it longer, but at most as long as the pause after the next
+ * attempt is left. `retryAfterMs` (null without the header) makes it longer, at most to the pause after the next
  * attempt. `random`: from 0 to 1.
  */
 export const pauseMs = (attempts: number, retryAfterMs: number | null, random: number): number | null => {

@@ -17,6 +17,6 @@ export const sealWebhookSecret = (
   random: RandomBytes,
 ): Uint8Array => seal(secret, endpointId, key, random);
 
-/** The secret; null when it was sealed with another key, for another endpoint, or was changed. */
+/** The secret; null when it was sealed with another key or for another endpoint, or was changed. */
 export const openWebhookSecret = (sealed: Uint8Array, endpointId: Id<"whe">, key: Uint8Array): string | null =>
   openSealed(sealed, endpointId, key);

@@ -1,4 +1,4 @@
-/** Connection histories: the token of a page, and how the observations of several pages are shown. */
+/** Connection histories: the token of a page, and the representation of the observations of several pages. */
 import { expect, test } from "bun:test";
 import type { SessionId, TenantId } from "../../id.ts";
 import {
@@ -33,7 +33,7 @@ const observed = (sequence: number, elapsedMs: number, clientObservedAt: string 
     ...{ localQuality: "good", audioQuality: null, videoQuality: null },
   }) as ConnectionObservation;
 
-test("the observations of two pages: numbered as one, with times from the first grant, at most a day", () => {
+test("the observations of two pages: numbered in one series, with times that count from the first grant up to a day", () => {
   const of = (grantedAt: number, ...observations: ConnectionObservation[]) =>
     storedObservations({ sessionId, observations }, { grantedAt });
   const stored = [

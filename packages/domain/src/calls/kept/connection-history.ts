@@ -1,6 +1,6 @@
 /**
  * The connection history of a call: how well the page of the person was connected, as the page itself observes it. The
- * published SDK uploads and reads it. It is proof of nothing, because a page can send what it likes.
+ * published SDK uploads and reads it. It proves nothing, because a page can send any values.
  *
  * The page uploads with a token of the call: `rth_<tenant>_<session>_<grant>_<signature>`, with the time of the grant in
  * milliseconds. Nothing is stored for the token: it is signed with HMAC-SHA-256 under `SESSION_SECRET`. A call that is
@@ -27,8 +27,8 @@ export const ConnectionObservation = ClosedObject({
   clientObservedAt: Nullable(DateTime(), { description: "The time by the clock of the page." }),
   connectionState: OneOf(CONNECTION_STATES, { description: "The state of the connection to LiveKit." }),
   localQuality: Quality(),
-  audioQuality: Nullable(Quality(), { description: "Of the avatar's sound; null without one." }),
-  videoQuality: Nullable(Quality(), { description: "Of the avatar's picture; null without one." }),
+  audioQuality: Nullable(Quality(), { description: "The quality of the avatar's sound; null without sound." }),
+  videoQuality: Nullable(Quality(), { description: "The quality of the avatar's picture; null without a picture." }),
 });
 export type ConnectionObservation = Static<typeof ConnectionObservation>;
 
@@ -57,7 +57,7 @@ export type StoredObservation = ConnectionObservation & { grantedAt: number };
 
 /** The path that takes uploads. */
 export const CONNECTION_HISTORIES_PATH = "/public/connection-histories";
-/** Longer than any call. After the end of its call, a token is worth nothing. */
+/** Longer than any call. After its call, a token has no use. */
 const GRANT_SECONDS = MAX_CALL_SECONDS + 2 * JOIN_TIMEOUT_SECONDS;
 
 type Secret = { reveal(): string };
@@ -87,7 +87,7 @@ export const readConnectionHistoryToken = (token: string, secret: Secret, now: D
   const [, tenantId, sessionId, grantedAt, signature = ""] = FORM.exec(token) ?? [];
   if (!tenantId || !isId("ten", tenantId) || !sessionId || !isId("ses", sessionId)) return null;
   const expected = signatureOf(token.slice(0, -signature.length - 1), secret);
-  // As text: two texts of base64url can decode to the same bytes.
+  // Compared as text, because two texts of base64url can decode to the same bytes.
   if (!timingSafeEqual(Buffer.from(signature), Buffer.from(expected))) return null;
   const isValid = Number(grantedAt) + GRANT_SECONDS * 1000 > now.getTime();
   return isValid ? { tenantId, sessionId, grantedAt: Number(grantedAt) } : null;
@@ -105,7 +105,10 @@ export const storedObservations = (
     grantedAt,
   }));
 
-/** The history of a call. Several pages are numbered as one, and their times count from the first grant. */
+/**
+ * The history of a call. The observations of all pages are numbered in one series. Their times count from the first
+ * grant.
+ */
 export const presentConnectionHistory = (
   sessionId: SessionId,
   stored: readonly StoredObservation[],

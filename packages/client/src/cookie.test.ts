@@ -2,7 +2,7 @@
 import { expect, test } from "bun:test";
 import { createClient } from "./index.ts";
 
-/** Records the requests of a client, and answers each with an empty page of a list. */
+/** Records the requests of a client, and responds to each with an empty page of a list. */
 const recordRequests = () => {
   const requests: Request[] = [];
   const fetch = async (request: Request): Promise<Response> => {

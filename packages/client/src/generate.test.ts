@@ -7,7 +7,7 @@ test("the file of an upload, in the generated types: a Blob", () => {
   expect(/UploadAsset: \{.*?\bfile: (\w+);/s.exec(types)?.[1]).toBe("Blob");
 });
 
-test("the examples of the document, in the generated types: left out, also their properties", async () => {
+test("the examples of the document, in the generated types: left out, and properties named example are left out too", async () => {
   expect(types).not.toContain("@example");
   const properties: string[] = [];
   JSON.parse(await Bun.file(DOCUMENT).text(), (key, value) => {

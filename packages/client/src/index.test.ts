@@ -17,14 +17,14 @@ beforeEach(() => {
 });
 
 /** A response of the gateway itself, with this JSON or text. */
-const answer = (status: number, value: unknown, type = "problem+json", headers = {}): CallOutcome => ({
+const gatewayResponse = (status: number, value: unknown, type = "problem+json", headers = {}): CallOutcome => ({
   status,
   headers: { "content-type": `application/${type}`, ...headers },
   body: typeof value === "string" ? value : JSON.stringify(value),
 });
 const PROBLEM = { code: "unavailable", detail: "d", requestId: "r", retryable: true, status: 400 };
 
-/** The error that a call throws. Fails when it throws none. */
+/** The error that a call throws. Fails when the call succeeds. */
 const thrown = (call: Promise<unknown>): Promise<unknown> =>
   call.then(
     () => Promise.reject(new Error("nothing was thrown")),
@@ -50,7 +50,7 @@ describe("the calls of the client", () => {
     expect(apiKey).toStartWith(self.data.redactedKey.replace("****", ""));
   });
 
-  test("a list as a file, cut off at first: complete; in parts: each with the cursor of the next", async () => {
+  test("a list as a file, whose first response is cut off: complete; in parts: each part has the cursor of the next", async () => {
     const own = createClient({ baseUrl: gateway.url, apiKey: await service.key() });
     await own.POST("/api/v1/avatars", { body: body("=1+1") });
     await own.POST("/api/v1/avatars", { body: body("=1+1") });
@@ -72,7 +72,7 @@ describe("the calls of the client", () => {
     expect(error).toMatchObject({ code: "validation_failed" });
   });
 
-  test("a list, read to its end: every page, each when it is needed", async () => {
+  test("a list, read to its end: every page, each requested only when its items are needed", async () => {
     const own = createClient({ baseUrl: gateway.url, apiKey: await service.key() });
     const expected: string[] = [];
     for (let count = 0; count < 5; count++)
@@ -93,7 +93,7 @@ describe("the calls of the client", () => {
     }
   });
 
-  test("a POST, without an Idempotency-Key: gets one; with one: keeps it; a GET: none", async () => {
+  test("a POST without an Idempotency-Key: gets a key; with a key: keeps it; a GET: has no key", async () => {
     await create(newName());
     await create(newName());
     await client.POST("/api/v1/avatars", { params: { header: { "Idempotency-Key": "mine" } }, body: body(newName()) });
@@ -107,7 +107,7 @@ describe("the calls of the client", () => {
   });
 });
 
-describe("everything except a success", () => {
+describe("the errors of the client", () => {
   test("a problem, received: thrown, discriminated by its code", async () => {
     const reader = createClient({ baseUrl: gateway.url, apiKey: await service.key(["avatars:read"]) });
     const error = await thrown(create("x", reader));
@@ -134,7 +134,7 @@ describe("everything except a success", () => {
     const tooLarge = await thrown(create(newName()));
     expect(tooLarge).toBeInstanceOf(UnexpectedResponse);
     expect((tooLarge as Error).message).toEndWith("(status 413: the proxy in front of it allows only smaller bodies).");
-    gateway.outcomes = [answer(400, "no JSON")];
+    gateway.outcomes = [gatewayResponse(400, "no JSON")];
     expect(await thrown(client.GET("/api/v1/api-keys/self"))).toBeInstanceOf(UnexpectedResponse);
     const { data, response } = await create(newName());
     const header = { "If-None-Match": response.headers.get("etag") ?? "" };
@@ -154,7 +154,7 @@ describe("everything except a success", () => {
       {},
     ];
     for (const body of malformed) {
-      gateway.outcomes = [answer(400, body)];
+      gateway.outcomes = [gatewayResponse(400, body)];
       gateway.calls = [];
       const error = await thrown(create(newName()));
       expect(error).toBeInstanceOf(UnexpectedResponse);
@@ -163,12 +163,12 @@ describe("everything except a success", () => {
     }
     const hostile = '{"toString":1,"name":"N","stack":5,"message":"m","__proto__":{"x":1},"constructor":{},';
     const text = JSON.stringify({ ...PROBLEM, code: "not_found", retryable: false }).replace("{", hostile);
-    gateway.outcomes = [answer(400, text)];
+    gateway.outcomes = [gatewayResponse(400, text)];
     const error = await thrown(create(newName()));
     expect(error).toBeInstanceOf(ApiProblem);
     expect(String(error)).toBe("ApiProblem: not_found: d (request r)");
     for (const body of ["", "<html>portal</html>", "{"]) {
-      gateway.outcomes = [answer(200, body, "json")];
+      gateway.outcomes = [gatewayResponse(200, body, "json")];
       expect(await thrown(create(newName()))).toBeInstanceOf(UnexpectedResponse);
     }
     gateway.outcomes = [{ status: 200, body: "{}" }];
@@ -176,7 +176,7 @@ describe("everything except a success", () => {
   });
 
   test("a list with a repeating cursor: rejects", async () => {
-    const page = (nextCursor?: string): CallOutcome => answer(200, { data: [], nextCursor }, "json");
+    const page = (nextCursor?: string): CallOutcome => gatewayResponse(200, { data: [], nextCursor }, "json");
     const all = () => Array.fromAsync(client.list("/api/v1/avatars"));
     gateway.outcomes = [page("a"), page("b"), page("b"), page("b")];
     expect(await thrown(all())).toBeInstanceOf(UnexpectedResponse);
@@ -184,7 +184,7 @@ describe("everything except a success", () => {
     expect(await all()).toEqual([]);
   });
 
-  test("a path, leading elsewhere: thrown before anything is sent", async () => {
+  test("a path that leads to another host or path: an error before anything is sent", async () => {
     type Loose = (path: string, init?: object) => Promise<{ response: Response }>;
     const get = client.GET as unknown as Loose;
     for (const path of [":1/echo", ".example.org/x", "@example.org/", "http://example.org/", ""]) {
@@ -251,7 +251,7 @@ describe("the retries of the client", () => {
     expect((await withNewKey.GET("/api/v1/api-keys/self")).data.id).toBe(data.id);
   });
 
-  test("a read whose response is lost: retried; a change: only if it was not executed", async () => {
+  test("a read whose response is lost: retried; a change: retried only if it was not executed", async () => {
     const { data } = await create(newName());
     const params = { path: { id: data.id } };
     gateway.outcomes = ["lost", { status: 502 }];
@@ -268,7 +268,7 @@ describe("the retries of the client", () => {
     expect(gateway.calls.length).toBe(2);
 
     const problem = (code: string, retryable: boolean): CallOutcome =>
-      answer(503, { ...PROBLEM, code, status: 503, retryable }, undefined, { "retry-after": "0" });
+      gatewayResponse(503, { ...PROBLEM, code, status: 503, retryable }, undefined, { "retry-after": "0" });
     gateway.outcomes = [problem("unavailable", true)];
     expect((await change()).response.status).toBe(200);
     gateway.outcomes = [problem("outcome_unknown", false)];
@@ -284,7 +284,7 @@ describe("the retries of the client", () => {
     }
   });
 
-  test("a create, maxAttempts used up: thrown with its Idempotency-Key", async () => {
+  test("a create, after maxAttempts failures: the error has its Idempotency-Key", async () => {
     const name = newName();
     const twice = createClient({ baseUrl: gateway.url, apiKey, maxAttempts: 2 });
     gateway.outcomes = ["lost", "lost"];
@@ -299,9 +299,9 @@ describe("the retries of the client", () => {
 });
 
 describe("the waiting of the client", () => {
-  test("a wait, with Retry-After: as long; skipped if it exceeds the deadline", async () => {
+  test("a wait, with Retry-After: lasts as long; skipped if it exceeds the deadline", async () => {
     const limited = (value: string): CallOutcome =>
-      answer(429, { ...PROBLEM, code: "rate_limited", status: 429 }, undefined, { "retry-after": value });
+      gatewayResponse(429, { ...PROBLEM, code: "rate_limited", status: 429 }, undefined, { "retry-after": value });
     gateway.outcomes = [limited("1")];
     const startedAt = performance.now();
     await client.GET("/api/v1/api-keys/self");
@@ -319,7 +319,7 @@ describe("the waiting of the client", () => {
     }
   });
 
-  test("one attempt, longer than attemptTimeoutMs: ended, and the next one starts", async () => {
+  test("an attempt, longer than attemptTimeoutMs: aborted, and the next attempt starts", async () => {
     const hasty = createClient({ baseUrl: gateway.url, apiKey, attemptTimeoutMs: 300 });
     for (const outcome of ["hang", "drip"] as const) {
       gateway.outcomes = [outcome];
@@ -329,7 +329,7 @@ describe("the waiting of the client", () => {
     }
   });
 
-  test("all attempts, longer than timeoutMs: ended", async () => {
+  test("a call, longer than timeoutMs: aborted", async () => {
     const hasty = createClient({ baseUrl: gateway.url, apiKey, timeoutMs: 300 });
     gateway.outcomes = ["hang", "hang"];
     const error = await thrown(create(newName(), hasty));

@@ -21,7 +21,7 @@ test("a tenant with many other deliveries: each poll reads one page; the endpoin
       // The response of the service when none of the newest 5,000 deliveries belongs to the endpoint.
       cursors.push(searchParams.get("cursor"));
       if (cursors.length === 3) ending.abort();
-      if (cursors.length > 3) throw new Error("there are more looks");
+      if (cursors.length > 3) throw new Error("there are more polls");
       return Response.json({ data: [], nextCursor: `after-${cursors.length}` });
     },
   });
@@ -31,7 +31,7 @@ test("a tenant with many other deliveries: each poll reads one page; the endpoin
   expect(await Array.fromAsync(client.list("/api/v1/webhook-endpoints"))).toEqual([]);
 });
 
-test("a delivery without a body: forwarded when it has one", async () => {
+test("a delivery without a body: forwarded once it has a body", async () => {
   const ending = new AbortController();
   const bodies = [null, '{"type":"avatar.created"}'];
   const client = createClient({
@@ -82,7 +82,7 @@ const listenTo = async (looks: object[][][], statuses: (number | null)[]) => {
   const program = async (request: Request): Promise<Response> => {
     sent.push({ request, body: await request.text() });
     const status = statuses.shift();
-    if (status === null) throw new Error("the program does not run");
+    if (status === null) throw new Error("the program is not running");
     return new Response(null, { status: status ?? 200 });
   };
   const client = createClient({ baseUrl: "https://a.example", apiKey, fetch });
@@ -96,7 +96,7 @@ const delivery = (id: string, createdAt = "2026-01-01T00:00:00Z") => ({
   ...{ id, eventId: `evt_${id}`, eventType: "avatar.created", createdAt, body: `{"id":"${id}"}` },
 });
 
-test("deliveries: forwarded once, oldest first, signed like by the service; redirects are not followed", async () => {
+test("deliveries: forwarded once, oldest first, with the signature of the service; redirects are not followed", async () => {
   const { requests, sent, forwarded } = await listenTo([[[delivery("b"), delivery("a")]]], [204, null]);
   expect(forwarded).toEqual([
     { id: "evt_a", type: "avatar.created", status: 204 },
@@ -117,7 +117,8 @@ test("deliveries: forwarded once, oldest first, signed like by the service; redi
 test("a poll: goes back to a minute before the newest delivery, and no further", async () => {
   const at = (seconds: number): string => new Date(Date.parse("2026-01-01T00:10:00Z") + 1000 * seconds).toISOString();
   const first = [[delivery("new", at(0))]];
-  // After the newest delivery, it lists one from within a minute, an older one, and a page that is not read.
+  // After the newest delivery, the service lists one from the minute before it, an older one, and a page that is not
+  // read.
   const second = [
     [delivery("new", at(0)), delivery("late", at(-60)), delivery("old", at(-61))],
     [delivery("older", at(-30))],

@@ -1,7 +1,7 @@
 /**
  * Forwards the events of a tenant to a program on this machine that the internet cannot reach. It adds a webhook
- * endpoint without a URL, reads its deliveries, and sends each as the service would: signed with the secret that it got
- * when it added the endpoint (Standard Webhooks 1.0). It uses only web APIs.
+ * endpoint without a URL, reads its deliveries, and sends each in the form of the service: signed with the secret that
+ * it got when it added the endpoint (Standard Webhooks 1.0). It uses only web APIs.
  */
 import type { components, RealtimeAvatarClient } from "./index.ts";
 import { sleep } from "./wait.ts";

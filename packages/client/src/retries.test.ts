@@ -7,7 +7,7 @@ import { getEventListeners } from "node:events";
 import { type ClientOptions, createClient } from "./index.ts";
 import { backoffMs, retryAfterMs, sleep } from "./wait.ts";
 
-/** The share of their maximum that the pauses between attempts take. */
+/** The pauses between attempts, as a share of their maximum. */
 let share: Mock<() => number>;
 beforeEach(() => {
   share = spyOn(Math, "random").mockReturnValue(0);
@@ -47,7 +47,7 @@ const problem = (status: number, retryable: boolean, headers = {}): Reply => ({
   body: JSON.stringify({ code: "unavailable", detail: "d", requestId: "r", retryable, status }),
 });
 
-describe("an attempt that is not a success", () => {
+describe("an attempt that fails", () => {
   // A POST has an Idempotency-Key, so it is executed once. A repeated change or deletion would be reported as failed.
   const SAFE = ["GET", "POST"];
   const ALL = Object.keys(CALLS);
@@ -58,10 +58,10 @@ describe("an attempt that is not a success", () => {
     ["504 of a proxy", { status: 504, headers: { "content-type": "text/html" } }, SAFE],
     ["500 of a proxy", { status: 500, headers: { "content-type": "text/html" } }, []],
     ["429 of a proxy", { status: 429, headers: { "content-type": "text/html" } }, []],
-    ["a problem that is retryable", problem(429, true), ALL],
-    ["a problem that is not", problem(503, false), []],
+    ["a retryable problem", problem(429, true), ALL],
+    ["a problem that is not retryable", problem(503, false), []],
     ["a problem with another status than its response", { ...(problem(400, true) as object), status: 409 }, []],
-  ])("%s: repeated for the safe methods only", async (_, reply, again) => {
+  ])("%s: repeated only for methods that are safe to repeat", async (_, reply, again) => {
     const repeated: string[] = [];
     for (const [method, call] of Object.entries(CALLS)) {
       const { client, sent } = clientWith([reply, { status: 200 }]);
@@ -82,7 +82,7 @@ describe("an attempt that is not a success", () => {
     ]);
   });
 
-  test("the attempts of a call: one id, one Idempotency-Key and one body; those of the next call: others", async () => {
+  test("the attempts of one call: share an id, an Idempotency-Key and a body; the next call: has another id and key", async () => {
     const { client, sent } = clientWith(["no response", "no response", { status: 201 }, { status: 201 }]);
     for (const displayName of ["Ada", "Bob"]) {
       await client.POST("/api/v1/avatars", { body: { displayName, sourceKind: "image" } });
@@ -117,7 +117,7 @@ test("the pauses between attempts: at random, up to twice as long each time, and
 describe("the signal of a caller", () => {
   const listeners = (signal: AbortSignal): number => getEventListeners(signal, "abort").length;
 
-  test("after a call and after a wait: has no listener of the client", async () => {
+  test("after a call and after a wait: without a listener of the client", async () => {
     const { signal } = new AbortController();
     const { client } = clientWith([problem(503, true), "no response", { status: 200 }, { status: 404 }]);
     await client.GET("/api/v1/api-keys/self", { signal });
@@ -127,7 +127,7 @@ describe("the signal of a caller", () => {
     expect(listeners(signal)).toBe(0);
   });
 
-  test("aborted during a wait, or before: the wait ends with its reason, and has no timer", async () => {
+  test("aborted before or during a wait: the wait ends with its reason, and leaves no timer", async () => {
     const controller = new AbortController();
     const waits = [sleep(1e9, controller.signal), sleep(1e9, AbortSignal.abort("before"))];
     controller.abort("during");

@@ -9,7 +9,7 @@ const HELP = `Forwards the events of a tenant to a program on this machine.
 
   realtime-avatar-webhooks listen --forward-to http://localhost:4000/hooks [--url <service>] [--events <types>]
 
-  --forward-to  where the events go, by POST, signed as the service signs them
+  --forward-to the URL that receives the events, by POST, with the signature of the service
   --url         the service (default: http://127.0.0.1:3000)
   --events      event types or groups, separated by commas, such as avatar.*,credits.low (default: all)
 

@@ -46,7 +46,7 @@ test("LIVEKIT_URL with a slash at its end: the slash is removed", () => {
 test("the configuration file of a LiveKit of the service, missing, incomplete, or without its service: null; complete: read", async () => {
   const folder = await temporaryFolder();
   const unlock = takeLock(folder);
-  // Other users cannot hold it.
+  // Other users cannot hold the lock.
   expect((await stat(join(folder, "livekit.lock"))).mode & 0o777).toBe(0o600);
   expect(await readEmbeddedConfig(folder)).toBeNull();
   for (const text of ["", "{", '{"port":7880}', '{"port":7880,"keys":{}}']) {

@@ -3,7 +3,7 @@ import { readdir, readlink, rm } from "node:fs/promises";
 import { temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
 import { isLocked, takeLock } from "./embedded-lock.ts";
 
-/** How many files of a folder this process has open. */
+/** The number of files of a folder that this process has open. */
 const openFiles = async (folder: string): Promise<number> => {
   const paths = (await readdir("/proc/self/fd")).map((fd) => readlink(`/proc/self/fd/${fd}`).catch(() => ""));
   return (await Promise.all(paths)).filter((path) => path.startsWith(folder)).length;

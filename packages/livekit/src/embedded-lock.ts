@@ -7,7 +7,7 @@ import { Database, SQLiteError } from "bun:sqlite";
 import { closeSync, existsSync, openSync } from "node:fs";
 import { join } from "node:path";
 
-/** How long to wait, because a check of the lock holds it for a moment. */
+/** How long to wait for the lock. A check of the lock also holds it for a moment. */
 const BUSY_MS = 500;
 
 const lockFile = (dataDirectory: string): string => join(dataDirectory, "livekit.lock");

@@ -103,7 +103,7 @@ describe("a call that awaits its agent", () => {
   ): Promise<SessionId> => {
     const id = newId("ses", new Date(), random);
     const rooms = createRooms({ ...livekit, apiSecret: new Secret(livekit.apiSecret) });
-    await rooms.create(nameOf(id), { agentName: "an-agent", metadata: "what it gets" });
+    await rooms.create(nameOf(id), { agentName: "an-agent", metadata: "the metadata of the dispatch" });
     await seedCall(db, caller, avatarId, { id, roomName: nameOf(id), awaitsAgent: true });
     await client`update call_agents set created_at = now() - make_interval(secs => ${secondsAgo}) where session_id = ${id}`;
     return id;
@@ -117,14 +117,14 @@ describe("a call that awaits its agent", () => {
 
   test("for five seconds: the agent is dispatched again in each pass, until a worker takes it", async () => {
     const one = await world();
-    // The other one is not due within an hour, even if this test is slow.
+    // The other agent is not due within an hour, even if this test is slow.
     const [late, early] = [await startWithAgent(one, 5), await startWithAgent(one, -3600)];
     const asked = (id: SessionId) =>
       one.livekit.requests.filter(({ method, name }) => method === "CreateDispatch" && name === one.nameOf(id)).length;
     one.reconcile();
     await until(() => asked(late) >= 2);
     for (const { agentName, metadata } of one.livekit.dispatches(one.nameOf(late))) {
-      expect([agentName, metadata]).toEqual(["an-agent", "what it gets"]);
+      expect([agentName, metadata]).toEqual(["an-agent", "the metadata of the dispatch"]);
     }
     one.livekit.takeJobs(one.nameOf(late));
     await untilCompared(one);
@@ -376,16 +376,19 @@ describe("a LiveKit that fails", () => {
     await reconciler.stop();
   });
 
-  test.each([true, false])("a server whose participants create rooms: %p, as the stats show", async (autoCreate) => {
-    const one = await world({ autoCreate });
-    const reconciler = one.reconcile();
-    await until(() => reconciler.stats().autoCreate !== null);
-    expect(reconciler.stats().autoCreate).toBe(autoCreate);
-    expect(one.lines.filter(({ message }) => message.includes("auto_create"))).toHaveLength(autoCreate ? 1 : 0);
-  });
+  test.each([true, false])(
+    "a server, whose participants can create rooms: %p: the stats show it",
+    async (autoCreate) => {
+      const one = await world({ autoCreate });
+      const reconciler = one.reconcile();
+      await until(() => reconciler.stats().autoCreate !== null);
+      expect(reconciler.stats().autoCreate).toBe(autoCreate);
+      expect(one.lines.filter(({ message }) => message.includes("auto_create"))).toHaveLength(autoCreate ? 1 : 0);
+    },
+  );
 });
 
-test("the pauses between passes: shorter than the 5 seconds in which a call ends and an empty room is deleted", () => {
+test("the pauses between passes: shorter than 5 seconds, within which a call ends and an empty room is deleted", () => {
   expect(INTERVALS_MS.end).toBeLessThanOrEqual(2000);
   expect(INTERVALS_MS.list).toBeLessThan(5000);
 });

@@ -98,14 +98,14 @@ test("a reserved call whose room two lists do not have: the room is created agai
   expect(await stateOf(ids[0])).toBe("reserved, room exists");
 });
 
-test("the rooms of ended calls: gone when a list that was requested later does not have them", async () => {
+test("the room of an ended call: recorded as gone when a list requested after the end does not have it", async () => {
   const { ids, names } = await startCalls(2);
   await client`update calls set room = 'delete' where session_id = any (${ids as string[]})`;
   await reconcile([[names[0] ?? ""]]);
   expect(await Promise.all(ids.map(stateOf))).toEqual(["started, room delete", "started, room gone"]);
 });
 
-test("a call that ends while the rooms are listed: this list does not prove its room gone", async () => {
+test("a call that ends while the rooms are listed: its room is not recorded as gone by this list", async () => {
   const { ids } = await startCalls(1);
   const endCall = async (): Promise<string[]> => {
     await client`update calls set room = 'delete' where session_id = ${ids[0] ?? ""}`;

@@ -36,8 +36,8 @@ const CALLS = 250;
 /** The maximum number of holds that one statement grows. */
 const GROWTHS = 100;
 /**
- * The maximum number of rooms of ended calls that one pass examines, and of calls without a room that it ends. The
- * others follow in the next pass.
+ * The maximum number of rooms of ended calls that one pass examines, and of calls without a room that it ends. The next
+ * pass continues.
  */
 const ROOMS = 1000;
 /** The maximum number of agents that one pass dispatches again. */
@@ -47,7 +47,7 @@ const AT_ONCE = 8;
 /** While passes fail, one is logged each minute. */
 const LOG_INTERVAL_MS = 60_000;
 const AUTO_CREATE_WARNING =
-  "LiveKit lets participants create rooms: who has kept a token can open an empty room, which is deleted within 5 seconds. Set room.auto_create to false in its configuration";
+  "LiveKit lets participants create rooms: the holder of an old token can open an empty room, which is deleted within 5 seconds. Set room.auto_create to false in its configuration";
 
 type Log = (fields: object, message: string) => void;
 export type ReconcilerOptions = {
@@ -69,7 +69,7 @@ export type Reconciler = {
 
 type State = ReconcilerOptions & {
   stats: ReconcilerStats;
-  /** How many lists of rooms were begun. */
+  /** The number of lists of rooms that were requested. */
   lists: number;
   isStopping(): boolean;
   /** Logs an error, at most one each minute. */
@@ -105,7 +105,7 @@ const deleteRoom = (state: State, name: string): Promise<void> =>
   traced(state, "livekit_delete_room", { session_id: sessionOfRoom(name) }, () => state.rooms.delete(name));
 
 /**
- * Calls `work` for each item, `AT_ONCE` at a time. Stops after as many failures, because then LiveKit or the database
+ * Calls `work` for each item, `AT_ONCE` at a time. Stops after `AT_ONCE` failures, because then LiveKit or the database
  * is down.
  */
 const forEach = async <Item>(
@@ -201,7 +201,7 @@ const settleLost = async (state: State, calls: readonly MissingRoom[]): Promise<
 };
 
 /**
- * Dispatches agents again that have not brought the avatars of their calls: once in each pass, until the call can no
+ * Dispatches again each agent that has not brought the avatar of its call: once in each pass, until the call can no
  * longer be joined.
  */
 const awaitAgents = async (state: State): Promise<void> => {
@@ -256,7 +256,10 @@ const checkAutoCreate = async ({ rooms, stats, log }: State): Promise<void> => {
   if (stats.autoCreate) log.warn({}, AUTO_CREATE_WARNING);
 };
 
-/** Repeats `work` until it is stopped. Each pause is three quarters of `intervalMs` or longer, so that processes spread. */
+/**
+ * Repeats `work` until it is stopped. Each pause is three quarters of `intervalMs` or longer, so that the passes of
+ * several processes do not coincide.
+ */
 const repeat = async (
   { isStopping, failed }: State,
   intervalMs: number,

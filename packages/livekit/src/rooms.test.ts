@@ -43,7 +43,9 @@ const configOf = ({ url, apiKey, apiSecret }: Pick<Server, "url" | "apiKey" | "a
   apiSecret: new Secret(apiSecret),
 });
 
-/** The result of a request. It is sent again when it exceeds its deadline, which happens on a busy machine. */
+/**
+ * The result of a request, which is sent again after a timeout: on a busy machine, a request can exceed its deadline.
+ */
 const answered = async <Result>(request: () => Promise<Result>): Promise<Result> => {
   const failed = (error: unknown): null => {
     if (!(error instanceof LivekitError) || error.kind !== "timed_out") throw error;
@@ -85,7 +87,7 @@ for (const { name, isMissing, start } of SERVERS) {
       return `Bearer ${await token.toJwt()}`;
     };
 
-    test("a room, created twice and deleted twice: listed once, then not", async () => {
+    test("a room, created twice: listed once; deleted twice: not listed", async () => {
       await rooms.create("rta-a-1");
       await rooms.create("rta-a-1");
       await rooms.create("rta-ab-2");
@@ -174,7 +176,7 @@ for (const { name, isMissing, start } of SERVERS) {
       expect(await rooms.list("")).toEqual([]);
     });
 
-    test("a token that ended two minutes ago: 401; one that ended just now: still valid", async () => {
+    test("a token that expired two minutes ago: 401; a token that expired just now: still valid", async () => {
       await rooms.create("rta-late");
       const ended = (ttlSeconds: number): Promise<string> =>
         mintToken(configOf(server), { ...personToken("rta-late"), ttlSeconds } satisfies CallToken);

@@ -5,7 +5,10 @@ import type { LivekitRequest } from "@realtime-avatar/runtime/metrics/calls";
 import type { LivekitConfig } from "./config.ts";
 import { probeToken } from "./tokens.ts";
 
-/** The maximum time for a request. Below five seconds, so that the library does not try another region by itself. */
+/**
+ * The maximum time for a request. Below five seconds: with a longer time, the library would try another region by
+ * itself.
+ */
 const DEADLINE_MS = 2000;
 
 /**
@@ -89,7 +92,7 @@ export const createRooms = (config: LivekitConfig, onRequest: (request: LivekitR
     const last = all.at(-1);
     if (!last || all.some(({ state }) => state && state.jobs.length > 0)) return false;
     await dispatches.createDispatch(name, last.agentName, { metadata: last.metadata });
-    // After the new dispatch exists, so that the room always has one.
+    // Deleted after the new dispatch exists, so that the room always has a dispatch.
     for (const { id } of all) await dispatches.deleteDispatch(id, name);
     return true;
   };

@@ -8,7 +8,7 @@ import { mintToken, probeToken } from "./tokens.ts";
 const SECRET = "s".repeat(32);
 const config = { url: "ws://127.0.0.1:1", apiKey: "APIkey", apiSecret: new Secret(SECRET) };
 
-/** The claims of a token with a valid signature, without the times, and for how many seconds it is valid. */
+/** The claims of a token with a valid signature, without its times, and the seconds for which it is valid. */
 const claimsOf = (token: string) => {
   const [head = "", body = "", signature] = token.split(".");
   expect(signature).toBe(createHmac("sha256", SECRET).update(`${head}.${body}`).digest("base64url"));

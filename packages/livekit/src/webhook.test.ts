@@ -34,7 +34,7 @@ test.each([JSON.stringify({ event: "egress_ended" }), JSON.stringify({ room: { n
   },
 );
 
-/** A signature for the event with these other claims, which the library cannot create. */
+/** A signature for the event with other claims, which the library cannot create. */
 const signWith = (claims: object): string => {
   const encode = (value: object): string => Buffer.from(JSON.stringify(value)).toString("base64url");
   const sha256 = createHash("sha256").update(EVENT).digest("base64");
@@ -43,20 +43,23 @@ const signWith = (claims: object): string => {
 };
 const inSeconds = (seconds: number): number => Math.floor(Date.now() / 1000) + seconds;
 
-test("an event whose signature begins in two seconds: accepted, because clocks differ", async () => {
+test("an event whose signature is valid from two seconds later on: accepted, because clocks differ", async () => {
   const signature = signWith({ nbf: inSeconds(2), exp: inSeconds(60) });
   expect(await readEvent(config, signature, async () => EVENT)).toEqual({ roomName: "rta-1" });
 });
 
 test.each([
-  ["a signature that begins in a minute", async () => signWith({ nbf: inSeconds(60), exp: inSeconds(120) })],
-  ["a signature that ended a minute ago", async () => signWith({ nbf: inSeconds(-120), exp: inSeconds(-60) })],
+  [
+    "a signature that is valid from a minute later on",
+    async () => signWith({ nbf: inSeconds(60), exp: inSeconds(120) }),
+  ],
+  ["a signature that expired a minute ago", async () => signWith({ nbf: inSeconds(-120), exp: inSeconds(-60) })],
   ["no signature", async () => null],
   ["an empty signature", async () => ""],
   ["the signature of another body", () => sign(`${EVENT} `)],
   ["another secret", () => sign(EVENT, { secret: "x".repeat(32) })],
   ["another key", () => sign(EVENT, { key: "APIother" })],
-  ["a signature that has ended", () => sign(EVENT, { ttl: -60 })],
+  ["a signature that has expired", () => sign(EVENT, { ttl: -60 })],
   ["the token of a participant", () => mintToken(config, personToken("rta-1"))],
   ["no token", async () => "eyJhbGciOiJub25lIn0.e30."],
 ])("an event with %s: null", async (_, signature) => {

@@ -22,7 +22,7 @@ export const readEvent = async (
   return { roomName: roomNameOf(body) };
 };
 
-/** Not read by the library, which refuses an event with unknown fields. LiveKit would then repeat the event. */
+/** Parsed here, because the library refuses an event with unknown fields, and LiveKit would then repeat the event. */
 const roomNameOf = (body: string): string | null => {
   try {
     const { room } = JSON.parse(body) as { room?: { name?: unknown } };

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 
 export const md5Base64 = (bytes: Uint8Array): string => createHash("md5").update(bytes).digest("base64");
 
-/** A stream of these chunks, which fails with `error` after them if one is given. */
+/** A stream of these chunks, which then fails with `error`, if set. */
 export const streamChunks = (chunks: readonly Uint8Array[], error?: Error): ReadableStream<Uint8Array> => {
   let index = 0;
   return new ReadableStream<Uint8Array>(
@@ -19,10 +19,10 @@ export const streamChunks = (chunks: readonly Uint8Array[], error?: Error): Read
   );
 };
 
-/** Bytes that differ with the seed and along the file. */
+/** Pseudorandom bytes of this seed. */
 export const pseudoRandomBytes = (seed: number, length: number): Uint8Array<ArrayBuffer> => {
   const bytes = new Uint8Array(length);
-  // Ten times as fast as `Uint8Array.from`, and the tests make many megabytes.
+  // Ten times as fast as `Uint8Array.from`: the tests generate many megabytes.
   for (let index = 0; index < length; index++) bytes[index] = (index * 31 + (index >> 8) * 7 + seed) & 255;
   return bytes;
 };

@@ -17,9 +17,10 @@ const MALFORMED_KEYS = [
 export const testStore = (driver: Driver, folder: string): void => {
   setDefaultTimeout(IS_LONG ? 1_800_000 : 300_000);
   describe.skipIf(driver.missing.length > 0)(`the store on ${driver.name}`, () => {
-    // Swift takes 60 ms for a file on two busy cores. Its pages have 4 files: the last of three is not full.
+    // Swift takes 60 ms for a file on two busy cores. A page of Swift has 4 files, so the third and last page is not
+    // full.
     const LISTED = IS_LONG ? (driver.name === "disk" ? 10_000 : 2000) : 10;
-    /** More than a page of Swift, and two such pages are not all. */
+    /** With LONG=1, the files fill more than two pages of Swift. */
     const PAGE = IS_LONG ? 24 : 5;
     let store: TestStore;
     let storage: Storage;
@@ -48,7 +49,7 @@ export const testStore = (driver: Driver, folder: string): void => {
       expect(await Bun.file(path).bytes()).toEqual(bytes);
     });
 
-    test("a stream, of many chunks: its bytes and size", async () => {
+    test("a stream of many chunks, stored: its bytes and size", async () => {
       const chunks = Array.from({ length: 50 }, (_, index) => pseudoRandomBytes(index, index * 997));
       const bytes = new Uint8Array(Buffer.concat(chunks));
       await storage.put("stream/many", { stream: streamChunks(chunks), sizeBytes: bytes.byteLength }, "image/webp");
@@ -93,7 +94,7 @@ export const testStore = (driver: Driver, folder: string): void => {
         await expect(storage.open("range/short", { start, end })).rejects.toThrow(TypeError);
     });
 
-    test("a key, never written: no file", async () => {
+    test("a key that was never written: no file", async () => {
       expect(await storage.open("none/one")).toBeNull();
       expect(await storage.open("none/one", { start: 0, end: 1 })).toBeNull();
       expect(await storage.stat("none/one")).toBeNull();
@@ -127,8 +128,8 @@ export const testStore = (driver: Driver, folder: string): void => {
     test.each([
       ["one byte more", 999, 1000],
       ["one byte fewer", 1001, 1000],
-      ["bytes instead of none", 0, 1],
-      ["nothing instead of bytes", 1, 0],
+      ["bytes in place of an empty file", 0, 1],
+      ["no bytes", 1, 0],
       ["a megabyte more", 1000, 1_000_000],
       ["a megabyte fewer", 1_000_000, 1000],
     ])("a stream, with %s: refused, the old file stays", async (_, sizeBytes, length) => {
@@ -141,7 +142,7 @@ export const testStore = (driver: Driver, folder: string): void => {
       expect(await storage.stat("wrong/new")).toBeNull();
     });
 
-    test("a stream, failing: its error, nothing kept", async () => {
+    test("a stream that fails: its error, and no file is stored", async () => {
       const stream = streamChunks([pseudoRandomBytes(11, 100_000)], new Error("the client is gone"));
       await expect(storage.put("failing/one", { stream, sizeBytes: 200_000 }, "image/png")).rejects.toThrow(
         "the client is gone",
@@ -167,7 +168,7 @@ export const testStore = (driver: Driver, folder: string): void => {
       expect(await read("deleted/one")).toBeNull();
     });
 
-    test("keys, differing in folders, case or dashes: kept apart", async () => {
+    test("keys that differ in folders, case or dashes: separate files", async () => {
       const keys = ["near/a", "near/a/b", "near/a/b/c", "near/A", "near/a-b", "near/a_b", "-near"];
       for (const [index, key] of keys.entries()) await put(key, pseudoRandomBytes(index, 20 + index));
       for (const [index, key] of keys.entries()) expect(await read(key)).toEqual(pseudoRandomBytes(index, 20 + index));
@@ -244,7 +245,7 @@ export const testStore = (driver: Driver, folder: string): void => {
         expect(await storage.stat(key)).toBeNull();
       };
 
-      test("a signed PUT, its bytes sent twice: stored", async () => {
+      test("a signed PUT, sent twice with its bytes: stored", async () => {
         const key = newKey();
         const { url, headers } = await storage.signPut(key, uploadOf());
         for (let round = 0; round < 2; round++) expect((await send(url, headers, bytes)).status).toBe(200);
@@ -324,7 +325,7 @@ export const testStore = (driver: Driver, folder: string): void => {
     describe("a signed GET", () => {
       const soon = () => new Date(Date.now() + 900_000);
 
-      test("a signed GET, its file and another: served, and refused", async () => {
+      test("a signed GET, for its file: served; for another file: refused", async () => {
         await put("served/one", pseudoRandomBytes(30, 5000));
         await put("served/two", pseudoRandomBytes(31, 5000));
         const url = await storage.signGet("served/one", soon());

@@ -28,7 +28,7 @@ const largeStream = (): ReadableStream<Uint8Array> => {
   );
 };
 
-/** By how many bytes the resident memory grows at most while `work` runs. */
+/** The maximum growth of the resident memory while `work` runs, in bytes. */
 const growthDuring = async (work: () => Promise<unknown>): Promise<number> => {
   Bun.gc(true);
   const before = process.memoryUsage.rss();
@@ -45,7 +45,7 @@ const growthDuring = async (work: () => Promise<unknown>): Promise<number> => {
 const IS_ALONE = IS_LONG || process.env["ALONE"] === "1";
 
 if (!IS_ALONE) {
-  test("a large file, in a separate process: memory stays bounded", async () => {
+  test("a large file, in a separate process: memory stays below its limit", async () => {
     const { code, stderr } = await runToEnd([process.execPath, "test", import.meta.path], { ALONE: "1" });
     expect([code, code === 0 ? "" : stderr]).toEqual([0, ""]);
   });
@@ -53,7 +53,7 @@ if (!IS_ALONE) {
 
 for (const driver of IS_LONG ? DRIVERS : DRIVERS.slice(0, IS_ALONE ? 1 : 0)) {
   describe.skipIf(driver.missing.length > 0)(`a large file on ${driver.name}`, () => {
-    test("a large file, stored and read: memory stays bounded", async () => {
+    test("a large file, stored and read: memory stays below its limit", async () => {
       const folder = await temporaryFolder();
       const store = await driver.open();
       const { storage } = store;

@@ -23,7 +23,7 @@ test("a key or a prefix of 200 characters: accepted; of 201: refused", () => {
   }
 });
 
-test("the life of a signed URL: from a second to a week", () => {
+test("a signed URL: valid for a second to a week", () => {
   const now = new Date(1_000_000);
   const isRefused = (milliseconds: number) => throws(() => checkExpiry(new Date(now.getTime() + milliseconds), now));
   const week = 7 * 86_400_000;

@@ -16,14 +16,14 @@ export type SignedUpload = Upload & { key: string };
 export type SignedFile = { key: string; expiresAt: Date };
 
 /**
- * A store of files by key. The service makes the keys: segments of `[A-Za-z0-9_-]`, joined by "/", at most 200 characters
- * in all. Any other key is a TypeError, and so is a content type that is not `type/subtype` in lower case. A failure of the
- * store is a `StorageError`.
+ * A store of files by key. The service makes the keys: segments of `[A-Za-z0-9_-]`, joined by "/", at most 200
+ * characters in all. Any other key causes a TypeError. So does a content type that is not `type/subtype` in lower case.
+ * A failure of the store is a `StorageError`.
  */
 export type Storage = {
   /**
-   * Stores a whole file, in place of any that has the key. It is durable when this resolves. When this rejects, what was
-   * stored before is still there, and nothing of the new file.
+   * Stores a whole file, in place of any that has the key. It is durable when this resolves. When this rejects, the
+   * previous file is unchanged.
    */
   put(key: string, source: Source, contentType: string): Promise<void>;
   /**
@@ -37,7 +37,7 @@ export type Storage = {
     signal?: AbortSignal,
   ): Promise<{ stream: ReadableStream<Uint8Array>; sizeBytes: number } | null>;
   stat(key: string): Promise<{ sizeBytes: number; contentType: string; modifiedAt: Date } | null>;
-  /** Copies a file within the store. The copy has its own time of modification. */
+  /** Copies a file within the store. The copy gets a new time of modification. */
   copy(from: string, to: string): Promise<"copied" | "missing">;
   /** Deletes a file. A missing file is no error. */
   delete(key: string): Promise<void>;
@@ -46,11 +46,11 @@ export type Storage = {
    * Begins behind the key `after`, and ends after `limit` files. A file that is written meanwhile may be missing.
    */
   list(prefix: string, after?: string, limit?: number): AsyncIterable<StoredFile>;
-  /** Removes what interrupted writes have left and nothing has written to since `before`. Returns how many files. */
+  /** Removes the temporary files of interrupted writes that were last written before `before`. Returns their number. */
   sweepTemporary(before: Date): Promise<number>;
-  /** A URL to which a client PUTs these bytes and no others. The client must send `headers` and a `Content-Length`. */
+  /** A URL to which a client can PUT exactly these bytes. The client must send `headers` and a `Content-Length`. */
   signPut(key: string, upload: Upload): Promise<{ url: string; headers: Record<string, string> }>;
-  /** A URL from which a client GETs the file. */
+  /** A URL from which a client can GET the file. */
   signGet(key: string, expiresAt: Date): Promise<string>;
   /** Serves the signed URLs where they lead to the service itself; null where they lead to the store. */
   served: ServedUrls | null;
@@ -63,7 +63,9 @@ export type ServedUrls = {
   /** Verifies a PUT before its body is read. */
   verifyPut(token: string, headers: Headers, now: Date): VerifiedPut;
   verifyGet(token: string, now: Date): VerifiedGet;
-  /** Stores the body of a verified PUT if it is exactly the bytes that the signature binds. Else nothing stays behind. */
+  /**
+   * Stores the body of a verified PUT if it has exactly the bytes that the signature binds. Otherwise stores no file.
+   */
   receive(
     upload: SignedUpload,
     body: ReadableStream<Uint8Array>,
@@ -77,10 +79,10 @@ export type VerifiedGet = { kind: "valid"; file: SignedFile } | { kind: "refused
 
 /**
  * - `full`: the disk has no room.
- * - `size`: a stream had more or fewer bytes than it was said to have.
+ * - `size`: a stream had more or fewer bytes than its declared size.
  * - `range`: the range begins behind the last byte.
  * - `unavailable`: the store did not respond in time, or responded with an error.
- * - `damaged`: the stored file is not as it was written.
+ * - `damaged`: the stored file has changed since it was written.
  */
 export type StorageFailure = "full" | "size" | "range" | "unavailable" | "damaged";
 
@@ -96,7 +98,7 @@ export class StorageError extends Error {
 
 const KEY = /^[A-Za-z0-9_-]+(\/[A-Za-z0-9_-]+)*$/;
 const PREFIX = /^([A-Za-z0-9_-]+\/)*[A-Za-z0-9_-]*$/;
-/** With the 255 bytes that a file name may have, this leaves room for a suffix. */
+/** A file name may have 255 bytes, so this leaves room for a suffix. */
 const MAX_KEY_LENGTH = 200;
 const CONTENT_TYPE = /^[a-z0-9][a-z0-9!#$&^_.+-]{0,62}\/[a-z0-9][a-z0-9!#$&^_.+-]{0,62}$/;
 
@@ -115,10 +117,10 @@ export const checkContentType = (contentType: string): void => {
   if (!CONTENT_TYPE.test(contentType)) throw new TypeError("The content type is not type/subtype in lower case.");
 };
 
-/** Longer is refused by S3. */
+/** S3 refuses a longer time. */
 const MAX_URL_SECONDS = 7 * 86_400;
 
-/** Throws a TypeError unless a URL that is signed now can expire then: at least a second and at most a week later. */
+/** Throws a TypeError unless the expiry of a signed URL is at least a second and at most a week from now. */
 export const checkExpiry = (expiresAt: Date, now: Date): void => {
   const seconds = (expiresAt.getTime() - now.getTime()) / 1000;
   if (!(seconds >= 1 && seconds <= MAX_URL_SECONDS)) throw new TypeError("A signed URL lives from a second to a week.");
@@ -133,14 +135,14 @@ export const checkUpload = ({ contentType, sizeBytes, md5, expiresAt }: Upload, 
   if (!/^[A-Za-z0-9+/]{21}[AQgw]==$/.test(md5)) throw new TypeError("The MD5 is not 16 bytes in base64.");
 };
 
-/** Throws a TypeError unless both are keys, and two: S3 refuses to copy a file onto itself. */
+/** Throws a TypeError unless both are keys and differ, because S3 refuses to copy a file onto itself. */
 export const checkCopy = (from: string, to: string): void => {
   checkKey(from);
   checkKey(to);
   if (from === to) throw new TypeError("A file cannot be copied onto itself.");
 };
 
-/** Throws a TypeError unless the range is absent or two offsets in order. */
+/** Throws a TypeError unless the range is absent or has two offsets in order. */
 export const checkRange = (range: Range | undefined): void => {
   if (!range) return;
   const { start, end } = range;

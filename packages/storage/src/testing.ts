@@ -11,7 +11,7 @@ import type { Storage } from "./storage.ts";
 
 export type TestStore = {
   storage: Storage;
-  /** How far the clock that signs is behind, in milliseconds. */
+  /** The delay of the clock that signs, in milliseconds. */
   clock: { behindMs: number };
   close(): Promise<void>;
 };

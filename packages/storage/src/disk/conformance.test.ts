@@ -1,4 +1,4 @@
-/** The store on a disk, as every store. With LONG=1, of many more files. */
+/** The tests of every store, on a disk. With LONG=1, with many more files. */
 import { fileFolder } from "@realtime-avatar/testing/fixture";
 import { testStore } from "../conformance-testing.ts";
 import { DISK } from "../testing.ts";

@@ -40,7 +40,7 @@ const onlyFile = async (directory: string): Promise<string> => {
 const temporaryFiles = (directory: string): Promise<string[]> => readdir(join(directory, "temporary"));
 
 describe("the folder of files", () => {
-  test("the folder, any umask and mode of the source: closed to other users", async () => {
+  test("the folder, with any umask and mode of the source: closed to other users", async () => {
     const directory = newDirectory();
     const source = join(root, "source");
     await writeFile(source, "bytes");
@@ -86,7 +86,7 @@ describe("the folder of files", () => {
     expect((await Array.fromAsync(storage.list(""))).map(({ key }) => key)).toEqual(["listed"]);
   });
 
-  test("the folder, gone: an error without paths and keys", async () => {
+  test("the folder, deleted: an error without paths and keys", async () => {
     const directory = newDirectory();
     const storage = await openAt(directory);
     await rm(directory, { recursive: true });
@@ -109,11 +109,11 @@ describe("the folder of files", () => {
 
 describe("a stored file changed from outside", () => {
   test.each<[string, (path: string) => Promise<void>]>([
-    ["cut by a byte", async (path) => truncate(path, (await stat(path)).size - 1)],
-    ["cut inside its bytes", (path) => truncate(path, 500)],
+    ["with its last byte cut off", async (path) => truncate(path, (await stat(path)).size - 1)],
+    ["cut off within its bytes", (path) => truncate(path, 500)],
     ["emptied", (path) => truncate(path, 0)],
-    ["cut at its beginning", async (path) => writeFile(path, (await readFile(path)).subarray(1))],
-    ["longer by a byte", (path) => appendFile(path, "x")],
+    ["without its first bytes", async (path) => writeFile(path, (await readFile(path)).subarray(1))],
+    ["with an additional byte", (path) => appendFile(path, "x")],
     ["replaced", (path) => writeFile(path, "x".repeat(1256))],
     ["replaced by JSON", (path) => writeFile(path, "null".padEnd(256))],
   ])("a stored file, %s: reported as damaged, and can be overwritten", async (_, change) => {
@@ -139,9 +139,9 @@ describe("a failed write", () => {
       (storage) =>
         storage.put("k", { stream: streamChunks([pseudoRandomBytes(0, 9)], new Error("gone")), sizeBytes: 20 }, "a/b"),
     ],
-    ["a source that is not there", (storage) => storage.put("k", { path: join(root, "none") }, "a/b")],
+    ["a source that does not exist", (storage) => storage.put("k", { path: join(root, "none") }, "a/b")],
     ["a source that is a folder", (storage) => storage.put("k", { path: root }, "a/b")],
-    ["a copy of nothing", (storage) => storage.copy("k", "l")],
+    ["a copy of a missing file", (storage) => storage.copy("k", "l")],
     [
       "an upload of other bytes",
       (storage) => {
@@ -178,7 +178,7 @@ describe("a failed write", () => {
 });
 
 describe("a process killed while it writes", () => {
-  test("a write whose process is killed midway: nothing under the key, a temporary file that is swept", async () => {
+  test("a write whose process is killed midway: no file under the key, and its temporary file is swept", async () => {
     const directory = newDirectory();
     const storage = await openAt(directory);
     await put(storage, "old/one", pseudoRandomBytes(9, 30));
@@ -193,14 +193,14 @@ describe("a process killed while it writes", () => {
     expect((await Array.fromAsync(storage.list(""))).map(({ key }) => key)).toEqual(["old/one"]);
     const [first = "", ...others] = await temporaryFiles(directory);
     expect(others).toHaveLength(1);
-    // A file that was written to since then may belong to a process that runs.
+    // A file with a later change may belong to a running process.
     expect(await storage.sweepTemporary(new Date(Date.now() - 3_600_000))).toBe(0);
     await utimes(join(directory, "temporary", first), new Date(0), new Date(0));
     expect(await storage.sweepTemporary(new Date(Date.now() - 3_600_000))).toBe(1);
     expect(await temporaryFiles(directory)).toEqual(others);
   });
 
-  test("two files stored in turn, the process killed at any moment: one whole file", async () => {
+  test("two files, stored in turn under one key by a process that is killed at any moment: the file is one of the two", async () => {
     const directory = newDirectory();
     const storage = await openAt(directory);
     for (let round = 0; round < 8; round++) {
@@ -244,8 +244,8 @@ describe("the streams", () => {
   });
 });
 
-describe("what a call opens", () => {
-  test.skipIf(process.platform !== "linux")("calls, however they end: no file stays open", async () => {
+describe("the files that a call opens", () => {
+  test.skipIf(process.platform !== "linux")("calls that succeed, fail or are aborted: no file stays open", async () => {
     const directory = newDirectory();
     const storage = await openAt(directory);
     const source = join(root, "descriptors");
@@ -278,7 +278,7 @@ describe("what a call opens", () => {
     expect(await openFiles()).toBe(before);
   });
 
-  test("a temporary file, of exactly the age and a moment older: is kept, and swept", async () => {
+  test("a temporary file, exactly as old as the limit: kept; a moment older: swept", async () => {
     const directory = newDirectory();
     const storage = await openAt(directory);
     await writeFile(join(directory, "temporary/x"), "");
@@ -290,7 +290,7 @@ describe("what a call opens", () => {
 });
 
 describe("the secret of signed URLs", () => {
-  test("the secret, of processes starting together: the same", async () => {
+  test("the secret of several processes that start together: the same", async () => {
     const directory = newDirectory();
     const children = Array.from({ length: 4 }, () => startProcess(bun(PROGRAM, "token", directory)));
     const urls = await Promise.all(children.map(async (child) => (await child.waitFor(/^\/api.*$/m))[0]));

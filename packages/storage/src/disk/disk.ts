@@ -58,7 +58,7 @@ const FOLDERS = Array.from({ length: 256 }, (_, index) => index.toString(16).pad
 const folderOf = (key: string): string => createHash("sha256").update(key).digest("hex").slice(0, 2);
 const nameOf = (key: string): string => key.replaceAll("/", ".");
 
-/** A shorter secret in the folder was not written by this service. */
+/** A file with a shorter secret is damaged: the service writes longer ones. */
 const MIN_SECRET_LENGTH = 32;
 
 const readSecret = async (directory: string, temporary: string): Promise<Secret> => {
@@ -78,7 +78,7 @@ async function* markFailures(stream: ReadableStream<Uint8Array>): AsyncGenerator
 
 type Written = { kind: "written" } | { kind: "wrong_size" } | { kind: "wrong_digest" };
 
-/** Writes a stream of exactly `sizeBytes`. Stops at the first byte too many. `digest` is fed the bytes, and then compared. */
+/** Writes a stream of exactly `sizeBytes`. Stops at the first excess byte. Compares the bytes with `digest`. */
 const writeStream = async (
   file: FileHandle,
   { stream, sizeBytes }: { stream: ReadableStream<Uint8Array>; sizeBytes: number },
@@ -209,7 +209,7 @@ const sweep = async (temporary: string, before: Date): Promise<number> => {
   return count;
 };
 
-/** Opens the store in a folder, which it creates. `origin` gives the origin of the service, for the signed URLs. */
+/** Opens the store in a folder, which it creates. `origin` returns the origin of the service, for the signed URLs. */
 export const openDisk = async (
   { directory, signingSecret }: DiskConfig,
   { origin, now }: { origin: () => string; now: () => Date },

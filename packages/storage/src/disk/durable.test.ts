@@ -1,4 +1,7 @@
-/** A file is on the disk, first its content and then its name, before the write resolves and the caller writes a row. */
+/**
+ * Before a write resolves, the content of the file and then its name are on the disk. Only then the caller writes a
+ * row.
+ */
 import { expect, test } from "bun:test";
 import { existsSync, statSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
@@ -45,7 +48,7 @@ test.skipIf(!canSeeSyncs).each<[string, (storage: Storage) => Promise<unknown>]>
       await storage.served?.receive(upload, streamChunks([bytes]));
     },
   ],
-])("%s, stored: its content is durable before it has its name, and then its name", async (_, store) => {
+])("%s, stored: its content is durable before it is renamed, then its name", async (_, store) => {
   const { directory, storage: opening } = openStore();
   const storage = await opening;
   await put(storage, "old/one");
@@ -61,7 +64,7 @@ test.skipIf(!canSeeSyncs).each<[string, (storage: Storage) => Promise<unknown>]>
   ]);
 });
 
-test.skipIf(!canSeeSyncs)("a file, deleted: its absence is durable", async () => {
+test.skipIf(!canSeeSyncs)("a file, deleted: the deletion is durable", async () => {
   const { directory, storage: opening } = openStore();
   const storage = await opening;
   await put(storage, "old/one");
@@ -84,7 +87,7 @@ test.skipIf(!canSeeSyncs)("a new store: the names of its folders are durable, up
   );
   const paths = syncs.map(({ path }) => within(root, path));
   const [store] = directory.replace(`${root}/`, "").split("/assets");
-  // The folder `stores` is there already, unless this test is the first.
+  // The folder `stores` exists already, unless this test runs first.
   expect(paths.filter((path) => path !== root && path !== "stores")).toEqual([
     ...[`${store}`, `${store}/assets/temporary/*`, `${store}/assets`, `${store}/assets/objects`, `${store}/assets`],
   ]);
@@ -92,7 +95,7 @@ test.skipIf(!canSeeSyncs)("a new store: the names of its folders are durable, up
 });
 
 test.skipIf(!canSeeSyncs)(
-  "a file that is written once: its content is durable before it has its name, and then its name",
+  "a file that is written once: its content is durable before it is renamed, then its name",
   async () => {
     const path = join(root, "secret");
     const syncs = await recordSyncs(

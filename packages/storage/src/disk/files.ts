@@ -12,7 +12,7 @@ export const errorCode = (error: unknown): string | null =>
 /** `EDQUOT` is a full quota of a user; `EFBIG` a file that is longer than the file system allows. */
 const FULL = ["ENOSPC", "EDQUOT", "EFBIG"];
 
-/** An error of the stream that is being stored. The caller gets its cause, not an error of the disk. */
+/** An error of the stream that is being stored. The caller gets the cause, which is not an error of the disk. */
 export class SourceFailure extends Error {
   constructor(cause: unknown) {
     super("The source of a file failed.", { cause });
@@ -29,7 +29,7 @@ export const diskError = (error: unknown): unknown => {
   return new StorageError("unavailable", `The disk failed (${code}).`);
 };
 
-/** Null instead of an error when there is no such file. */
+/** Null when the file does not exist. */
 export const unlessMissing = <Value>(work: Promise<Value>): Promise<Value | null> =>
   work.catch((error: unknown) => {
     if (errorCode(error) === "ENOENT") return null;
@@ -47,15 +47,15 @@ export const syncFolder = async (path: string): Promise<void> => {
 };
 
 /**
- * Creates a folder, and those above it. The names of all that it creates are durable when this resolves: a file in a folder whose
- * name is lost is lost with it.
+ * Creates a folder, and those above it. The names of the created folders are durable when this resolves. If the name of
+ * a folder were lost, its files would be lost too.
  */
 export const createFolder = async (path: string, mode: number): Promise<void> => {
   const first = await mkdir(path, { recursive: true, mode });
   if (first === undefined) return;
   for (let folder = resolve(path); folder.length >= resolve(first).length; folder = dirname(folder)) {
     await syncFolder(dirname(folder)).catch((error: unknown) => {
-      // This user may write to the folder, and not list it.
+      // This user may write to the folder but not list it.
       if (errorCode(error) !== "EACCES") throw error;
     });
   }
@@ -67,8 +67,8 @@ const temporaryName = (): string => randomBytes(16).toString("hex");
 export type Fill<Result> = (file: FileHandle) => Promise<{ keep: boolean; result: Result }>;
 
 /**
- * Writes the file `name` of `folder`, replacing any other, through a temporary file that begins as a copy of `origin`
- * if one is given. It is durable when this resolves.
+ * Writes the file `name` of `folder`, replacing any other, through a temporary file that begins as a copy of `origin`,
+ * if set. It is durable when this resolves.
  */
 export const replaceFile = async <Result>(
   temporaryFolder: string,
@@ -97,7 +97,7 @@ export const replaceFile = async <Result>(
     }
     return filled.result;
   } finally {
-    // After the rename there is nothing to remove.
+    // After the rename, no temporary file exists.
     await rm(temporary, { force: true });
   }
 };
@@ -111,8 +111,9 @@ export const writeAll = async (file: FileHandle, bytes: Uint8Array, offset: numb
 };
 
 /**
- * The text of a file. Creates the file with `text` if it does not exist. Processes that start together agree: `link`
- * fails for all but the first. The file is durable when this resolves: without it, sealed values would be lost.
+ * The text of a file. Creates the file with `text` if it does not exist. Processes that start together get the same
+ * text: `link` fails for all except the first. The file is durable when this resolves, because sealed values cannot be
+ * opened without it.
  */
 export const writeOnce = async (temporaryFolder: string, path: string, text: string): Promise<string> => {
   const found = await unlessMissing(readFile(path, "utf8"));

@@ -59,7 +59,7 @@ describe.skipIf(!canMountDisk)("a disk without room", () => {
         return storage.served?.receive(upload, large()) ?? Promise.resolve();
       },
     ],
-  ])("a full disk, with %s: a clear error, nothing kept", async (_, work) => {
+  ])("a full disk, %s: the error names the full disk, and no file is stored", async (_, work) => {
     await expect(work()).rejects.toMatchObject({ reason: "full", message: "The disk has no room for the file." });
     expect(await readdir(join(disk, "assets/temporary"))).toEqual([]);
     expect((await Array.fromAsync(storage.list(""))).map(({ key }) => key).sort()).toEqual(["half", "kept"]);
@@ -67,7 +67,7 @@ describe.skipIf(!canMountDisk)("a disk without room", () => {
     expect(new Uint8Array(await new Response(found?.stream).arrayBuffer())).toEqual(pseudoRandomBytes(1, 100_000));
   });
 
-  test("a disk, with room again: takes files", async () => {
+  test("a disk with room again: stores files", async () => {
     await storage.delete("half");
     await storage.put(
       "new",

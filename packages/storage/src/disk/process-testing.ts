@@ -20,7 +20,7 @@ if (command === "stall") {
       return new Promise(() => {});
     },
   });
-  // Nothing else keeps the process alive.
+  // Keeps the process alive.
   setInterval(() => {}, 1000);
   await storage.put(key, { stream, sizeBytes: 2_000_000 }, "image/png");
 }

@@ -1,6 +1,6 @@
 /**
  * Reads of stored files, by the numbers of their descriptors. A caller can drop a stream without reading or cancelling
- * it. Bun would then collect an open `FileHandle` and throw, which ends the process.
+ * it. With a `FileHandle`, Bun would then collect the open handle and throw, which ends the process.
  */
 import { close, fstat, open, read } from "node:fs";
 import { promisify } from "node:util";

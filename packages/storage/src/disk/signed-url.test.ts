@@ -58,12 +58,12 @@ describe("a signed token", () => {
 
   const refused = { kind: "refused", reason: "signature" } as const;
 
-  test("a token, of the other method: refused", () => {
+  test("a token of the other method: refused", () => {
     expect(verifyGetToken(SECRET, PUT_TOKEN, NOW)).toEqual(refused);
     expect(verifyPutToken(SECRET, GET_TOKEN, headersOf(), NOW)).toEqual(refused);
   });
 
-  test("a token, of another secret: refused", () => {
+  test("a token of another secret: refused", () => {
     const other = new Secret("another secret of thirty-two characters");
     expect(verifyGetToken(other, GET_TOKEN, NOW)).toEqual(refused);
   });
@@ -80,7 +80,7 @@ describe("a signed token", () => {
   });
 
   test.each(["", ".", "a.b", "x".repeat(100_000), `${"x".repeat(2000)}.${"A".repeat(43)}`, "null", "\0", "é.é"])(
-    "a token, made up: refused: %#",
+    "a forged token, case %#: refused",
     (token) => {
       expect(verifyGetToken(SECRET, token, NOW)).toEqual(refused);
       expect(verifyPutToken(SECRET, token, headersOf(), NOW)).toEqual(refused);

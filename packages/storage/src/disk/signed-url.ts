@@ -1,6 +1,7 @@
 /**
  * The signed URLs of the disk, which lead to the service itself. A token is `<claims>.<mac>`: the claims as JSON and
- * their HMAC-SHA-256, both in base64url. The MAC is compared before the claims are parsed, so foreign claims never are.
+ * their HMAC-SHA-256, both in base64url. The MAC is compared before the claims are parsed, so the claims of a forged
+ * token are never parsed.
  */
 import { createHmac, timingSafeEqual } from "node:crypto";
 import type { Secret } from "../secret.ts";
@@ -16,7 +17,7 @@ type PutClaims = ["PUT", string, string, number, string, number];
 type GetClaims = ["GET", string, number];
 type Claims = PutClaims | GetClaims;
 
-/** Twice the longest token: bounds the work for one that was made up. */
+/** Twice the length of the longest token. It bounds the work for a forged token. */
 const MAX_TOKEN_LENGTH = 1024;
 
 /** The prefix keeps the MAC apart from any other use of the same secret. */
@@ -28,7 +29,7 @@ const sign = (secret: Secret, claims: Claims): string => {
   return `${text}.${macOf(secret, text).toString("base64url")}`;
 };
 
-/** The claims of a token whose signature is right; null for any other. */
+/** The claims of a token whose signature is right; null for any other text. */
 const verify = (secret: Secret, token: string): Claims | null => {
   const [, text = "", mac = ""] = /^([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]{43})$/.exec(token) ?? [];
   if (text === "" || token.length > MAX_TOKEN_LENGTH) return null;

@@ -1,6 +1,7 @@
 /**
- * The last 256 bytes of a stored file say what it is. They are a part of the file, so one rename replaces the bytes and the
- * content type together; a file beside it could be left over from another version after a crash.
+ * The trailer of a stored file: its last 256 bytes, which contain its size and content type. They are a part of the
+ * file, so one rename replaces the bytes and the content type together. A second file for them could be left over from
+ * another version after a crash.
  */
 import type { FileHandle } from "node:fs/promises";
 import { StorageError } from "../storage.ts";

@@ -10,7 +10,7 @@ export type Call = {
   key: string | null;
   query?: Record<string, string>;
   headers?: Record<string, string>;
-  /** Makes the body of one attempt. */
+  /** Creates the body of one attempt. */
   body?: (watch: Watch) => UploadBody;
   /** In hex; the default is that of an empty body. */
   bodySha256?: string;
@@ -28,7 +28,7 @@ const EMPTY_SHA256 = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b78
 const IDLE_MS = 30_000;
 const ATTEMPTS = 3;
 const BACKOFF_MS = 100;
-/** Transient statuses. 500 is among them: Amazon's own clients repeat it. */
+/** Transient statuses, 500 included, because Amazon's own clients repeat it. */
 const TRANSIENT = new Set([429, 500, 502, 503, 504]);
 /** An error document has a few hundred bytes, and a page of a list 500 KB. */
 const MAX_TEXT_BYTES = 4 * 2 ** 20;
@@ -39,7 +39,7 @@ const readText = async (response: Response, watch: Watch): Promise<string> => {
   for await (const chunk of response.body ?? []) {
     watch.progress();
     size += chunk.byteLength;
-    if (size > MAX_TEXT_BYTES) throw new StorageError("unavailable", "The answer of the store is too long.");
+    if (size > MAX_TEXT_BYTES) throw new StorageError("unavailable", "The response of the store is too long.");
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString();
@@ -55,12 +55,12 @@ export const readReply = async (response: Response, watch: Watch): Promise<Reply
 
 /** The error for a response that the caller does not expect. It contains the code of the store, and not its message. */
 export const unexpected = ({ status, code }: Pick<Reply, "status" | "code">): StorageError =>
-  new StorageError("unavailable", `The store answered ${status}${code === null ? "" : ` (${code})`}.`);
+  new StorageError("unavailable", `The store responded with ${status}${code === null ? "" : ` (${code})`}.`);
 
 type Attempt<Value> = { kind: "done"; value: Value } | { kind: "failed"; error: StorageError };
 
 export type S3Client = {
-  /** Sends a call. `consume` gets the response, unless that is transient and the call is sent again. */
+  /** Sends a call. `consume` gets the response, except a transient one after which the call is sent again. */
   send<Value>(call: Call, consume: (response: Response, watch: Watch) => Promise<Value>): Promise<Value>;
   /** Sends a request and reads the response to its end. */
   exchange(call: Call): Promise<Reply>;
@@ -102,9 +102,10 @@ export const createS3Client = (
         signal: watch.signal,
         // A redirect would take the credentials to another host.
         redirect: "manual",
-        // The bytes are those that were stored, whatever `Content-Encoding` says.
+        // Returns the stored bytes, without decoding by `Content-Encoding`.
         decompress: false,
-        // A pooled connection fails when the store closes it at the same time. Requests that cannot be retried use a new one.
+        // A pooled connection fails when the store closes it at the same time. Requests that cannot be retried use a
+        // new connection.
         keepalive: canRepeat,
       });
       if (!TRANSIENT.has(response.status)) return { kind: "done", value: await consume(response, watch) };
@@ -115,7 +116,7 @@ export const createS3Client = (
       if (failure) throw failure.error;
       if (error instanceof StorageError) throw error;
       // The message of the runtime contains the URL.
-      return { kind: "failed", error: new StorageError("unavailable", "The store did not answer.") };
+      return { kind: "failed", error: new StorageError("unavailable", "The store did not respond.") };
     }
   };
 

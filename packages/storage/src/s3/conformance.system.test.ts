@@ -1,4 +1,4 @@
-/** The store on an S3, as every store. It runs on Swift, which takes half a minute; with LONG=1, of many more files. */
+/** The tests of every store, on the S3 of Swift: half a minute. With LONG=1, with many more files. */
 import { fileFolder } from "@realtime-avatar/testing/fixture";
 import { testStore } from "../conformance-testing.ts";
 import { SWIFT } from "../testing.ts";

@@ -12,7 +12,7 @@ import { createS3Client } from "./client.ts";
 import { openS3 } from "./s3.ts";
 import type { S3Config } from "./signer.ts";
 
-// No test asserts a time: a slow disk must not fail one.
+// No test asserts a time, because a slow disk must not fail it.
 setDefaultTimeout(60_000);
 
 const SECRET = "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY";
@@ -97,7 +97,7 @@ const put = (storage: Storage, bytes: Uint8Array): Promise<void> =>
   storage.put("some/key", { stream: streamChunks([bytes]), sizeBytes: bytes.byteLength }, "image/png");
 
 describe("the requests to S3", () => {
-  test("a request, to put a file: its size, type and signature, path style", async () => {
+  test("a request to put a file: has its size, type and signature, in path style", async () => {
     const { storage, requests } = serve(() => new Response());
     await put(storage, pseudoRandomBytes(0, 1000));
     await put(storage, pseudoRandomBytes(0, 0));
@@ -112,7 +112,7 @@ describe("the requests to S3", () => {
     expect(empty?.headers.get("content-length")).toBe("0");
   });
 
-  test("a request, repeatable, failing twice: repeated", async () => {
+  test("a repeatable request, failing twice: repeated", async () => {
     const folder = await temporaryFolder();
     closers.push(() => rm(folder, { recursive: true, force: true }));
     await writeFile(join(folder, "source"), pseudoRandomBytes(0, 5000));
@@ -130,30 +130,32 @@ describe("the requests to S3", () => {
     expect(requests).toHaveLength(3);
   });
 
-  test("a request, failing always: three times in all", async () => {
+  test("a repeatable request, always failing: sent three times in all", async () => {
     const { storage, requests } = serve(() => errorDocument(503, "SlowDown"));
     await expect(storage.stat("some/key")).rejects.toMatchObject({ reason: "unavailable" });
     expect(requests).toHaveLength(3);
   });
 
-  test("a request, with a stream or a final response: not repeated", async () => {
+  test("a request with a stream, or with a final response: not repeated", async () => {
     const streamed = serve(() => errorDocument(503, "SlowDown"));
-    await expect(put(streamed.storage, pseudoRandomBytes(0, 10))).rejects.toThrow("The store answered 503 (SlowDown).");
+    await expect(put(streamed.storage, pseudoRandomBytes(0, 10))).rejects.toThrow(
+      "The store responded with 503 (SlowDown).",
+    );
     expect(streamed.requests).toHaveLength(1);
     const final = serve(() => errorDocument(403, "AccessDenied"));
-    await expect(final.storage.delete("some/key")).rejects.toThrow("The store answered 403 (AccessDenied).");
+    await expect(final.storage.delete("some/key")).rejects.toThrow("The store responded with 403 (AccessDenied).");
     expect(final.requests).toHaveLength(1);
   });
 
-  test("a request, redirected: not repeated elsewhere", async () => {
+  test("a request, redirected: the redirect is not followed", async () => {
     const { storage, requests } = serve(({ url }) => Response.redirect(url.replace("some", "other"), 307));
-    await expect(storage.open("some/key")).rejects.toThrow("The store answered 307.");
+    await expect(storage.open("some/key")).rejects.toThrow("The store responded with 307.");
     expect(requests).toHaveLength(1);
   });
 });
 
 describe("an S3 that stalls", () => {
-  test("a request, never answered: fails", async () => {
+  test("a request without a response: fails", async () => {
     const { storage } = await serveRaw("", 200);
     await expect(storage.stat("some/key")).rejects.toMatchObject({ reason: "unavailable" });
     await expect(put(storage, pseudoRandomBytes(0, 10))).rejects.toMatchObject({ reason: "unavailable" });
@@ -171,7 +173,7 @@ describe("an S3 that stalls", () => {
     expect(sockets).toHaveLength(1);
   });
 
-  test("an upload, no longer read by the store: fails", async () => {
+  test("an upload that the store no longer reads: fails", async () => {
     const { storage, sockets } = await serveRaw("", 500);
     const chunk = pseudoRandomBytes(0, 1_000_000);
     const stream = new ReadableStream<Uint8Array>({
@@ -184,7 +186,7 @@ describe("an S3 that stalls", () => {
     await expect(work).rejects.toMatchObject({ reason: "unavailable" });
   });
 
-  test("a file, stalled or cut by the store: fails", async () => {
+  test("a file that the store stalls or cuts: fails", async () => {
     const stalling = await serveRaw("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nonly this", 500);
     // On a busy machine, the response can stall before its head has arrived.
     const stalled = stalling.storage.open("some/key").then((found) => new Response(found?.stream).text());
@@ -196,7 +198,7 @@ describe("an S3 that stalls", () => {
     expect(await text).toMatchObject({ reason: "unavailable" });
   });
 
-  test("a slow consumer of a file and a slow source of an upload: not failed", async () => {
+  test("a slow consumer of a file and a slow source of an upload: do not fail", async () => {
     const bytes = pseudoRandomBytes(0, 4_000_000);
     const { storage } = serve(async (request) => {
       await request.arrayBuffer();
@@ -222,7 +224,7 @@ describe("an S3 that stalls", () => {
     await Promise.all([consume(), storage.put("some/key", { stream, sizeBytes: 100 }, "image/png")]);
   });
 
-  test("a waiting request, the storage closed: fails", async () => {
+  test("a waiting request, when the storage is closed: fails", async () => {
     const { storage, sockets } = await serveRaw("");
     const work = failureOf(storage.stat("some/key"));
     await until(() => sockets.length > 0, { pollMs: 1 });
@@ -253,7 +255,7 @@ describe("an upload whose source fails", () => {
     expect(text().toLowerCase()).not.toContain("transfer-encoding");
   });
 
-  test("an upload, declared empty, with a byte: nothing is sent", async () => {
+  test("an upload that is declared empty but has a byte: nothing is sent", async () => {
     const { storage, requests } = serve(() => new Response());
     const source = { stream: streamChunks([pseudoRandomBytes(0, 1)]), sizeBytes: 0 };
     await expect(storage.put("some/key", source, "image/png")).rejects.toMatchObject({ reason: "size" });
@@ -262,14 +264,14 @@ describe("an upload whose source fails", () => {
 });
 
 describe("the responses of S3", () => {
-  test("a copy, 200 with an error: fails", async () => {
+  test("a copy, whose response is 200 with an error: fails", async () => {
     const { storage } = serve(() => errorDocument(200, "InternalError"));
-    await expect(storage.copy("some/key", "other/key")).rejects.toThrow("The store answered 200.");
+    await expect(storage.copy("some/key", "other/key")).rejects.toThrow("The store responded with 200.");
   });
 
   test("a missing bucket, on any request: not a missing file", async () => {
     const { storage } = serve(() => errorDocument(404, "NoSuchBucket"));
-    await expect(storage.open("some/key")).rejects.toThrow("The store answered 404 (NoSuchBucket).");
+    await expect(storage.open("some/key")).rejects.toThrow("The store responded with 404 (NoSuchBucket).");
     await expect(storage.copy("some/key", "other/key")).rejects.toThrow("NoSuchBucket");
     await expect(storage.delete("some/key")).rejects.toThrow("NoSuchBucket");
     await expect(Array.fromAsync(storage.list(""))).rejects.toThrow("NoSuchBucket");
@@ -301,7 +303,7 @@ describe("the responses of S3", () => {
     await expect(Array.fromAsync(storage.list(""))).rejects.toMatchObject({ reason: "unavailable" });
   });
 
-  test("a list, never ending: not read whole", async () => {
+  test("an endless list: not read whole", async () => {
     const { storage } = serve(
       () =>
         new Response(new ReadableStream({ pull: (controller) => controller.enqueue(pseudoRandomBytes(60, 100_000)) })),
@@ -310,7 +312,7 @@ describe("the responses of S3", () => {
   });
 });
 
-test("an error, of the store: no credentials, signature, key or text of the store", async () => {
+test("an error of the store: contains no credentials, signature, key or text of the store", async () => {
   const answers = [
     () => errorDocument(403, "SignatureDoesNotMatch"),
     () => errorDocument(400, `${SECRET} and more`),
@@ -334,7 +336,7 @@ test("an error, of the store: no credentials, signature, key or text of the stor
   expect(Bun.inspect(configOf("http://a"))).not.toContain("EXAMPLEKEY");
 });
 
-test("a signed URL, created: binds host, size, type and MD5, lives as long as asked", async () => {
+test("a signed URL: binds host, size, type and MD5, and expires at the requested time", async () => {
   const config: S3Config = { ...configOf("https://s3.example.com"), prefix: "service/" };
   let now = new Date("2026-11-20T12:00:00.999Z");
   const storage = await openStorage(config, { origin: () => "", now: () => now });
@@ -344,7 +346,7 @@ test("a signed URL, created: binds host, size, type and MD5, lives as long as as
   expect(url.searchParams.get("X-Amz-Expires")).toBe("60");
   expect(url.searchParams.get("X-Amz-SignedHeaders")).toBe("host");
   expect(url.searchParams.get("X-Amz-Security-Token")).toBe("session-token");
-  // Whole seconds, that end no later than they should.
+  // In whole seconds, rounded down.
   now = new Date("2026-11-20T12:00:00.001Z");
   const rounded = new URL(await storage.signGet("a/b", new Date("2026-11-20T12:01:00.999Z")));
   expect(rounded.searchParams.get("X-Amz-Expires")).toBe("60");

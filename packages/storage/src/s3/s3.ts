@@ -18,7 +18,7 @@ import type { S3Config } from "./signer.ts";
 import { downloadBody, drainEmpty, uploadBody } from "./streams.ts";
 import { isCopyResult, parseListing } from "./xml.ts";
 
-/** The most that S3 returns at once. */
+/** The maximum number of keys that S3 returns at once. */
 const PAGE = 1000;
 /** The store copies a file before it responds. */
 const COPY_IDLE_MS = 300_000;
@@ -36,7 +36,7 @@ const hashFile = async (path: string): Promise<{ sizeBytes: number; sha256: stri
 
 /**
  * The parts of a call that depend on the source. A local file is hashed first: the store then verifies the bytes, over
- * plain HTTP as well, and the call can be retried. A stream can be read once; TLS protects its bytes.
+ * plain HTTP as well, and the call can be retried. A stream can be read only once. TLS protects its bytes.
  */
 const bodyOf = async (
   source: Source,
@@ -83,7 +83,7 @@ const open = async (
 const stat = async (client: S3Client, key: string): ReturnType<Storage["stat"]> => {
   checkKey(key);
   const reply = await client.exchange({ method: "HEAD", key, canRepeat: true });
-  // The response to a HEAD has no code: a bucket that is missing looks the same.
+  // The response to a HEAD has no code, so a missing bucket looks the same as a missing file.
   if (reply.status === 404) return null;
   if (reply.status !== 200) throw unexpected(reply);
   return {
@@ -138,7 +138,7 @@ async function* list(
   }
 }
 
-/** Opens the store in a bucket that exists. Sends nothing yet. */
+/** Opens the store in an existing bucket. Sends no request. */
 export const openS3 = (config: S3Config, now: () => Date, client: S3Client = createS3Client(config)): Storage => ({
   put: (key, source, contentType) => put(client, key, source, contentType),
   open: (...file) => open(client, ...file),
@@ -154,7 +154,7 @@ export const openS3 = (config: S3Config, now: () => Date, client: S3Client = cre
     if (after !== undefined) checkKey(after);
     return list(client, config.prefix, prefix, after ?? null, limit);
   },
-  // A PUT that is cut leaves nothing in an S3.
+  // A PUT that is cut off leaves no file in an S3.
   sweepTemporary: async () => 0,
   signPut: async (key, upload) => {
     const at = now();

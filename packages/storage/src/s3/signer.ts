@@ -57,7 +57,7 @@ export const createSigner = (config: S3Config): Signer => {
         headers: { ...headers, "x-amz-content-sha256": bodySha256 },
       }).sign(),
     presign: async ({ method, key, headers }, now, expiresAt) => {
-      // The signature has whole seconds: rounded so that the URL never lives longer than it should.
+      // The signature has whole seconds, rounded down, so that the URL never outlives its expiry.
       const seconds = Math.floor(expiresAt.getTime() / 1000) - Math.floor(now.getTime() / 1000);
       const signer = new AwsV4Signer({
         ...credentials(),

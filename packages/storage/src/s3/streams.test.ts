@@ -7,7 +7,7 @@ import { downloadBody, drainEmpty, startWatch, uploadBody } from "./streams.ts";
 
 const HOUR_MS = 3_600_000;
 const read = async (stream: ReadableStream<Uint8Array>): Promise<number> => (await new Response(stream).bytes()).length;
-/** Counts what is called of a watch. */
+/** Records the calls of a watch. */
 const countingWatch = () => {
   const calls: string[] = [];
   const note = (name: string) => () => void calls.push(name);
@@ -17,7 +17,7 @@ const countingWatch = () => {
 };
 
 describe("a watch", () => {
-  test("each of its signals: aborts it, also one that was aborted before", () => {
+  test("a signal, aborted before or after the start: aborts the watch", () => {
     const [first, second] = [new AbortController(), new AbortController()];
     const watch = startWatch(HOUR_MS, [first.signal, second.signal]);
     expect(watch.signal.aborted).toBe(false);
@@ -27,7 +27,7 @@ describe("a watch", () => {
     expect(startWatch(HOUR_MS, [first.signal, AbortSignal.abort()]).signal.aborted).toBe(true);
   });
 
-  test("stopped: has no listener on its signals, and does not abort", () => {
+  test("stopped: leaves no listener on its signals, and does not abort", () => {
     const closing = new AbortController();
     const watch = startWatch(HOUR_MS, [closing.signal]);
     watch.stop();
@@ -36,7 +36,7 @@ describe("a watch", () => {
     expect(watch.signal.aborted).toBe(false);
   });
 
-  test("without progress: aborts; paused: not, until it goes on", async () => {
+  test("without progress: aborts; paused: does not abort until progress follows", async () => {
     const [idle, paused] = [startWatch(1, []), startWatch(1, [])];
     paused.pause();
     await new Promise((resolve) => idle.signal.addEventListener("abort", resolve));
@@ -57,7 +57,7 @@ describe("the body of an upload", () => {
     return { calls, ...uploadBody(source, sizeBytes, watch) };
   };
 
-  test("of the size that was said: passed on, and the time of its source does not count", async () => {
+  test("of the declared size: passed on; the time of its source does not count", async () => {
     const { stream, failure, calls } = upload([3, 4], 7);
     expect([await read(stream), failure()]).toEqual([7, null]);
     expect(calls).toEqual(["pause", "progress", "pause", "progress", "pause", "progress"]);
@@ -67,27 +67,27 @@ describe("the body of an upload", () => {
     ["a byte more", [3, 5], 7],
     ["a byte fewer", [3, 3], 7],
     ["nothing", [], 1],
-  ])("of %s: fails, and says why", async (_, sizes, sizeBytes) => {
+  ])("of %s: fails with an error that names the reason", async (_, sizes, sizeBytes) => {
     const { stream, failure } = upload(sizes, sizeBytes);
     await expect(read(stream)).rejects.toMatchObject({ reason: "size" });
     expect(failure()?.error).toBeInstanceOf(StorageError);
   });
 
-  test("whose source fails: fails with its error, which is not one of the store", async () => {
+  test("whose source fails: fails with the error of the source, not with an error of the store", async () => {
     const gone = new Error("the client is gone");
     const { stream, failure } = upload([3], 7, gone);
     await expect(read(stream)).rejects.toBe(gone);
     expect(failure()).toEqual({ error: gone });
   });
 
-  test("to be empty: read to its end, one byte refused", async () => {
+  test("declared empty: read to its end; a byte is refused", async () => {
     await drainEmpty(streamChunks([new Uint8Array()]));
     await expect(drainEmpty(streamChunks([pseudoRandomBytes(0, 1)]))).rejects.toMatchObject({ reason: "size" });
   });
 });
 
 describe("the body of a response", () => {
-  test("read to its end: the watch is stopped, and the time of its reader does not count", async () => {
+  test("read to its end: the watch is stopped; the time of its reader does not count", async () => {
     const { calls, watch } = countingWatch();
     expect(await read(downloadBody(streamChunks([pseudoRandomBytes(0, 3)]), watch))).toBe(3);
     expect(calls).toEqual(["pause", "progress", "pause", "progress", "pause", "stop"]);

@@ -1,4 +1,4 @@
-/** Streams to and from a store that may stop answering: a watch aborts the request when nothing moves. */
+/** Streams to and from a store that may stop responding: a watch aborts the request when no bytes arrive or leave. */
 import { StorageError } from "../storage.ts";
 
 /** Aborts a request after a time without progress. */
@@ -47,8 +47,8 @@ export type UploadBody = {
 const wrongSize = () => new StorageError("size", "The stream does not have its declared size.");
 
 /**
- * The body of an upload. It fails, and cuts the request, unless the source has exactly `sizeBytes`: so the store keeps
- * nothing of it. The source has no time limit here: it is often a client, which has a separate deadline.
+ * The body of an upload. It fails, and cuts the request, unless the source has exactly `sizeBytes`. So the store stores
+ * no incomplete file. The source has no time limit here, because it is often a client with a separate deadline.
  */
 export const uploadBody = (source: ReadableStream<Uint8Array>, sizeBytes: number, watch: Watch): UploadBody => {
   const reader = source.getReader();

@@ -25,10 +25,13 @@ export const parseErrorCode = (text: string): string | null => {
   return code !== null && /^[A-Za-z0-9.]{1,64}$/.test(code) ? code : null;
 };
 
-/** Whether a copy was made: S3 may say 200 before it knows, and then send an error document. */
+/** Whether a copy succeeded. S3 may respond with 200 early, and then send an error document. */
 export const isCopyResult = (text: string): boolean => rootOf(text)?.name === "CopyObjectResult";
 
-/** One page of ListObjectsV2 with `encoding-type=url`: the files with a key of this service, and where the next begins. */
+/**
+ * One page of ListObjectsV2 with `encoding-type=url`: the files with a key of this service, and the token of the next
+ * page.
+ */
 export const parseListing = (text: string, prefix: string): { files: StoredFile[]; next: string | null } => {
   const root = rootOf(text);
   if (root?.name !== "ListBucketResult") throw new StorageError("unavailable", "The store's list is malformed.");
@@ -41,6 +44,6 @@ export const parseListing = (text: string, prefix: string): { files: StoredFile[
   });
   if (textOf(root, "IsTruncated") !== "true") return { files, next: null };
   const next = textOf(root, "NextContinuationToken");
-  if (!next) throw new StorageError("unavailable", "The store's list does not say where it goes on.");
+  if (!next) throw new StorageError("unavailable", "The store's list has no token for its next page.");
   return { files, next };
 };

@@ -13,6 +13,6 @@ test.each([
   [["--child"], [], { kind: "unknown", argument: "--child" }],
   [["--child", "--port"], ["--child"], { kind: "unknown", argument: "--port" }],
   [[""], [], { kind: "unknown", argument: "" }],
-] as const)("the arguments %j, of which %j are known: start, help, version or refused", (args, known, expected) =>
+] as const)("the arguments %j, with %j as known ones: start, help, version or refused", (args, known, expected) =>
   expect(readArguments(args, known)).toEqual(expected),
 );

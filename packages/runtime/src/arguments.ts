@@ -19,8 +19,8 @@ export const readArguments = (args: readonly string[], known: readonly string[] 
 export type ProgramTexts = { help: string; version: string };
 
 /**
- * Whether the program is to start. If not, prints its help or version on standard output and sets the exit code 0; or, for an
- * argument that it does not know, names the argument on standard error and sets the exit code 2.
+ * Whether the program should start. Otherwise prints its help or version on standard output and sets the exit code 0.
+ * For an unknown argument, names it on standard error and sets the exit code 2.
  */
 export const isToStart = (
   args: readonly string[],
@@ -38,7 +38,7 @@ export const isToStart = (
       process.stdout.write(`${version}\n`);
       return false;
     case "unknown":
-      // An argument can be a secret that is in the wrong place: only its name is printed.
+      // An argument can be a misplaced secret, so only its name is printed.
       process.stderr.write(`Unknown argument: ${read.argument.split("=")[0]}\n(use --help for usage)\n`);
       process.exitCode = 2;
       return false;

@@ -27,19 +27,19 @@ const defaults = {
   shutdownGraceMs: 0,
 };
 
-test("a port for metrics, that of the service: refused, by both names; any free port: not", () => {
+test("a port for metrics, equal to the port of the service: refused, with both names; 0, any free port: accepted", () => {
   const read = (METRICS_PORT: string, port: number) => readMetricsPort({ METRICS_PORT }, "METRICS_PORT", "PORT", port);
   expect(() => read("3000", 3000)).toThrow(new ConfigError(["METRICS_PORT must be another port than PORT."]));
   expect([read("3001", 3000), read("0", 0), read("", 3000)]).toEqual([3001, 0, null]);
 });
 
 describe("readCommonConfig", () => {
-  test("the variables, unset or empty: defaults", () => {
+  test("unset or empty variables: the defaults", () => {
     expect(readCommonConfig({})).toEqual(defaults);
     expect(readCommonConfig({ HOST: "", DATABASE_URL: "", DATA_DIR: "", LOG_LEVEL: "" })).toEqual(defaults);
   });
 
-  test("the variables, all set: read", () => {
+  test("variables, all set: read", () => {
     expect(
       readCommonConfig({
         HOST: "::",
@@ -96,7 +96,7 @@ describe("readCommonConfig", () => {
     ["DATABASE_CONNECTIONS", "1001"],
     ["DATABASE_CONNECTIONS", "1e2"],
     ["REQUEST_TIMEOUT_MS", "5s"],
-  ])("a variable, %s=%j: refused by its name without the value", (name, value) => {
+  ])("a variable, %s=%j: the error has its name, not its value", (name, value) => {
     const read = () => readCommonConfig({ [name]: value });
     expect(read).toThrow(ConfigError);
     expect(read).toThrow(new RegExp(`^${name} must be `));
@@ -105,7 +105,7 @@ describe("readCommonConfig", () => {
 });
 
 describe("readVariables", () => {
-  test("several invalid variables, read within it: one error names each once, and no value", () => {
+  test("several invalid variables: one error names each once, without values", () => {
     const variables = { HOST: "hunter 2", DATABASE_URL: "hunter2", LOG_LEVEL: "INFO", KEEP_ALIVE_MS: "1000" };
     const read = () => readVariables(variables, (all) => [readCommonConfig(all), readVariables(all, readCommonConfig)]);
     const sentences = [
@@ -145,7 +145,7 @@ test.each([
   ["KEEP_ALIVE_MS", 1000, 240_000, (read) => read.keepAliveMs],
   ["SHUTDOWN_GRACE_MS", 0, 600_000, (read) => read.shutdownGraceMs],
 ] as [string, number, number, (read: CommonConfig) => number][])(
-  "%s: from %d to %d, and nothing beyond",
+  "%s: accepted from %d to %d, refused beyond",
   (name, minimum, maximum, read) => {
     const parse = (value: number) => read(readCommonConfig({ [name]: String(value) }));
     expect([minimum, maximum].map(parse)).toEqual([minimum, maximum]);

@@ -10,7 +10,7 @@ import { Secret } from "@realtime-avatar/storage/secret";
 /** The environment variables of a process. */
 export type Variables = Readonly<Record<string, string | undefined>>;
 
-/** A sentence for each invalid variable, each in a line. */
+/** A sentence for each invalid variable, each on its line. */
 export class ConfigError extends Error {
   override readonly name = "ConfigError";
 
@@ -19,7 +19,7 @@ export class ConfigError extends Error {
   }
 }
 
-/** The sentences that each running reading has collected, by its variables. */
+/** The sentences that each call of `readVariables` in progress has collected, by its variables. */
 const readings = new WeakMap<Variables, Set<string>>();
 
 /**
@@ -35,7 +35,7 @@ export const refuse = (variables: Variables, name: string, form: string): void =
 
 /** Reads a configuration. Throws a `ConfigError` that names all invalid variables. */
 export const readVariables = <Config>(variables: Variables, read: (variables: Variables) => Config): Config => {
-  // Nested readings report together.
+  // A nested call reports with the outer one.
   if (readings.has(variables)) return read(variables);
   const copy = { ...variables };
   const sentences = new Set<string>();
@@ -74,7 +74,7 @@ export const readInteger = <Fallback extends number | null>(
     return value >= minimum && value <= maximum ? value : undefined;
   });
 
-/** A TCP port for metrics, another one than `port` of the variable `portName`; null when they are disabled. */
+/** A TCP port for metrics, other than `port`, which is the value of `portName`; null when metrics are disabled. */
 export const readMetricsPort = (variables: Variables, name: string, portName: string, port: number): number | null => {
   if (!variables[name]) return null;
   const metricsPort = readPort(variables, name, 0);
@@ -137,7 +137,7 @@ export type CommonConfig = {
   logLevel: LogLevel;
   /** Idle time after which a connection is closed. */
   keepAliveMs: number;
-  /** How long a process keeps serving requests after SIGTERM, while it reports that it is not ready. */
+  /** How long a process still serves requests after SIGTERM. Meanwhile it reports that it is not ready. */
   shutdownGraceMs: number;
 };
 

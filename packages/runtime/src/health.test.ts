@@ -23,7 +23,7 @@ test("a process, shutting down: not ready", async () => {
   expect([healthStatus(health), healthStatus(live())]).toEqual([503, 200]);
 });
 
-test("a process, beginning to shut down during the check: not ready", async () => {
+test("a process that begins to shut down during the check: not ready", async () => {
   let isEnding = false;
   const health = ready(databases, () => isEnding);
   isEnding = true;
@@ -78,18 +78,18 @@ describe("a process of several databases", () => {
     return health.status === "ok" ? "ok" : health.reason;
   };
 
-  test("a database is away, read-only or silent: the others keep the process ready", async () => {
+  test("one database unreachable, read-only or silent: the others keep the process ready", async () => {
     for (const how of ["is away", "is read-only", "waits"] as const) {
       expect([how, await readyWith(how, "is ready")]).toEqual([how, "ok"]);
     }
   });
 
-  test("no database is ready: the reason of the first", async () => {
+  test("no database ready: the reason of the first", async () => {
     expect(await readyWith("is away", "is away")).toBe("database_unreachable");
     expect(await readyWith("is read-only")).toBe("database_read_only");
   });
 
-  test("one with pending migrations: not ready, whatever the others are", async () => {
+  test("one database with pending migrations: not ready, even if the others are", async () => {
     expect(await readyWith("is ready", "is not migrated")).toBe("migrations_pending");
     expect(await readyWith("is away", "is not migrated", "is ready")).toBe("migrations_pending");
   });

@@ -6,10 +6,10 @@ import type { Databases } from "@realtime-avatar/db/databases/databases";
 import { isMigrated } from "@realtime-avatar/db/migrate";
 import { isReadOnly } from "@realtime-avatar/db/open";
 
-/** Timeout of the database check; after it the process is not ready. */
+/** Timeout of the check of the database. After it, the process is not ready. */
 const DEADLINE_MS = 2000;
 
-/** Why a process is not ready. docs/operations.md has what to do. */
+/** The reasons why a process is not ready. docs/operations.md says what to do. */
 export const UNAVAILABLE_REASONS = [
   "database_unreachable",
   "database_read_only",
@@ -34,13 +34,13 @@ const check = async (db: Db): Promise<Health> => {
     if (await isReadOnly(limited)) return unavailable("database_read_only");
     return (await isMigrated(limited)) ? { status: "ok" } : unavailable("migrations_pending");
   } catch (error) {
-    // The pool rejects a connection to a read-only server or a standby before the first statement.
+    // The pool itself rejects a connection to a read-only server or a standby.
     const isRefused = error instanceof DatabaseError && ["READ_ONLY", "STANDBY"].includes(error.code);
     return unavailable(isRefused ? "database_read_only" : "database_unreachable");
   }
 };
 
-/** How long the other databases may still take when one is ready. */
+/** How long the check waits for the other databases once one is ready. */
 const OTHERS_MS = 250;
 
 /**
@@ -64,8 +64,9 @@ const checkAll = async (all: readonly Db[]): Promise<Health> => {
 const checks = new WeakMap<Databases, Promise<Health>>();
 
 /**
- * Readiness: the database responds and is writable, its schema is current, and the process is not shutting down. A shutdown
- * that begins during the check counts, because a load balancer relies on the result for its whole interval.
+ * Readiness: the database responds and is writable, its schema is current, and the process is not shutting down. If a
+ * shutdown begins during the check, the process is not ready, because a load balancer relies on the result for its
+ * whole interval.
  */
 export const ready = async (databases: Databases, isEnding: () => boolean): Promise<Health> => {
   if (isEnding()) return unavailable("shutting_down");

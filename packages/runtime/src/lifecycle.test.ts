@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { runToEnd, startProcess } from "@realtime-avatar/testing/processes";
 import { type AtExit, endingGracefully } from "./lifecycle.ts";
 
-// No test asserts a time: a slow disk must not fail one.
+// No test asserts a time, because a slow disk must not fail it.
 setDefaultTimeout(60_000);
 
 const command = (start: string, options: object = {}): string[] => {
@@ -15,7 +15,7 @@ const command = (start: string, options: object = {}): string[] => {
 };
 
 describe("runProcess", () => {
-  test("a start, failing: one line of error, what was opened is closed, exit 1", async () => {
+  test("a start that fails: one line of error, closes what it has opened, exit 1", async () => {
     const start = `atExit(async (signal) => console.log("closed", signal)); throw new Error("no port");`;
     expect(await runToEnd(command(start))).toEqual({ code: 1, stdout: "closed null\n", stderr: "no port\n" });
   });
@@ -35,7 +35,7 @@ describe("runProcess", () => {
   );
 
   test.skipIf(process.platform !== "linux").each([
-    // As by nohup.
+    // As nohup does.
     ["HUP", "SIGTERM"],
     // A shell does so for background processes.
     ["INT", "SIGHUP"],
@@ -57,7 +57,7 @@ describe("runProcess", () => {
     ["SIGINT", ""],
     ["SIGTERM", "initdb ended\n"],
   ] as const)(
-    "a start, on %s: ends at its next registration; its failure is printed, except after Ctrl-C",
+    "a start, on %s: ends at its next registration; a failure is printed, except after Ctrl-C",
     async (signal, stderr) => {
       const first = `atExit(async () => console.log("closed")); console.log("starting");
         while (!isStopping()) await Bun.sleep(1);
@@ -75,12 +75,12 @@ describe("runProcess", () => {
     },
   );
 
-  test("a start, with a misspelt setting: says which is meant, before anything fails, without the value", async () => {
+  test("a start, with a misspelt setting: suggests the setting before a failure, without the value", async () => {
     const { stderr } = await runToEnd(command(`throw new Error("no database");`), { DATABSE_URL: "hunter2" });
     expect(stderr).toBe("DATABSE_URL is not a setting. Did you mean DATABASE_URL?\nno database\n");
   });
 
-  test("a process that another one has started: ignores the signals of a terminal, and ends with its standard input", async () => {
+  test("a process that another process has started: ignores the signals of a terminal, and stops when its standard input ends", async () => {
     const lifecycle = JSON.stringify(join(import.meta.dir, "lifecycle.ts"));
     const program = `const { runProcess } = await import(${lifecycle});
       process.on("SIGUSR2", () => console.log("running"));
@@ -98,7 +98,7 @@ describe("runProcess", () => {
     expect([await child.exited, text]).toEqual([0, "started\nrunning\nclosed SIGTERM\n"]);
   });
 
-  test("a process, closing fails: exit 1", async () => {
+  test("a process whose closing fails: exit 1", async () => {
     const running = startProcess(command(`atExit(() => Promise.reject(new Error("x"))); console.log("started");`));
     await running.waitFor(/started/);
     running.kill("SIGTERM");
@@ -141,7 +141,7 @@ describe("endingGracefully", () => {
     ["SIGHUP", 30],
     ["SIGINT", 0],
     [null, 0],
-  ] as const)("an end, on %s: waits %i ms, and reports the shutdown meanwhile", async (signal, milliseconds) => {
+  ] as const)("a shutdown, on %s: waits %i ms, and is reported meanwhile", async (signal, milliseconds) => {
     let close: Parameters<AtExit>[0] = () => Promise.resolve();
     const isEnding = endingGracefully((registered) => {
       close = registered;
@@ -154,7 +154,7 @@ describe("endingGracefully", () => {
     expect(performance.now() - startedAt).toBeGreaterThanOrEqual(milliseconds - 2);
   });
 
-  test("an end, SIGINT during the wait: the wait is over", async () => {
+  test("a shutdown, SIGINT during its wait: ends the wait", async () => {
     const lifecycle = JSON.stringify(join(import.meta.dir, "lifecycle.ts"));
     const start = `const { endingGracefully } = await import(${lifecycle});
       const isEnding = endingGracefully(atExit, 2 ** 30);

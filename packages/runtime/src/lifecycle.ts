@@ -38,26 +38,26 @@ const framesOf = (error: unknown): string =>
 /** The end of a start, after a signal. */
 class Stopped extends Error {}
 
-/** How a process ends. */
+/** Options of the end of a process. */
 export type ProcessOptions = {
   /**
-   * The process was started by another one, which holds its standard input open: it stops when that ends, as on SIGTERM. The
-   * kernel closes it when the other process ends, by SIGKILL too. SIGINT and SIGHUP are ignored, because a terminal sends
-   * them to both processes, and the other one decides the order in which they stop.
+   * Another process has started this one, and holds its standard input open. This process stops when its standard input
+   * ends, as on SIGTERM. The kernel closes it when the other process ends, also by SIGKILL. SIGINT and SIGHUP are
+   * ignored, because a terminal sends them to both processes. The other process decides the order in which they stop.
    */
   endsWithStdin?: boolean;
-  /** How long it may take to close after a failed start or an uncaught exception. */
+  /** How long closing may take after a failed start or an uncaught exception. */
   crashMs?: number;
 };
 
 /**
  * Runs `start`. If it throws, prints the error in one line on standard error, runs the registered functions, for 20
- * seconds at most, and exits with code 1. After an uncaught exception its state is unknown: it does the same without a
- * signal, so that its supervisor restarts it. Stops on SIGTERM, SIGINT or SIGHUP
- * (the terminal closed), and when the npm process that started it ends. It then waits until `start` is complete or
- * registers its next function, and runs the registered functions. The exit code is 0, or 1 if one of them fails.
- * Further signals do not end it: Ctrl-C reaches a process twice when a script runner forwards it. It also reaches the
- * child processes of a start, whose failure is then no error.
+ * seconds at most, and exits with code 1. After an uncaught exception the state of the process is unknown. It does the
+ * same, so that its supervisor restarts it. Stops on SIGTERM, SIGINT or SIGHUP (the terminal closed), and when the npm
+ * process that started it ends. It then waits until `start` is complete or registers its next function, and runs the
+ * registered functions. The exit code is 0, or 1 if one of them fails. Further signals do not end it: Ctrl-C reaches a
+ * process twice when a script runner forwards it. Ctrl-C also reaches the child processes of a start, so their failure
+ * is then no error.
  */
 export const runProcess = (
   start: (atExit: AtExit, isStopping: () => boolean) => Promise<void>,
@@ -81,8 +81,8 @@ export const runProcess = (
     isInterrupted = signal === "SIGINT";
     started.then(() => closeAll(signal)).then(() => process.exit(0), fail);
   };
-  // An unhandled rejection, such as the driver's when a server breaks the protocol, must not end the process: only the
-  // work that it belongs to has failed.
+  // An unhandled rejection, such as the driver's when a server breaks the protocol, must not end the process, because
+  // only the work behind it has failed.
   process.on("unhandledRejection", (reason) => console.error(`Unhandled rejection: ${nameOf(reason)}.`));
   process.on("uncaughtException", (error) => {
     console.error(`Uncaught exception: ${nameOf(error)}.\n${framesOf(error)}`);
@@ -120,9 +120,9 @@ export const runProcess = (
 };
 
 /**
- * Returns a function that tells whether the process is shutting down. After SIGTERM or SIGHUP the process keeps serving for
- * `graceMs`, so that load balancers see that it is not ready before it closes; SIGINT, from a terminal, skips the wait, or
- * ends it. Call this last, so that shutdown runs it first.
+ * Returns a function that returns whether the process is shutting down. After SIGTERM or SIGHUP the process keeps
+ * serving for `graceMs`, so that load balancers see that it is not ready before it closes; SIGINT, from a terminal,
+ * skips the wait, or ends it. Call this last, so that shutdown runs it first.
  */
 export const endingGracefully = (atExit: AtExit, graceMs: number): (() => boolean) => {
   let isEnding = false;

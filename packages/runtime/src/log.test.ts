@@ -4,12 +4,12 @@ import { Writable } from "node:stream";
 import { openPipe, type TestPipe } from "@realtime-avatar/testing/run/pipe";
 import { createLog, inTurns, passLine } from "./log.ts";
 
-// No test asserts a time: a slow disk must not fail one.
+// No test asserts a time, because a slow disk must not fail it.
 setDefaultTimeout(60_000);
 
 const SECRET = "rta_live_0123456789ABCDEF_GHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvw3jxJMV";
 
-/** Moves the cursor, changes colours and the direction of text, begins a line, rings. */
+/** Moves the cursor, changes colours and the direction of text, begins a line, rings the bell. */
 const HOSTILE = "a\u001b[2Jb\u009b31mc\u202ed\r\ne\u2028f\u200bg\u0007";
 const AFFECTS_TERMINAL = /(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;
 /** `pino-pretty` adds colours. */
@@ -48,7 +48,7 @@ describe("the log", () => {
     expect(text).not.toContain("GHIJ");
   });
 
-  test("text of people, in each part of a log line: does not affect a terminal, and JSON keeps its value", () => {
+  test("text of callers, in each part of a log line: does not affect a terminal; in JSON its value is unchanged", () => {
     const write = (log: ReturnType<typeof createLog>): void => {
       log.info({ field: HOSTILE, nested: { [HOSTILE]: [HOSTILE] } }, HOSTILE);
       log.error({ err: new Error(HOSTILE), stack: HOSTILE }, "request");
@@ -68,7 +68,7 @@ describe("the log", () => {
 });
 
 describe("the buffered log", () => {
-  test("the lines of a turn, buffered: written together, in order", async () => {
+  test("the lines of a turn of the event loop, buffered: written together, in order", async () => {
     const written: string[] = [];
     const stream = new Writable({
       decodeStrings: false,
@@ -89,22 +89,22 @@ describe("the buffered log", () => {
   });
 
   test.each(["process.exit(0)", "throw new Error('x')", "setTimeout(() => {}, 1)"])(
-    "a buffered line, the process ending by %s: written",
+    "a buffered line, when the process ends by %s: written",
     async (end) => {
       const program = `
         const { createLog, inTurns } = await import(${JSON.stringify(join(import.meta.dir, "log.ts"))});
         const log = createLog("info", inTurns(process.stdout));
-        log.info("the last words");
+        log.info("the last line");
         ${end};`;
       const child = Bun.spawn([process.execPath, "-e", program], { stdout: "pipe", stderr: "ignore" });
-      expect(await new Response(child.stdout).text()).toContain('"msg":"the last words"}\n');
+      expect(await new Response(child.stdout).text()).toContain('"msg":"the last line"}\n');
       await child.exited;
     },
   );
 });
 
 describe("the buffer of a reader that stalls", () => {
-  /** The characters that are buffered at most. */
+  /** The maximum number of buffered characters. */
   const MOST = 4 * 1024 * 1024;
   /** A stream that accepts nothing more after each write, until `drain`. */
   const stalling = () => {
@@ -122,7 +122,7 @@ describe("the buffer of a reader that stalls", () => {
     return { output, written, resumed, tell: (event: "drain" | "error") => listeners.get(event)?.() };
   };
 
-  test("filled, and one character more: dropped and counted; each number is reported once, after the buffered lines", async () => {
+  test("full, with one more character: the line is dropped and counted; each number is reported once, after the buffered lines", async () => {
     const { output, written, resumed, tell } = stalling();
     output.write("x");
     await new Promise(setImmediate);
@@ -142,7 +142,7 @@ describe("the buffer of a reader that stalls", () => {
     expect(written.at(-1)).toBe(4);
   });
 
-  test("its reader gone: the lines that waited and all later ones count as dropped, and nothing waits for them", async () => {
+  test("whose reader has ended: the buffered lines and all later ones count as dropped; the process does not wait for them", async () => {
     const { output, written, resumed, tell } = stalling();
     output.write("x\n");
     await new Promise(setImmediate);
@@ -188,7 +188,7 @@ const withPipe = async (
 const LINES = 60_000;
 
 describe("a stalled reader of the log", () => {
-  test("a reader, stalled, then reading: process and memory unaffected, dropped lines reported", async () => {
+  test("a reader that stalls and then reads: process and memory are unaffected, and dropped lines are reported", async () => {
     const program = `
       await fill(1000);
       const before = mebibytes();
@@ -202,7 +202,7 @@ describe("a stalled reader of the log", () => {
       });`;
     await withPipe(program, async (child, { read }) => {
       const stderr = child.stderr.getReader();
-      // It ends although no reader has read a byte.
+      // The process ends although no reader has read a byte.
       const { value } = await stderr.read();
       const { dropped, grown } = JSON.parse(new TextDecoder().decode(value)) as { dropped: number; grown: number };
       expect(dropped).toBeGreaterThan(LINES / 2);
@@ -232,14 +232,14 @@ describe("a stalled reader of the log", () => {
     });
   });
 
-  test("a reader, slow at the end of the process: given time", async () => {
+  test("a slow reader at the end of the process: gets all lines", async () => {
     const program = `
       await fill(1000);
       say({});
       await output.drained();
       process.exit(0);`;
     await withPipe(program, async (child, { read }) => {
-      // More than the pipe holds waits by now.
+      // By now, more characters wait than the pipe holds.
       await child.stderr.getReader().read();
       let text = "";
       for (let part = read(); part !== null; part = read()) {
@@ -251,7 +251,7 @@ describe("a stalled reader of the log", () => {
     });
   });
 
-  test("a reader, gone: the process goes on, every later line counts as dropped", async () => {
+  test("a reader that ends: the process goes on, every later line counts as dropped", async () => {
     const program = `
       await fill(1000);
       say({});

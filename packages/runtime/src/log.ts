@@ -38,10 +38,9 @@ const DRAIN_MS = 1000;
  * it.
  *
  * A reader that stalls neither blocks the process nor makes its memory grow. Bun writes to pipes and sockets without
- * blocking, and buffers without limit what they do not accept. Therefore nothing is written to a stream before it has
- * drained; lines wait here up to a limit, and further lines are dropped and counted. Without a reader, the service
- * keeps running and drops all lines. (Files and terminals are written synchronously: a paused terminal pauses the
- * process.)
+ * blocking, and buffers without limit what they do not accept. Therefore lines wait here until the stream has drained,
+ * up to a limit. Further lines are dropped and counted. Without a reader, the service keeps running and drops all
+ * lines. (Files and terminals are written synchronously: a paused terminal pauses the process.)
  */
 export const inTurns = (stream: LogStream): LogOutput => {
   let lines = "";
@@ -114,11 +113,11 @@ const isJson = (line: string): boolean => {
   }
 };
 
-/** A line as readable text. Only our colours affect the terminal. The fields are JSON in it. */
+/** A line as readable text, with its fields as JSON. Only our colours affect the terminal. */
 const readable = (line: string): string => (isJson(line) ? printableJson(format(line)) : printableLines(line));
 
 /**
- * Passes on the finished lines of another process that wrote them with `createLog`, each whole: as they are, or as readable
+ * Passes on the complete lines of another process, which it has written with `createLog`: unchanged, or as readable
  * text on a terminal.
  */
 export const passLine =
@@ -127,8 +126,8 @@ export const passLine =
     sink.write(isTerminal ? readable(line) : line);
 
 /**
- * Creates a log. Our code does not log secrets. As a second line of defence, API keys are masked here in each formatted line,
- * for example in the text of an error. `base` has fields that every line gets.
+ * Creates a log. Our code does not log secrets. As a second line of defence, API keys are masked here in each formatted
+ * line, for example in the text of an error. `base`: the fields of every line.
  */
 export const createLog = (
   level: LogLevel,
@@ -136,8 +135,8 @@ export const createLog = (
   isTerminal = false,
   base: Record<string, string> | null = null,
 ): Logger => {
-  // JSON lines can be shown in a terminal too. Most are plain ASCII, which the length in bytes shows in a fraction of
-  // the time.
+  // A terminal can show JSON lines too. Most lines are plain ASCII. A comparison of their length in bytes finds this in
+  // a fraction of the time.
   const printableLine = (line: string): string =>
     Buffer.byteLength(line) === line.length ? line : printableJson(line);
   const write = (line: string): void => sink.write(printableLine(maskApiKeys(line)));

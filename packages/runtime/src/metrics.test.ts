@@ -7,7 +7,7 @@ describe("the metrics", () => {
   const get = (path = "/metrics", method = "GET") => metrics.fetch(new Request(`http://localhost${path}`, { method }));
   const text = async (): Promise<string> => (await get()).text();
 
-  test("a request, begun and ended: active, then counted by method, route and status", async () => {
+  test("a request: active until its end, then counted by method, route and status", async () => {
     metrics.requestBegins();
     expect(await text()).toContain("http_server_active_requests 1");
     metrics.requestEnds({ method: "GET", route: "/a/:id", status: 404, durationMs: 3, problem: "not_found" });
@@ -18,7 +18,7 @@ describe("the metrics", () => {
     expect(after).toContain('realtime_avatar_problems_total{code="not_found"} 1');
   });
 
-  test("a request, unknown method and path: neither is a label", async () => {
+  test("a request with an unknown method and path: neither is a label", async () => {
     metrics.requestEnds({ method: "BREW", route: undefined, status: 404, durationMs: 1 });
     expect(await text()).toContain('http_request_method="_OTHER",http_route="none"');
   });
@@ -96,7 +96,7 @@ describe("the metrics", () => {
     expect(shown).toContain("realtime_avatar_recording_stored_bytes 9000000000");
   });
 
-  test("the queue, at concurrent collections: asked once; failing: NaN", async () => {
+  test("the queue, at concurrent collections: read once; when the read fails: NaN", async () => {
     const asked = { count: 0 };
     metrics.showQueue(async () => {
       asked.count++;
@@ -116,7 +116,7 @@ describe("the metrics", () => {
     expect(unknown).toMatch(/^realtime_avatar_oldest_job_seconds nan$/im);
   });
 
-  test("jobs and swept files, ended: counted", async () => {
+  test("ended jobs and swept files: counted", async () => {
     metrics.jobEnds({ kind: "process_asset", outcome: "ready", durationMs: 300 });
     metrics.filesSwept(3);
     const shown = await text();

@@ -28,9 +28,9 @@ export type CompletedRequest = {
 export type SessionLimit = "self" | "ancestor" | "balance" | "sessions";
 
 /**
- * How a job ended. `ready` and `failed`: its target has that status. `gone`: the target was deleted meanwhile, or the job was
- * replaced. `waiting`: its input has not arrived yet. `retried`: it is tried again. `exhausted`: it was tried for the
- * last time. `handed_back`: the worker stopped. `lost`: it belongs to another worker.
+ * How a job ended. `ready` and `failed`: its target has that status. `gone`: the target was deleted meanwhile, or the
+ * job was replaced. `waiting`: its input has not arrived yet. `retried`: another attempt follows. `exhausted`: the last
+ * attempt failed. `handed_back`: the worker stopped. `lost`: it belongs to another worker.
  */
 export type JobOutcome = "ready" | "failed" | "gone" | "waiting" | "retried" | "exhausted" | "handed_back" | "lost";
 
@@ -57,9 +57,9 @@ export type Metrics = ServedMetrics &
     showLog(output: Pick<LogOutput, "dropped">): void;
     requestBegins(): void;
     requestEnds(request: CompletedRequest): void;
-    /** A session was opened; not by a replay. */
+    /** A session was opened. Replays do not count. */
     sessionHeld(): void;
-    /** Counts sessions that requests have closed, by default one. A repeated release does not count. */
+    /** Counts sessions that requests have closed: one by default. A repeated release does not count. */
     sessionSettled(count?: number): void;
     /** A session was refused. */
     sessionRefused(limit: SessionLimit): void;

@@ -1,4 +1,7 @@
-/** Detects the end of the npm process that started this one. With `npx bun start`, a shell and a runner are in between. */
+/**
+ * Detects the end of the npm process that started this one. With `npx bun start`, npm starts a shell, which starts a
+ * runner, which starts this process.
+ */
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 
@@ -21,7 +24,7 @@ const processOf = (pid: number): Process | null => {
 
 /** Matches npm: its process title is "npm exec ..." or "npm run ..."; before it sets that, a script of that name. */
 const NPM = /(^|[\s/])(npm|npx)(-cli\.js)?(\s|$)/;
-/** Maximum number of ancestors to search; usual are npm, a shell and Bun's runner. */
+/** Maximum number of ancestors to search. The usual ones are npm, a shell and Bun's runner. */
 const MAX_ANCESTORS = 6;
 
 /** The pids of the ancestors of this process from its parent up to npm; empty if npm did not start it. */

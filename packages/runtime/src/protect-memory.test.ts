@@ -7,7 +7,7 @@ const MODULE = JSON.stringify(join(import.meta.dir, "protect-memory.ts"));
 const asUser = process.getuid?.() === 0 ? ["setpriv", "--reuid=65532", "--regid=65532", "--clear-groups"] : [];
 
 test.skipIf(process.platform !== "linux" || Bun.which("setpriv") === null)(
-  "a protected process, read by another of its user: its environment is closed",
+  "a protected process, read by another process of its user: its environment is unreadable",
   async () => {
     const readable: Record<string, boolean> = {};
     for (const call of ["protectMemory()", "null"]) {

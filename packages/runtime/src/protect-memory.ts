@@ -4,8 +4,9 @@ import { dlopen } from "bun:ffi";
 const PR_SET_DUMPABLE = 4;
 
 /**
- * Makes the memory and the environment of this process (`/proc/<pid>/mem`, `environ`) unreadable for other processes of the
- * same user, among them a child that a hostile file has taken over. Returns whether that was possible: only Linux has it.
+ * Makes the memory and the environment of this process (`/proc/<pid>/mem`, `environ`) unreadable for other processes of
+ * the same user, such as a child process that a hostile file has taken over. Returns whether it succeeded: only Linux
+ * supports it.
  */
 export const protectMemory = (): boolean => {
   if (process.platform !== "linux") return false;

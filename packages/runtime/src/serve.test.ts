@@ -40,7 +40,7 @@ describe("serve", () => {
   });
   afterAll(() => server.stop(true));
 
-  /** Sends a request line and a Host as they are, and returns the response. */
+  /** Sends a request line and a Host unchanged, and returns the response. */
   const send = (target: string, host = "localhost"): Promise<string> =>
     new Promise((resolve, reject) => {
       let text = "";
@@ -79,14 +79,14 @@ describe("serve", () => {
     await slow.stop(true);
   });
 
-  test("a port, in use: refused with the variable to set", () => {
+  test("a port in use: the error names the variable to set", () => {
     const port = server.port ?? 0;
     const message = `Cannot listen on 127.0.0.1:${port} (EADDRINUSE). Set PORT to another port, or HOST.`;
     expect(() => serve({ ...address, port }, timeouts, () => new Response())).toThrow(message);
   });
 });
 
-// Elsewhere than on Linux, a machine has one address of 127.0.0.0/8.
+// Only on Linux does a machine have all addresses of 127.0.0.0/8.
 describe.skipIf(process.platform !== "linux")("serveAll", () => {
   const [first, second] = ["127.0.0.1", "127.0.0.2"];
   const timeouts = { keepAliveMs: 1000, requestMs: 1000 };
@@ -106,7 +106,7 @@ describe.skipIf(process.platform !== "linux")("serveAll", () => {
     await Promise.all(servers.map((server) => server.stop(true)));
   });
 
-  test("a port that is in use at the second address: refused, and nothing listens at the first", async () => {
+  test("a port that is in use at the second address: refused; the first address is free again", async () => {
     const port = await freePort();
     const other = serve({ host: second, port, portVariable: "PORT" }, timeouts, () => new Response());
     expect(() => serveAt([first, second], port)).toThrow(`Cannot listen on ${second}:${port} (EADDRINUSE)`);

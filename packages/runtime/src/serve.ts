@@ -18,7 +18,7 @@ export type Address = {
 /** A path with more segments than this matches no route. */
 const MAX_SEGMENTS = 10;
 
-/** One pattern for each number of segments: `/`, `/:s0`, `/:s0/:s1` and so on. An empty segment matches none of them. */
+/** One pattern for each number of segments: `/`, `/:s0`, `/:s0/:s1` and so on. No pattern matches an empty segment. */
 const PATTERNS = Array.from({ length: MAX_SEGMENTS + 1 }, (_, count) =>
   count === 0 ? "/" : Array.from({ length: count }, (_, index) => `/:s${index}`).join(""),
 );
@@ -62,13 +62,13 @@ const routable = (request: Request, segments: readonly string[] | null): Request
 export type Timeouts = {
   /** How long a connection may be idle, in milliseconds. */
   keepAliveMs: number;
-  /** How long a request may take at most, in milliseconds. */
+  /** The maximum time for a request, in milliseconds. */
   requestMs: number;
 };
 
 /**
  * Serves `fetch` at an address. Throws when it cannot listen there. Idle connections are closed; Bun closes a
- * connection without a first request after twelve seconds. For a path in another than its normal form, `url` matches no
+ * connection without a first request after twelve seconds. For a path that is not in its normal form, `url` matches no
  * route. `onFailure` creates the response when `fetch` throws, which means that the application's error handling
  * failed.
  */
@@ -85,15 +85,15 @@ export const serve = (
       hostname: address.host,
       port: address.port,
       development: false,
-      // Otherwise two processes could share a port unnoticed, and one would receive API keys meant for the other.
+      // Without this, two processes could share a port unnoticed, and one would receive the API keys for the other.
       reusePort: false,
       // Bun also counts a request that waits for its response as idle.
       idleTimeout: Math.ceil(Math.max(keepAliveMs, requestMs) / 1000),
       maxRequestBodySize: NO_BODY_LIMIT,
-      // Only Bun's router exposes the path as sent. It is used for nothing else: the application does the routing.
+      // Only Bun's router exposes the path as sent. It serves no other purpose: the application does the routing.
       routes: {
         ...Object.fromEntries(PATTERNS.map((pattern) => [pattern, routed])),
-        // Pages accept a slash at the end, as people type it. No page has a deeper path.
+        // Pages accept a slash at the end, because people type it. No page has a deeper path.
         "/:s0/": (request) => fetch(routable(request, [request.params.s0, ""])),
         "/:s0/:s1/": (request) => fetch(routable(request, [request.params.s0, request.params.s1, ""])),
       },
@@ -110,7 +110,7 @@ export const serve = (
 /** Attempts to find a port that is free at every address. */
 const PORT_ATTEMPTS = 10;
 
-/** The addresses of `hosts` at which the machine can listen: the IPv6 loopback only where there is one. */
+/** The addresses of `hosts` at which the machine can listen. The IPv6 loopback is left out if the machine lacks it. */
 const availableHosts = (hosts: readonly string[]): string[] => {
   const addresses = Object.values(networkInterfaces()).flatMap((list) => (list ?? []).map(({ address }) => address));
   return hosts.filter((host) => host !== "::1" || addresses.includes(host));
@@ -132,7 +132,7 @@ export const serveAll = (
       return servers;
     } catch (error) {
       for (const server of servers) void server.stop(true);
-      // A port that the system has chosen for the first address can be taken at another one.
+      // The port that the system has chosen for the first address can be in use at another address.
       if (port !== 0 || attempt === PORT_ATTEMPTS) throw error;
     }
   }

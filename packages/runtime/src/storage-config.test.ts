@@ -11,7 +11,7 @@ const s3 = (variables: Record<string, string>) =>
   readStorageConfig({ STORAGE_URL: "s3://bucket", ...KEYS, ...variables }, ".data");
 
 describe("readStorageConfig", () => {
-  test("the storage, unset: on the disk", () => {
+  test("the storage, without variables: on the disk", () => {
     const disk = { kind: "disk", directory: "/data/assets", signingSecret: null } as const;
     expect(readStorageConfig({}, "/data")).toEqual(disk);
     expect(readStorageConfig({ STORAGE_URL: "", ASSET_SIGNING_SECRET: "", AWS_REGION: "x" }, "/data")).toEqual(disk);
@@ -43,7 +43,7 @@ describe("readStorageConfig", () => {
     expect(s3({ STORAGE_URL })).toMatchObject({ prefix });
   });
 
-  test("the storage, another endpoint: S3's own variable first", () => {
+  test("the storage, with two endpoints: the variable of S3 wins", () => {
     expect(s3({ AWS_ENDPOINT_URL: "http://127.0.0.1:9000/" })).toMatchObject({
       endpoint: "http://127.0.0.1:9000",
       region: "us-east-1",
@@ -64,7 +64,7 @@ describe("readStorageConfig", () => {
     ["AWS_ENDPOINT_URL_S3", { AWS_ENDPOINT_URL_S3: "https://user:pass@host" }],
     ["AWS_ENDPOINT_URL_S3", { AWS_ENDPOINT_URL_S3: "https://host/?query" }],
     ["AWS_ENDPOINT_URL_S3", { AWS_ENDPOINT_URL_S3: "x-https://host" }],
-  ])("the storage, %s wrong in %j: refused by its name without the value", (name, variables) => {
+  ])("the storage, %s invalid in %j: the error has its name, not its value", (name, variables) => {
     const read = () => s3(variables);
     expect(read).toThrow(ConfigError);
     expect(read).toThrow(new RegExp(`^${name} must be `));

@@ -29,8 +29,8 @@ const readRequired = (variables: Variables, name: string): string => {
 };
 
 /**
- * The store of files: an S3 with `STORAGE_URL`, and else the folder `assets` of the data directory. Throws a `ConfigError`
- * that names an invalid variable.
+ * The store of files: the S3 of `STORAGE_URL`, or else the folder `assets` of the data directory. Throws a
+ * `ConfigError` that names an invalid variable.
  */
 export const readStorageConfig = (variables: Variables, dataDirectory: string): StorageConfig => {
   const location = readVariable<{ bucket: string; prefix: string } | null>(

@@ -11,7 +11,7 @@ const folderOf = async (): Promise<string> => {
   return join(folder, "data");
 };
 
-test("a stored secret, eight processes starting together: one secret, readable by this user only", async () => {
+test("a stored secret of eight processes that start together: the same, in a file that only this user can read", async () => {
   const folder = await folderOf();
   const secrets = await Promise.all(Array.from({ length: 8 }, () => readStoredSecret(folder, "session-secret")));
   expect(new Set(secrets.map((secret) => secret.reveal())).size).toBe(1);

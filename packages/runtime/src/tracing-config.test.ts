@@ -12,18 +12,18 @@ describe("the tracing", () => {
     [{ ...ENDPOINT, OTEL_SDK_DISABLED: "True" }],
     [{ ...ENDPOINT, OTEL_TRACES_EXPORTER: "none" }],
     [{ OTEL_EXPORTER_OTLP_ENDPOINT: "" }],
-  ])("the tracing, with %j: off", (variables) => {
+  ])("tracing, with %j: off", (variables) => {
     expect(readTracingConfig(variables, "api")).toBeNull();
   });
 
-  test("the tracing, with an endpoint only: on, with OpenTelemetry's defaults", () => {
+  test("tracing, with an endpoint only: on, with OpenTelemetry's defaults", () => {
     const defaults = { serviceName: "api", sampler: "always_on", isParentBased: true, ratio: 1, batch: {} } as const;
     expect(readTracingConfig(ENDPOINT, "api")).toEqual(defaults);
     const traces = { OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: "https://collector/v1/traces", OTEL_SDK_DISABLED: "false" };
     expect(readTracingConfig(traces, "api")).toEqual(defaults);
   });
 
-  test("the tracing, all variables set: read", () => {
+  test("tracing, with all variables: read", () => {
     const variables = {
       ...ENDPOINT,
       OTEL_SERVICE_NAME: "avatars",
@@ -72,7 +72,7 @@ describe("the tracing", () => {
     ["OTEL_EXPORTER_OTLP_HEADERS", "sekret"],
     ["OTEL_EXPORTER_OTLP_TRACES_CERTIFICATE", "/no/such/file"],
     ["OTEL_RESOURCE_ATTRIBUTES", "a=1,sekret%ZZ"],
-  ])("the tracing, %s=%s: refused by its name without the value", (name, value) => {
+  ])("tracing, %s=%s: the error has the name, not the value", (name, value) => {
     const read = () => readTracingConfig({ ...ENDPOINT, [name]: value }, "api");
     expect(read).toThrow(ConfigError);
     expect(read).toThrow(`${name} must be`);

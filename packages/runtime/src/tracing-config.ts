@@ -58,7 +58,7 @@ export const readTracingConfig = (variables: Variables, serviceName: string): Tr
   if (isDisabled || variables["OTEL_TRACES_EXPORTER"] === "none") return null;
   let hasEndpoint = false;
   for (const name of ENDPOINTS) {
-    // The exporter would silently use its default.
+    // With an invalid value, the exporter would silently use its default.
     const isUrl = (text: string): true | undefined => (/^https?:/i.test(text) && URL.canParse(text) ? true : undefined);
     hasEndpoint = readVariable(variables, name, false, "an http:// or https:// URL", isUrl) || hasEndpoint;
   }

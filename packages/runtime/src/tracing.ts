@@ -78,7 +78,7 @@ const named = (attributes: SpanAttributes): SpanAttributes =>
 /** Starts tracing. `warn` is called when an export fails; its message contains no data of the error. */
 export const startTracing = (config: TracingConfig, version: string, warn: (message: string) => void): Tracing => {
   setGlobalErrorHandler((error) => {
-    // The rest of the error can contain the collector's response, which can repeat the data sent to it.
+    // The other members of the error can contain the response of the collector, which can repeat the exported data.
     const { name = "Error", code } = error as { name?: string; code?: string | number };
     warn(`failed to export traces: ${name} ${code ?? ""}`.trimEnd());
   });

@@ -10,7 +10,7 @@ import { openWebhookSealingKey, readWebhookConfig } from "./webhook-config.ts";
 const log = createLog("silent", { write: () => {} });
 const ENDPOINT = "whe_00000000000000000000000000";
 
-test("the configuration of webhooks, with and without variables: values, or defaults", () => {
+test("the configuration of webhooks, with variables: their values; without: the defaults", () => {
   expect(readWebhookConfig({})).toEqual({ secretKey: null, allowHttpLocalhost: false });
   const read = readWebhookConfig({ WEBHOOK_SECRET_KEY: "k".repeat(32), WEBHOOK_ALLOW_HTTP_LOCALHOST: "true" });
   expect([read.secretKey?.reveal(), `${read.secretKey}`]).toEqual(["k".repeat(32), "[secret]"]);
@@ -28,7 +28,7 @@ test.each([
   refused.not.toThrow("hunter2");
 });
 
-test("the sealing key, of two processes with one data directory or one variable: one opens what the other seals", async () => {
+test("the sealing key of two processes, with one data directory or one variable: the same", async () => {
   const folder = await temporaryFolder();
   removeAtEnd(folder);
   const secretKey = new Secret("k".repeat(32));

@@ -15,7 +15,8 @@ export type WebhookConfig = {
 /** Throws a `ConfigError` that names an invalid variable. */
 export const readWebhookConfig = (variables: Variables): WebhookConfig => {
   const allowHttpLocalhost = readBoolean(variables, "WEBHOOK_ALLOW_HTTP_LOCALHOST", false);
-  // Tenants of a service with `DATABASE_URL` are untrusted: they must not reach programs beside the worker.
+  // Tenants of a service with `DATABASE_URL` are untrusted. They must not reach other programs on the machine of the
+  // worker.
   if (allowHttpLocalhost && variables["DATABASE_URL"]) {
     refuse(variables, "WEBHOOK_ALLOW_HTTP_LOCALHOST", "false or unset when DATABASE_URL is set");
   }

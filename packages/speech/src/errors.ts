@@ -1,4 +1,4 @@
-/** Why a text did not become speech. */
+/** The errors of speech. */
 
 /** Each code, and whether the same request can succeed when it is repeated. */
 export const SPEECH_ERRORS = {

@@ -6,7 +6,7 @@ import { createFliteThread } from "./flite-thread.ts";
 const TEXT = "The museum opens at nine, and on Thursdays it stays open until eight.";
 const PROGRAM = join(import.meta.dir, "flite-thread.testing.ts");
 
-test("a piece, spoken on a thread: the same samples; the main thread goes on meanwhile", async () => {
+test("a piece, spoken on a thread: the same samples; the main thread keeps running", async () => {
   const speakOnThread = createFliteThread(PROGRAM);
   await speakOnThread("Ready.", "slt");
   let turns = 0;
@@ -17,13 +17,13 @@ test("a piece, spoken on a thread: the same samples; the main thread goes on mea
   expect(samples).toEqual(await speakPiece(TEXT, "slt"));
 });
 
-test("two pieces at once: each as alone", async () => {
+test("two pieces at once: each sounds as it does alone", async () => {
   const speakOnThread = createFliteThread(PROGRAM);
   const both = await Promise.all([speakOnThread("One.", "slt"), speakOnThread("Two.", "rms")]);
   expect(both).toEqual([await speakPiece("One.", "slt"), await speakPiece("Two.", "rms")]);
 });
 
-test("a voice that Flite does not have: refused; the thread goes on", async () => {
+test("an unknown voice of Flite: refused; the thread keeps running", async () => {
   const speakOnThread = createFliteThread(PROGRAM);
   expect(speakOnThread(TEXT, "no voice")).rejects.toMatchObject({ code: "voice_refused" });
   expect(await speakOnThread("One.", "slt")).toEqual(await speakPiece("One.", "slt"));

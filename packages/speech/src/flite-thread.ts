@@ -1,4 +1,4 @@
-/** Flite on a thread of this process. The main thread goes on meanwhile, so the pictures of a call are not late. */
+/** Flite on a thread of this process. The main thread keeps running, so the pictures of a call are not late. */
 import { parentPort, Worker } from "node:worker_threads";
 import { SpeechError } from "./errors.ts";
 import { type SpeakPiece, speakPiece } from "./flite.ts";
@@ -7,7 +7,7 @@ type Request = { id: number; text: string; voice: string };
 /** `samples`: null for a text that Flite cannot speak. */
 type Response = { id: number; samples: Int16Array<ArrayBuffer> | null };
 
-/** On the thread: speaks the pieces that the main thread sends. */
+/** Runs on the thread: speaks the pieces that the main thread sends. */
 export const runFliteThread = (): void => {
   parentPort?.on("message", async ({ id, text, voice }: Request) => {
     const samples = await speakPiece(text, voice).catch(() => null);

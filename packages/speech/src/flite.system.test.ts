@@ -31,7 +31,7 @@ const COMMANDS: [string, string[], string[]][] = [
 ];
 
 test.each(COMMANDS)(
-  "Flite, in %s in another folder: finds its program, and says the same bytes",
+  "Flite, in %s in another folder: finds its program; its speech has the same bytes",
   async (_, options, command) => {
     const { code, stderr } = await runToEnd([process.execPath, "build", entry, ...options]);
     expect({ code, stderr }).toMatchObject({ code: 0 });

@@ -14,14 +14,14 @@ const digest = (pcm: Int16Array): string =>
 const loudness = (pcm: Int16Array): number => Math.sqrt(pcm.reduce((sum, sample) => sum + sample ** 2, 0) / pcm.length);
 
 describe("Flite", () => {
-  test.each(FLITE_VOICES)("a voice of Flite, $id: says a text, always with the same bytes", async (voice) => {
+  test.each(FLITE_VOICES)("a voice of Flite, $id: speaks a text, always with the same bytes", async (voice) => {
     const pcm = await collectSpeech(speakWithFlite(TEXT, voice));
     expect(pcm.length / FLITE_SAMPLE_RATE).toBeWithin(2, 5);
     expect(loudness(pcm)).toBeWithin(500, 10_000);
     expect(digest(pcm)).toBe(DIGESTS[voice.id] ?? "");
   });
 
-  test("two texts at once: each as alone", async () => {
+  test("two texts at once: each sounds as it does alone", async () => {
     const texts = ["The first text is this one.", "And the second one is longer than the first."];
     const alone: string[] = [];
     for (const text of texts) alone.push(digest(await collectSpeech(speakWithFlite(text, slt))));
@@ -29,7 +29,7 @@ describe("Flite", () => {
     expect(both.map(digest)).toEqual(alone);
   });
 
-  test("a text of several pieces: the first is known before the second begins", async () => {
+  test("a text of several pieces: the first piece is available before the second begins", async () => {
     const speech = speakWithFlite("The quick brown fox jumps over the lazy dog. ".repeat(10), slt);
     const first = await speech.next();
     expect(first.value?.length).toBeGreaterThan(FLITE_SAMPLE_RATE);
@@ -41,7 +41,7 @@ describe("Flite", () => {
     ["", 0],
     ["日本語です。", 0],
     ["...", 0],
-  ])("a text that it cannot say, %j: nothing", async (text, length) => {
+  ])("a text that Flite cannot speak, %j: no sound", async (text, length) => {
     expect(await collectSpeech(speakWithFlite(text, slt))).toHaveLength(length);
   });
 

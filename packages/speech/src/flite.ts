@@ -34,8 +34,8 @@ const MEMORY = { maxFileBytes: 4 * MIB, reservedBytes: 112 * MIB };
 let loading: Promise<WebAssembly.Module> | null = null;
 
 /**
- * Loads the program, which is compiled once in a process: in 0.1 s. The first speech loads it as well. A process that gives up
- * its right to read the file calls it before.
+ * Loads the program, which is compiled once in a process: in 0.1 s. The first speech loads it as well. A process that
+ * later gives up its right to read the file calls this first.
  */
 export const loadFlite = (): Promise<WebAssembly.Module> => {
   // In a bundle, the path is relative to it.

@@ -73,7 +73,7 @@ const failure = async (speech = say()): Promise<SpeechError> => {
 const samples = Int16Array.from({ length: 5000 }, (_, index) => ((index * 7919) % 65_536) - 32_768);
 const sound = Buffer.from(samples.buffer);
 
-test("a provider that sends sound, cut within samples: each sample as sent", async () => {
+test("a provider that sends sound in chunks that split samples: each sample as sent", async () => {
   respond = (response) => {
     response.writeHead(200, { "content-type": "audio/pcm" });
     let at = 0;
@@ -126,7 +126,11 @@ test.each([
   ["a redirect", "voice_malformed", send(302, { location: "/elsewhere" }, "")],
   ["a permanent redirect", "voice_malformed", send(308, { location: "/elsewhere" }, "")],
   ["a page", "voice_malformed", send(200, { "content-type": "text/html" }, "<!DOCTYPE html>PROVIDER-TEXT")],
-  ["a page as sound", "voice_malformed", send(200, { "content-type": "audio/pcm" }, "<html>PROVIDER-TEXT</html>")],
+  [
+    "an HTML page in place of sound",
+    "voice_malformed",
+    send(200, { "content-type": "audio/pcm" }, "<html>PROVIDER-TEXT</html>"),
+  ],
   ["JSON", "voice_malformed", send(200, json, JSON_ERROR)],
   ["JSON as sound", "voice_malformed", send(200, {}, JSON_ERROR)],
   ["MP3", "voice_malformed", send(200, { "content-type": "audio/mpeg" }, sound)],

@@ -1,19 +1,19 @@
 /**
  * Speech from a server with OpenAI's API: `POST /audio/speech` with `response_format: "pcm"`. The server's response is
- * not trusted: its time and its bytes are bounded, no redirect is followed, and nothing of it is in an error.
+ * not trusted: its time and its bytes are bounded, no redirect is followed, and errors contain no part of it.
  */
 import { SpeechError, type SpeechErrorCode } from "./errors.ts";
 import type { SpeechProvider } from "./settings.ts";
 import type { Voice } from "./voices.ts";
 
-/** Longer sound for one request is malformed: a text of `MAX_REQUEST_LENGTH` takes less. */
+/** Longer sound for one request is malformed, because the speech of `MAX_REQUEST_LENGTH` characters is shorter. */
 export const MAX_SOUND_SECONDS = 60;
 /** The text of one request, in UTF-16 units. People speak 12 to 17 characters a second. */
 export const MAX_REQUEST_LENGTH = 480;
 
 /** How long the server may take. While the caller takes no sound, the time counts only for the total. */
 export type SpeechTimeouts = {
-  /** Until the first byte, and for each one after it. */
+  /** For the first byte, and for each further byte. */
   waitMs: number;
   totalMs: number;
 };
@@ -38,7 +38,7 @@ const requestSpeech = async (
 ): Promise<Response> => {
   const response = await fetch(`${url}/audio/speech`, {
     method: "POST",
-    // A redirect is then a response, and so differs from a server that cannot be reached.
+    // With this, a redirect is a response, and so differs from an unreachable server.
     redirect: "manual",
     headers: {
       "content-type": "application/json",
@@ -47,7 +47,7 @@ const requestSpeech = async (
       ...(apiKey && { authorization: `Bearer ${apiKey.reveal()}` }),
     },
     body: JSON.stringify({ model, ...body, response_format: "pcm" }),
-    // Of Bun: a compressed response is refused, not unpacked.
+    // An option of Bun: a compressed response is not unpacked, and then refused.
     decompress: false,
     signal,
   });
@@ -57,11 +57,11 @@ const requestSpeech = async (
   throw new SpeechError(statusError(response.status));
 };
 
-/** Turns bytes, cut anywhere, into samples, and checks that they can be sound. */
+/** Turns chunks of bytes of any size into samples, and checks that they can be sound. */
 const createSampleReader = (sampleRate: number) => {
   let bytesLeft = MAX_SOUND_SECONDS * sampleRate * SAMPLE_BYTES;
   let isEmpty = true;
-  /** The first byte of a sample whose second one is in the next chunk: none or one. */
+  /** The first byte of a sample whose second byte is in the next chunk; empty when no sample is split. */
   let rest = new Uint8Array(0);
   return {
     read: (chunk: Uint8Array): Int16Array => {

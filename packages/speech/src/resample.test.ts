@@ -28,7 +28,7 @@ test.each(SAMPLE_RATES)("a tone at %d Hz: the same tone at 48 kHz, in step and a
   expect(greatest).toBeLessThan(AMPLITUDE * 0.01);
 });
 
-test.each([16_000, 24_000, 44_100] as const)("sound at %d Hz, cut anywhere: the same samples", (rate) => {
+test.each([16_000, 24_000, 44_100] as const)("sound at %d Hz, in pieces of any size: the same samples", (rate) => {
   const pcm = tone(rate, 440).subarray(0, 3001);
   const whole = resample(pcm, rate);
   for (const size of [1, 7, 160, 2999]) expect(resample(pcm, rate, size)).toEqual(whole);
@@ -55,6 +55,6 @@ test("the loudest sound: clipped, not wrapped", () => {
   expect(steps).toEqual([]);
 });
 
-test("no sound: none", () => {
+test("empty sound: no samples", () => {
   expect(resample(new Int16Array(0), 24_000)).toHaveLength(0);
 });

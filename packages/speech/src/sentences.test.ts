@@ -51,7 +51,7 @@ test.each([
   ["without a space", "a".repeat(700), [240, 240, 220]],
   ["with spaces", "abcd ".repeat(100).trim(), [239, 239, 19]],
   ["of characters outside the BMP", "😀".repeat(200), [240, 160]],
-])("a sentence that is too long, %s: cut, and nothing is lost", (_, text, lengths) => {
+])("a sentence that is too long, %s: cut, without losing a character", (_, text, lengths) => {
   for (const size of [1, 1000]) {
     const pieces = stream(text, size, { firstClauseLength: null });
     expect(pieces.map(({ length }) => length)).toEqual(lengths);

@@ -12,13 +12,13 @@ const FIRST_CLAUSE_LENGTH = 24;
 /** A shorter sentence is spoken together with the next one: "Yes." */
 const MIN_LENGTH = 12;
 
-/** Behind the end of a sentence: a quotation mark or a bracket that closes. */
+/** A closing quotation mark or bracket, which can follow the end of a sentence. */
 const CLOSING = /["'”’»)\]]/;
 /** Words that end with a full stop and rarely end a sentence. */
 const ABBREVIATION =
   /(?:^|[\s("'“.])(?:Mr|Mrs|Ms|Dr|Prof|Rev|St|Sr|Jr|vs|cf|ca|No|Nr|approx|e\.g|i\.e|z\.B|d\.h|bzw|\p{Lu})\.$/u;
 
-/** The end of a sentence at `index`, if there is one; null if that depends on text that has not arrived. */
+/** The end of the sentence with its mark at `index`: undefined for another character, null if later text decides it. */
 const endAt = (text: string, index: number, isComplete: boolean): number | null | undefined => {
   const sign = text[index] as string;
   if (sign === "\n") return index + 1;

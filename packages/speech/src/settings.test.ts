@@ -8,7 +8,7 @@ test("the list of voices, without configuration: those of Flite, and flite-slt i
   expect(defaultVoice(FLITE_SETTINGS).id).toBe("flite-slt");
 });
 
-test("the list of voices, of an operator: first in it, and found by id alone", () => {
+test("the voices of an operator, in the list: first, and found by their id", () => {
   const voices = parseVoices('{"narrator-1": "af_heart"}') ?? [];
   const settings = { ...FLITE_SETTINGS, voices };
   expect(listVoices(settings).map(({ id }) => id)).toEqual(["narrator-1", ...FLITE_VOICES.map(({ id }) => id)]);
@@ -23,7 +23,7 @@ test("the ids of all voices: unique, and valid as defaultVoiceId", () => {
   for (const { length } of ids) expect(length).toBeWithin(minLength, maxLength + 1);
 });
 
-test("TTS_VOICES, names alone and with more: in their order", () => {
+test("TTS_VOICES, with names alone or with further fields: voices in their order", () => {
   const text = `{"kokoro-heart": {"voice": "af_heart", "name": "Heart", "language": "en-US"}, "kokoro-emma": "bf_emma"}`;
   expect(parseVoices(text)).toEqual([
     { id: "kokoro-heart", name: "Heart", language: "en-US", provider: "openai", providerVoice: "af_heart" },
@@ -39,7 +39,7 @@ test.each([
   ["none", "{}"],
   ["a short id", '{"short-1": "x"}'],
   ["a long id", `{"${"a".repeat(161)}": "x"}`],
-  ["an id that is not plain in a URL", '{"narrator/1": "x"}'],
+  ["an id that a URL would have to escape", '{"narrator/1": "x"}'],
   ["an id that begins with a dot", '{"..narrator": "x"}'],
   ["the id of a voice of Flite", '{"flite-slt": "x"}'],
   ["a voice without a name", '{"narrator-1": ""}'],

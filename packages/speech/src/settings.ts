@@ -11,7 +11,7 @@ export type SpeechProvider = {
   /** Sent as a bearer token; null for a server without keys. */
   apiKey: Secret | null;
   model: string;
-  /** The rate of its PCM in samples a second. The API does not say it. */
+  /** The rate of its PCM in samples a second. The API does not report it. */
   sampleRate: SampleRate;
 };
 
@@ -25,7 +25,7 @@ export type SpeechSettings = VoiceSettings & {
 /** The rates that sound can have, in samples a second. */
 export const SAMPLE_RATES = [8000, 11_025, 12_000, 16_000, 22_050, 24_000, 32_000, 44_100, 48_000] as const;
 export type SampleRate = (typeof SAMPLE_RATES)[number];
-/** OpenAI's, and that of most servers with its API. */
+/** The rate of OpenAI, and of most servers with its API. */
 export const DEFAULT_SAMPLE_RATE = 24_000;
 
 /** Without configuration. */
@@ -69,7 +69,7 @@ const parseVoice = (id: string, value: unknown): Voice | undefined => {
 /** The form of `TTS_VOICES`, for error messages. */
 export const VOICES_FORM = `a JSON object of 1 to ${MAX_OPERATOR_VOICES} voices: ids of 8 to 160 letters, digits, ".", "_" and "-" that are not those of Flite, each with the provider's name ("af_heart") or {"voice", "name", "language"}`;
 
-/** Parses `TTS_VOICES`. Returns `undefined` when it does not have the form. The first one is the default voice. */
+/** Parses `TTS_VOICES`. Returns `undefined` for another form. The first one is the default voice. */
 export const parseVoices = (text: string): readonly Voice[] | undefined => {
   let entries: [string, unknown][];
   try {

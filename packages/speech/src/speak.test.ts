@@ -11,7 +11,7 @@ import { encodeWav } from "./wav.ts";
 const slt = defaultVoice(FLITE_SETTINGS);
 const [heart] = parseVoices('{"kokoro-heart": "af_heart"}') as [Voice];
 
-/** A provider that says a hundred samples at 24 kHz for each character. */
+/** A provider that sends a hundred samples at 24 kHz for each character. */
 const requests: { input: string; voice: string }[] = [];
 const server = Bun.serve({
   port: 0,
@@ -37,7 +37,7 @@ test("a text by Flite: its words at 48 kHz, without the markup", async () => {
   expect(speech.length).toBe((words.length * OUTPUT_SAMPLE_RATE) / FLITE_SAMPLE_RATE);
 });
 
-test("a long text by a provider: requests of whole sentences, one after another, and the sound of all", async () => {
+test("a long text by a provider: one request after another, each of whole sentences, and the sound of all", async () => {
   requests.length = 0;
   const text = Array.from({ length: 60 }, (_, at) => `This is *sentence* ${at}.`).join(" ");
   const speech = await collectSpeech(speak(text, heart, { provider }));
@@ -62,7 +62,7 @@ test("a text of more than 5,000 characters: refused by each kind of voice, befor
   expect(requests).toEqual([]);
 });
 
-test("a voice whose provider is not set any more: voice_refused", () => {
+test("a voice whose provider is no longer set: voice_refused", () => {
   expect(collectSpeech(speak("Hello.", heart, { provider: null }))).rejects.toMatchObject({ code: "voice_refused" });
 });
 

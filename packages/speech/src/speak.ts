@@ -25,8 +25,8 @@ async function* speakParts(
  * The speech of a written text, as it arrives: 16-bit PCM, mono, 48 kHz. Empty when the voice can speak no part of it
  * (`voiceText`).
  *
- * Throws a `SpeechError` (`voice_refused` for a voice whose provider is not set any more), a `RangeError` for a text of more than
- * `MAX_TEXT_LENGTH` characters, or the reason of `signal` when it is aborted.
+ * Throws a `SpeechError` (`voice_refused` for a voice whose provider is no longer set), a `RangeError` for a text of
+ * more than `MAX_TEXT_LENGTH` characters, or the reason of `signal` when it is aborted.
  */
 export async function* speak(
   text: string,

@@ -70,7 +70,7 @@ test.each([
   ["Привет, shop", true],
   ["Room ٣", true],
   ["The same [link](https://世界.example)", false],
-])("words that a voice leaves out, of %j: by Flite %p, by a provider none", (text, isPart) => {
+])("the text %j: words that Flite leaves out: %p; a provider leaves out no words", (text, isPart) => {
   expect(leavesOutWords(text, { provider: "flite" })).toBe(isPart);
   expect(leavesOutWords(text, { provider: "openai" })).toBe(false);
 });

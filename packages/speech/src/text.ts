@@ -4,7 +4,7 @@
  */
 import type { Voice } from "./voices.ts";
 
-/** In characters (code points). A longer text is refused where it enters. */
+/** In characters (code points). Requests with a longer text are refused. */
 export const MAX_TEXT_LENGTH = 5000;
 
 /** Steps in order: a pattern and its replacement. A code block without an end goes to the end of the text, as in CommonMark. */
@@ -22,7 +22,7 @@ const MARKUP: readonly (readonly [RegExp, string])[] = [
   // A block of HTML ends a sentence. Other tags are within one.
   [/<\/?(?:p|div|br|li|ul|ol|h[1-6]|tr|table|blockquote)\b[^<>]*>/gi, "\n"],
   [/<\/?[a-z][^<>]*>/gi, ""],
-  // Words in a code span are said. Code is not.
+  // Words in a code span are spoken. Code is not.
   [/`([\p{L}\p{N}][\p{L}\p{N} '-]*)`/gu, "$1"],
   [/(`+)[^`\n]*\1/g, " "],
   [/^[ \t]*(?:>[ \t]?)+/gm, ""],
@@ -47,7 +47,7 @@ const EMOJI =
 const INVISIBLE = /[\p{Cc}\u00AD\u200B\u200E\u200F\u202A-\u202E\u2060-\u2069\uFEFF\uFFF9-\uFFFD]/gu;
 
 const SPACE_BEFORE_MARK = / (?=[.,;:!?](?:\s|$))/g;
-/** A line that ends with a mark, or with one in quotation marks or brackets. */
+/** A line that ends with a punctuation mark, which a quotation mark or a bracket can follow. */
 const HAS_END = /[.!?…。！？,;:]["'”’»)\]]*$/;
 
 /**
@@ -60,7 +60,7 @@ export const spokenText = (text: string): string => {
   const lines = words
     .replace(/&(amp|lt|gt|quot|apos|nbsp);/g, (_, name: string) => ENTITIES[name] ?? " ")
     .replace(EMOJI, " ")
-    // A line that ends without a mark goes on in the next one. An empty line is a new paragraph.
+    // A line without a punctuation mark at its end continues in the next line. An empty line begins a paragraph.
     .replace(/[ \t]*\n(?:[ \t]*\n)+/g, "\0")
     .replace(/\n/g, " ")
     .split("\0")
@@ -75,7 +75,7 @@ export const spokenText = (text: string): string => {
         .trim(),
     );
   const said = lines.filter((line) => /[\p{L}\p{N}]/u.test(line));
-  // A heading does not begin the sentence below it.
+  // A heading is not part of the sentence below it.
   return said.map((line, at) => (at === said.length - 1 || HAS_END.test(line) ? line : `${line}.`)).join("\n");
 };
 

@@ -37,7 +37,7 @@ export const FLITE_VOICES: readonly Voice[] = [
   flite("kal16", "Flite kal16 (male, American)", "en-US"),
 ];
 
-/** The voice without configuration. */
+/** The default voice without configuration. */
 export const DEFAULT_FLITE_VOICE_ID = "flite-slt";
 
 /** All voices, in the order of the list: those of the operator first. */
@@ -47,7 +47,7 @@ export const listVoices = ({ voices }: VoiceSettings): readonly Voice[] => [...v
 export const findVoice = (settings: VoiceSettings, id: string): Voice | null =>
   listVoices(settings).find((voice) => voice.id === id) ?? null;
 
-/** The voice of a request and an avatar that name none. */
+/** The voice for a request and an avatar without a voice. */
 export const defaultVoice = (settings: VoiceSettings): Voice => {
   const voice = findVoice(settings, settings.defaultVoiceId);
   if (voice === null) throw new Error("The default voice is not in the list of voices.");

@@ -20,7 +20,7 @@ const FILE_TYPES: Record<number, number> = { [FOLDER_FD]: 3, [FILE_FD]: 4 };
 const CHARACTER_DEVICE = 2;
 const ALL_RIGHTS = 0xffff_ffff_ffff_ffffn;
 
-/** How `proc_exit` leaves the program. */
+/** The exception by which `proc_exit` ends the program. */
 class Exit {
   constructor(readonly code: number) {}
 }
@@ -142,16 +142,17 @@ export type ProgramMemory = {
   /** The largest file that the program may write. */
   maxFileBytes: number;
   /**
-   * Memory that the program gets before it starts, beside its own data. Pages that it does not use cost address space alone. In a
-   * process with a limit of data (`RLIMIT_DATA`), JavaScriptCore cannot reserve the 4 GiB in which a memory grows in place: it
-   * copies the whole memory each time that the program asks for more.
+   * Memory that the program gets before it starts, in addition to its data. Unused pages cost only address space. In a
+   * process with a limit of data (`RLIMIT_DATA`), JavaScriptCore cannot reserve the 4 GiB in which a memory grows in
+   * place: it copies the whole memory at each growth.
    */
   reservedBytes: number;
 };
 
 /**
- * Runs `program` with these arguments, the name of the program first. Returns what it wrote to `OUTPUT_PATH`. Throws when it fails
- * or writes more than it may. It runs without a pause, so its arguments must bound its time and memory.
+ * Runs `program` with these arguments, the name of the program first. Returns what it wrote to `OUTPUT_PATH`. Throws
+ * when the program fails or exceeds the size of the file. It runs without a pause, so its arguments must bound its time
+ * and memory.
  */
 export const runProgram = async (
   program: WebAssembly.Module,

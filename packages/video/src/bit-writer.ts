@@ -1,11 +1,11 @@
-/** Writes numbers of any number of bits, the highest bit first, as H.264 and AAC have them. */
+/** Writes numbers of any number of bits, the highest bit first, as in H.264 and AAC. */
 
 export type BitWriter = {
   /** Writes the lowest `length` bits of a number: at most 32. */
   write: (value: number, length: number) => void;
-  /** How many bits are written. */
+  /** The number of written bits. */
   size: () => number;
-  /** All that is written, with zeros up to a whole byte. */
+  /** The written bits, with zeros up to a whole byte. */
   bytes: () => Uint8Array<ArrayBuffer>;
 };
 

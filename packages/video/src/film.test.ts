@@ -59,7 +59,7 @@ const decodeSound = async (film: Buffer): Promise<Int16Array> => {
   return new Int16Array(heard.buffer, heard.byteOffset, heard.length >> 1);
 };
 
-/** In decibels, of the luma. */
+/** The signal-to-noise ratio of the luma, in decibels. */
 const quality = (shown: Buffer, drawn: Uint8Array): number => {
   let error = 0;
   for (let index = 0; index < 512 ** 2; index++) error += ((shown[index] as number) - (drawn[index] as number)) ** 2;
@@ -74,7 +74,7 @@ describe("a film", () => {
   });
 
   test.skipIf(reason !== "")(
-    `read by ffprobe: H.264 of level 3.1, AAC, 25 pictures a second, in step${reason}`,
+    `read by ffprobe: H.264 of level 3.1, AAC, 25 pictures a second, sound and pictures synchronous${reason}`,
     async () => {
       const entries = "stream=codec_name,profile,level,width,height,r_frame_rate,start_time,duration,nb_frames,pix_fmt";
       const colours = "color_range,color_space,color_transfer,color_primaries,has_b_frames,sample_rate,channels";
@@ -145,7 +145,7 @@ describe("a film", () => {
     },
   );
 
-  test("of a grainy photo that moves: its bits are bounded from the second group on", async () => {
+  test("of a moving grainy photo: its bits are bounded from the second group on", async () => {
     const random = seededBytes("grain");
     const photo = Buffer.from(pictures[0] as Uint8Array);
     // The lower six bits are grain. The upper two are those of the photo.
@@ -166,7 +166,7 @@ describe("a film", () => {
 
   test("with too many or too few pictures or samples: refused", async () => {
     const [picture] = pictures;
-    if (picture === undefined) throw new Error("There is no picture.");
+    if (picture === undefined) throw new Error("The film has no picture.");
     const film = await openFilm({ pictures: 1, write: () => {} });
     const silence = new Int16Array(PICTURE_SAMPLES);
     expect(() => film.finish()).toThrow("missing");

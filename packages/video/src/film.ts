@@ -24,7 +24,7 @@ export type Film = {
    * 16-bit PCM, 48 kHz, mono.
    */
   add: (picture: Uint8Array, pcm: Int16Array) => Promise<void>;
-  /** Ends a film that has all its pictures. Returns the size of the file in bytes. */
+  /** Ends the film after its last picture. Returns the size of the file in bytes. */
   finish: () => number;
 };
 

@@ -4,7 +4,7 @@ import { readInteger, type Variables } from "../config.ts";
 /** The quota of a tenant in one environment. Failed and deleted assets do not count. */
 export type AssetQuota = { maxAssets: number; maxBytes: number };
 
-/** The largest quota: beyond what a tenant can fill, and an exact double. */
+/** The maximum quota: an exact double, above any size that a tenant can reach. */
 const MAX_ASSET_BYTES = 10 ** 15 - 1;
 
 export const readAssetQuota = (variables: Variables): AssetQuota => ({

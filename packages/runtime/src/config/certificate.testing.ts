@@ -1,4 +1,4 @@
-/** An authority of certificates for tests, and signers of it. */
+/** A certificate authority for tests, and signers that it certifies. */
 import { generateKeyPairSync, type KeyObject } from "node:crypto";
 import {
   authorityExtensions,
@@ -10,13 +10,13 @@ import {
   signerExtensions,
 } from "./certificate.ts";
 
-/** The times between which the certificates of tests are valid. */
+/** The validity of the certificates of tests. */
 export const VALID_FROM = new Date("2020-01-01T00:00:00Z");
 export const VALID_TO = new Date("2060-01-01T00:00:00Z");
 
 export type KeyKind = "P-256" | "P-384" | "P-521" | "Ed25519" | "RSA" | "RSA-1024";
 
-/** Keys of a kind. Those of RSA take a second. */
+/** Keys of a kind. Generating RSA keys takes a second. */
 export const createKeyPair = (kind: KeyKind): { publicKey: KeyObject; privateKey: KeyObject } => {
   if (kind === "Ed25519") return generateKeyPairSync("ed25519");
   if (kind === "RSA" || kind === "RSA-1024") {
@@ -48,7 +48,7 @@ export type SignerOptions = {
   validFrom?: Date;
   validTo?: Date;
   purposes?: string[];
-  /** Object identifier of an extension that the certificate lacks. */
+  /** Object identifier of the extension to leave out. */
   without?: string;
   isAuthority?: boolean;
 };

@@ -24,7 +24,7 @@ type DataConfig = {
 
 /**
  * Creates the data directory and writes to it. Throws an error that says what to change. For a service with a
- * PostgreSQL and an S3, a read-only one is enough.
+ * PostgreSQL and an S3, a read-only directory is enough.
  */
 export const checkDataDirectory = async ({ database, storage }: DataConfig): Promise<void> => {
   const mustBeWritable = database.databaseUrl === null || storage?.kind === "disk";
@@ -32,7 +32,7 @@ export const checkDataDirectory = async ({ database, storage }: DataConfig): Pro
   const file = join(folder, `.check-${randomBytes(6).toString("hex")}`);
   try {
     await createFolder(folder, 0o755);
-    // The file has content, because a full disk accepts an empty one.
+    // The file has content, because a full disk accepts an empty file.
     await writeFile(file, "writable\n", { mode: 0o600, flag: "wx" });
   } catch (error) {
     const { code = "unknown" } = error as NodeJS.ErrnoException;

@@ -7,7 +7,7 @@ const REPOSITORY = join(import.meta.dir, "../../../..");
 const meant = (name: string, others: Record<string, string> = {}): string | null =>
   misspeltSettings({ [name]: "1", ...others })[0]?.setting ?? null;
 
-test("the settings, of this list, docs/configuration.md and .env.example: the same", async () => {
+test("the settings of this list, of docs/configuration.md and of .env.example: the same", async () => {
   const read = (path: string): Promise<string> => readFile(join(REPOSITORY, path), "utf8");
   const [table, example] = await Promise.all([read("docs/configuration.md"), read(".env.example")]);
   const all: string[] = [...SETTINGS].sort();
@@ -31,7 +31,7 @@ test.each([
   ["LIVEKIT_API_SECERT", "LIVEKIT_API_SECRET"],
   ["AWS_ACESS_KEY_ID", "AWS_ACCESS_KEY_ID"],
   ["OTEL_EXPORTER_OTLP_ENDPONT", "OTEL_EXPORTER_OTLP_ENDPOINT"],
-])("a setting, misspelt as %s: %s is meant", (name, setting) => {
+])("a misspelt setting, %s: suggests %s", (name, setting) => {
   expect(meant(name)).toBe(setting);
 });
 
@@ -50,11 +50,11 @@ test.each(
       "PGPORT",
     ],
   ].map((name) => [name]),
-)("a variable of others, %s: left alone", (name) => {
+)("a variable of other programs, %s: ignored", (name) => {
   expect(meant(name)).toBeNull();
 });
 
-test("an empty variable, one that is set as well, one set by Kubernetes: accepted", () => {
+test("a similar name that is empty, whose setting is also set, or that Kubernetes has set: accepted", () => {
   expect(misspeltSettings({ PROT: "", METRIC_PORT: undefined })).toEqual([]);
   expect(meant("PROT", { PORT: "3000" })).toBeNull();
   expect(misspeltSettings({ WORKERS_PORT: "tcp://10.0.0.1:80" })).toEqual([]);

@@ -96,7 +96,7 @@ export const SETTINGS = [
   "LOG_LEVEL",
 ] as const;
 
-/** Of OpenTelemetry, the most used. */
+/** The most used settings of OpenTelemetry. */
 const TRACES = [
   "OTEL_EXPORTER_OTLP_ENDPOINT",
   "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT",
@@ -148,7 +148,7 @@ const isMisspelt = (name: string, setting: string): boolean => {
   return distance(upper, setting) <= (setting.length < 12 || /^(AWS|OTEL)_/.test(setting) ? 1 : 2);
 };
 
-/** Each set variable that looks like an unset setting, with that setting. */
+/** Each variable that is set and looks like an unset setting, with that setting. */
 export const misspeltSettings = (variables: Variables): { name: string; setting: string }[] =>
   Object.entries(variables).flatMap(([name, value]) => {
     // Kubernetes sets `<service>_PORT=tcp://…` for each service of the namespace.

@@ -34,7 +34,7 @@ test("voices, with OPENAI_API_KEY alone: those of OpenAI", () => {
   });
 });
 
-test("voices, of a server: its own, without the slash at the end of its address", () => {
+test("voices, of a server: its own voices; the slash at the end of its address is removed", () => {
   expect(read({ ...SERVER, TTS_RATE: "22050" })).toMatchObject({
     provider: { url: "http://127.0.0.1:8880/v1", apiKey: null, model: "kokoro", sampleRate: 22_050 },
     voices: [{ id: "kokoro-heart", providerVoice: "af_heart" }],
@@ -43,7 +43,7 @@ test("voices, of a server: its own, without the slash at the end of its address"
   expect(read({ ...SERVER, TTS_API_KEY: KEY }).provider?.apiKey?.reveal()).toBe(KEY);
 });
 
-test("the key of OpenAI, beside another server: not sent there", () => {
+test("the key of OpenAI, with another server: not sent there", () => {
   expect(read({ ...SERVER, OPENAI_API_KEY: KEY }).provider?.apiKey).toBeNull();
 });
 
@@ -51,7 +51,7 @@ test("voices, with TTS_URL=off: those of Flite, whatever else is set", () => {
   expect(read({ ...SERVER, OPENAI_API_KEY: KEY, TTS_URL: "off" })).toEqual(FLITE_SETTINGS);
 });
 
-test("all variables of voices, bad: refused together", () => {
+test("all variables of voices, invalid: refused together", () => {
   const names = ["TTS_URL", "TTS_API_KEY", "OPENAI_API_KEY", "TTS_MODEL", "TTS_VOICES", "TTS_RATE", "TTS_VOICE"];
   const bad = Object.fromEntries(names.map((name) => [name, "\0 bad"]));
   expect(() => read(bad)).toThrow(new RegExp(`^${names.map((name) => `${name} must be .*`).join("\\n")}$`));
@@ -77,7 +77,7 @@ test.each([
   [{ TTS_VOICES: '{"kokoro-heart": "af_heart"}' }, "TTS_VOICES"],
   [{ OPENAI_API_KEY: KEY, TTS_API_KEY: KEY }, "TTS_API_KEY"],
   [{ OPENAI_API_KEY: `${KEY} ` }, "OPENAI_API_KEY"],
-] as [Variables, string][])("voices, %j: refused by the name of %s, without its value", (variables, name) => {
+] as [Variables, string][])("voices, %j: the error names %s, without its value", (variables, name) => {
   const error = (() => {
     try {
       read(variables);

@@ -14,7 +14,7 @@ import { findVoice, type Voice } from "@realtime-avatar/speech/voices";
 import { readVariable, refuse, type Variables } from "../config.ts";
 import { OFF, readProviderKey, readProviderModel, readProviderUrl } from "./provider.ts";
 
-/** Each variable by itself, so that all bad values are refused at once. */
+/** Each variable is read separately, so that one error names all invalid values. */
 const readAll = (variables: Variables) => ({
   url: readProviderUrl(variables, "TTS_URL"),
   apiKey: readProviderKey(variables, "TTS_API_KEY"),
@@ -60,8 +60,8 @@ const readProvider = (variables: Variables): SpeechSettings => {
 };
 
 /**
- * The voices and their provider: with `TTS_URL` the server there, else with `OPENAI_API_KEY` OpenAI, else Flite alone. Throws a
- * `ConfigError` that names an invalid variable.
+ * The voices and their provider: the server at `TTS_URL`; without it, OpenAI if `OPENAI_API_KEY` is set; otherwise
+ * Flite alone. Throws a `ConfigError` that names an invalid variable.
  */
 export const readSpeechSettings = (variables: Variables): SpeechSettings => {
   const settings = readProvider(variables);

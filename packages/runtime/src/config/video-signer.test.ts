@@ -21,7 +21,7 @@ const open = async (certificate: string, key: string, now = NOW) => {
   await Promise.all([writeFile(paths.certificate, certificate), writeFile(paths.key, key)]);
   return openVideoSigner(paths, base, { warn: () => {} }, now);
 };
-/** The message of the `ConfigError` with which `opening` is refused. */
+/** The message of the `ConfigError` that rejects `opening`. */
 const refusal = async (opening: Promise<unknown>): Promise<string> => {
   const error: unknown = await opening.then(
     () => null,
@@ -34,7 +34,7 @@ const selfSigned = (folder: string, now = NOW, warnings: unknown[] = []) =>
   openVideoSigner(null, folder, { warn: (warning: unknown) => void warnings.push(warning) } as never, now);
 
 describe("the variables", () => {
-  test("both or neither: the paths, or null", () => {
+  test("both variables: the paths; neither: null", () => {
     expect(readVideoSignerConfig({})).toBeNull();
     expect(readVideoSignerConfig({ C2PA_CERTIFICATE: "", C2PA_KEY: "" })).toBeNull();
     expect(readVideoSignerConfig({ C2PA_CERTIFICATE: "a.pem", C2PA_KEY: "b.pem" })).toEqual({
@@ -94,7 +94,7 @@ describe("a certificate of an authority", () => {
   });
 });
 
-describe("files that cannot be used", () => {
+describe("unusable files", () => {
   const other = createSignerFiles(authority);
   const unsuitable = (options: Parameters<typeof createSignerFiles>[1]) => createSignerFiles(authority, options);
   const damaged = signer.certificate.slice(0, 200) + signer.certificate.slice(212);
@@ -109,7 +109,7 @@ describe("files that cannot be used", () => {
     ["nine certificates", signer.certificate.repeat(9), signer.key, "at most 8"],
     ["65 KiB", " ".repeat(66_000), signer.key, "at most 65536 bytes"],
     [
-      "an issuer that is another",
+      "another issuer",
       signer.certificate + createAuthority().certificate,
       signer.key,
       "issued by the next one: number 1 is not",
@@ -128,14 +128,18 @@ describe("files that cannot be used", () => {
     ["without the usage of its key", { without: "2.5.29.15" }, "digitalSignature"],
     ["without the key of its issuer", { without: "2.5.29.35" }, "authority key identifier"],
     ["expired", { validTo: new Date("2026-05-31T00:00:00Z") }, "expired at 2026-05-31T00:00:00.000Z"],
-    ["of the future", { validFrom: new Date("2026-07-01T00:00:00Z") }, "valid from 2026-07-01T00:00:00.000Z"],
+    [
+      "valid only in the future",
+      { validFrom: new Date("2026-07-01T00:00:00Z") },
+      "valid from 2026-07-01T00:00:00.000Z",
+    ],
   ])("a certificate %s: refused", async (_, options, reason) => {
     const files = unsuitable(options);
     expect(await refusal(open(files.certificate, files.key))).toMatch(/^C2PA_CERTIFICATE must be a file of/);
     expect(await refusal(open(files.certificate, files.key))).toContain(reason);
   });
 
-  test("an authority that expired, of a certificate that is valid: refused", async () => {
+  test("a valid certificate of an expired authority: refused", async () => {
     const validTo = new Date("2070-01-01T00:00:00Z");
     const files = createSignerFiles(authority, { validTo });
     const later = new Date("2065-01-01T00:00:00Z");
@@ -144,7 +148,7 @@ describe("files that cannot be used", () => {
     );
   });
 
-  test("a file that is missing, and a folder: refused, with the code", async () => {
+  test("a missing file, or a folder: refused, with the error code", async () => {
     await writeFile(join(base, "there.pem"), signer.key);
     const there = join(base, "there.pem");
     const openPaths = (certificate: string, key: string) =>
@@ -158,7 +162,7 @@ describe("files that cannot be used", () => {
 });
 
 describe("the self-signed certificate", () => {
-  test("eight processes starting together: one certificate, in a file that this user alone can read", async () => {
+  test("eight processes that start together: share one certificate, in a file that only this user can read", async () => {
     const folder = join(base, "together");
     const signers = await Promise.all(Array.from({ length: 8 }, () => selfSigned(folder)));
     expect(new Set(signers.map(({ chain }) => Buffer.from(chain[0] ?? []).toString("hex"))).size).toBe(1);
@@ -166,7 +170,7 @@ describe("the self-signed certificate", () => {
     expect((await stat(join(folder, SELF_SIGNED_FILE))).mode & 0o777).toBe(0o600);
   });
 
-  test("its content: for ten years, from a day before, of the product, without names of the machine", async () => {
+  test("its content: valid for ten years from a day ago; names the product, and neither the machine nor a person", async () => {
     const { chain, validFrom, validTo, algorithm } = await selfSigned(join(base, "content"));
     expect([algorithm, validFrom.toISOString(), validTo.toISOString()]).toEqual([
       "ES256",
@@ -184,7 +188,7 @@ describe("the self-signed certificate", () => {
     expect(certificate.subjectAltName).toBeUndefined();
   });
 
-  test("after it expired, or was damaged: refused; the error says how to get another", async () => {
+  test("expired or damaged: refused; the error says how to get another certificate", async () => {
     const folder = join(base, "expired");
     await selfSigned(folder);
     const later = new Date("2036-06-02T00:00:00Z");
@@ -193,14 +197,14 @@ describe("the self-signed certificate", () => {
     expect(await refusal(selfSigned(folder))).toContain("it has none");
   });
 
-  test("a certificate beyond 2049: its time has four digits of the year", async () => {
+  test("a certificate that expires after 2049: its time has four digits of the year", async () => {
     const { validTo } = await selfSigned(join(base, "far"), new Date("2045-01-01T00:00:00Z"));
     expect(validTo.toISOString()).toBe("2055-01-01T00:00:00.000Z");
   });
 
-  // No user can write there, root included.
+  // Even root cannot write there.
   test.skipIf(process.platform !== "linux")(
-    "a data directory that is read-only: a warning, and one for this start",
+    "a read-only data directory: a warning, and a certificate for this start only",
     async () => {
       const warnings: unknown[] = [];
       const [first, second] = [await selfSigned("/sys/kernel", NOW, warnings), await selfSigned("/sys/kernel")];

@@ -64,7 +64,7 @@ const invalid = (setting: string, form: string): ConfigError => new ConfigError(
 const readSetting = async (setting: string, path: string): Promise<string> => {
   try {
     const found = await stat(path);
-    // The start must not wait for a pipe.
+    // Otherwise the start would wait for a pipe.
     if (found.isFile() && found.size <= MAX_FILE_BYTES) return await readFile(path, "utf8");
   } catch (error) {
     throw invalid(setting, `the path of a file that this user can read (${errorCode(error) ?? "unknown"})`);
@@ -91,8 +91,8 @@ const hasDigitalSignature = (certificate: Uint8Array): boolean => {
   const found = Buffer.from(certificate).indexOf(KEY_USAGE);
   if (found === -1) return false;
   const value = certificate.subarray(found + KEY_USAGE.length);
-  const octets = value[0] === 0x01 ? value.subarray(3) : value; // Behind `critical`.
-  // OCTET STRING { BIT STRING { number of unused bits, bits } }
+  // OCTET STRING { BIT STRING { number of unused bits, bits } }, after `critical` if that is set.
+  const octets = value[0] === 0x01 ? value.subarray(3) : value;
   return octets[0] === 0x04 && octets[2] === 0x03 && ((octets[5] ?? 0) & 0x80) !== 0;
 };
 
@@ -139,14 +139,17 @@ const parseKey = (setting: string, text: string): KeyObject => {
   try {
     return createPrivateKey(text);
   } catch {
-    // The message of the library could quote the key.
+    // The message of the library is left out, because it could quote the key.
     throw invalid(setting, "a file with a private key in PEM, without a passphrase");
   }
 };
 
 type Source = { certificate: string; key: string };
 
-/** Checks that the key, the chain and the time fit. Throws a `ConfigError` that names the setting. */
+/**
+ * Checks the algorithm of the key, the certificate of the key, and the validity of the chain. Throws a `ConfigError`
+ * that names the setting.
+ */
 const createSigner = (source: Source, settings: Source, now: Date): VideoSigner => {
   const certificates = parseChain(settings.certificate, source.certificate, now);
   const key = parseKey(settings.key, source.key);
@@ -187,8 +190,9 @@ const openSelfSigned = async (dataDirectory: string, log: Pick<Logger, "warn">, 
 };
 
 /**
- * The operator's certificate and key, or the self-signed ones of the data directory. Throws a `ConfigError` that says what to
- * change when a file cannot be read, the certificate is not one for C2PA or has expired, or the key is not its key.
+ * The operator's certificate and key, or the self-signed ones of the data directory. Throws a `ConfigError` that says
+ * what to change when a file cannot be read, the certificate has expired or violates the profile of C2PA, or the key is
+ * that of another certificate.
  */
 export const openVideoSigner = async (
   config: VideoSignerConfig,

@@ -10,7 +10,7 @@ export type LivekitRequest = { method: string; outcome: string; durationMs: numb
 export type ReconcilerStats = {
   /** Calls that it has ended. */
   ended: number;
-  /** Calls that it has given to another worker. */
+  /** Calls that it has moved to another worker. */
   moved: number;
   /** Rooms without an open call that it has found. */
   orphans: number;
@@ -40,9 +40,9 @@ export const callMetrics = ({ counter, histogram, readCounter, readGauge, readGa
     callRequested: (outcome) => requests.inc({ outcome }),
     livekitResponded: ({ method, outcome, durationMs }) => livekit.observe({ method, outcome }, durationMs / 1000),
     showReconciler: (stats) => {
-      const ended = "Calls that this process has ended, because their limit, key or worker has.";
+      const ended = "Calls that this process has ended: their limit was reached, or their key or worker has ended.";
       readCounter("realtime_avatar_calls_reconciled_total", ended, () => stats().ended);
-      readCounter("realtime_avatar_calls_moved_total", "Calls given to another avatar worker.", () => stats().moved);
+      readCounter("realtime_avatar_calls_moved_total", "Calls moved to another avatar worker.", () => stats().moved);
       readCounter("realtime_avatar_orphaned_rooms_total", "Rooms that had no open call.", () => stats().orphans);
       const help = "1 when LiveKit creates rooms for participants who join, NaN while unknown.";
       readGauge("realtime_avatar_livekit_auto_create", help, () => Number(stats().autoCreate ?? Number.NaN));

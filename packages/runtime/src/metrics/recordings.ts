@@ -27,9 +27,9 @@ export const recordingMetrics = ({ histogram, readGauge }: OwnRegistry): Recordi
     recordingsJoined: ({ outcome, durationMs }) => joins.observe({ outcome }, durationMs / 1000),
     showRecordings: (read) => {
       const cached = cachedReads(read, UNKNOWN);
-      const due = "For how long the oldest recording is due that is not being joined.";
+      const due = "For how long the oldest recording that no worker is joining has been due.";
       readGauge("realtime_avatar_recording_oldest_due_seconds", due, async () => (await cached()).oldestDueSeconds);
-      const unneeded = "For how long the oldest file of a recording that nothing needs has waited to be deleted.";
+      const unneeded = "For how long the oldest unneeded file of a recording has waited for its deletion.";
       readGauge(
         "realtime_avatar_recording_oldest_unneeded_seconds",
         unneeded,

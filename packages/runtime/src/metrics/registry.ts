@@ -19,7 +19,7 @@ export const createRegistry = () => {
     ) => new Histogram({ name, help, buckets, labelNames, registers }),
     counter: <Label extends string>(name: string, help: string, labelNames: Label[]) =>
       new Counter({ name, help, labelNames, registers }),
-    /** A counter whose total is kept elsewhere. */
+    /** A counter whose total another module counts. */
     readCounter: (name: string, help: string, read: () => number) =>
       new Counter({
         name,

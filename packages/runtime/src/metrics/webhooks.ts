@@ -44,7 +44,7 @@ export const webhookMetrics = ({ counter, histogram, readGauge, readGauges }: Ow
         const { due, pending } = await cached();
         return { due, pending };
       });
-      const age = "For how long the oldest delivery is due, of the endpoints to which nothing is being sent.";
+      const age = "For how long the oldest delivery has been due, among the endpoints without a running attempt.";
       readGauge("realtime_avatar_webhook_oldest_due_seconds", age, async () => (await cached()).oldestDueSeconds);
       const disabled = "Webhook endpoints that are disabled, up to 10,000.";
       readGauge("realtime_avatar_webhook_disabled_endpoints", disabled, async () => (await cached()).disabledEndpoints);
@@ -54,7 +54,7 @@ export const webhookMetrics = ({ counter, histogram, readGauge, readGauges }: Ow
     transcriptEnded: (outcome) => transcripts.inc({ outcome }),
     showTranscripts: (read) => {
       const cached = cachedReads(read, { oldestDueSeconds: Number.NaN });
-      const age = "For how long the oldest transcript is due that is not being sent.";
+      const age = "For how long the oldest transcript that no worker is sending has been due.";
       readGauge("realtime_avatar_transcript_oldest_due_seconds", age, async () => (await cached()).oldestDueSeconds);
     },
   };

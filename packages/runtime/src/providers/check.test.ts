@@ -15,7 +15,7 @@ const server = Bun.serve({
 const url = `${server.url.origin}/v1`;
 afterAll(() => server.stop(true));
 
-test("each provider: asked for its models, with its own key", async () => {
+test("each provider: gets a request for its models, with its own key", async () => {
   const keys = { llm: new Secret("one"), stt: new Secret("two"), tts: null };
   const endpoints = { llm: { url, apiKey: keys.llm }, stt: { url, apiKey: keys.stt }, tts: { url, apiKey: keys.tts } };
   expect(await checkProviders(endpoints)).toEqual({ llm: "ok", stt: "ok", tts: "ok" });
@@ -47,7 +47,7 @@ test("a redirect: refused, and not followed", async () => {
   expect(seen.length).toBe(1);
 });
 
-test("a provider that hangs, sends without an end, or is not there: timeout, ok and unreachable", async () => {
+test("a provider that hangs: timeout; that sends endlessly: ok; that does not run: unreachable", async () => {
   respond = () => new Promise<Response>(() => {});
   expect(await checkProviders({ llm: { url, apiKey: null } }, 100)).toEqual({ llm: "timeout" });
   respond = () =>

@@ -1,4 +1,4 @@
-/** Whether the providers of conversations answer: a request to each that costs nothing. */
+/** Whether the providers of conversations respond: one free request to each. */
 import type { Endpoint } from "./endpoints.ts";
 
 /** The language model, the recognizer of speech, and the voice. */

@@ -10,7 +10,7 @@ export type Endpoint = { url: string; apiKey: Secret | null; model: string };
 /** The defaults for OpenAI's servers. */
 const OPENAI_MODELS = { LLM: "gpt-4.1-mini", STT: "gpt-4o-mini-transcribe" } as const;
 
-/** With `<prefix>_URL` the server there, else with `OPENAI_API_KEY` OpenAI, else null. */
+/** The server at `<prefix>_URL`; without it, OpenAI if `OPENAI_API_KEY` is set; otherwise null. */
 export const readProviderEndpoint = (variables: Variables, prefix: keyof typeof OPENAI_MODELS): Endpoint | null => {
   const [urlName, keyName, modelName] = [`${prefix}_URL`, `${prefix}_API_KEY`, `${prefix}_MODEL`];
   const url = readProviderUrl(variables, urlName);
@@ -29,7 +29,7 @@ export const readProviderEndpoint = (variables: Variables, prefix: keyof typeof 
     for (const name of useless) refuse(variables, name, `unset when neither ${urlName} nor OPENAI_API_KEY is set`);
     return null;
   }
-  // The key of OpenAI is sent to OpenAI alone, and no other key is.
+  // `OPENAI_API_KEY` is sent only to OpenAI, and OpenAI gets no other key.
   if (isUrlUnset && apiKey !== null) refuse(variables, keyName, `unset when ${urlName} is not set`);
   return { url: OPENAI.url, apiKey: openAiKey, model: model ?? OPENAI_MODELS[prefix] };
 };

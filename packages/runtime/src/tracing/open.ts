@@ -5,7 +5,9 @@ import type { TracingConfig } from "../tracing-config.ts";
 /** How long shutdown waits for the export of the last traces. */
 const FLUSH_MS = 1000;
 
-/** Starts tracing, until the exit. Null, and OpenTelemetry is not loaded, unless it is configured. */
+/**
+ * Starts tracing, which ends at the exit. When tracing is not configured, returns null and does not load OpenTelemetry.
+ */
 export const openTracing = async (
   config: TracingConfig | null,
   version: string,

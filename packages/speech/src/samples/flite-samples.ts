@@ -1,7 +1,7 @@
 /// <reference path="../assets.d.ts" />
 /**
  * The samples of the voices of Flite, as files: WAV, 16-bit PCM, mono, 16 kHz. A list of voices does not load the 22 MB
- * program. They are part of bundles and compiled programs, for Bun.
+ * program. Bundles and compiled programs for Bun contain them.
  */
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";

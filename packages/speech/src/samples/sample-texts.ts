@@ -16,5 +16,5 @@ const TEXTS: ReadonlyMap<string, string> = new Map(
   }),
 );
 
-/** In the language of the voice, if it is one of these; else in English. */
+/** The sample text in the language of the voice; in English for other languages. */
 export const sampleText = (language: string | null): string => TEXTS.get(language?.split("-")[0] ?? "") ?? ENGLISH;

@@ -56,7 +56,7 @@ const decode = async (frames: readonly Uint8Array[]): Promise<Int16Array> => {
   expect(errors).toBe("");
   return new Int16Array(bytes).subarray(AAC_FRAME_SAMPLES);
 };
-/** In decibels: the sound over its difference from the decoded sound. */
+/** The ratio of the sound to the error of the decoded sound, in decibels. */
 const signalToNoise = (pcm: Int16Array, heard: Int16Array): number => {
   let [signal, error] = [0, 0];
   for (const [index, sample] of pcm.entries()) {
@@ -68,7 +68,7 @@ const signalToNoise = (pcm: Int16Array, heard: Int16Array): number => {
 const kilobits = (frames: readonly Uint8Array[]): number =>
   (8 * frames.reduce((sum, { length }) => sum + length, 0) * 0.048) / (frames.length * 1.024);
 
-test("the transform of a block, beside its definition: equal", () => {
+test("the transform of a block, compared with its definition: equal", () => {
   const samples = Float64Array.from(vowels(2 * AAC_FRAME_SAMPLES));
   const coefficients = createMdct()(samples);
   for (const k of [0, 1, 77, 511, 512, 1023]) {
@@ -82,7 +82,7 @@ test("the transform of a block, beside its definition: equal", () => {
 });
 
 describe("a voice, encoded", () => {
-  test("silence: some bytes a frame, and equal bytes for equal sounds", () => {
+  test("silence: a few bytes a frame; equal sounds: equal bytes", () => {
     const frames = encode(new Int16Array(48_000));
     expect(Math.max(...frames.map(({ length }) => length))).toBeLessThan(12);
     expect(encode(vowels(24_000))).toEqual(encode(vowels(24_000)));
@@ -94,20 +94,20 @@ describe("a voice, encoded", () => {
   });
 
   test.skipIf(ffmpeg === null)(
-    `vowels, heard by ffmpeg: 20 dB above the noise, at the same time${reason}`,
+    `vowels, decoded by ffmpeg: 20 dB above the noise, without a delay${reason}`,
     async () => {
       const pcm = vowels(2 * 48_000);
       const frames = encode(pcm);
       const heard = await decode(frames);
       expect(signalToNoise(pcm, heard)).toBeGreaterThan(20);
-      // A tenth of a millisecond later, it is another sound.
+      // Even a shift by a tenth of a millisecond changes the sound.
       expect(signalToNoise(pcm, heard.subarray(5))).toBeLessThan(12);
       expect(kilobits(frames)).toBeWithin(30, 130);
     },
   );
 
   test.skipIf(ffmpeg === null)(
-    `clicks, noise, full scale and silence in turns: ffmpeg decodes all of it${reason}`,
+    `clicks, noise, full scale and silence, in turns: ffmpeg decodes all frames${reason}`,
     async () => {
       const pcm = new Int16Array(3 * 48_000);
       for (let at = 0; at < 48_000; at += 4800) pcm[at] = at % 9600 === 0 ? 32_767 : -32_768;

@@ -1,9 +1,12 @@
-/** The bands of AAC at 48 kHz (ISO/IEC 14496-3, table 4.138), and how much noise each may have. */
+/** The bands of AAC at 48 kHz (ISO/IEC 14496-3, table 4.138), and the allowed noise of each. */
 import { BLOCK_SAMPLES } from "./mdct.ts";
 
 export const AAC_SAMPLE_RATE = 48_000;
 
-/** Where each band begins, and the end of the last one that is written: 15.75 kHz. Speech has nothing above that a person misses. */
+/**
+ * Where each band begins, and the end of the last one that is written: 15.75 kHz. People do not miss the higher
+ * frequencies of speech.
+ */
 export const BAND_OFFSETS: readonly number[] = [
   0, 4, 8, 12, 16, 20, 24, 28, 32, 36, 40, 48, 56, 64, 72, 80, 88, 96, 108, 120, 132, 144, 160, 176, 196, 216, 240, 264,
   292, 320, 352, 384, 416, 448, 480, 512, 544, 576, 608, 640, 672,
@@ -17,7 +20,7 @@ const BARK = Float64Array.from({ length: BANDS }, (_, band) => {
   return 13 * Math.atan(0.76 * kilohertz) + 3.5 * Math.atan((kilohertz / 7.5) ** 2);
 });
 
-/** A band masks higher ones by 15 dB less for each Bark, and lower ones by 27 dB less. */
+/** The masking by a band falls by 15 dB for each Bark towards higher bands, and by 27 dB towards lower ones. */
 const UPWARD = Float64Array.from(
   { length: BANDS },
   (_, band) => 10 ** (-1.5 * ((BARK[band] as number) - (BARK[band - 1] ?? 0))),
@@ -27,9 +30,9 @@ const DOWNWARD = Float64Array.from(
   (_, band) => 10 ** (-2.7 * ((BARK[band + 1] ?? 99) - (BARK[band] as number))),
 );
 
-/** How far the noise lies below what masks it: 26 dB at the lowest band, 14 dB at the highest one. */
+/** The distance of the noise below its masking level: 26 dB at the lowest band, 14 dB at the highest. */
 const MASKING = Float64Array.from({ length: BANDS }, (_, band) => 10 ** (-(26 - (12 * band) / (BANDS - 1)) / 10));
-/** The noise of 16-bit samples, in each coefficient: less is not heard. */
+/** The noise of 16-bit samples in each coefficient. Less noise is inaudible. */
 const LEAST_NOISE = 4 * BLOCK_SAMPLES * (1 / 12);
 
 /** The energy of each band. */
@@ -42,7 +45,7 @@ export const measureBands = (coefficients: Float64Array): Float64Array =>
     return sum;
   });
 
-/** The energy of noise that each band may have. */
+/** The allowed energy of the noise in each band. */
 export const allowNoise = (energies: Float64Array): Float64Array => {
   const width = (band: number): number => (BAND_OFFSETS[band + 1] as number) - (BAND_OFFSETS[band] as number);
   const density = energies.map((energy, band) => energy / width(band));

@@ -1,8 +1,13 @@
-/** The Huffman codes of AAC (ISO/IEC 14496-3, annex 4.A): how many bits numbers take in each codebook, and writing them. */
+/**
+ * The Huffman codes of AAC (ISO/IEC 14496-3, annex 4.A): the bits that numbers take in each codebook, and the writer.
+ */
 import type { BitWriter } from "../bit-writer.ts";
 import tables from "./codebooks.json" with { type: "json" };
 
-/** How a codebook encodes numbers: `group` at once, signed or with signs after the code, each at most `max`. */
+/**
+ * The form of a codebook: it encodes `group` numbers at once, each at most `max`, signed or with the signs after the
+ * code.
+ */
 type Form = { group: 2 | 4; isSigned: boolean; max: number };
 type Book = Form & {
   lengths: readonly number[];
@@ -22,18 +27,18 @@ const FORMS: readonly Form[] = [
   { group: 2, isSigned: false, max: 7 },
   { group: 2, isSigned: false, max: 12 },
   { group: 2, isSigned: false, max: 12 },
-  // 16 says that the number follows.
+  // 16: the number follows the code.
   { group: 2, isSigned: false, max: 16 },
 ];
 
-/** Of all zeros: nothing is written. */
+/** For zeros only: nothing is written. */
 export const ZERO_BOOK = 0;
 export const BOOKS = FORMS.length + 1;
 const ESCAPE = 16;
 /** The largest number that can follow. */
 export const MAX_VALUE = 8191;
 
-/** How many numbers of a code are not 0. */
+/** The number of nonzero numbers of a code. */
 const countSigns = ({ group, max }: Form, index: number): number => {
   let [left, signs] = [index, 0];
   for (let offset = 0; offset < group; offset++) {
@@ -45,7 +50,7 @@ const countSigns = ({ group, max }: Form, index: number): number => {
 
 const bookOf = (number: number): Book => {
   const [form, table] = [FORMS[number - 1], tables.spectrum[number - 1]];
-  if (form === undefined || table === undefined) throw new RangeError(`There is no codebook ${number}.`);
+  if (form === undefined || table === undefined) throw new RangeError(`Unknown codebook ${number}.`);
   const bits = Uint8Array.from(
     table.lengths,
     (length, index) => length + (form.isSigned ? 0 : countSigns(form, index)),
@@ -54,7 +59,7 @@ const bookOf = (number: number): Book => {
 };
 const SPECTRUM: readonly Book[] = Array.from({ length: BOOKS }, (_, number) => bookOf(Math.max(1, number)));
 
-/** The place of the code of the numbers from `start` on. */
+/** The index of the code of the numbers from `start` on. */
 const indexOf = (book: Book, values: Int32Array, start: number): number => {
   const { group, isSigned, max } = book;
   const base = isSigned ? 2 * max + 1 : max + 1;
@@ -117,7 +122,7 @@ export const writeValues = (
   }
 };
 
-/** The difference of two scalefactors that follow each other is from -60 to 60. */
+/** The difference of two consecutive scalefactors is from -60 to 60. */
 export const MAX_DIFFERENCE = 60;
 
 export const scalefactorBits = (difference: number): number =>

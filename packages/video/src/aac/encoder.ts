@@ -1,6 +1,7 @@
 /**
- * An encoder of AAC (ISO/IEC 14496-3, low complexity) for a voice: 48 kHz, mono, about 64 to 100 kbit/s. It keeps the noise of each
- * band below what the voice masks, and takes the bits that this needs. The same sound gives the same bytes on every machine.
+ * An encoder of AAC (ISO/IEC 14496-3, low complexity) for a voice: 48 kHz, mono, about 64 to 100 kbit/s. It keeps the
+ * noise of each band below the level that the voice masks, with as many bits as necessary. The same sound gives the
+ * same bytes on every machine.
  */
 import { createBitWriter } from "../bit-writer.ts";
 import { AAC_SAMPLE_RATE, allowNoise, BAND_OFFSETS, BANDS, measureBands } from "./bands.ts";
@@ -24,7 +25,7 @@ export const AAC_FORMAT = {
 
 /** The maximum size of a frame of one channel, by the standard. */
 const MAX_FRAME_BITS = 6144;
-/** The noise of all bands is raised by this factor until a frame is short enough. */
+/** While a frame is too long, the noise of all bands is raised by this factor. */
 const MORE_NOISE = 1.5;
 const HEADER_BITS = 40;
 
@@ -33,7 +34,7 @@ type Coded = Quantized & { sections: Section[] };
 const isCoded = ({ sections }: Coded, band: number): boolean =>
   sections.some(({ book, from, to }) => book !== ZERO_BOOK && band >= from && band < to);
 
-/** The scalefactors of bands that are not zeros, each as its difference from the one before. */
+/** The scalefactors of bands with a nonzero coefficient, each as the difference from the one before. */
 const differences = (coded: Coded): { first: number; steps: number[] } => {
   const used = Array.from(coded.scalefactors).filter((_, band) => isCoded(coded, band));
   const [first = 0] = used;
@@ -89,8 +90,8 @@ const writeFrame = (coded: Coded): Uint8Array<ArrayBuffer> => {
 
 export type AacEncoder = {
   /**
-   * Encodes the next `AAC_FRAME_SAMPLES` samples of 16-bit PCM, and returns a frame. A frame has the sound of the one
-   * before it: a frame of silence flushes the last sound.
+   * Encodes the next `AAC_FRAME_SAMPLES` samples of 16-bit PCM, and returns a frame. A frame has the sound of the input
+   * before it, so a last call with silence flushes the encoder.
    */
   encode: (pcm: Int16Array) => Uint8Array<ArrayBuffer>;
 };

@@ -1,6 +1,6 @@
 /** The modified discrete cosine transform of AAC (ISO/IEC 14496-3, 4.6.11), forward, for blocks of 1024 new samples. */
 
-/** How many samples a block brings, and how many coefficients it has. */
+/** The number of new samples, and of coefficients, of a block. */
 export const BLOCK_SAMPLES = 1024;
 const HALF = BLOCK_SAMPLES / 2;
 /** Points of the complex Fourier transform that computes it. */
@@ -26,7 +26,7 @@ const REVERSED = Uint16Array.from({ length: POINTS }, (_, index) => {
   return reversed;
 });
 
-/** Transforms `POINTS` complex numbers in their place. They are in bit-reversed order before. */
+/** Transforms `POINTS` complex numbers in place. The input is in bit-reversed order. */
 const fourier = (re: Float64Array, im: Float64Array): void => {
   for (let length = 2; length <= POINTS; length *= 2) {
     const half = length / 2;
@@ -48,7 +48,10 @@ const fourier = (re: Float64Array, im: Float64Array): void => {
   }
 };
 
-/** Returns a function from the samples of two blocks to the coefficients of the second one. The result is used again by the next call. */
+/**
+ * Returns a function from the samples of two blocks to the coefficients of the second one. The next call overwrites the
+ * result.
+ */
 export const createMdct = (): ((samples: Float64Array) => Float64Array) => {
   const folded = new Float64Array(BLOCK_SAMPLES);
   const [re, im] = [new Float64Array(POINTS), new Float64Array(POINTS)];

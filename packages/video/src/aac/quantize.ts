@@ -2,20 +2,20 @@
 import { BAND_OFFSETS, BANDS } from "./bands.ts";
 import { MAX_DIFFERENCE, MAX_VALUE } from "./codebooks.ts";
 
-/** A scalefactor of this is a step of 1. Four more double the step. */
+/** The scalefactor of a step of 1. Adding four doubles the step. */
 const UNIT_SCALEFACTOR = 100;
 const MAX_SCALEFACTOR = 255;
 /** Fractions from here on are rounded up, which minimizes the expected error. */
 const ROUNDING = 0.4054;
 
-/** `scalefactors`: of each band; meaningless for a band of zeros. */
+/** `scalefactors`: one for each band; unused for a band of zeros. */
 export type Quantized = { values: Int32Array; scalefactors: Int32Array };
 
 const stepOf = (scalefactor: number): number => 2 ** ((scalefactor - UNIT_SCALEFACTOR) / 4);
 
 /**
- * The scalefactor by which a band gets noise of this energy. A quantized number has an error of 1/12 around its power of 3/4, so the
- * noise of a coefficient x is 4/27 step^1.5 |x|^0.5.
+ * The scalefactor with which a band has noise of this energy. A quantized number has an error of 1/12 around its power
+ * of 3/4, so the noise of a coefficient x is 4/27 step^1.5 |x|^0.5.
  */
 const scalefactorFor = (noise: number, roots: number, max: number): number => {
   const step = (6.75 * noise) / roots;
@@ -25,7 +25,7 @@ const scalefactorFor = (noise: number, roots: number, max: number): number => {
   return Math.min(MAX_SCALEFACTOR, Math.max(0, wanted, least));
 };
 
-/** `noise`: the energy of noise that each band may have. */
+/** `noise`: the allowed energy of the noise in each band. */
 export const quantize = (coefficients: Float64Array, energies: Float64Array, noise: Float64Array): Quantized => {
   const values = new Int32Array(coefficients.length);
   const scalefactors = new Int32Array(BANDS);

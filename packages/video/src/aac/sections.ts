@@ -1,14 +1,17 @@
-/** Chooses the codebook of each band, so that a frame takes the fewest bits: bands beside each other with one codebook are a section. */
+/**
+ * Chooses the codebook of each band, so that a frame takes the fewest bits. Neighbouring bands with the same codebook
+ * form a section.
+ */
 import { BAND_OFFSETS, BANDS } from "./bands.ts";
 import { BOOKS, countBits, firstBook, ZERO_BOOK } from "./codebooks.ts";
 
-/** A section names its codebook in 4 bits and its length in 5. From 31 bands on, 5 more. */
+/** A section has 4 bits for its codebook and 5 for its length. From 31 bands on, it has 5 more. */
 const SECTION_BITS = 9;
 const LONG_SECTION = 31;
 
 export type Section = { book: number; from: number; to: number };
 
-/** The largest number of a band, without its sign. */
+/** The largest absolute value of a band. */
 const largest = (values: Int32Array, band: number): number => {
   let max = 0;
   for (let index = BAND_OFFSETS[band] as number; index < (BAND_OFFSETS[band + 1] as number); index++) {
@@ -26,25 +29,28 @@ const cheapest = (totals: Float64Array): number => {
   return best;
 };
 
-/** How many codebooks a band may have: the two that are made for its numbers, and those of the numbers after. */
+/** How many codebooks are compared for a band: the two for its largest value, and those for the next larger values. */
 const CHOICES = 4;
 
-/** The bits of each band in each codebook: infinite where it cannot encode the band, or would take far more than another. */
+/**
+ * The bits of each band in each codebook. Infinite for a codebook that cannot encode the band, or takes far more bits
+ * than another.
+ */
 const bandCosts = (values: Int32Array): Float64Array[] =>
   Array.from({ length: BANDS }, (_, band) => {
     const costs = new Float64Array(BOOKS).fill(Number.POSITIVE_INFINITY);
     const [start, end] = [BAND_OFFSETS[band] as number, BAND_OFFSETS[band + 1] as number];
     const first = firstBook(largest(values, band));
-    // A band of zeros has no scalefactor in the first codebook alone.
+    // Only in the first codebook, a band of zeros has no scalefactor.
     const last = first === ZERO_BOOK ? ZERO_BOOK : Math.min(BOOKS, first + CHOICES) - 1;
     for (let book = first; book <= last; book++) costs[book] = countBits(book, values, start, end);
     return costs;
   });
 
-/** The sections of quantized coefficients. Their bits: of the codes and of the sections. */
+/** The sections of quantized coefficients, and their bits: those of the codes and of the sections. */
 export const chooseSections = (values: Int32Array): { sections: Section[]; bits: number } => {
   const costs = bandCosts(values);
-  // The fewest bits up to a band that ends with a codebook, and the codebook of the band before it.
+  // The fewest bits up to a band with this codebook, and the codebook of the band before it.
   let totals = (costs[0] as Float64Array).map((bits) => bits + SECTION_BITS);
   const before: Int8Array[] = [];
   for (let band = 1; band < BANDS; band++) {

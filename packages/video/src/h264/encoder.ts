@@ -1,14 +1,14 @@
 /**
  * Encodes pictures as H.264, by minih264 in WebAssembly (`h264-mp4-encoder`). The same pictures give the same bytes.
  *
- * The library writes an MP4 file in memory, of which the pictures are taken. So it gets a few seconds at once: a group,
- * which begins with a key picture.
+ * The library writes an MP4 file in memory, from which the pictures are read. So it encodes a few seconds at once: a
+ * group, which begins with a key picture.
  */
 import { type EncodedGroup, readUnits } from "./read-units.ts";
 
 export const VIDEO_SIZE = 512;
 export const PICTURES_PER_SECOND = 25;
-/** Maximum pictures of a group: 5 s, after which a player can begin. */
+/** Maximum number of pictures in a group: 5 s. A player can begin at each group. */
 export const GROUP_PICTURES = 125;
 
 /** The functions of the library that are used. */
@@ -31,7 +31,7 @@ type LibraryEncoder = {
 };
 
 /**
- * From 0 (best) to 10. At 8, pictures of the same quality have half of the bytes and take twice the processor time: see
+ * From 0 (best) to 10. With 8, the same quality takes half of the bytes and twice the processor time: see
  * docs/performance.md.
  */
 const SPEED = 10;
@@ -44,13 +44,13 @@ export type Group = {
 };
 
 export type VideoEncoder = {
-  /** Begins a group. The one before must have ended. `quantizer`: from 10 (best) to 51 (smallest). */
+  /** Begins a group. The group before it must have ended. `quantizer`: from 10 (best) to 51 (smallest). */
   begin: (quantizer: number) => Promise<Group>;
 };
 
 const OUTPUT = "group.mp4";
 
-/** Loads the library: in 50 ms. A process that gives up its right to read the file calls it before. */
+/** Loads the library: in 50 ms. A process that later gives up its right to read the file calls this first. */
 export const loadVideoEncoder = async (): Promise<Library> => {
   const module = (await import("h264-mp4-encoder")) as unknown as Library & { default?: Library };
   return module.default ?? module;

@@ -2,10 +2,10 @@ import { expect, test } from "bun:test";
 import { improveSequenceParameters, readSequenceParameters } from "./parameter-set.ts";
 import { MAX_BITS_PER_SECOND, nextQuantizer, QUANTIZER } from "./rate.ts";
 
-/** As the encoder writes it for 512 × 512 pixels. */
+/** The parameter set that the encoder writes for 512 × 512 pixels. */
 const WRITTEN = Uint8Array.of(0x67, 0x42, 0x00, 0x16, 0xa6, 0x80, 0x80, 0x10, 0x64);
 
-test("the parameters of a sequence, improved: level 3.1, the rest as before, and no start of a unit inside", () => {
+test("the sequence parameter set, rewritten: level 3.1, the other fields unchanged, and no start code inside", () => {
   const before = readSequenceParameters(WRITTEN);
   expect(before).toMatchObject({ profile: 66, level: 22, width: 32, height: 32 });
   const improved = improveSequenceParameters(WRITTEN, 25);

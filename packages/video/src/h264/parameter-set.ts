@@ -4,7 +4,7 @@
  */
 import { type BitWriter, createBitWriter } from "../bit-writer.ts";
 
-/** Constrained baseline: without what only the extended profile has. */
+/** Constrained baseline: without the features that only the extended profile has. */
 const PROFILE = 66;
 const CONSTRAINTS = 0xc0;
 /** 3.1: at most 3600 macroblocks in a picture, 108,000 a second and 14 Mbit/s. */
@@ -44,7 +44,7 @@ const writeNumber = (writer: BitWriter, value: number): void => {
   writer.write(value + 1, length);
 };
 
-/** Puts a 3 where a decoder would find the start of a unit in a unit. */
+/** Inserts a 3 wherever a decoder would find a start code inside the unit. */
 const escapeUnit = (bytes: Uint8Array): Uint8Array<ArrayBuffer> => {
   const escaped: number[] = [];
   let zeros = 0;
@@ -59,7 +59,7 @@ const escapeUnit = (bytes: Uint8Array): Uint8Array<ArrayBuffer> => {
   return Uint8Array.from(escaped);
 };
 
-/** Of a set of the baseline profile without cropping: `fields` in their order. */
+/** A set of the baseline profile without cropping. `fields`: in their order. */
 export type SequenceParameters = {
   profile: number;
   level: number;
@@ -103,20 +103,20 @@ const writeUsability = (writer: BitWriter, references: number, picturesPerSecond
   writer.write(1, 1);
   writeNumber(writer, 1);
   writeNumber(writer, 1);
-  // Two ticks are a picture.
+  // A picture lasts two ticks.
   writer.write(1, 1);
   writer.write(1, 32);
   writer.write(2 * picturesPerSecond, 32);
   writer.write(1, 1);
   // No model of buffers, no structure of pictures.
   writer.write(0, 3);
-  // Restrictions: vectors beyond the picture, no limits of bytes, of vectors, no reordering.
+  // Restrictions: vectors may leave the picture; no limits of bytes or vectors; no reordering.
   writer.write(1, 1);
   writer.write(1, 1);
   for (const value of [0, 0, 16, 16, 0, references]) writeNumber(writer, value);
 };
 
-/** Writes the set of the encoder again, with the right level, colours and times. */
+/** Rewrites the set of the encoder with the right level, colours and times. */
 export const improveSequenceParameters = (unit: Uint8Array, picturesPerSecond: number): Uint8Array<ArrayBuffer> => {
   const { fields, hasGaps, width, height } = readSequenceParameters(unit);
   const writer = createBitWriter();

@@ -1,6 +1,9 @@
-/** Takes the units of H.264 out of the MP4 file that the encoder writes: one picture after another, each of one unit. */
+/** Reads the units of H.264 from the MP4 file that the encoder writes. Each picture is one unit. */
 
-/** `units`: of each picture its NAL unit. `sequence`, `picture`: the parameter sets. All without start codes and lengths. */
+/**
+ * `units`: the NAL unit of each picture. `sequence`, `picture`: the parameter sets. All are without start codes and
+ * lengths.
+ */
 export type EncodedGroup = { units: Uint8Array[]; sequence: Uint8Array; picture: Uint8Array };
 
 const SLICE = 1;
@@ -32,7 +35,7 @@ const parameterSet = (bytes: Uint8Array, at: number): Uint8Array => {
 const readParameterSets = (description: Uint8Array): Omit<EncodedGroup, "units"> => {
   const at = Buffer.from(description.buffer, description.byteOffset, description.byteLength).indexOf("avcC") + 4;
   if (at < 4) throw new Error("The encoder has written no parameters.");
-  // Five bytes of versions, and how many sets there are.
+  // Five bytes of versions, then the number of sets.
   const sequence = parameterSet(description, at + 6);
   return { sequence, picture: parameterSet(description, at + 6 + 2 + sequence.length + 1) };
 };

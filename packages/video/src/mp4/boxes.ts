@@ -25,7 +25,7 @@ export const table = (values: ArrayLike<number>): Bytes => {
 
 const characters = (text: string): number[] => [...text].map((character) => character.charCodeAt(0));
 
-/** A box of a name of four characters. */
+/** A box with a name of four characters. */
 export const box = (name: string, ...content: readonly (Bytes | readonly number[])[]): Bytes => {
   const length = content.reduce((sum, part) => sum + part.length, 8);
   return concat(uint32(length), characters(name), ...content);
@@ -37,7 +37,7 @@ export const fullBox = (name: string, flags: number, ...content: readonly (Bytes
 
 const zeros = (count: number): number[] => new Array<number>(count).fill(0);
 
-/** No rotation, no scaling: 16.16 numbers, the last column 2.30. */
+/** A matrix without rotation and scaling: 16.16 numbers, in the last column 2.30. */
 const MATRIX = [0x10000, 0, 0, 0, 0x10000, 0, 0, 0, 0x40000000].flatMap(uint32);
 /** The language is undetermined: `und`. */
 const UNDETERMINED = 0x55c4;

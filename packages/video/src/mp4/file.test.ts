@@ -31,7 +31,7 @@ const VIDEO = {
 };
 
 describe("an MP4", () => {
-  test("sound alone: one track of the length that is heard, in chunks of a second", () => {
+  test("sound alone: one track of the audible length, in chunks of a second", () => {
     const file = fileOf();
     for (let frame = 0; frame < 95; frame++) file.addFrame(Uint8Array.of(frame));
     expect(file.finish(null)).toBe(file.bytes().length);
@@ -39,7 +39,7 @@ describe("an MP4", () => {
     expect(tables["mvhd"]?.[4]).toBe(Math.round((1000 * 94 * 1024) / 48_000));
     expect(tables["stts"]).toEqual([0, 1, 95, 1024]);
     expect(tables["stss"]).toBeUndefined();
-    // The first sample behind `ftyp` and the head of the data, and a chunk of a second.
+    // The first sample after `ftyp` and the head of the data, and the sample a chunk of a second later.
     const [, count, first = 0, second] = tables["stco"] ?? [];
     expect([count, second]).toEqual([3, first + 47]);
     expect([...file.bytes().subarray(first, first + 95)]).toEqual(Array.from({ length: 95 }, (_, frame) => frame));

@@ -23,7 +23,7 @@ export type Mp4Options = {
   pictureTimescale: number;
   /** Writes bytes at a position of the file. */
   write: (bytes: Uint8Array, position: number) => void;
-  /** The maximum size of the file: by default, what offsets of 32 bits can name. */
+  /** The maximum size of the file. Default: the largest offset of 32 bits. */
   maxBytes?: number;
 };
 
@@ -41,7 +41,7 @@ const [AUDIO_ID, VIDEO_ID] = [1, 2];
 const DATA_HEAD_BYTES = 8;
 const DATA_TYPE = [109, 100, 97, 116];
 
-/** The maximum bits of sound in a second, and their mean. */
+/** The maximum and the mean of the bits of sound in a second. */
 const bitrates = (
   sizes: readonly number[],
   framesPerSecond: number,

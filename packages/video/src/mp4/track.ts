@@ -1,13 +1,13 @@
-/** A track of an MP4 file: where its samples lie, and how long each is shown or heard. */
+/** A track of an MP4 file: the offsets of its samples, and how long each is shown or heard. */
 import { type Bytes, box, concat, fullBox, table, uint32 } from "./boxes.ts";
 
-/** A chunk is about a second, so that sound and pictures of a moment are near each other in the file. */
+/** A chunk is about a second, so that sound and pictures of the same time are near each other in the file. */
 const CHUNK_SECONDS = 1;
 
 export type Track = {
   /** Adds a sample, which lasts for `ticks`. */
   add: (sample: Bytes, ticks: number, isKey: boolean) => void;
-  /** Writes the samples that wait for the end of their chunk. */
+  /** Writes the samples of an incomplete chunk. */
   flush: () => void;
   /** The tables of the samples. `hasKeys`: whether only key samples can be decoded without earlier ones. */
   sampleTable: (description: Bytes, hasKeys: boolean) => Bytes;
@@ -17,7 +17,7 @@ export type Track = {
   duration: () => number;
 };
 
-/** Adds a value to runs of equal values: pairs of a count and the value. */
+/** Adds a value to a run-length encoding: pairs of a count and a value. */
 const addToRuns = (runs: number[], value: number): void => {
   if (runs.length > 0 && runs.at(-1) === value) runs[runs.length - 2] = (runs.at(-2) as number) + 1;
   else runs.push(1, value);

@@ -26,7 +26,7 @@ const missing = (): string => {
 const reason = missing();
 
 type Share = [share: number, count: number];
-/** The figures of a film that scripts/measure-face/measure.py prints. */
+/** The measurements of a film that scripts/measure-face/measure.py prints. */
 type Figures = {
   frames_without_face: number;
   is_open_at_rest: boolean;
@@ -65,7 +65,7 @@ const measureFace = (photo: string): Figures[] => {
   return Object.values(JSON.parse(run(python, "scripts/measure-face/measure.py", ...pairs)));
 };
 
-/** The share of all films together. */
+/** The share over all films. */
 const total = (shares: readonly Share[]): number =>
   shares.reduce((sum, [share, count]) => sum + share * count, 0) / shares.reduce((sum, [, count]) => sum + count, 0);
 const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;

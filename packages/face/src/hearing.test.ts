@@ -10,7 +10,7 @@ const PIECE = 960;
 /** "Mama": an open vowel of the voice. */
 const VOWEL_MS = 860;
 
-/** Hears the voice from 0 to `endMs`, which begins at `startMs` of the clock, in pieces of 20 ms. */
+/** Hears the first `endMs` of the voice in pieces of 20 ms. The voice begins at `startMs` of the clock. */
 const hearFrom = (hearing: ReturnType<typeof createHearing>, startMs: number, endMs: number, jitterMs = 0): void => {
   for (let piece = 0; 20 * piece < endMs; piece++) {
     const late = piece % 2 === 0 ? jitterMs : -jitterMs;
@@ -23,7 +23,7 @@ const open = () => {
   return { track, hearing: createHearing(track) };
 };
 
-test("a voice that starts at a time of the clock: its shapes have this time", () => {
+test("a voice that starts at a time of the clock: its shapes count from this time", () => {
   const [{ track, hearing }, late] = [open(), open()];
   hearFrom(hearing, 5000, 2000);
   hearFrom(late.hearing, 7000, 2000);
@@ -40,7 +40,7 @@ test("delays that jump by 20 ms from piece to piece: the same shapes within 10 m
   expect(Math.abs(shaken.track.newestMs() - track.newestMs())).toBeLessThan(10);
 });
 
-test("a voice that begins again before its end: the new one replaces the part that is not heard yet", () => {
+test("a voice that begins again before its end: the new voice replaces the part that is not heard yet", () => {
   const { track, hearing } = open();
   hearFrom(hearing, 0, 3000);
   hearFrom(hearing, 1000, 2000);
@@ -60,7 +60,7 @@ test("an interruption, and a voice after it: no shape of the old voice, and the 
   expect(track.at(2000 + VOWEL_MS).open).toBeGreaterThan(0.5);
 });
 
-test("a track, read between two shapes: their mean; after the last one: held for 80 ms, then silent", () => {
+test("a track, read between two shapes: their mean; after the last shape: that shape for 80 ms, then silence", () => {
   const track = createShapeTrack();
   expect(track.at(0)).toEqual(SILENT);
   track.add(100, { ...SILENT, open: 0.2 });

@@ -7,11 +7,11 @@ const SAMPLES_PER_MS = 48;
 
 /** A piece whose start differs from the expected one by more than this begins a new stretch of sound. */
 const JITTER_MS = 60;
-/** The clock of the sound is corrected by this share of a smaller difference. */
+/** A smaller difference corrects the clock of the sound by this share of it. */
 const CORRECTION = 0.1;
 /** The silence that separates two stretches, because the network hears 120 ms at once. */
 const PAUSE_MS = 130;
-/** After an interruption, the mouth is closed in this time. */
+/** After an interruption, the mouth closes within this time. */
 const CLOSE_MS = 110;
 
 export type Hearing = {

@@ -17,7 +17,7 @@ const FACE = await openTestFace("closed");
 const SMILE = await openTestFace("smile");
 const SPEECH = await readSpeech();
 const SPOKEN = recordMouth(FACE, SPEECH);
-/** Lips that are closer are closed, and lips that are further apart are open, in eye distances. */
+/** Lips with a smaller gap than `CLOSED` are closed, and with a larger gap than `OPEN` open. In eye distances. */
 const CLOSED = 0.02;
 const OPEN = 0.06;
 
@@ -25,7 +25,7 @@ const readGaps = (mouths: readonly Mouth[]): number[] => mouths.map(({ gap }) =>
 const countShare = <Item>(items: readonly Item[], isGood: (item: Item) => boolean): number =>
   items.filter(isGood).length / items.length;
 
-/** How far sounds open the mouth, roughly. All others: 0.15. */
+/** Rough openings of the mouth by sound. All other sounds: 0.15. */
 const TARGETS: Record<string, number> = {
   pau: 0,
   p: 0,
@@ -45,7 +45,7 @@ const targetAt = (timeMs: number): number => {
   return mean(near.map((sound) => TARGETS[sound?.name ?? "pau"] ?? 0.15));
 };
 
-/** The lag of the lips behind the sounds in milliseconds: that of the highest correlation. */
+/** The lag of the lips behind the sounds, in milliseconds: the shift with the highest correlation. */
 const findLag = (mouths: readonly Mouth[]): number => {
   const lags = Array.from({ length: 21 }, (_, index) => 10 * (index - 10));
   const score = (lag: number): number =>
@@ -90,19 +90,19 @@ describe("a voice", () => {
     expect(widths("uw", "w")).toBeLessThan(0.95 * widths("iy"));
   });
 
-  test("the way of the lips from one picture to the next: at most 8 pixels in 99 % of them", () => {
+  test("the movement of the lips from one picture to the next: at most 8 pixels in 99 % of the pictures", () => {
     const mouths = recordMouth(FACE, SPEECH, { leadMs: 400 });
     const ways = mouths.slice(1).map(({ gap }, index) => Math.abs(gap - (mouths[index]?.gap ?? 0)) * FACE.eyeDistance);
     expect(ways.toSorted((a, b) => a - b)[Math.floor(0.99 * ways.length)]).toBeLessThanOrEqual(8);
   });
 
-  test("known 100, 120 or 600 ms before it is heard: the lips are in step within 20 ms", () => {
+  test("known 100, 120 or 600 ms before it is heard: the lips are synchronous within 20 ms", () => {
     for (const leadMs of [100, 120, 600]) {
       expect(Math.abs(findLag(recordMouth(FACE, SPEECH, { leadMs })))).toBeLessThanOrEqual(20);
     }
   });
 
-  test("20 dB lower: the same gaps", () => {
+  test("20 dB quieter: the same openings of the lips", () => {
     const quiet = recordMouth(
       FACE,
       SPEECH.map((sample) => sample / 10),
@@ -110,7 +110,7 @@ describe("a voice", () => {
     expect(correlation(readGaps(SPOKEN), readGaps(quiet))).toBeGreaterThan(0.95);
   });
 
-  test("a pause of 90 ms, 700 ms or 5 s within it: closed lips, and in step within 20 ms in the second after it", () => {
+  test("with a pause of 90 ms, 700 ms or 5 s: closed lips, and synchronous within 20 ms in the second after it", () => {
     for (const lengthMs of [90, 700, 5000]) {
       const endMs = 2000 + lengthMs;
       const mouths = recordMouth(FACE, SPEECH, { pause: { fromMs: 2000, lengthMs } });
@@ -123,7 +123,7 @@ describe("a voice", () => {
   });
 });
 
-test("sounds that are no speech: the lips move less than a third as much", () => {
+test("sounds other than speech: the lips move less than a third as much", () => {
   const sine = (hertz: number, time: number): number => Math.sin((2 * Math.PI * hertz * time) / 48_000);
   let state = 1;
   const noise = (): number => {
@@ -148,7 +148,7 @@ test("sounds that are no speech: the lips move less than a third as much", () =>
   }
 });
 
-test("an interruption in the middle of a vowel: shut after 120 ms, without a jerk", () => {
+test("an interruption in the middle of a vowel: the lips shut within 120 ms, without a jerk", () => {
   const clearMs = 2400;
   for (const face of [FACE, SMILE]) {
     const mouths = recordMouth(face, SPEECH, { clearMs, leadMs: 400 });
@@ -157,7 +157,7 @@ test("an interruption in the middle of a vowel: shut after 120 ms, without a jer
     expect(before).toBeGreaterThan(OPEN);
     const steps = [before, ...after].slice(0, 4).map((gap, index) => gap - (after[index] ?? 0));
     expect(Math.max(...steps) * face.eyeDistance).toBeLessThan(10);
-    // The first three pictures close the mouth. Then it stays shut while a smile of the photo has not come back.
+    // The first three pictures close the mouth. Then it stays shut until the smile of the photo returns.
     expect(after[0]).toBeGreaterThan(CLOSED);
     for (const gap of after.slice(3, 12)) expect(gap).toBeLessThan(CLOSED);
   }
@@ -166,7 +166,7 @@ test("an interruption in the middle of a vowel: shut after 120 ms, without a jer
 describe("silence", () => {
   const SILENCE = new Int16Array(48_000 * 6);
 
-  test("6 s of it: between 1 and 5 blinks, and the mouth of the photo", () => {
+  test("6 s of silence: between 1 and 5 blinks, and the mouth of the photo", () => {
     for (const face of [FACE, SMILE]) {
       for (const seed of [1, 2, 3, 4, 5, 6, 7, 8]) {
         const mouths = recordMouth(face, SILENCE, { seed });

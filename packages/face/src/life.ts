@@ -1,4 +1,4 @@
-/** A face that lives: from the shapes of its mouth and the time to a pose. A seed repeats it. */
+/** A living face: computes a pose from the shapes of its mouth and the time. The same seed gives the same movements. */
 import { createAccent } from "./life/accent.ts";
 import { createBlinks } from "./life/blinks.ts";
 import { createGaze } from "./life/gaze.ts";
@@ -16,17 +16,17 @@ import { type Pose, REST } from "./warp/pose.ts";
 
 /** One breath in seconds. */
 const BREATH_SECONDS = 3.9;
-/** A longer time between two pictures counts as this long. */
+/** The maximum time between two pictures. A longer time counts as this one. */
 const LONGEST_STEP_SECONDS = 0.2;
-/** Sound this many orders of magnitude below the peak has no energy. */
+/** Sound this many orders of magnitude below the peak counts as silence. */
 const ENERGY_RANGE = 2.5;
 /** A person who speaks holds the brows up by this share. */
 const SPEAKING_BROW = 0.15;
 
 export type Life = {
   /**
-   * The pose of a picture whose middle is heard at `timeMs` of the clock. Times must rise. `own`: the share of the movements
-   * of the head and the eyes that a film has instead. Gestures are always whole.
+   * The pose of a picture whose middle is heard at `timeMs` of the clock. Times must rise. `own`: the share of the
+   * movements of head and eyes: 0 in a film, which has other ones. Gestures are always whole.
    */
   pose: (timeMs: number, track: ShapeTrack, own?: number) => Pose;
   think: (isThinking: boolean) => void;
@@ -42,7 +42,7 @@ export const createLife = (seed: number, { eyeDistance, lips }: Pick<Face, "eyeD
   const blinks = createBlinks(random);
   const findAccent = createAccent();
   const findTalk = createTalk();
-  // A separate sequence of random numbers, so that a thought changes no other movement.
+  // A separate sequence of random numbers, so that a thought leaves the other movements unchanged.
   const findThought = createThinking(createRandom(~seed));
   const gestures = createGestures();
   let isThinking = false;

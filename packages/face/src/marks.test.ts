@@ -32,7 +32,7 @@ describe("marks", () => {
     expect(draw(NONE)).toEqual(grey());
   });
 
-  test("the label: white on dark in the upper left corner, large enough for a picture of 256 pixels", () => {
+  test("the label: white on dark, in the upper left corner, legible in a picture of 256 pixels", () => {
     const { left, top, right, bottom, darkest, lightest } = changes(draw({ ...NONE, label: "AI" }));
     expect([left, top]).toEqual([14, 14]);
     expect([right, bottom].every((edge) => edge < 70)).toBe(true);
@@ -49,7 +49,7 @@ describe("marks", () => {
     expect(Math.max(...planesFrom(draw({ ...NONE, label: "AI" })).v)).toBe(128);
   });
 
-  test("all marks: each looks as without the others", () => {
+  test("all marks together: each looks as it does alone", () => {
     const all = changes(draw({ label: "AI", isTest: true, isRecorded: true })).count;
     const alone = [{ label: "AI" }, { isTest: true }, { isRecorded: true }].map(
       (mark) => changes(draw({ ...NONE, ...mark })).count,
@@ -57,7 +57,7 @@ describe("marks", () => {
     expect(all).toBe(alone.reduce((sum, count) => sum + count));
   });
 
-  test("the longest label: within the picture, beside the mark of a recording", () => {
+  test("the longest label: inside the picture, without touching the mark of a recording", () => {
     const widest = changes(draw({ ...NONE, label: "M".repeat(MAX_LABEL_LENGTH) })).right;
     expect(widest).toBeLessThan(changes(draw({ ...NONE, isRecorded: true })).left);
   });

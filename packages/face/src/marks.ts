@@ -21,7 +21,7 @@ type Mark = {
 };
 
 const [WHITE, BLACK, RED] = [[255, 255, 255] as const, [0, 0, 0] as const, [179, 38, 30] as const];
-/** Legible in a picture of 256 pixels: letters of 11 pixels then. */
+/** Legible in a picture of 256 pixels, where the letters have 11 pixels. */
 const LETTER_HEIGHT = 22;
 const PADDING = 9;
 const MARGIN = 14;
@@ -36,8 +36,8 @@ export const MAX_LABEL_LENGTH = 16;
 
 export type MarkOptions = {
   /**
-   * The text that says that the person is artificial: at most `MAX_LABEL_LENGTH` characters that `canDraw` knows.
-   * Empty: the operator informs people in another way.
+   * The text that says that the person is artificial: at most `MAX_LABEL_LENGTH` characters that `canDraw` knows. Empty
+   * for an operator who informs people in another way.
    */
   label: string;
   isTest: boolean;
@@ -74,7 +74,7 @@ const boxCoverage = (x: number, y: number, width: number, height: number, radius
 /** A rectangle of pixels of the picture. */
 type Area = { left: number; top: number; width: number; height: number };
 
-/** The share of each pixel of an area that the strokes of a text cover. Only pixels near a line are examined. */
+/** The covered share of each pixel of an area by the strokes of a text. Only pixels near a line are examined. */
 const drawStrokes = (lines: readonly Line[], halfStroke: number, { left, top, width, height }: Area): Float32Array => {
   const ink = new Float32Array(width * height);
   const reach = halfStroke + 1;
@@ -119,8 +119,8 @@ const createLayer = (mark: Mark, area: Area): ((row: number, column: number) => 
 };
 
 /**
- * A part of one plane, row by row. The picture keeps a share of each value and gets an addition. `x`, `y`: the upper
- * left corner.
+ * A part of one plane, row by row. Drawing multiplies each value of the picture by a share and adds a number. `x`, `y`:
+ * the upper left corner.
  */
 type Patch = { x: number; y: number; width: number; keep: Float32Array; add: Float32Array };
 type Patches = Record<keyof Planes, Patch>;
@@ -186,7 +186,7 @@ export const createMarks = (options: MarkOptions): DrawMarks => {
   };
 };
 
-/** A black picture (I420, 512 × 512 pixels) with a text in its middle: at most 16 characters of those that `canDraw` knows. */
+/** A black picture (I420, 512 × 512 pixels) with a text in its middle: at most 16 characters that `canDraw` knows. */
 export const drawTextPicture = (text: string): Uint8Array => {
   const picture = new Uint8Array(PICTURE_LENGTH).fill(128);
   planesFrom(picture).y.fill(toYuv(BLACK).y);

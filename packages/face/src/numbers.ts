@@ -9,5 +9,5 @@ export const smoothstep = (from: number, to: number, value: number): number => {
   return share * share * (3 - 2 * share);
 };
 
-/** `from` at a share of 0, `to` at a share of 1. */
+/** Linear interpolation: `from` at a share of 0, `to` at a share of 1. */
 export const mix = (from: number, to: number, share: number): number => from + (to - from) * share;

@@ -6,7 +6,7 @@ import { seedFrom } from "./seed.ts";
 const tone = (amplitude: number): Int16Array =>
   Int16Array.from({ length: 960 }, (_, index) => amplitude * Math.sin((index / 48_000) * 2 * Math.PI * 440));
 
-test("a portrait: the largest picture when a loud sound is heard, not before, and the smallest one after silence", () => {
+test("a portrait: shows the largest picture once a loud sound is heard, and the smallest one after silence", () => {
   const portrait = createPortrait(PORTRAIT_SCALES);
   portrait.hear(tone(30_000), 100, 0);
   expect(portrait.picture(99)).toBe(1);

@@ -39,7 +39,7 @@ const createLevelMeter = () => {
   };
   return {
     hear: (level: number, now: number, delayMs: number): void => {
-      // Without viewers, no picture reads the loudness. The list must not grow then.
+      // Bounds the list, because no picture reads the loudness while the call has no viewers.
       at(now);
       waiting.push({ level, heardAt: now + delayMs });
     },
@@ -54,7 +54,7 @@ const createLevelMeter = () => {
 export type Portrait<Picture> = {
   /** Passes a piece of 20 ms of the voice. Its first sample is heard `delayMs` after `nowMs`. */
   hear: (pcm: Int16Array, delayMs: number, nowMs: number) => void;
-  /** The picture for `nowMs`: one of the given pictures. */
+  /** The picture for `nowMs`: one of `pictures`. */
   picture: (nowMs: number) => Picture;
   /** Interrupts the voice: drops the sound that is not heard yet. */
   clear: () => void;

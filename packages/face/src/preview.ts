@@ -15,7 +15,7 @@ export const PREVIEW_PICTURES_PER_SECOND = 20;
 /** Width and height of a picture of the preview, in pixels: those of a plane of colour. */
 export const PREVIEW_SIZE = PICTURE_SIZE / 2;
 
-/** The sounds of the word, and when each is reached, in seconds. */
+/** The sounds of the word, each with its time in seconds. */
 const WORD: readonly (readonly [seconds: number, shape: Shape])[] = [
   [0.3, SILENT],
   [0.38, { ...SILENT, open: 0.35, closed: 0, level: -0.8 }],
@@ -25,7 +25,7 @@ const WORD: readonly (readonly [seconds: number, shape: Shape])[] = [
   [0.92, { ...SILENT, open: 0.25, round: 0.9, closed: 0, level: -0.5 }],
   [1.1, SILENT],
 ];
-/** The mouth speaks from a while before the word to a while after it. */
+/** The mouth begins to move before the word, and ends after it. */
 const TALK = [0.12, 0.28, 1.15, 1.5] as const;
 const BLINK_AT = 1.45;
 /** The extent of the head's movement, as angles in radians. */
@@ -71,7 +71,7 @@ const toSmallRgb = (picture: Uint8Array): Uint8Array => {
   for (let pixel = 0; pixel < u.length; pixel++) {
     const first = 2 * Math.floor(pixel / PREVIEW_SIZE) * PICTURE_SIZE + 2 * (pixel % PREVIEW_SIZE);
     const below = first + PICTURE_SIZE;
-    // Written out, because an array for each pixel takes twice as long.
+    // Without arrays, because an array for each pixel takes twice as long.
     const luma = (y[first] as number) + (y[first + 1] as number) + (y[below] as number) + (y[below + 1] as number);
     const light = 1.164 * (luma / 4 - 16);
     const blue = (u[pixel] as number) - 128;

@@ -1,4 +1,4 @@
-/** Combines the shapes of 10 ms to that of a picture of 40 ms. */
+/** Combines shapes of 10 ms into the shape for a picture of 40 ms. */
 import type { ShapeTrack } from "./shape-track.ts";
 import { SHAPE_STEP_MS, type Shape } from "./visemes.ts";
 
@@ -19,8 +19,8 @@ export type ShapeWindow = {
   /** The shape of the sound, `step` steps after the middle of the picture. */
   raw: (step: number) => Shape;
   /**
-   * The shape to draw. A tuck of the lower lip and a tongue within 10 ms count. Otherwise, at 25 pictures a second,
-   * half of the f, v, th and l would be lost.
+   * The shape to draw. It includes a tuck of the lower lip, or a tongue, within 10 ms. Otherwise, at 25 pictures a
+   * second, half of the f, v, th and l would be lost.
    */
   smooth: (step: number) => Shape;
 };

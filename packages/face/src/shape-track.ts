@@ -5,16 +5,16 @@ import type { Shape } from "./visemes.ts";
 /** Closed lips and no sound. */
 export const SILENT: Shape = { open: 0, wide: 0, round: 0, closed: 1, tuck: 0, tongue: 0, level: -4 };
 
-/** Without a newer shape, a shape holds for this long. Then silence follows. */
+/** Without a newer shape, a shape lasts for this time. Then silence follows. */
 const HOLD_MS = 80;
 /** Shapes closer than this belong to one piece of sound. */
 const LARGEST_STEP_MS = 30;
 /** Shapes that are earlier than the last picture by more than this are not read again. */
 const PAST_MS = 1000;
-/** One minute. A voice that is known longer in advance loses its oldest shapes. */
+/** One minute. If more of a voice is known in advance, its oldest shapes are dropped. */
 const MAX_SHAPES = 6000;
 
-/** A shape between two. */
+/** Interpolates two shapes. */
 export const mixShapes = (from: Shape, to: Shape, share: number): Shape => ({
   open: mix(from.open, to.open, share),
   wide: mix(from.wide, to.wide, share),
@@ -32,9 +32,9 @@ export type ShapeTrack = {
   at: (timeMs: number) => Shape;
   /** The time of the newest shape. Before the first one: minus infinity. */
   newestMs: () => number;
-  /** Forgets shapes that a picture of this time and later ones do not need. */
+  /** Drops the shapes that no picture of this time or later needs. */
   forgetBefore: (timeMs: number) => void;
-  /** How many shapes are in memory. */
+  /** The number of shapes in memory. */
   size: () => number;
 };
 

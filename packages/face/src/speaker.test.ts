@@ -39,7 +39,8 @@ test("each picture: a new array of 512 × 512 pixels", () => {
 });
 
 /**
- * Seconds of processor time for a second of video. The least of several runs, because other processes slow each run.
+ * Seconds of processor time for a second of video. The minimum of several runs, because other processes slow down a
+ * run.
  */
 const measureCost = (runs: number, seconds: number): number => {
   const costs = Array.from({ length: runs }, (_, seed) => {
@@ -71,7 +72,7 @@ const shiftedLoop = () => {
 };
 const isSame = (left: Uint8Array, right: Uint8Array): boolean => Bun.deepEquals(left, right);
 
-test("a loop before the first picture: its frame at once; after it: the head goes back to its place first", () => {
+test("a loop, set before the first picture: its frame is shown at once; set later: the head first returns to its place", () => {
   const { loop, picture } = shiftedLoop();
   const early = createSpeaker(FACE, { seed: 7 });
   early.show(loop);
@@ -85,11 +86,11 @@ test("a loop before the first picture: its frame at once; after it: the head goe
     moves.push(drawn.filter((value, pixel) => value !== FACE.picture[pixel]).length);
     ms += 40;
   }
-  // The last picture of the photo hardly differs from the photo, which is the first frame of a real loop.
+  // The last picture before the loop hardly differs from the photo, which is the first frame of a real loop.
   expect(moves.at(-1)).toBeLessThan((moves[0] as number) / 2);
 });
 
-test("a loop that has no frame yet, and one that fails: the photo", () => {
+test("a loop without a decoded frame, or with a failure: the photo is drawn", () => {
   const { loop, state, picture } = shiftedLoop();
   state.next = false;
   const speaker = createSpeaker(FACE, { seed: 7 });
@@ -109,7 +110,7 @@ test("a loop that has no frame yet, and one that fails: the photo", () => {
   expect(isSame(failed as Uint8Array, picture)).toBe(false);
 });
 
-test("an hour of shapes, with pictures and without: at most a minute of shapes is in memory", () => {
+test("an hour of shapes, with or without pictures: at most a minute of shapes is in memory", () => {
   for (const hasPictures of [true, false]) {
     const track = createShapeTrack();
     for (let timeMs = 0; timeMs < 3_600_000; timeMs += 10) {

@@ -7,9 +7,9 @@ import { createShapeTrack } from "./shape-track.ts";
 import { drawFace, type Face } from "./warp/face.ts";
 import { createFilm, drawFilm, type Film } from "./warp/film.ts";
 
-/** The middle of the time that a picture is shown, after it is drawn, at 25 pictures a second. */
+/** The time from the drawing of a picture to the middle of its display, at 25 pictures a second. */
 const MIDDLE_MS = 20;
-/** Before a film begins, the head goes back to its place in the photo in this time. */
+/** Before a film begins, the head returns to its place in the photo within this time. */
 const REST_MS = 600;
 
 /** All times are milliseconds of one monotonic clock of the caller. */
@@ -18,7 +18,7 @@ export type Speaker = {
    * Passes a piece of the voice. Call this as soon as the sound is known. A gap between two pieces is silence.
    *
    * If the sound is known 230 ms before it is heard, the lips are exact and smooth. From 115 ms on they are exact, but
-   * open less and close faster. With less lead, they are late by the missing time.
+   * open less and close faster. With less time, they are late by the difference.
    *
    * @param pcm 16 bit, 48 kHz, mono, of any length.
    * @param delayMs The time from `nowMs` until the first sample is heard.
@@ -44,7 +44,10 @@ export type Speaker = {
 /** The loop that a speaker shows. */
 type Showing = { loop: LoopFilm; film: Film };
 
-/** Less than any visible movement: the share of a head that waits for the end of a blink. */
+/**
+ * Below any visible movement: the share of the head's movement that remains while the loop waits for the end of a
+ * blink.
+ */
 const NEARLY_STILL = 1e-3;
 
 /** `seed`: an integer of 32 bits. The same seed, sound and times give the same pictures. */
@@ -82,7 +85,7 @@ export const createSpeaker = (face: Face, { seed }: { seed: number }): Speaker =
     gesture: life.gesture,
     show: (loop) => {
       showing = { loop, film: createFilm(face) };
-      // Before the first picture, the head is at its place.
+      // Before the first picture, the head is at its place in the photo.
       if (lastMs === Number.NEGATIVE_INFINITY) own = 0;
     },
   };

@@ -43,21 +43,21 @@ const deviation = (values: readonly number[]): number => {
   return Math.sqrt(values.reduce((sum, value) => sum + (value - mean) ** 2, 0) / values.length);
 };
 
-test("a sound, heard in pieces of 1 to 2000 samples: the same shapes as in one piece", () => {
+test("a sound in pieces of 1 to 2000 samples: the same shapes as in one piece", () => {
   const random = createRandom();
   const pcm = sound(3, (time) => syllables(time) + 0.01 * random());
   const whole = createVisemes().hear(pcm);
   expect(hearInPieces(pcm, () => 1 + Math.floor(1000 * (1 + random())))).toEqual(whole);
 });
 
-test("three seconds of sound, heard: a shape each 10 ms, the last one 42.5 ms before the end", () => {
+test("three seconds of sound: a shape each 10 ms, the last one 42.5 ms before the end", () => {
   const shapes = createVisemes().hear(sound(3, syllables));
   const last = (shapes.length - 1) * SHAPE_STEP_MS + FIRST_SHAPE_MS;
   expect(3000 - last).toBeGreaterThanOrEqual(42.5);
   expect(3000 - last).toBeLessThan(42.5 + SHAPE_STEP_MS);
 });
 
-test("vowels after a second of silence, heard: closed before, open within 50 ms of the vowel", () => {
+test("vowels after a second of silence: the mouth is closed before, and open within 50 ms of the vowel", () => {
   const random = createRandom();
   const pcm = sound(3, (time) => (time < 1.0 ? 0 : syllables(time)) + 3e-4 * random());
   const gaps = createVisemes().hear(pcm).map(gap);
@@ -67,7 +67,7 @@ test("vowels after a second of silence, heard: closed before, open within 50 ms 
   expect(Math.abs(opening - 1000)).toBeLessThan(50);
 });
 
-test("the same sound, 20 dB lower: the same shapes", () => {
+test("the same sound, 20 dB quieter: the same shapes", () => {
   const random = createRandom();
   const noise = Float32Array.from({ length: 4 * RATE }, random);
   const heard = (gain: number): number[] =>

@@ -6,7 +6,7 @@ import { approach } from "./random.ts";
 const USUAL_SECONDS = 1.2;
 const ACCENT_SECONDS = 0.12;
 const BROW_SECONDS = 0.1;
-/** The excess over the usual loudness that does not yet count as an emphasis. */
+/** The least excess over the usual loudness that counts as an emphasis. */
 const LEAST = 0.1;
 /** The nod is a spring: stiffness and damping. */
 const STIFFNESS = 60;

@@ -17,7 +17,7 @@ const countBlinks = (seed: number, talk: number): number => {
   return lids.filter((lid, index) => lid > 0.9 && (lids[index - 1] ?? 0) <= 0.9).length / 10;
 };
 
-test("a person who listens: a third fewer blinks than while it speaks", () => {
+test("a person who listens: a third fewer blinks than while speaking", () => {
   for (const seed of [1, 2, 3]) {
     const share = countBlinks(seed, 0) / countBlinks(seed, 1);
     expect(share).toBeWithin(0.5, 0.85);
@@ -50,7 +50,7 @@ test("the end of a phrase: a third of the people blink at it", () => {
   expect(shareOfBlinks(true) - shareOfBlinks(false)).toBeWithin(0.2, 0.45);
 });
 
-test("the end of a phrase soon after a blink: no other one", () => {
+test("the end of a phrase soon after a blink: no further blink", () => {
   for (let seed = 0; seed < 50; seed++) {
     const [one, other] = [createBlinks(createRandom(seed)), createBlinks(createRandom(seed))];
     for (let step = 0, last = Number.NEGATIVE_INFINITY; step < 6000; step++) {

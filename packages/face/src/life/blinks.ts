@@ -38,7 +38,7 @@ export const lidAt = (seconds: number): number => {
 };
 
 export type Blinks = {
-  /** How far the lids are shut. `talk`: 1 while the person speaks, 0 while it listens. */
+  /** How far the lids are shut. `talk`: 1 while the person speaks, 0 while the person listens. */
   at: (seconds: number, talk: number) => number;
   /** A phrase ended. */
   endPhrase: (seconds: number) => void;

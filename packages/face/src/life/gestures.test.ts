@@ -18,7 +18,7 @@ const record = (act: (life: ReturnType<typeof createLife>, timeMs: number) => vo
   });
 };
 const AT_REST = record();
-/** By how much a member of a pose differs from rest, picture by picture. */
+/** The difference of a member of a pose from rest, for each picture. */
 const differences = (poses: readonly Pose[], name: keyof Pose): number[] =>
   poses.map((pose, index) => pose[name] - (AT_REST[index]?.[name] ?? 0));
 const largest = (values: readonly number[]): number => Math.max(...values.map(Math.abs));
@@ -32,7 +32,7 @@ const MEMBERS: Record<Gesture, keyof Pose> = {
 };
 
 test.each(GESTURES)(
-  "the gesture %s: its member of the pose alone moves, without a jump, and comes back within 2.5 s",
+  "the gesture %s: moves only its member of the pose, without a jump, and returns within 2.5 s",
   (gesture) => {
     const poses = record((life, timeMs) => {
       if (timeMs === 2000) expect(life.gesture(gesture)).toBe(true);
@@ -51,7 +51,7 @@ test.each(GESTURES)(
   },
 );
 
-test("a gesture while another one is made: refused, and made after it", () => {
+test("a gesture during another one: refused; after it: made", () => {
   const life = createLife(1, FACE);
   const track = createShapeTrack();
   expect([life.gesture("nod"), life.gesture("smile")]).toEqual([true, false]);
@@ -70,12 +70,12 @@ test("a thought of 2 s: after a quarter of a second the eyes look away, the head
   expect(Math.min(...differences(poses, "gazeY").slice(60, 98))).toBeLessThan(-0.01 * FACE.eyeDistance);
   expect(Math.abs(differences(poses, "yaw")[95] ?? 0)).toBeGreaterThan(0.03);
   expect(breath[95]).toBeGreaterThan(0.7);
-  // Eyes jump; the rest comes slowly.
+  // Eyes jump. The other movements are slow.
   expect(eyes[108]).toBeLessThan(0.001);
   expect(breath[149]).toBeLessThan(0.02);
 });
 
-test("an answer that comes at once: no glance", () => {
+test("an immediate answer: no glance", () => {
   const poses = record((life, timeMs) => life.think(timeMs >= 2000 && timeMs < 2200));
   expect(poses).toEqual(AT_REST);
 });

@@ -6,7 +6,7 @@ import { lidAt } from "./blinks.ts";
 type Moves = { yaw: number; pitch: number; brow: number; smile: number; wink: number };
 const NO_MOVES: Moves = { yaw: 0, pitch: 0, brow: 0, smile: 0, wink: 0 };
 
-/** From 0 up to 1 and back to 0 in `length` seconds, with slopes of `slope` seconds. */
+/** Rises from 0 to 1 and falls back to 0 in `length` seconds, with slopes of `slope` seconds. */
 const swell = (seconds: number, length: number, slope: number): number =>
   smoothstep(0, slope, seconds) * smoothstep(length, length - slope, seconds);
 
@@ -29,7 +29,7 @@ export type Gesture = keyof typeof MOVES;
 export const GESTURES = Object.keys(MOVES) as Gesture[];
 
 export type Gestures = {
-  /** Makes a gesture from the next picture on. Returns false while another one is made. */
+  /** Makes a gesture from the next picture on. Returns false during another gesture. */
   begin: (gesture: Gesture) => boolean;
   at: (seconds: number) => Moves;
 };

@@ -14,10 +14,10 @@ const SHIFT_Y = 0.014;
 const LISTENING = 0.55;
 const NOD_PITCH = 0.05;
 const NOD_SHIFT = 0.03;
-/** The head starts at the place of the photo: in this many seconds it reaches its full movement. */
+/** The head starts at its place in the photo, and reaches its full movement in this number of seconds. */
 const START_SECONDS = 1.5;
 
-/** `talk`: 1 while the person speaks, 0 while it listens. `nod`: of the emphasis. */
+/** `talk`: 1 while the person speaks, 0 while the person listens. `nod`: the nod of an emphasis. */
 export type HeadMove = (seconds: number, talk: number, nod: number) => HeadPose;
 
 export const createHeadMove = (random: Random): HeadMove => {

@@ -10,7 +10,7 @@ const LIPS = { isOpen: false, smile: 0 };
 const TH: Shape = { ...SILENT, open: 0.25, closed: 0.07, tongue: 0.48, level: -1.6 };
 const WEAK_VOWEL: Shape = { ...SILENT, open: 0.27, closed: 0.1, tongue: 0.15, level: -1 };
 
-/** The widest opening, in eye distances, of shapes that last 60 ms each after a pause and before another one. */
+/** The widest opening, in eye distances, of shapes of 60 ms each between two pauses. */
 const widestOpening = (shapes: readonly Shape[]): number => {
   const track = createShapeTrack();
   const lasting = [...Array(40).fill(SILENT), ...shapes.flatMap((shape) => Array(6).fill(shape))];
@@ -22,11 +22,11 @@ const widestOpening = (shapes: readonly Shape[]): number => {
   return Math.max(...openings);
 };
 
-test("a th and a weak vowel after a pause: the lips part", () => {
+test("the sound th and a weak vowel, after a pause: the lips part", () => {
   expect(widestOpening([TH, WEAK_VOWEL])).toBeGreaterThan(0.02);
 });
 
-test("the same small shapes without a tongue, as of music: the lips stay closed", () => {
+test("the same small shapes without a tongue, as in music: the lips stay closed", () => {
   const quiet = [TH, WEAK_VOWEL].map((shape) => ({ ...shape, tongue: 0.05 }));
   expect(widestOpening(quiet)).toBeLessThan(0.005);
 });

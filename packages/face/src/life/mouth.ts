@@ -11,30 +11,31 @@ export type MouthPose = Pick<Pose, "gap" | "part" | "wide" | "round" | "closed" 
 
 /** The widest opening by the jaw, in eye distances. */
 const OPENING = 0.15;
-/** The least opening of lips that are apart in the photo, and the opening that the tongue needs, in eye distances. */
+/** The least opening for lips that are apart in the photo, and the opening that the tongue needs, in eye distances. */
 const LEAST_OPENING = 0.03;
 const TONGUE_OPENING = 0.06;
-/** How far a smile of the photo is taken back for a sound without spread lips. */
+/** The reduction of a smile of the photo for a sound without spread lips. */
 const RELAXATION = 0.8;
 /** The widest opening of all, in eye distances. */
 const WIDEST = 0.3;
 /**
- * Lips that meet or part again do so by at most this many eye distances in 10 ms. Faster lips look like jerks at 25 pictures a second.
+ * Lips close or open by at most this many eye distances in 10 ms. Faster lips look like jerks at 25 pictures a second.
  */
 const FASTEST = 0.013;
 /** Steps of 10 ms before and after the picture that bound its opening. */
 export const REACH_STEPS = 12;
 
 /**
- * The lips could meet this many steps after the newest shape, and at the earliest the second number of steps after the
- * picture. A mouth whose sound is known late opens less, so that it can shut without a jerk.
+ * The next contact of the lips may lie beyond the known sound: this many steps after the newest shape, and at least the
+ * second number of steps after the picture. So a mouth whose sound is known late opens less, and can shut without a
+ * jerk.
  */
 const UNKNOWN_STEPS = 4;
 const SOONEST_STEPS = 8;
 
 /**
- * Lips begin to meet, and are shut, at these values of `closed`. The network hears some p and m with 0.5 only. It hears an f or v as
- * half closed as well, so this share of `tuck` is taken off.
+ * Lips begin to meet, and are shut, at these values of `closed`. The network hears some p and m with 0.5 only. It also
+ * hears an f or v as half closed, so this share of `tuck` is subtracted.
  */
 const CONTACT = [0.25, 0.5] as const;
 const TUCK_AS_OPEN = 0.4;
@@ -62,7 +63,7 @@ export const poseShape = (shape: Shape, { isOpen, smile }: Pick<Lips, "isOpen" |
   };
 };
 
-/** The opening that is drawn, in eye distances. */
+/** The drawn opening, in eye distances. */
 const measureOpening = ({ gap, part, tuck }: MouthPose, isOpen: boolean): number =>
   JAW_OPENING * gap + PART_OPENING * part * (isOpen ? PART_SHARE_OPEN : 1) + TUCK_OPENING * tuck;
 
@@ -81,21 +82,26 @@ const meanAround = (weights: readonly number[], valueAt: (step: number) => numbe
   return sum / total;
 };
 
-/** Lips that touch within this many steps of 10 ms of a picture are shut in it. Lips that are open in the photo need more time. */
+/**
+ * Lips that touch within this many steps of 10 ms from a picture are drawn shut in it. Lips that are open in the photo
+ * need more time.
+ */
 const TOUCH_STEPS = 0.6;
 const TOUCH_STEPS_OPEN = 1.2;
 
-/** The opening that the contact of a pose allows: 0 for lips that touch, and the teeth for a lip that tucks. */
+/**
+ * The opening that a contact allows: 0 for lips that touch, and the height of the teeth for a lower lip at the teeth.
+ */
 const boundOpening = ({ closed, tuck }: MouthPose): number =>
   Math.min(WIDEST * (1 - closed), TUCK_OPENING + WIDEST * (1 - tuck));
 
 /**
- * The widest opening from which the lips still meet in time, and to which they can open after it. Contacts of 40 ms
- * would fall between two pictures otherwise.
+ * The widest opening from which the lips still meet in time, and to which they can open after it. Otherwise, contacts
+ * of 40 ms would fall between two pictures.
  */
 const findRoom = (poseAt: (step: number) => MouthPose, newestStep: number, isOpen: boolean): number => {
   const touch = isOpen ? TOUCH_STEPS_OPEN : TOUCH_STEPS;
-  // Lips could meet soon after the newest shape.
+  // After the newest shape, lips could meet soon.
   let room = FASTEST * Math.max(newestStep + UNKNOWN_STEPS, SOONEST_STEPS);
   for (let step = -REACH_STEPS; step <= REACH_STEPS; step++) {
     const way = FASTEST * Math.max(0, Math.abs(step) - touch);
@@ -112,7 +118,7 @@ const VOWEL_STEPS = 20;
 const VOWEL = [0.45, 0.7] as const;
 const TONGUE_AS_VOWEL = 1.6;
 
-/** From 0, no vowel is near, to 1. */
+/** From 0 to 1; 0: no vowel is near. */
 const findVowel = ({ raw }: ShapeWindow): number => {
   let most = 0;
   for (let step = -VOWEL_STEPS; step <= VOWEL_STEPS; step++) {

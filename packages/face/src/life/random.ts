@@ -1,6 +1,6 @@
-/** Random numbers that a seed repeats. */
+/** Random numbers: the same seed gives the same numbers. */
 
-/** Returns numbers from 0 to below 1. */
+/** Returns numbers from 0, inclusive, to 1, exclusive. */
 export type Random = () => number;
 
 /** The generator mulberry32. `seed`: an integer of 32 bits. */
@@ -31,7 +31,7 @@ export const createNoise = (random: Random, periods: readonly number[]): ((secon
 };
 
 /**
- * The share of the distance to its target that a value covers in a time, when it needs `constant` for 63 % of the
- * distance.
+ * The share of the distance to a target that an exponential approach covers in a time. `constant`: the time for 63 % of
+ * the distance.
  */
 export const approach = (time: number, constant: number): number => 1 - Math.exp(-time / constant);

@@ -5,7 +5,9 @@ import { AHEAD_STEPS, createTalk } from "./talk.ts";
 
 const VOWEL = { ...SILENT, open: 0.6, closed: 0, level: -0.5 };
 
-/** The times of the pictures in which a phrase ends, of a voice that is known as a whole: vowels, and the pauses between them. */
+/**
+ * The times of the pictures in which a phrase ends. The voice is known in advance: vowels and the pauses between them.
+ */
 const endsOf = (pausesMs: readonly number[]): number[] => {
   const track = createShapeTrack();
   let endMs = 0;
@@ -33,6 +35,6 @@ test("a pause of 300 ms, while the voice after it is known: the phrase ends with
   expect(ends[0]).toBeWithin(400 + 150, 400 + 300);
 });
 
-test("pauses of 120 ms: no end", () => {
+test("pauses of 120 ms: no end of a phrase", () => {
   expect(endsOf([120, 120, 120])).toHaveLength(1);
 });

@@ -1,11 +1,11 @@
-/** Whether a person speaks: from 0, the mouth of the photo, to 1, a mouth that speaks. */
+/** How much a person speaks: from 0, the mouth of the photo, to 1, a speaking mouth. */
 import { clamp } from "../numbers.ts";
 import type { ShapeWindow } from "../shape-at.ts";
 import { SHAPE_STEP_MS, type Shape } from "../visemes.ts";
 
 /** Sound below this level is silence. */
 const SPEECH_LEVEL = -2.2;
-/** Lips that are closed this much are also silent, or hum. */
+/** Lips that are closed this much count as silent: the person is silent or hums. */
 const SPEECH_CLOSED = 0.6;
 /** The mouth prepares in this time before the first sound, or faster when the sound becomes known later. */
 const READY_MS = 160;
@@ -18,12 +18,12 @@ const BACK_SECONDS = 0.6;
 /** Silence that ends a phrase. */
 const PHRASE_SECONDS = 0.18;
 
-/** Steps of 10 ms after the picture in which speech is searched. */
+/** The range of the search for speech: steps of 10 ms after the picture. */
 export const AHEAD_STEPS = (READY_MS + READY_AT_MS) / SHAPE_STEP_MS;
 
 const isSpeech = ({ level, closed }: Shape): boolean => level > SPEECH_LEVEL && closed < SPEECH_CLOSED;
 
-/** Milliseconds to the next speech, or infinity. */
+/** Milliseconds until the next speech, or infinity. */
 const findSpeech = ({ raw }: ShapeWindow): number => {
   for (let step = 0; step <= AHEAD_STEPS; step++) if (isSpeech(raw(step))) return step * SHAPE_STEP_MS;
   return Number.POSITIVE_INFINITY;
@@ -34,7 +34,7 @@ export type Talk = { talk: number; hasPhraseEnded: boolean };
 /** `passed`: seconds since the last picture. */
 export const createTalk = (): ((window: ShapeWindow, passed: number) => Talk) => {
   let talk = 0;
-  /** Seconds since the last speech, and since speech was last heard or ahead. */
+  /** Seconds since the last speech, and since speech was last heard or expected. */
   let quiet = Number.POSITIVE_INFINITY;
   let idle = Number.POSITIVE_INFINITY;
   let isInPhrase = false;

@@ -1,10 +1,10 @@
 /**
- * The look of a person who thinks of an answer: the eyes leave the camera, the head follows a little, and the person
+ * The movements of a person who thinks of an answer: the eyes look away, the head follows a little, and the person
  * takes a breath.
  */
 import { approach, type Random } from "./random.ts";
 
-/** Shorter thoughts are not visible. */
+/** Shorter thoughts are not drawn. */
 const LEAST_SECONDS = 0.25;
 /** The eyes look away for this long, then look at the camera for a while, repeatedly. */
 const AWAY_SECONDS = 1.8;
@@ -25,7 +25,7 @@ export type Thought = { gazeX: number; gazeY: number; yaw: number; pitch: number
 
 /** Returns the values to add at a time. `passed`: seconds since the last picture. */
 export const createThinking = (random: Random): ((isThinking: boolean, passed: number) => Thought) => {
-  /** The eyes and the head go to 1 times the side; the breath to 1. */
+  /** Targets: for the eyes and the head, 1 times the side; for the breath, 1. */
   let [eyes, head, breath] = [0, 0, 0];
   let thought = 0;
   let side = 1;

@@ -8,7 +8,7 @@ const frame = (index: number): LoopFrame => ({
 const FRAMES: LoopFrame[] = Array.from({ length: MIN_FRAMES }, (_, index) => frame(index));
 const FILE = encodeLoop(FRAMES);
 
-/** The file with other bytes at a position. */
+/** The file, with these bytes at a position. */
 const changed = (at: number, bytes: Uint8Array): Uint8Array => {
   const file = Uint8Array.from(FILE);
   file.set(bytes, at);
@@ -44,7 +44,7 @@ describe("the file of an idle loop", () => {
   });
 });
 
-test("the steps of a loop: there and back, each neighbour next to the other, the ends once", () => {
+test("the steps of a loop: forwards and backwards, each frame after a neighbour, the ends once", () => {
   const steps = Array.from({ length: 13 }, (_, step) => frameAtStep(step, 4));
   expect(steps).toEqual([0, 1, 2, 3, 2, 1, 0, 1, 2, 3, 2, 1, 0]);
 });

@@ -1,6 +1,7 @@
 /**
- * The file of an idle loop: the frames of a film in which a person listens, 25 a second, shown there and back. A frame is a
- * grey JPEG of 512 × 768 pixels, whose bytes are those of an I420 picture of 512 × 512: a decoder converts no colours.
+ * The file of an idle loop: the frames of a film in which a person listens, 25 a second, shown forwards and backwards.
+ * A frame is a grey JPEG of 512 × 768 pixels, whose bytes are those of an I420 picture of 512 × 512, so that a decoder
+ * converts no colours.
  *
  * `RTALOOP1`, then the number of frames, then for each frame its place (six floats of 32 bits: see `Affine`) and the length
  * of its JPEG, then the JPEGs. Numbers are little-endian.
@@ -47,7 +48,7 @@ export const encodeLoop = (frames: readonly LoopFrame[]): Uint8Array => {
 const SCALES = [0.5, 2] as const;
 const FARTHEST = PICTURE_SIZE / 2;
 
-/** Whether a place can be that of a face: the warp could read anywhere with another one. */
+/** Whether a place is plausible for a face. With another place, the warp could read outside of its picture. */
 const isPlace = ([a, b, c, d, e, f]: Affine): boolean => {
   const size = Math.sqrt(a * e - b * d);
   const middle = PICTURE_SIZE / 2;
@@ -79,7 +80,7 @@ export const decodeLoop = (bytes: Uint8Array): LoopFrame[] => {
   return frames;
 };
 
-/** The frame at a step of a loop that goes there and back, so that it has no cut. */
+/** The frame at a step of a loop that runs forwards and backwards, so that it has no cut. */
 export const frameAtStep = (step: number, count: number): number => {
   const there = step % (2 * count - 2);
   return there < count ? there : 2 * count - 2 - there;

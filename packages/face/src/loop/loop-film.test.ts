@@ -16,7 +16,7 @@ const fail = (error: unknown) => {
   throw error;
 };
 
-test("a loop: each picture the next frame, there and back, with its place", async () => {
+test("a loop: each picture shows the next frame, forwards and backwards, with its place", async () => {
   const film = createLoopFilm(FRAMES, decoded, fail);
   const shown: unknown[] = [];
   for (let picture = 0; picture < 6; picture++) {
@@ -27,7 +27,7 @@ test("a loop: each picture the next frame, there and back, with its place", asyn
   expect(shown).toEqual([0, 1, 2, 1, 0, 1].map((index) => [index, index]));
 });
 
-test("a loop, its next frame still being decoded: the last frame again, and no frame left out", async () => {
+test("a loop whose next frame is not decoded yet: shows the last frame again, and skips no frame", async () => {
   let release = () => {};
   const decode = async (jpeg: Uint8Array) => {
     if (jpeg[0] === 1) await new Promise<void>((resolve) => (release = resolve));
@@ -48,7 +48,7 @@ test("a loop, its next frame still being decoded: the last frame again, and no f
 test.each([
   ["damaged", () => Promise.reject(new Error("damaged"))],
   ["of another size", async () => new Uint8Array(5)],
-])("a loop, a frame %s: reported once as a failure", async (_, broken) => {
+])("a loop with a frame %s: one failure is reported", async (_, broken) => {
   const failures: unknown[] = [];
   const decode = (jpeg: Uint8Array) => (jpeg[0] === 1 ? broken() : decoded(jpeg));
   const film = createLoopFilm(FRAMES, decode, (error) => failures.push(error));
@@ -59,7 +59,7 @@ test.each([
   expect([film.hasFailed(), failures.length]).toEqual([true, 1]);
 });
 
-test("a loop without pictures: one frame is decoded, and no more", async () => {
+test("a loop without pictures: only one frame is decoded", async () => {
   let count = 0;
   const decode = (jpeg: Uint8Array) => {
     count++;

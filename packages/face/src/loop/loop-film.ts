@@ -1,4 +1,4 @@
-/** The film of an idle loop: decodes each frame ahead, so that no picture waits for it. */
+/** The film of an idle loop. It decodes each frame in advance, so that no picture waits for a frame. */
 import { PICTURE_LENGTH } from "../picture.ts";
 import type { FilmFrame } from "../warp/film.ts";
 import { frameAtStep, type LoopFrame } from "./loop-file.ts";
@@ -8,15 +8,15 @@ export type DecodeFrame = (jpeg: Uint8Array) => Promise<Uint8Array>;
 
 export type LoopFilm = {
   /**
-   * The frame of the next picture: the next one of the loop, or the same again if it is not decoded yet. It is valid until
-   * the next call. null: no frame is decoded yet.
+   * The frame for the next picture: the next frame of the loop, or the last frame again while the next is not decoded.
+   * It is valid until the next call. null: no frame is decoded yet.
    */
   next: () => FilmFrame | null;
   /** Whether a frame was damaged. Then the loop ends. */
   hasFailed: () => boolean;
 };
 
-/** Makes the film of a loop. `onFailure`: called once, with the first damaged frame. */
+/** Creates the film of a loop. `onFailure`: called once, with the first damaged frame. */
 export const createLoopFilm = (
   frames: readonly LoopFrame[],
   decode: DecodeFrame,

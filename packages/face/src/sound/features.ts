@@ -7,13 +7,13 @@ import { BANDS, createMelBands, HOP, WINDOW } from "./mel-bands.ts";
 /** The bands, and the level. */
 export const FEATURES = BANDS + 1;
 
-/** Per step of 10 ms. The peak falls by 1.5 orders of magnitude of energy in 10 s. */
+/** The fall of the peak in each step of 10 ms: 1.5 orders of magnitude of energy in 10 s. */
 const PEAK_FALL = 0.0015;
 const FIRST_PEAK = -1;
-/** A room's noise stays below this peak. With a lower one, it would count as speech after 10 s. */
+/** The least peak, above the noise of a room. With a lower one, noise would count as speech after 10 s. */
 const LOWEST_PEAK = -1.5;
 const LOWEST_BAND = -4;
-/** How fast the mean of the bands follows the speech, and the level above which a step is speech. */
+/** The rate at which the mean of the bands follows the speech, and the level above which a step is speech. */
 const MEAN_RATE = 0.004;
 const SPEECH_LEVEL = -2;
 

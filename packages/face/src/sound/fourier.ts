@@ -1,7 +1,7 @@
 /** A fast Fourier transform, in place, radix 2. */
 
 export type Fourier = {
-  /** The input in the order of `reversed`, then the result. */
+  /** Before the transform: the input in the order of `reversed`. After it: the result. */
   real: Float64Array;
   imaginary: Float64Array;
   /** For each place of the input, the index of the sample that belongs there. */

@@ -1,5 +1,7 @@
 /// <reference path="../assets.d.ts" />
-/** The network in `mouth.bin`: two hidden layers and six outputs between 0 and 1. scripts/train-mouth makes the file. */
+/**
+ * The network in `mouth.bin`: two hidden layers and six outputs between 0 and 1. scripts/train-mouth writes the file.
+ */
 import { readFileSync } from "node:fs";
 import { isAbsolute } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -12,7 +14,7 @@ type Layer = { rows: number; columns: number; weights: Float32Array; bias: Float
 /** `past` and `future` are the steps of 10 ms around the one whose shape is computed. */
 export type Network = { past: number; future: number; layers: readonly [Layer, Layer, Layer] };
 
-/** Eight numbers of 32 bits: bands, past, future, inputs, first and second hidden layer, outputs, 0. */
+/** The header: eight numbers of 32 bits: bands, past, future, inputs, first and second hidden layer, outputs, 0. */
 const HEADER_BYTES = 32;
 
 /**
@@ -27,7 +29,10 @@ const readLayer = (bytes: ArrayBuffer, start: number, columns: number, rows: num
   return { layer: { rows, columns, weights, bias }, end: start + 8 * rows + Math.ceil((rows * columns) / 4) * 4 };
 };
 
-/** Inputs of a network that sees this many steps: their features, and the usual energy of the bands at the last one. */
+/**
+ * The number of inputs of a network for this many steps: their features, and the usual energy of the bands at the last
+ * step.
+ */
 export const countInputs = (steps: number): number => steps * FEATURES + BANDS;
 
 /** Parses the bytes of `mouth.bin`. Throws when they do not describe a network for these features. */
@@ -50,7 +55,7 @@ const PATH = isAbsolute(file) ? file : fileURLToPath(new URL(file, import.meta.u
 
 let known: Network | null = null;
 
-/** Reads the file once in a process. A process that gives up its right to read it must call this before. */
+/** Reads the file once in a process. A process that later gives up its right to read the file must call this first. */
 export const readNetwork = (): Network => {
   if (known !== null) return known;
   const { buffer, byteOffset, byteLength } = readFileSync(PATH);

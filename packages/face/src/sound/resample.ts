@@ -25,7 +25,7 @@ const FILTER = lowPass();
  */
 export const createResampler = (): ((pcm: Int16Array) => Float32Array) => {
   const tail = new Float64Array(TAPS - 1);
-  /** The number of samples in the next piece before its first kept sample. */
+  /** The number of samples of the next piece to skip before its first output sample. */
   let skip = 0;
   return (pcm) => {
     const input = new Float64Array(tail.length + pcm.length);

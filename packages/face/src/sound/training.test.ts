@@ -37,7 +37,7 @@ test("the shapes of a sound, compared with those of the training: equal to 0.001
   const shapes = createVisemes().hear(makeSound());
   for (const { step, outputs } of vectors) {
     const shape = shapes[step];
-    if (!shape) throw new Error(`There is no shape ${step}.`);
+    if (!shape) throw new Error(`Unknown shape ${step}.`);
     expect(difference(numbers(shape), outputs)).toBeLessThan(0.001);
   }
 });

@@ -1,4 +1,4 @@
-/** Three faces of the photographs of tests, with the landmarks that the preparation finds in them. */
+/** Three faces of the test photographs, with the landmarks that the preparation finds in them. */
 import { join } from "node:path";
 import { PHOTOS, photoName, photoPath } from "@realtime-avatar/testing/photos";
 import sharp from "sharp";
@@ -26,7 +26,7 @@ export const readMesh = async (name: TestFace): Promise<Float32Array> => {
 export const readPicture = async (name: TestFace): Promise<Uint8Array> => {
   const { photo, region } = FACES[name];
   const found = PHOTOS.find((each) => photoName(each) === photo);
-  if (!found) throw new Error(`There is no photograph ${photo}.`);
+  if (!found) throw new Error(`Unknown photograph ${photo}.`);
   const whole = sharp(photoPath(found));
   const cut = region === null ? whole : whole.extract(region);
   const square = cut.resize(PICTURE_SIZE, PICTURE_SIZE, { kernel: "lanczos3" });

@@ -14,7 +14,7 @@ import type { Pose } from "../warp/pose.ts";
 import sounds from "./speech.json" with { type: "json" };
 
 const WAV_HEADER = 44;
-/** Times the 16 kHz of the file. */
+/** The factor from the 16 kHz of the file to 48 kHz. */
 const UPSAMPLING = 3;
 const SAMPLES_PER_MS = 48;
 /** Samples of a piece of 20 ms. */
@@ -48,7 +48,7 @@ export type Mouth = { timeMs: number; gap: number; width: number; pose: Pose };
 
 export type SpeechOptions = {
   seed?: number;
-  /** How long before it is heard a piece of sound is known. */
+  /** The time from when a piece of sound is known until it is heard. */
   leadMs?: number;
   /** The voice is interrupted at this time. */
   clearMs?: number;
@@ -89,7 +89,7 @@ export const recordMouth = (face: Face, pcm: Int16Array, options: SpeechOptions 
   return mouths;
 };
 
-/** The pictures whose middle lies in a sound, at least `marginMs` from its ends. Without one: the nearest picture. */
+/** The pictures whose middle lies in a sound, at least `marginMs` from its ends; the nearest picture when none does. */
 export const mouthsIn = (mouths: readonly Mouth[], { startMs, endMs }: Sound, marginMs = 0): Mouth[] => {
   const within = mouths.filter(({ timeMs }) => timeMs >= startMs + marginMs && timeMs <= endMs - marginMs);
   if (within.length > 0) return within;

@@ -5,13 +5,13 @@ import type { Place } from "./grid.ts";
 /** x' = a x + b y + c; y' = d x + e y + f. */
 export type Affine = readonly [a: number, b: number, c: number, d: number, e: number, f: number];
 
-/** Writes the place to which a map leads from (x, y). `into` can be the place itself. */
+/** Writes the place to which a map leads from (x, y). `into` can be the object of the source place. */
 export const applyAffine = ([a, b, c, d, e, f]: Affine, x: number, y: number, into: Place): void => {
   into.x = a * x + b * y + c;
   into.y = d * x + e * y + f;
 };
 
-/** The map back. */
+/** The inverse map. */
 export const invertAffine = ([a, b, c, d, e, f]: Affine): Affine => {
   const area = a * e - b * d;
   return [e / area, -b / area, (b * f - e * c) / area, -d / area, a / area, (d * c - a * f) / area];
@@ -45,7 +45,7 @@ export const fitAffine = (from: readonly Place[], to: readonly Place[]): Affine 
   return [a, b, middle.toX - a * middle.x - b * middle.y, d, e, middle.toY - d * middle.x - e * middle.y];
 };
 
-/** The part of a frame at which it shows a part of the photo. */
+/** The part of a frame that shows a part of the photo. */
 export const placeBox = ({ left, top, right, bottom }: Box, place: Affine): Box =>
   boxAround(
     [

@@ -11,7 +11,7 @@ import { BLACK } from "./photo/light.ts";
 /** The pose of an eye. `blink`: from 0, open, to 1, shut. The offset of the iris is in pixels. */
 export type EyePose = { blink: number; gazeX: number; gazeY: number };
 
-/** Less than this is not drawn. */
+/** Smaller movements are not drawn. */
 const LEAST_BLINK = 0.02;
 const LEAST_GAZE = 0.05;
 /**
@@ -27,20 +27,20 @@ type Spot = {
   y: number;
   /** Distance from the middle: 1 at the corners. */
   side: number;
-  /** Where the lids of the photo are, and the skin above that stays. */
+  /** The lids in the photo, and the upper end of the skin that moves. */
   upper: number;
   lower: number;
   top: number;
-  /** Where the lids are now. */
+  /** The lids in this picture. */
   edge: number;
   lowerEdge: number;
   /** Less near the corners. */
   taper: number;
-  /** By how much the fold of the lid comes down near a corner. */
+  /** How far the fold of the lid comes down near a corner. */
   fold: number;
 };
 
-/** `place`: in a film, from the photo to the frame, whose pixels `photo` has. */
+/** `place`: for a film, the map from the photo to the frame; then `photo` has the pixels of the frame. */
 export type EyeSource = { photo: Planes; maps: Maps; eyeDistance: number; place?: Affine };
 
 type Context = Omit<EyeSource, "maps"> & { eye: Eye; pose: EyePose; scale: 1 | 2; fade: number };
@@ -58,7 +58,7 @@ const readPhoto = ({ eye, scale, place }: Context, plane: Uint8Array, x: number,
   return readPlane(plane, PICTURE_SIZE / 2, column / 2 - 0.25, row / 2 - 0.25);
 };
 
-/** By how much the fold above a corner comes down at most: in eye distances, and as a share of the height of the skin. */
+/** The maximum descent of the fold above a corner: in eye distances, and as a share of the height of the skin. */
 const FOLD = 0.04;
 const LARGEST_FOLD = 0.35;
 
@@ -103,8 +103,8 @@ const findSpot = ({ eye, pose, eyeDistance }: Context, place: Place, spot: Spot)
 const LASHES = 0.03;
 
 /**
- * The upper lid: skin that is drawn out. Its lashes and its rim, which landmarks do not find, are left out the more it
- * closes. Deep eyes have little lid to draw out, so half of the cover of the eye is the mirrored skin below it.
+ * The upper lid: stretched skin. Its lashes and its rim, which landmarks do not find, fade as it closes. Deep eyes have
+ * little skin to stretch, so half of the cover of the eye is the mirrored skin below it.
  */
 const readLid = (context: Context, plane: Uint8Array, spot: Spot): number => {
   const { pose, fade, eyeDistance, photo } = context;

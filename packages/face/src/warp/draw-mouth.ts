@@ -18,7 +18,10 @@ export type MouthSource = {
   lips: Lips;
   light: Light;
   maps: Maps;
-  /** In a film, `photo` has the pixels of the current frame. This transforms a place in the photo to a place in the frame. */
+  /**
+   * The map from a place in the photo to a place in the frame of a film. In a film, `photo` has the pixels of the
+   * current frame.
+   */
   place?: Affine;
 };
 
@@ -74,7 +77,7 @@ const addMapped = (context: Context, map: NodeMap, column: number, row: number, 
   addPhoto(context, inPhoto, share);
 };
 
-/** Lips that come forward shade the teeth of a smile, the most at the corners. */
+/** Protruded lips shade the teeth of a smile, most at the corners. */
 const ROUND_SHADE = 0.85;
 
 /**
@@ -124,7 +127,10 @@ const put = ({ target, scale, size }: Context, column: number, row: number): voi
   target.v[pixel] = sum.v + 0.5;
 };
 
-/** Beside the mouth, both maps agree. So only pixels near the line between them are drawn. Returns whether it drew one. */
+/**
+ * Beside the mouth, both maps agree. So only pixels near the line between the maps are drawn. Returns whether it has
+ * drawn a pixel.
+ */
 const drawBeside = (context: Context, x: number, y: number, column: number, row: number): boolean => {
   const { lips, maps } = context;
   if (Math.abs(y) >= LINE_REACH) return false;
@@ -132,7 +138,10 @@ const drawBeside = (context: Context, x: number, y: number, column: number, row:
   return true;
 };
 
-/** Returns false for a pixel that is right already: one lip, away from its edge and from the line of the mouth. */
+/**
+ * Returns false for a pixel that the warp has already drawn correctly: on one lip, away from its edge and from the line
+ * of the mouth.
+ */
 const drawBetweenCorners = (
   context: Context,
   x: number,

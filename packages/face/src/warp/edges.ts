@@ -1,4 +1,4 @@
-/** Where the edges of the lips are in a picture. */
+/** The edges of the lips in a picture. */
 import { clamp } from "../numbers.ts";
 import { fromFrame } from "./frame.ts";
 import { readField } from "./grid.ts";
@@ -7,18 +7,18 @@ import type { Lips } from "./photo/lips.ts";
 
 /** Columns of the table from corner to corner. */
 export const EDGE_TABLE = 256;
-/** Places of the photo's edges that are moved. */
+/** The number of places on the photo's edges that are moved. */
 const PLACES = 33;
 
 /** In the frame of the mouth, in pixels. */
 export type Edges = {
-  /** x of the first column, and from there to the last. */
+  /** x of the first column, and the distance from it to the last one. */
   left: number;
   width: number;
   /** y of the lower edge of the upper lip and of the upper edge of the lower lip. The first is never below the second. */
   top: Float32Array;
   bottom: Float32Array;
-  /** The largest distance of both. */
+  /** The largest distance between the two. */
   gap: number;
 };
 

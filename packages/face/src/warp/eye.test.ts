@@ -7,7 +7,10 @@ import { lumaNear, type Place } from "./grid.ts";
 import { EYES, landmark } from "./photo/landmarks.ts";
 import { REST } from "./pose.ts";
 
-/** The pupils of the photo of a turned head, found by eye, and the reach of the iris and the white beside it. In pixels. */
+/**
+ * The pupils in the photo of a turned head, located by a person, and the extent of the iris with the white beside it.
+ * In pixels.
+ */
 const PUPILS: readonly Place[] = [
   { x: 205.5, y: 244 },
   { x: 275.5, y: 220.5 },

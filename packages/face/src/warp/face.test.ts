@@ -39,16 +39,16 @@ for (const name of FACES) {
     expect(Bun.deepEquals(drawFace(face, REST), face.picture)).toBe(true);
   });
 
-  test(`a ${name} mouth without an expression, the head turned and the eyes shut: as with one that moves nothing`, async () => {
+  test(`a ${name} mouth without an expression, the head turned and the eyes shut: as with an expression that moves nothing`, async () => {
     const face = await openTestFace(name);
     const pose = { ...REST, yaw: 0.1, pitch: 0.05, roll: 0.05, shiftX: 4, blinkLeft: 1, blinkRight: 1, gazeX: 2 };
-    // After an expression, whose maps are written again.
+    // The picture after one with an expression, whose maps must be written again.
     drawFace(face, SPEAKING);
     const listening = drawFace(face, pose);
     expect(Bun.deepEquals(listening, drawFace(face, { ...pose, brow: 1e-9 }))).toBe(true);
   });
 
-  test(`a ${name} mouth that opens, the head still: what is above the nose does not change`, async () => {
+  test(`a ${name} mouth that opens, the head still: the picture above the nose does not change`, async () => {
     const face = await openTestFace(name);
     const spoken = planesFrom(drawFace(face, SPEAKING));
     const nose = Math.floor(face.lips.frame.y - 1.3 * face.lips.nose - 0.3 * face.eyeDistance);
@@ -68,7 +68,7 @@ for (const name of FACES) {
   });
 }
 
-test("a head turned by 6°: the nose moves by more than 6 pixels, what is beside the head by less than one", async () => {
+test("a head turned by 6°: the nose moves by more than 6 pixels, the background by less than one", async () => {
   for (const name of FACES) {
     const face = await openTestFace(name);
     const mesh = await readMesh(name);
@@ -110,7 +110,7 @@ test("a mesh of 467 points, or a picture of another size: refused", async () => 
   expect(() => openFace(picture.subarray(1), new Float32Array(3 * 468))).toThrow(RangeError);
 });
 
-test("a mesh whose points are all one, or no numbers: refused", async () => {
+test("a mesh of equal points, or of values other than numbers: refused", async () => {
   const picture = await readPicture("closed");
   expect(() => openFace(picture, new Float32Array(3 * 468).fill(256))).toThrow(RangeError);
   const mesh = await readMesh("closed");

@@ -1,8 +1,8 @@
 /**
- * A face of one photo that moves. A picture is a backward warp: three maps on a grid say where each pixel comes from in the photo.
- * `head` undoes the movement of the head only, `upper` also the expression above the seam of the lips, `lower` the one below it. Away
- * from the mouth the last two agree. A pixel between the edges of the lips belongs to the inside of the mouth. So lips part as a
- * step between two smooth fields: nothing tears, and no triangles are needed.
+ * A moving face from one photo. A picture is a backward warp: three maps on a grid give the place in the photo of each
+ * pixel. `head` undoes the movement of the head only, `upper` also the expression above the seam of the lips, `lower`
+ * the one below it. Away from the mouth, `upper` and `lower` agree. A pixel between the edges of the lips belongs to
+ * the inside of the mouth. So lips part as a step between two smooth fields, without torn skin and without triangles.
  */
 import { PICTURE_LENGTH, type Planes, planesFrom } from "../picture.ts";
 import { drawEye } from "./draw-eye.ts";
@@ -39,9 +39,9 @@ export type Face = {
 };
 
 /**
- * Opens the face of a photo in steps: none takes more than some 50 ms, and in a call sound is played between them.
+ * Opens the face of a photo in steps of at most about 50 ms, because a call plays sound between them.
  *
- * @param picture I420 of 512 × 512 pixels. It is kept, so do not change it later.
+ * @param picture I420 of 512 × 512 pixels. The face keeps a reference to it, so do not change it later.
  * @param mesh 468 landmarks of MediaPipe's face mesh, 3 numbers each: x, y and z in pixels of the picture. A smaller z is nearer.
  * @throws RangeError when one of them has another length, and when the mesh is not that of a face.
  */
@@ -78,7 +78,7 @@ export function* openFaceInSteps(picture: Uint8Array, mesh: Float32Array): Gener
   };
 }
 
-/** The same, at once. */
+/** Opens the face of a photo in one step. */
 export const openFace = (picture: Uint8Array, mesh: Float32Array): Face => {
   const steps = openFaceInSteps(picture, mesh);
   for (;;) {

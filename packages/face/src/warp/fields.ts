@@ -1,6 +1,6 @@
 /**
- * The fields of the expressions: how far each node of the grid goes when an expression is at its largest. Each field has a part
- * for the upper map, which draws the face above the seam of the lips, and one for the lower map.
+ * The fields of the expressions: how far each node of the grid moves when an expression is at its maximum. Each field
+ * has a part for the upper map, which draws the face above the seam of the lips, and one for the lower map.
  */
 import { mix, smoothstep } from "../numbers.ts";
 import { intoFrame } from "./frame.ts";
@@ -23,25 +23,25 @@ export const EXPRESSIONS = [
 ] as const;
 export type Expression = (typeof EXPRESSIONS)[number];
 
-/** How far the chin goes at most, in eye distances. */
+/** The maximum movement of the chin, in eye distances. */
 export const JAW_WAY = 0.2;
 /** How far the lips part when the jaw holds them apart by 1, lips part by 1, and the lower lip tucks by 1; in eye distances. */
 export const JAW_OPENING = 1.1;
 export const PART_OPENING = 0.075;
 export const TUCK_OPENING = 0.034;
-/** Of it, the way of the upper lip. */
+/** The part of `TUCK_OPENING` by which the upper lip moves. */
 const UPPER_TUCK = 0.022;
-/** Share of the way of the chin that the corners of the mouth follow. */
+/** The share of the movement of the chin by which the corners of the mouth move. */
 const CORNER_SHARE = 0.3;
 
 /** Moves in the frame of the mouth, in eye distances: of the upper map, then of the lower one. */
 type Move = readonly [upperX: number, upperY: number, lowerX: number, lowerY: number];
 
-/** A node as the expressions see it. Lengths in pixels. */
+/** The position of a node relative to the mouth and the face. Lengths in pixels. */
 type Spot = {
   x: number;
   y: number;
-  /** -1 at the left corner of the mouth, 1 at the right one; and without its sign. */
+  /** From -1 at the left corner of the mouth to 1 at the right one; and its absolute value. */
   across: number;
   side: number;
   /** From 0 at the corners to 1 in the middle; the same for rounded lips. */
@@ -66,10 +66,10 @@ type Context = { lips: Lips; eyeDistance: number };
 
 const bell = (value: number): number => Math.exp(-(value ** 2));
 
-/** A cheek of this width, in eye distances, leaves room for the whole way of the corner of the mouth. */
+/** A cheek of this width, in eye distances, has room for the whole movement of the corner of the mouth. */
 const WIDE_CHEEK = 0.35;
 
-/** See `Spot.inFace`. The narrow cheek of a turned face also takes less of the move, or it would fold. */
+/** See `Spot.inFace`. The narrow cheek of a turned face also moves less, because it would fold otherwise. */
 const findInFace = (lips: Lips, x: number, eyeDistance: number): number => {
   const [corner, cheek] = x < 0 ? [lips.left, lips.leftCheek] : [lips.right, lips.rightCheek];
   const room = Math.min(1, Math.abs(cheek - corner) / (WIDE_CHEEK * eyeDistance));
@@ -117,7 +117,9 @@ const movePart = (spot: Spot): Move => [
   0.045 * spot.middle * spot.lowerLipFade,
 ];
 
-/** How far a place goes when the corners move along the mouth by 1: the cheeks take it up. */
+/**
+ * How far a place moves when the corners of the mouth move along the mouth by 1. The movement fades over the cheeks.
+ */
 const alongMouth = ({ across, side, near, inFace }: Spot): number =>
   Math.sign(across) * (side <= 1 ? side ** 1.3 : bell((side - 1) / 0.7)) * near * inFace;
 
@@ -132,7 +134,7 @@ const moveWide = ({ eyeDistance }: Context, spot: Spot): Move => {
   return [along, upper, along, corners - 0.006 * spot.middle * spot.lowerLipFade];
 };
 
-/** Lips that come forward are thicker: the largest move is at the outer edge of a lip of this height. */
+/** Protruded lips are thicker. The largest movement is at the outer edge of a lip of this height. */
 const bulge = (distance: number, height: number): number => {
   const share = distance / height;
   return share < 1 ? Math.sin((Math.PI / 2) * share) : bell((share - 1) / 0.8);
@@ -151,7 +153,7 @@ const moveRound = ({ lips }: Context, spot: Spot): Move => {
  */
 const UPPER_CLOSE = 0.25;
 
-/** Both lips go to a line between the curves of the photo. */
+/** Both lips move to a line between their curves in the photo. */
 const moveClose = ({ lips, eyeDistance }: Context, spot: Spot): Move => {
   const gap = spot.side <= 1.02 ? Math.max(0, lips.lower(spot.x) - lips.upper(spot.x)) / eyeDistance : 0;
   const upper = 1 - smoothstep(lips.upperHeight * 0.6, lips.nose * 1.05, spot.above);
@@ -174,7 +176,7 @@ const moveTuck = ({ lips }: Context, spot: Spot): Move => {
   return [0, -UPPER_TUCK * spot.middle * spot.upperLipFade, 0, lower];
 };
 
-/** The corners go out and up, and the cheeks with them. */
+/** The corners move out and up, and the cheeks move with them. */
 const moveSmile = ({ lips, eyeDistance }: Context, spot: Spot): Move => {
   const height = (spot.y - lips.upper(spot.x)) / (0.3 * eyeDistance);
   const far = spot.side <= 1 ? spot.side ** 2 : bell((spot.side - 1) / 0.7);
@@ -182,7 +184,7 @@ const moveSmile = ({ lips, eyeDistance }: Context, spot: Spot): Move => {
   return [0.05 * Math.sign(spot.across) * near, -0.036 * near, 0.05 * Math.sign(spot.across) * near, -0.036 * near];
 };
 
-/** The brows go up, the lids of the eyes do not. */
+/** The brows rise. The lids of the eyes do not. */
 const createBrowMove = ({ lips, eyeDistance }: Context, mesh: Float32Array): ((place: Place) => Move) => {
   const brows = EYES.flatMap(({ brow }) => brow.map((index) => landmark(mesh, index)));
   const lids = EYES.map(({ upper }) => landmark(mesh, upper[4]));
@@ -216,7 +218,7 @@ export type Fields = {
   lowerNodes: Int32Array;
 };
 
-/** A move that changes no value of a pixel, in eye distances. */
+/** The largest movement that changes no value of a pixel, in eye distances. */
 const LEAST_MOVE = 1e-4;
 /** Both maps are read up to this distance from the lips, in eye distances. */
 const NEAR_LIPS = 0.16;
@@ -235,13 +237,13 @@ const moveAll = (context: Context, spot: Spot): Record<Exclude<Expression, "brow
   smile: moveSmile(context, spot),
 });
 
-/** No expression moves a place beside, above or below this. */
+/** The box outside of which no expression moves a place. */
 const isInReach = ({ lips, eyeDistance }: Context, place: Place): boolean => {
   const { x, y } = intoFrame(lips.frame, place);
   return Math.abs(x) < 1.3 * eyeDistance && y > -1.8 * eyeDistance && y < 2.1 * lips.chin + NEAR_LIPS * eyeDistance;
 };
 
-/** Makes the fields of a face. */
+/** Creates the fields of a face. */
 export const createFields = (lips: Lips, mesh: Float32Array, eyeDistance: number): Fields => {
   const context = { lips, eyeDistance };
   const moveBrow = createBrowMove(context, mesh);

@@ -12,7 +12,7 @@ import { REST } from "./pose.ts";
 const SPEAKING = { ...REST, gap: 0.17, part: 0.6, wide: 0.4, smile: -0.8, talk: 1 };
 const SHUT = { ...REST, closed: 1, talk: 1 };
 
-/** Turns by 8°, makes narrower by a tenth, and moves by some pixels. */
+/** Turns by 8°, scales down by a tenth, and moves by some pixels. */
 const PLACE: Affine = [0.9 * Math.cos(0.14), -Math.sin(0.14), 78, 0.9 * Math.sin(0.14), Math.cos(0.14), -34];
 
 /** A picture as the frame at `place` shows it. */
@@ -54,7 +54,7 @@ for (const name of ["closed", "smile"] as const satisfies readonly TestFace[]) {
     expect(Bun.deepEquals(drawFilm(createFilm(face), { picture: frame, place: PLACE }, REST), frame)).toBe(true);
   });
 
-  test(`a film of a ${name} mouth, its frame turned and moved: the mouth speaks as that of the photo`, async () => {
+  test(`a film of a ${name} mouth, its frame turned and moved: the mouth moves like that of the photo`, async () => {
     const face = await openTestFace(name);
     const film = createFilm(face);
     const frame = { picture: movePicture(face.picture, PLACE), place: PLACE };
@@ -76,7 +76,7 @@ for (const name of ["closed", "smile"] as const satisfies readonly TestFace[]) {
   });
 }
 
-test("a sentence in a film: the lips part in each picture as those of the photo", async () => {
+test("a sentence in a film: in each picture, the lips part like those of the photo", async () => {
   const face = await openTestFace("closed");
   const film = createFilm(face);
   const mouths = recordMouth(face, await readSpeech());
@@ -88,7 +88,7 @@ test("a sentence in a film: the lips part in each picture as those of the photo"
   expect(mouths.filter(({ gap }) => gap > 0.06).length).toBeGreaterThan(10);
 });
 
-test("a film, a nod and a wink: as those of the photo", async () => {
+test("a film, with a nod and a wink: they look like those of the photo", async () => {
   const face = await openTestFace("closed");
   const frame = { picture: movePicture(face.picture, PLACE), place: PLACE };
   const pose = { ...REST, pitch: 0.08, yaw: 0.05, blinkLeft: 1 };

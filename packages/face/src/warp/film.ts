@@ -1,5 +1,5 @@
 /**
- * A face in the frames of a film. Eyes and head are those of the film. The mouth speaks as that of the photo. The maps
+ * A face in the frames of a film. Eyes and head are those of the film. The mouth moves like that of the photo. The maps
  * lead to the photo, and the place of a frame leads from the photo to the frame.
  */
 import { PICTURE_LENGTH, PICTURE_SIZE, planesFrom } from "../picture.ts";
@@ -18,7 +18,7 @@ export type FilmFrame = { picture: Uint8Array; place: Affine };
 
 export type Film = {
   face: Face;
-  /** The part of the photo that expressions move, and the part that also the head moves, in pixels. */
+  /** The part of the photo that expressions move, and the part that the head also moves, in pixels. */
   mouth: Box;
   whole: Box;
   /** Written again for each picture. */
@@ -32,7 +32,7 @@ const MARGIN = CELL;
 const nodeBox = (nodes: readonly number[]): Box =>
   boxAround(nodes.map((node) => ({ x: CELL * (node % GRID_SIZE), y: CELL * Math.floor(node / GRID_SIZE) })));
 
-/** Makes a film of a face. `face` is that of its first frame. */
+/** Creates a film of a face. `face`: the face of its first frame. */
 export const createFilm = (face: Face): Film => {
   const { upperNodes, lowerNodes } = face.fields;
   return {

@@ -10,10 +10,10 @@ export const NODE_COUNT = GRID_SIZE ** 2;
 /** Largest coordinate that has a node to its right. */
 const LAST = GRID_SIZE - 1.001;
 
-/** For each row of cells the columns that can move, from `first` to before `end`. */
+/** For each row of cells, the columns that can move: from `first`, inclusive, to `end`, exclusive. */
 export type MovingRow = { row: number; first: number; end: number };
 
-/** A place that a function writes, so that the inner loops allocate nothing. */
+/** A place into which a function writes its result, so that the inner loops allocate no memory. */
 export type Place = { x: number; y: number };
 
 /** The value of a field at a place in pixels, between its nodes by bilinear interpolation. */

@@ -11,7 +11,7 @@ export type Head = {
   pivot: Place;
   /** For each node: its depth in pixels. Smaller is nearer. */
   depth: Float32Array;
-  /** For each node: 1 moves with the head, 0 stays. */
+  /** For each node: 1 if it moves with the head, 0 if it stays. */
   share: Float32Array;
 };
 
@@ -20,15 +20,15 @@ const LEAST_SHARE = 0.002;
 /** Landmarks blur into the depth of a node over this share of the height of the head. */
 const DEPTH_BLUR = 0.1;
 /**
- * The head turns around an axis at this share of the depth of the ears: close to the depth of what is behind the face, so that turning
- * the head does not bend it.
+ * The head turns around an axis at this share of the depth of the ears. This is close to the depth of the background,
+ * so that turning the head does not bend the background.
  */
 const AXIS = 0.95;
 /** A landmark whose squared distance is larger than this, in units of the blur, has no weight. */
 const FARTHEST = 12;
-/** At the edges of the picture, over this share of it, nothing moves. */
+/** The margin of the picture in which nothing moves, as a share of the picture. */
 const STILL_EDGE = 0.1;
-/** The same at the lower edge, in pixels. */
+/** The margin at the lower edge, in pixels. */
 const STILL_BOTTOM = 60;
 
 /** The outline of the face as an ellipse. */
@@ -71,7 +71,7 @@ const findDepth = (points: readonly Point[], ears: number, blur: number, x: numb
   return mix(back, near, weights / (weights + 0.15)) - ears * AXIS;
 };
 
-/** Makes the head of a mesh. */
+/** Creates the head of a mesh. */
 export const createHead = (mesh: Float32Array): Head => {
   const oval = fitOval(mesh);
   // Every second landmark is enough for the depth.

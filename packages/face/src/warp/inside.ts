@@ -1,4 +1,4 @@
-/** The inside of the mouth: the throat, the tongue, the teeth, in the light of the photo. */
+/** The inside of the mouth: the throat, the tongue and the teeth, in the light of the photo. */
 import { clamp, mix, smoothstep } from "../numbers.ts";
 import type { Edges } from "./edges.ts";
 import { JAW_WAY } from "./fields.ts";
@@ -23,7 +23,7 @@ export type Inside = {
   tooth: Colour;
   /** The inner side of the lips. */
   lip: Colour;
-  /** How much the tip of the tongue is at the upper teeth. */
+  /** How close the tip of the tongue is to the upper teeth: 1 touches them. */
   tip: number;
   /** Teeth that the photo shows are not drawn. */
   hasTeeth: boolean;
@@ -36,7 +36,7 @@ const UPPER_EDGE = 0.024;
 const LOWER_EDGE = 0.035;
 /** Half of the width of the tip of the tongue, as a share of half of that of the mouth. */
 const TIP_WIDTH = 0.5;
-/** How much of the lips is seen at the corners of the opening. */
+/** The share of the colour of the lips at the corners of the opening. */
 const CORNER = 0.65;
 /** Edges of teeth are soft over this many pixels on both sides. */
 const SOFT = 1.3;
@@ -45,7 +45,7 @@ const tint = (share: number, chroma: number): number => mix(128, chroma, share);
 
 export type InsideSource = { lips: Lips; light: Light; maps: Maps; eyeDistance: number };
 
-/** Makes the inside of a mouth. `tip`: how much the tip of the tongue is at the upper teeth. */
+/** Creates the inside of a mouth. `tip`: how close the tip of the tongue is to the upper teeth. */
 export const createInside = ({ lips, light, maps, eyeDistance }: InsideSource, edges: Edges, tip: number): Inside => {
   const bright = light.skinY / 255;
   const { skinU, skinV } = light;
@@ -74,7 +74,7 @@ const blend = (colour: Colour, y: number, { u, v }: Colour, share: number): void
   colour.v = mix(colour.v, v, share);
 };
 
-/** The teeth: an arch, the middle ones the widest, darker to the sides and under the upper lip. */
+/** The teeth: an arch whose middle teeth are the widest. They are darker towards the sides and under the upper lip. */
 const drawTeeth = (inside: Inside, x: number, y: number, top: number, colour: Colour): void => {
   const { eyeDistance, tooth } = inside;
   const across = (x - inside.middle) / inside.half;
@@ -97,7 +97,7 @@ const drawTeeth = (inside: Inside, x: number, y: number, top: number, colour: Co
 export const drawTip = (inside: Inside, x: number, y: number, bottom: number, colour: Colour): void => {
   const { eyeDistance, tongue, tip, middle, half } = inside;
   const across = (x - middle) / (TIP_WIDTH * half);
-  // The teeth of a photo that smiles reach down to the lower lip: the tongue shows before them.
+  // The teeth of a smiling photo reach down to the lower lip, so the tongue is drawn in front of them.
   const edge = inside.hasTeeth ? bottom - 0.026 * eyeDistance : inside.upperTeeth - 0.012 * eyeDistance;
   const top = edge + 0.02 * eyeDistance * across ** 2;
   const soft = 1.5 * SOFT;
@@ -114,7 +114,7 @@ export const drawInside = (inside: Inside, x: number, y: number, top: number, bo
   const side = Math.abs(across);
   const gap = Math.max(0.5, bottom - top);
   const deep = clamp((y - top) / gap);
-  // Nearly black, a little red where the light falls in.
+  // Nearly black, and a little red where light enters.
   colour.y = mix(throat.y * 0.75, throat.y, deep);
   colour.u = throat.u;
   colour.v = throat.v;
@@ -129,11 +129,11 @@ export const drawInside = (inside: Inside, x: number, y: number, top: number, bo
     drawTeeth(inside, x, y, top, colour);
     drawTip(inside, x, y, bottom, colour);
   }
-  // Near the corners the lips meet behind the opening. Black would end there in a sharp triangle.
+  // Near the corners, the lips meet behind the opening. There, a black inside would end in a sharp triangle.
   blend(colour, inside.lip.y, inside.lip, CORNER * smoothstep(0.7, 1, side));
-  // The lips and the cheeks throw a shadow inwards.
+  // The lips and the cheeks cast a shadow inwards.
   const toLip = Math.min(y - top + 1, (bottom - y) * 1.4 + 1);
-  // Below the teeth of a photo only a narrow part of the opening is drawn.
+  // Below the teeth of the photo, only a narrow part of the opening is drawn.
   const shadow = inside.hasTeeth ? 2.5 : Math.max(2.5, 0.3 * gap);
   const lips = 0.5 + 0.5 * smoothstep(0, shadow, toLip);
   colour.y = BLACK + (colour.y - BLACK) * lips * (1 - 0.5 * smoothstep(0.6, 1, side));

@@ -18,7 +18,7 @@ export type Maps = {
   lower: NodeMap;
   /** `upper` above the line of the mouth and `lower` below it. */
   picture: NodeMap;
-  /** How far the expression moves each node, forward. */
+  /** The forward movement of each node by the expression. */
   upperMove: NodeMap;
   lowerMove: NodeMap;
   /** How far the jaw is open, as a share of its largest opening. */
@@ -29,7 +29,7 @@ export type Maps = {
 export const PART_SHARE_OPEN = 0.4;
 /** Share of the movement of the breath, in eye distances. */
 const BREATH = 0.004;
-/** Fixed-point steps that undo a move. Slopes of the fields are below 0.5, so each step halves the error. */
+/** Fixed-point iterations that invert a movement. Slopes of the fields are below 0.5, so each step halves the error. */
 const UPPER_STEPS = 2;
 const LOWER_STEPS = 3;
 
@@ -51,8 +51,8 @@ export const createMaps = (): Maps => ({
 });
 
 /**
- * How much of each expression a pose needs. The opening of the lips is absolute: lips that are apart in the photo close
- * by the excess, and the jaw only adds the difference. Without this, a photo with a smile would gape.
+ * The share of each expression in a pose. The opening of the lips is absolute: lips that are apart in the photo close
+ * by the excess, and the jaw only adds the difference. Without this, the mouth of a smiling photo would open too far.
  */
 const weighExpressions = (pose: Pose, lips: Lips): Record<Expression, number> => {
   const closed = clamp(pose.closed);
@@ -130,7 +130,9 @@ const copyNode = (from: NodeMap, to: NodeMap, node: number): void => {
 /** The parts of a face that the maps need. `moving`: the nodes that the head or an expression moves. */
 export type MapSource = { eyeDistance: number; lips: Lips; fields: Fields; head: Head; moving: Int32Array };
 
-/** Undoes the movement of the head. Its angles are small: a nearer place moves with the nose. */
+/**
+ * Undoes the movement of the head. Because the angles are small, the movement of a place depends linearly on its depth.
+ */
 const undoHead = ({ eyeDistance, head, moving }: MapSource, pose: Pose, into: NodeMap): void => {
   const { pivot, share, depth } = head;
   const shiftY = pose.shiftY - BREATH * eyeDistance * pose.breath;
@@ -146,7 +148,7 @@ const undoHead = ({ eyeDistance, head, moving }: MapSource, pose: Pose, into: No
   }
 };
 
-/** Makes the maps of a pose. */
+/** Computes the maps of a pose. */
 export const updateMaps = (maps: Maps, source: MapSource, pose: Pose): void => {
   const { lips, fields } = source;
   const weights = weighExpressions(pose, lips);
@@ -154,7 +156,7 @@ export const updateMaps = (maps: Maps, source: MapSource, pose: Pose): void => {
   sumMoves(maps, fields, weights);
   undoHead(source, pose, maps.head);
   const { head, upper, lower, picture } = maps;
-  // Most of the nodes that the head moves are moved by nothing else.
+  // Most of the nodes that the head moves are moved by no expression.
   upper.x.set(head.x);
   upper.y.set(head.y);
   // A face that listens: only its head moves.
@@ -206,7 +208,7 @@ const undoHeadAt = ({ head }: MapSource, { yaw, pitch, roll }: Pose, place: Plac
   place.y = y - follows * (pitch * z + roll * (x - pivot.x));
 };
 
-/** Which maps the nodes around a place use. */
+/** The maps that the nodes around a place use. */
 const usesAround = ({ fields: { uses } }: MapSource, { x, y }: Place): number => {
   const column = clamp(Math.floor(x / CELL), 0, GRID_SIZE - 2);
   const node = clamp(Math.floor(y / CELL), 0, GRID_SIZE - 2) * GRID_SIZE + column;
@@ -223,7 +225,7 @@ const setNode = (map: NodeMap, node: number, { x, y }: Place): void => {
   map.y[node] = y;
 };
 
-/** A frame of a film: where it shows the photo, and the rows of cells of the part that a pose can change. */
+/** A frame of a film: the map to it from the photo, and the rows of cells that a pose can change. */
 export type FilmPart = { place: Affine; rows: readonly MovingRow[] };
 
 /** Writes the maps of a node of a film. */
@@ -242,9 +244,9 @@ const mapFilmNode = (maps: Maps, source: MapSource, place: Affine, node: number)
 };
 
 /**
- * Makes the maps of a pose in a frame of a film. `head`, `upper` and `lower` lead from the frame to the photo, `picture` back
- * into the frame. Returns false if the pose changes nothing. These maps are not those of a photo: nodes outside of the part keep
- * their values.
+ * Computes the maps of a pose in a frame of a film. `head`, `upper` and `lower` lead from the frame to the photo,
+ * `picture` back into the frame. Returns false if the pose changes nothing. Unlike the maps of a photo, nodes outside
+ * of the part keep their values.
  */
 export const updateFilmMaps = (maps: Maps, source: MapSource, pose: Pose, { place, rows }: FilmPart): boolean => {
   const weights = weighExpressions(pose, source.lips);

@@ -17,7 +17,7 @@ const NEUTRAL: Shape = { open: 0, wide: 0, round: 0, closed: 0, tuck: 0, tongue:
 
 type DrawnMouth = { edges: Edges; planes: Planes };
 
-/** A face whose mouth has a shape, and the edges of its lips. */
+/** A picture of a face with this shape of the mouth, and the edges of its lips. */
 const draw = (face: Face, shape: Partial<Shape>): DrawnMouth => {
   const planes = planesFrom(drawFace(face, { ...REST, ...poseShape({ ...NEUTRAL, ...shape }, face.lips), talk: 1 }));
   return { edges: findEdges(face.lips, face.maps), planes };
@@ -70,7 +70,7 @@ describe("the mouth of a photo", () => {
       expect(colourBetween(face, mouth, 0.4, 0.6).y).toBeGreaterThan(BLACK + 0.35 * (face.light.skinY - BLACK));
     });
 
-    test(`${name}, oo against ee: at least 30 % narrower`, () => {
+    test(`${name}, an oo compared with an ee: at least 30 % narrower`, () => {
       expect(width(face, { round: 1, open: 0.2 })).toBeLessThan(0.7 * width(face, { wide: 1, open: 0.2 }));
     });
   }
@@ -88,12 +88,12 @@ describe("the mouth of a photo", () => {
     expect(tongue.y).toBeGreaterThan(without.y + 10);
   });
 
-  test("a smile, while it says an open vowel: at least 8 % narrower", () => {
+  test("a smile during an open vowel: at least 8 % narrower", () => {
     const smiling = SMILE.lips.right - SMILE.lips.left;
     expect(width(SMILE, { open: 0.4 }) * SMILE.eyeDistance).toBeLessThan(0.92 * smiling);
   });
 
-  test("a smile whose lips meet: the upper lip goes at most 0.3 of the gap, the lower lip the rest", () => {
+  test("a smile whose lips meet: the upper lip moves by at most 0.3 of the gap, the lower lip by the rest", () => {
     const { lips } = SMILE;
     const { edges } = draw(SMILE, { closed: 1 });
     for (const share of [0.35, 0.5, 0.65]) {
@@ -106,7 +106,7 @@ describe("the mouth of a photo", () => {
     }
   });
 
-  test("the lower lip of a smile: redder below its edge than above it, all along", () => {
+  test("the lower lip of a smile: redder below its edge than above it, along its whole length", () => {
     const { lips, photo } = SMILE;
     const readRed = (x: number, y: number): number => {
       const place = fromFrame(lips.frame, x, y);

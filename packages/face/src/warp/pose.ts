@@ -21,14 +21,14 @@ export type Pose = {
   blinkLeft: number;
   blinkRight: number;
   brow: number;
-  /** Angles of the head in radians: to the side, down, to a shoulder. */
+  /** Angles of the head in radians: to the side, down, and towards a shoulder. */
   yaw: number;
   pitch: number;
   roll: number;
   /** The offset of the head, in pixels. */
   shiftX: number;
   shiftY: number;
-  /** From -1, breathed out, to 1; to 2 for a deep breath. */
+  /** The breath: from -1, exhaled, to 1, inhaled; 2 for a deep breath. */
   breath: number;
   /** The offset of the irises, in pixels. */
   gazeX: number;

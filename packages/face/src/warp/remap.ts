@@ -7,10 +7,10 @@ import type { NodeMap } from "./maps.ts";
 /** Coordinates are fixed-point numbers with 16 bits behind the point. */
 const ONE = 65_536;
 const CELLS_IN_ROW = GRID_SIZE - 1;
-/** Two bytes of four, with room for the result of a multiplication by 256 between them. */
+/** A mask for two bytes of four. Between them is room for the result of a multiplication by 256. */
 const EVEN_BYTES = 0xff00ff;
 
-/** The rows of cells that have one of the `moving` nodes as a corner. */
+/** The rows of cells with a corner in `moving`. */
 export const findMovingRows = (moving: Int32Array): MovingRow[] => {
   const nodes = Array.from(moving, (node) => ({ row: Math.floor(node / GRID_SIZE), column: node % GRID_SIZE }));
   const rows = Array.from({ length: CELLS_IN_ROW }, (_, row) => {
@@ -21,7 +21,10 @@ export const findMovingRows = (moving: Int32Array): MovingRow[] => {
   return rows.filter(({ first, end }) => first < end);
 };
 
-/** For each pixel of a plane four bytes: itself, its right neighbour, and both below. One read then serves an interpolation. */
+/**
+ * For each pixel of a plane, four bytes: the pixel, its right neighbour and the two pixels below them. So an
+ * interpolation needs one read.
+ */
 export type PackedPlane = Int32Array;
 
 const packPlane = (plane: Uint8Array, size: number): PackedPlane => {
@@ -44,7 +47,7 @@ export const packPhoto = ({ y, u, v }: Planes): PackedPhoto => ({
   v: packPlane(v, PICTURE_SIZE / 2),
 });
 
-/** Planes that are packed in parts. */
+/** Planes whose parts are packed on demand. */
 export const createPacked = (): PackedPhoto => ({
   y: new Int32Array(PICTURE_SIZE ** 2),
   u: new Int32Array(PICTURE_SIZE ** 2 / 4),

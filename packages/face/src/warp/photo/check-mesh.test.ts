@@ -23,9 +23,9 @@ test.each([
   ["of 467 points", mesh.slice(3)],
   ["with all points at one place", mesh.map(() => 256)],
   ["with NaN coordinates", mesh.map(() => Number.NaN)],
-  ["smaller than can be drawn", transform(0, 0.1)],
+  ["too small to draw", transform(0, 0.1)],
   ["with its points in reverse", mesh.toReversed()],
-  ["upside down in its points alone", mesh.map((value, index) => (index % 3 === 1 ? 512 - value : value))],
+  ["with only its points upside down", mesh.map((value, index) => (index % 3 === 1 ? 512 - value : value))],
   ["mirrored", mesh.map((value, index) => (index % 3 === 0 ? 512 - value : value))],
 ])("a mesh %s: refused", (_, wrong) => {
   expect(() => checkMesh(wrong)).toThrow(RangeError);

@@ -12,7 +12,7 @@ const slopesBetween = (xs: readonly number[], ys: readonly number[]): number[] =
     return ((ys[index + 1] as number) - (ys[index] as number)) / step;
   });
 
-/** The curve through points whose x rises, by cubic pieces. Constant beyond its ends. */
+/** The curve through points in ascending order of x, in cubic pieces. Constant beyond its ends. */
 export const curveThrough = (xs: readonly number[], ys: readonly number[]): Curve => {
   const last = xs.length - 1;
   const between = slopesBetween(xs, ys);

@@ -1,4 +1,7 @@
-/** The eyes of the photo: their lids as smooth curves. Single landmarks of lids are too noisy: lids would be jagged. */
+/**
+ * The eyes of the photo: their lids as smooth curves. The single landmarks of a lid are so noisy that the lid would
+ * look jagged.
+ */
 import { clamp, mix } from "../../numbers.ts";
 import { type Box, boxAround, type Frame, frameAlong, fromFrame, intoFrame } from "../frame.ts";
 import { lumaNear, type Place } from "../grid.ts";
@@ -9,9 +12,12 @@ import { EYES, landmark } from "./landmarks.ts";
 /** Entries of the tables from corner to corner. */
 export const LID_TABLE = 256;
 
-/** Beside the corners of the eye, this share of its half width moves in a blink. The fold of the lid would break there. */
+/**
+ * Beyond the corners of the eye, this share of its half width also moves in a blink. Otherwise the fold of the lid
+ * would break there.
+ */
 export const BESIDE = 0.6;
-/** Height of the skin under the eye that a blink draws up, in eye distances. */
+/** Height of the skin under the eye that rises in a blink, in eye distances. */
 export const LOWER_SKIN = 0.11;
 
 /** All lengths in pixels. */
@@ -20,7 +26,7 @@ export type Eye = {
   frame: Frame;
   /** Half of the width. */
   half: number;
-  /** y of the edges of the lids, and of where the skin above the upper lid stays, from the left corner to the right one. */
+  /** y of the edges of the lids, and of the upper end of the skin that moves, from the left corner to the right one. */
   upper: Float32Array;
   lower: Float32Array;
   top: Float32Array;
@@ -53,7 +59,10 @@ const readLid = ({ height, skew }: Lid, half: number, x: number): number => {
   return (1 - t * t) * (height + skew * t);
 };
 
-/** By how much the upper lid of the landmarks is moved to the edge where skin turns into lashes: the strongest step to dark. */
+/**
+ * The distance from the upper lid of the landmarks to the edge between skin and lashes, which is the strongest step to
+ * dark.
+ */
 const findLidOffset = (luma: Uint8Array, frame: Frame, lid: Lid, half: number, eyeDistance: number): number => {
   const reach = 0.035 * eyeDistance;
   let [bestScore, bestOffset] = [Number.NEGATIVE_INFINITY, 0];
@@ -102,15 +111,18 @@ const placeEye = (luma: Uint8Array, mesh: Float32Array, eyeDistance: number, mar
 /** The brow is at least this far above the edge of the lid, in eye distances. */
 const LEAST_SKIN = 0.06;
 
-/** Columns in which a rim is searched, as shares of the half width, and how many of them it crosses side by side. */
+/**
+ * Columns in which a rim is searched, as shares of the half width, and the number of neighbouring columns that a rim
+ * crosses.
+ */
 const RIM_COLUMNS = [-0.8, -0.6, -0.4, -0.2, 0, 0.2, 0.4, 0.6, 0.8] as const;
 const LEAST_RIM_COLUMNS = 3;
 /** A rim is brighter by this than the skin above and below it, in steps of luma. Skin between folds reaches 48. */
 const RIM_STEP = 50;
 
 /**
- * By how much the skin of an upper lid that can be drawn out is higher than its edge, in pixels: up to `top`, or to a bright rim of
- * glasses below it. The lid would pull the rim down.
+ * The height of the stretchable skin above the edge of an upper lid, in pixels. It ends at `top`, or below at a bright
+ * rim of glasses, which the lid would pull down.
  */
 const findSkinHeight = (
   luma: Uint8Array,

@@ -1,13 +1,13 @@
 /**
- * The place of an eye whose landmarks miss it. On the far side of a turned head they can lie on the cheek, as low as the eye is
- * high: a lid that is drawn there shows the iris.
+ * The place of an eye whose landmarks miss it. On the far side of a turned head, the landmarks can lie on the cheek,
+ * too low by the height of the eye. A lid that is drawn there does not cover the iris.
  */
 import { PICTURE_SIZE } from "../../picture.ts";
 import { type Frame, fromFrame } from "../frame.ts";
 import { readPlane } from "../grid.ts";
 import type { Curve } from "./curve.ts";
 
-/** The edges of the lids in `frame`, from -`half` to `half`. */
+/** The edges of the lids in `frame`, from x = -`half` to `half`. */
 export type EyeShape = { frame: Frame; half: number; upper: Curve; lower: Curve };
 
 /** A move of the shape in its own frame, in pixels and radians. `scale` is its size after the move. */
@@ -26,13 +26,17 @@ const MOVE_COST = 6;
 const COLUMNS = [-0.8, -0.6, -0.4, -0.2, 0, 0.2, 0.4, 0.6, 0.8] as const;
 const ROWS = [0.15, 0.35, 0.55, 0.75] as const;
 /**
- * An eye moves when the place of its landmarks has at most the first score, and another place gains at least the second one. Of 36 eyes
- * of photos of tests, the five that their landmarks miss have scores from 9 to 31 and gain 19 to 31. Others below 35 gain less than 16.
+ * An eye is moved when the place of its landmarks has at most the first score, and another place has a score that is
+ * higher by at least the second. Of 36 eyes of photos of tests, the five that their landmarks miss have scores from 9
+ * to 31 and gain 19 to 31. Others below 35 gain less than 16.
  */
 const LARGEST_SCORE = 35;
 const LEAST_GAIN = 17;
 
-/** How much a place looks like an eye: uneven between its lids, a step to dark at the upper one, even skin under the lower one. */
+/**
+ * The score of a place as an eye: uneven luma between the lids, a step to dark at the upper lid, and even skin under
+ * the lower lid.
+ */
 const scoreMove = (luma: Uint8Array, shape: EyeShape, eyeDistance: number, { x, y, turn, scale }: Move): number => {
   const { frame, half, upper, lower } = shape;
   const [cosine, sine] = [scale * Math.cos(turn), scale * Math.sin(turn)];

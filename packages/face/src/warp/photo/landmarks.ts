@@ -3,7 +3,7 @@
 /** A place in the picture, in pixels. A smaller z is nearer. */
 export type Point = { x: number; y: number; z: number };
 
-/** Points of a mesh. */
+/** The number of points of a mesh. */
 export const LANDMARK_COUNT = 468;
 
 export const LANDMARK = {
@@ -47,9 +47,9 @@ export const OVAL = [
   172, 58, 132, 93, 234, 127, 162, 21, 54, 103, 67, 109,
 ] as const;
 
-/** Places of plain skin: both sides of the mouth, both cheeks, beside the nose, its tip. */
+/** Places of plain skin: both sides of the mouth, both cheeks, beside the nose, and its tip. */
 export const SKIN = [205, 425, 50, 280, 187, 411, 1] as const;
-/** Those whose colour is the most even. */
+/** The places whose colour is the most even. */
 export const CHEEKS = [205, 425, 50, 280] as const;
 
 /** The landmark `index` of a mesh: 468 × 3 numbers. */

@@ -15,11 +15,11 @@ export type Light = {
   lipY: number;
   lipU: number;
   lipV: number;
-  /** Whether teeth are seen between the lips. */
+  /** Whether teeth are visible between the lips. */
   hasTeeth: boolean;
 };
 
-/** Teeth are brighter than this share of the skin, the dark of a mouth is not. */
+/** Teeth are brighter than this share of the luma of the skin. The dark inside of a mouth is not. */
 const TEETH_LUMA = 0.5;
 /** Luma of black. */
 export const BLACK = 16;

@@ -7,7 +7,10 @@ import { type Curve, curveThrough } from "./curve.ts";
 import { LANDMARK, LOWER_LIP, landmark, OVAL, UPPER_LIP } from "./landmarks.ts";
 import { findLipEdge, findSeam } from "./seam.ts";
 
-/** Lips that are this far apart, in eye distances, are open. Landmarks part closed lips by up to 0.036, and see open ones from 0.04 on. */
+/**
+ * Lips that are this far apart, in eye distances, are open. The landmarks of closed lips are up to 0.036 apart. Those
+ * of open lips are 0.04 or more apart.
+ */
 const OPEN_GAP = 0.038;
 /** The largest error of the seam by the landmarks, in eye distances. */
 const SEAM_REACH = 0.035;
@@ -37,7 +40,7 @@ export type Lips = {
   /** The widest opening, in eye distances. */
   gap: number;
   isOpen: boolean;
-  /** How much the photo smiles, from 0 to 1: by the width of the mouth. */
+  /** The smile of the photo, from 0 to 1, by the width of the mouth. */
   smile: number;
 };
 
@@ -54,7 +57,7 @@ const findCheeks = (outline: readonly Place[], left: number, right: number): [le
   ];
 };
 
-/** The edge of a lip is not sharp: this much of it, in pixels, has the colour of the teeth. */
+/** The edge of a lip is not sharp. This part of it, in pixels, has the colour of the teeth. */
 const LIP_RIM = 0.7;
 
 /** Finds the lips in the photo. */

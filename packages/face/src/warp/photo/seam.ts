@@ -1,6 +1,6 @@
 /**
- * The seam of closed lips, and the edge of the lower lip of open ones. Landmarks miss them by 1 to 3 pixels: the upper lip would
- * keep a dark edge, and the lower one a row of teeth.
+ * The seam of closed lips, and the edge of the lower lip of open ones. The landmarks miss them by 1 to 3 pixels. With
+ * the landmarks, the upper lip would have a dark edge, and the lower lip a row of teeth.
  */
 import { mix } from "../../numbers.ts";
 import { PICTURE_SIZE } from "../../picture.ts";
@@ -60,7 +60,9 @@ const smoothPath = (path: readonly number[]): number[] =>
     return near.reduce((sum, offset) => sum + offset, 0) / near.length;
   });
 
-/** The cheapest line near `guess` between the first and the last of `xs`: y at each of them, in the frame of the mouth. */
+/**
+ * The cheapest line near `guess`, from the first to the last of `xs`: its y at each of `xs`, in the frame of the mouth.
+ */
 const findLine = (
   xs: readonly number[],
   guess: Curve,

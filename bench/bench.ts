@@ -1,10 +1,10 @@
 /**
  * Benchmark of the service and of the limits of its parts: `bun run bench`. Starts a PostgreSQL with default durability
  * and each contestant as a process. Loads them over HTTP, one after another in as many rounds as fit into a quarter of
- * an hour, and says how far it is. Prints medians, ratios, latency, processor time, statements and memory. Requires
+ * an hour, and prints its progress. Prints medians, ratios, latency, processor time, statements and memory. Requires
  * wrk; with pgbench it also measures the limit of the database. A row that the machine cannot measure prints why,
  * without ending the run. `--write` writes the tables and a picture to docs/. The other options change the size and the
- * duration, and `--parts` what is measured: `requests`, `routes`, `functions`, `credits` and `calls` by default, and
+ * duration. `--parts` selects the parts: `requests`, `routes`, `functions`, `credits` and `calls` by default, and
  * `minutes` and `growth`, which take longer.
  */
 import { loadavg } from "node:os";
@@ -24,7 +24,7 @@ import { benchRoutes } from "./routes/bench.ts";
 
 const options = parseOptions(process.argv.slice(2));
 
-/** Measures the requests of keys and avatars at several numbers of connections, beside their limits. */
+/** Measures the requests of keys and avatars at several numbers of connections, and their limits. */
 const benchRequests = async (options: Options, progress: Progress): Promise<void> => {
   progress.begin("requests");
   const loadBefore = loadavg()[0] ?? 0;

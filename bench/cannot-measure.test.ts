@@ -1,4 +1,4 @@
-/** A benchmark that cannot measure a row prints why, and goes on. */
+/** A benchmark that cannot measure a row prints the reason, and continues. */
 import { expect, test } from "bun:test";
 import { attempt, CannotMeasure, RanOut, requirePrograms, withSupply } from "./cannot-measure.ts";
 import type { Database } from "./database.ts";
@@ -8,7 +8,7 @@ import { number } from "./report.ts";
 
 const cannot = (reason: string) => () => Promise.reject(new CannotMeasure(reason));
 
-test("a row that cannot be measured: named with its reason, and no error", async () => {
+test("a row that cannot be measured: reported with its reason, without an error", async () => {
   const rounds = new Rounds();
   const bench = { database: { pid: process.pid } as Database, options: { seconds: 1 } };
   await measure(bench, rounds, { name: "releases", prepare: cannot("it ran out of 100 paths") }, 32);
@@ -17,7 +17,7 @@ test("a row that cannot be measured: named with its reason, and no error", async
   await expect(attempt("x", () => Promise.reject(new Error("a defect")))).rejects.toThrow("a defect");
 });
 
-test("a load that runs out: done again with twice as much, which later loads begin with", async () => {
+test("a load whose supply runs out: repeated with twice the supply; later loads begin with this supply", async () => {
   const supplies: number[] = [];
   const load = (enough: number) => async (supply: number) => {
     supplies.push(supply);
@@ -30,7 +30,7 @@ test("a load that runs out: done again with twice as much, which later loads beg
   await expect(withSupply("too fast", load(32))).rejects.toThrow(CannotMeasure);
 });
 
-test("an open loop whose generator is the limit: not measured; one whose server is: measured", () => {
+test("an open loop limited by its generator: not measured; limited by its server: measured", () => {
   const all = (milliseconds: number) => Array.from({ length: 100 }, () => milliseconds);
   expect(() => checkGenerator(all(483), all(480), 34_000)).toThrow(
     new CannotMeasure("the generator was 480 ms late: it cannot send 34000 requests a second"),
@@ -39,6 +39,6 @@ test("an open loop whose generator is the limit: not measured; one whose server 
   checkGenerator(all(0.8), all(0.7), 8633);
 });
 
-test("a program that is missing: named", () => {
+test("a missing program: named", () => {
   expect(() => requirePrograms("no-such-program")).toThrow(CannotMeasure);
 });

@@ -1,7 +1,7 @@
-/** Measurements that this machine cannot make: the row prints why, without ending the benchmark. */
+/** Measurements that this machine cannot make: the row prints the reason, without ending the benchmark. */
 import { print } from "./progress.ts";
 
-/** The message says why. */
+/** The message states the reason. */
 export class CannotMeasure extends Error {
   override name = "CannotMeasure";
 }
@@ -9,7 +9,10 @@ export class CannotMeasure extends Error {
 /** The load was so fast that it used up its supply. */
 export class RanOut extends CannotMeasure {}
 
-/** Returns what `measure` returns. If it cannot measure, prints and reports why, and returns null. Other errors are thrown. */
+/**
+ * Returns what `measure` returns. If it cannot measure, prints and reports the reason, and returns null. Other errors
+ * are thrown.
+ */
 export const attempt = async <Result>(
   what: string,
   measure: () => Promise<Result>,
@@ -29,7 +32,7 @@ const MAX_SUPPLY = 16;
 /** The factor by which the supply of a load is raised, by its name, after it has run out. */
 const supplies = new Map<string, number>();
 
-/** Runs `load`, again with twice the supply each time that it runs out, up to sixteen times as much. */
+/** Runs `load`. Each time that the supply runs out, runs it again with twice the supply, up to sixteen times. */
 export const withSupply = async <Result>(name: string, load: (supply: number) => Promise<Result>): Promise<Result> => {
   for (let supply = supplies.get(name) ?? 1; ; supply *= 2) {
     supplies.set(name, supply);

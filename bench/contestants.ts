@@ -12,7 +12,7 @@ export type Contestant = {
   name: string;
   server?: Process;
   request?: Request;
-  /** Makes the request of each load, instead of `request`. `supply`: the factor by which its supply is raised. */
+  /** Creates the request of each load, in place of `request`. `supply`: the factor by which its supply is raised. */
   prepare?: (supply: number) => Promise<Request>;
   /** Whether every response is expected to be an error. */
   isRefused?: boolean;

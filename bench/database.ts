@@ -56,7 +56,7 @@ export const openDatabase = async (settings: Readonly<Record<string, string>> = 
   };
 };
 
-/** Switches the counting of statements on or off. */
+/** Enables or disables the counting of statements. */
 export const trackStatements = async (db: Db, which: "none" | "top"): Promise<void> => {
   await db.run(`alter system set pg_stat_statements.track = '${which}'`, []);
   await db.run("select pg_reload_conf()", []);

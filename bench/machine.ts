@@ -5,7 +5,7 @@ import { CannotMeasure, requirePrograms } from "./cannot-measure.ts";
 
 export const ROOT = join(import.meta.dir, "..");
 
-/** Of an even count, the mean of the two in the middle. 0 without numbers. */
+/** The median: for an even count, the mean of the two in the middle; 0 without numbers. */
 export const median = (numbers: readonly number[]): number => {
   const sorted = numbers.toSorted((a, b) => a - b);
   const [low = 0, high = low] = [sorted[(sorted.length - 1) >> 1], sorted[sorted.length >> 1]];
@@ -13,7 +13,7 @@ export const median = (numbers: readonly number[]): number => {
 };
 
 const children = new Set<Bun.Subprocess>();
-// Also when the benchmark fails.
+// Runs also when the benchmark fails.
 process.once("exit", () => {
   for (const child of children) child.kill();
 });
@@ -84,9 +84,9 @@ export type Request = {
   headers: Record<string, string>;
   /** Paths to use in turn instead of `path`. */
   paths?: readonly string[];
-  /** Whether a load that requests a path a second time is an error. */
+  /** Whether each path may be requested only once. */
   isEachPathOnce?: boolean;
-  /** API keys to use in turn, each with the path of the same turn. */
+  /** API keys to use in turn, each with the path at the same position. */
   apiKeys?: readonly string[];
   /** Bodies to use instead of `body`, each once. */
   bodies?: readonly string[];
@@ -180,16 +180,22 @@ export const pgbench = async (
   }
 };
 
-/** The value below which this part of the values lies. */
+/** The quantile: this part of the values lies below it. */
 export const percentile = (values: readonly number[], part: number): number =>
   values.toSorted((a, b) => a - b)[Math.min(values.length - 1, Math.floor(values.length * part))] ?? 0;
 
-/** A generator that is later than this, in milliseconds, and than half of the latency, is what the latency shows. */
+/**
+ * When the generator is later than this, in milliseconds, and than half of the latency, the latency is that of the
+ * generator.
+ */
 const MAX_LATE_MS = 2;
-/** A generator that is this late, in milliseconds, sends no more. */
+/** A generator that is this late, in milliseconds, stops. */
 const HOPELESS_MS = 250;
 
-/** Throws when the times, in milliseconds, are those of the generator: `late` has how long after it was due each request was sent. */
+/**
+ * Throws when the generator determines the latencies, in milliseconds. `late`: the delay of each request after it was
+ * due.
+ */
 export const checkGenerator = (times: readonly number[], late: readonly number[], rate: number): void => {
   const lateMs = percentile(late, 0.5);
   if (lateMs <= Math.max(MAX_LATE_MS, percentile(times, 0.5) / 2)) return;
@@ -199,10 +205,10 @@ export const checkGenerator = (times: readonly number[], late: readonly number[]
 };
 
 /**
- * Sends `rate` requests per second without waiting for responses (an open loop). Requests due in the same millisecond are
- * sent together. A latency starts when the request was due, so that all waiting counts, including that of the generator, or
- * when it was sent if that is earlier, since a timer can fire up to a millisecond early. Returns percentiles in milliseconds.
- * Throws when the generator is too slow, and when a request fails.
+ * Sends `rate` requests per second without waiting for responses (an open loop). Requests due in the same millisecond
+ * are sent together. A latency starts when the request was due, so that all waiting counts, including that of the
+ * generator. A timer can fire up to a millisecond early; then the latency starts when the request was sent. Returns
+ * percentiles in milliseconds. Throws when the generator is too slow, and when a request fails.
  */
 export const openLoop = async (
   url: string,

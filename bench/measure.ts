@@ -45,7 +45,10 @@ const load = async (
   return { rate, count };
 };
 
-/** Runs `work` with a contestant that has the request of its next load; again with more when it runs out. */
+/**
+ * Runs `work` with a contestant that has the request of its next load. When the supply runs out, runs it again with
+ * more.
+ */
 const withPrepared = <Result>(contestant: Contestant, work: (prepared: Contestant) => Promise<Result>) => {
   const { name, prepare } = contestant;
   if (!prepare) return work(contestant);
@@ -61,7 +64,7 @@ export const loadOnce = (
 ): Promise<{ rate: number; count: number }> =>
   withPrepared(contestant, (prepared) => load(bench, prepared, connections, seconds));
 
-/** Loads a contestant before the rounds. What it cannot do, the rounds report. */
+/** Loads a contestant before the rounds. Failures are ignored, because the rounds report them. */
 export const warmUp = async (...parameters: Parameters<typeof loadOnce>): Promise<void> => {
   await attempt(`warm-up of ${parameters[1].name}`, () => loadOnce(...parameters));
 };
@@ -69,7 +72,7 @@ export const warmUp = async (...parameters: Parameters<typeof loadOnce>): Promis
 /** Requests per second; seconds of processor time per request, of the server's process and of the database. */
 type Figures = { rate: number; serverCpu: number; databaseCpu: number };
 
-/** The figures of each round, by label and number of connections; and why rounds have none. */
+/** The figures of each round, by label and number of connections, and the reasons for missing figures. */
 export class Rounds {
   readonly #figures = new Map<string, Figures[]>();
   readonly #failures = new Map<string, string>();
@@ -89,12 +92,12 @@ export class Rounds {
     return all.length === 0 ? Number.NaN : median(all);
   }
 
-  /** Notes why a round was not measured. */
+  /** Records the reason why a round was not measured. */
   fail(label: string, connections: number, reason: string): void {
     this.#failures.set(`${label} at ${connections}`, reason);
   }
 
-  /** Paragraphs of a report that name the rows of which a round was not measured; none when all were. */
+  /** Paragraphs of a report that name the rows with a round that was not measured; empty when all were measured. */
   failures(): string[] {
     const lines = [...this.#failures].map(([row, reason]) => `- ${row}: ${reason}`);
     return lines.length === 0 ? [] : ["Not measured, at least in one round:", lines.join("\n")];
@@ -105,7 +108,7 @@ export class Rounds {
   }
 }
 
-/** Marks the keys that a load has created as ended: the quota counts a tenant's active keys for each one that is created. */
+/** Ends the keys that a load has created, because each creation counts the active keys of the tenant for the quota. */
 const endCreatedKeys = ({ database: { db } }: LoadBench): Promise<unknown> =>
   db.run("update api_keys set ended_at = now() where ended_at is null and cardinality(lineage) > 0", []);
 
@@ -128,7 +131,7 @@ const figuresOf = async (bench: LoadBench, contestant: Contestant, connections: 
   };
 };
 
-/** Loads a contestant once, and adds to `rounds` its figures, or why there are none. */
+/** Loads a contestant once, and adds to `rounds` its figures or the reason for missing figures. */
 export const measure = async (
   bench: LoadBench,
   rounds: Rounds,
@@ -144,7 +147,7 @@ export const measure = async (
   if (figures) rounds.add(label, connections, figures);
 };
 
-/** Of the time of the requests, what is left for latencies, statements and memory, in seconds. */
+/** The part of the time of the requests that is reserved for latencies, statements and memory, in seconds. */
 const AFTER_ROUNDS_SECONDS = 70;
 
 /** Measures every contestant with each number of connections, one after another, in several rounds. */
@@ -166,7 +169,7 @@ export const measureRounds = async (bench: Bench): Promise<Rounds> => {
   return rounds;
 };
 
-/** `percentiles`: null when the machine cannot measure them; `reason` says why. */
+/** `percentiles`: null when the machine cannot measure them, for `reason`. */
 export type Latency = {
   name: string;
   rate: number;
@@ -174,7 +177,10 @@ export type Latency = {
   reason: string;
 };
 
-/** Latencies in an open loop at half of the rate of so many connections: at more, the generator is the limit. */
+/**
+ * Latencies in an open loop at half of the rate of these connections. At higher rates, the generator would be the
+ * limit.
+ */
 export const measureLatencies = async (bench: Bench, rounds: Rounds): Promise<Latency[]> => {
   const { contestants, options, processes, progress } = bench;
   const latencies: Latency[] = [];
@@ -195,7 +201,7 @@ export const measureLatencies = async (bench: Bench, rounds: Rounds): Promise<La
   return latencies;
 };
 
-/** Statements per request: of sequential requests, and of concurrent ones. */
+/** Statements per request: for sequential requests, and for concurrent ones. */
 export type StatementCount = { name: string; sequential: number; concurrent: number };
 
 export const measureStatements = async (bench: Bench): Promise<StatementCount[]> => {
@@ -223,7 +229,7 @@ export const measureStatements = async (bench: Bench): Promise<StatementCount[]>
   return counts;
 };
 
-/** The service's resident memory after this number of requests, of all kinds. */
+/** The service's resident memory after this number of requests of all kinds. */
 export type Memory = { requests: number; mebibytes: number };
 
 export const measureMemory = async (bench: Bench): Promise<Memory[]> => {
@@ -240,7 +246,7 @@ export const measureMemory = async (bench: Bench): Promise<Memory[]> => {
       );
       requests += loaded?.count ?? 0;
     }
-    // No load has worked: another one would not either.
+    // All loads have failed, so another load would also fail.
     if (requests === before) return memory;
     memory.push({ requests, mebibytes: await residentMiB(processes.service.pid) });
   }

@@ -3,7 +3,7 @@ import { parseArgs } from "node:util";
 
 /** The parts of the page, and the seconds of each: together at most a quarter of an hour. */
 export const PAGE_SECONDS = { requests: 215, routes: 310, functions: 50, credits: 190, calls: 75 } as const;
-/** Parts that take longer, with separate blocks in the page. Each takes the time that its options say. */
+/** Longer parts, with separate blocks in the page. Their options set their time. */
 export const LONG_SECONDS = { minutes: 0, growth: 0 } as const;
 const PARTS = Object.keys({ ...PAGE_SECONDS, ...LONG_SECONDS }) as (
   | keyof typeof PAGE_SECONDS
@@ -38,7 +38,7 @@ export const parseOptions = (args: string[]) => {
     parts: PARTS.filter((part) => parts.includes(part)),
     /** Duration of each load. */
     seconds: Number(values.seconds),
-    /** Null: as many as fit into the time of the part. */
+    /** Null: as many rounds as fit into the time of the part. */
     rounds: values.rounds === undefined ? null : Number(values.rounds),
     /** Duration of the load before the rounds, for each contestant. */
     warmUpSeconds: Number(values["warm-up"]),

@@ -1,8 +1,11 @@
-/** How long the parts of a run may take, and how far it is. The rounds of a part end in time, so that the whole run does. */
+/**
+ * The time limits of the parts of a run, and its progress. The rounds of a part end in time, so that the whole run ends
+ * in time.
+ */
 
 export const print = (text: string): void => void process.stdout.write(`${text}\n`);
 
-/** How often a line is printed, in milliseconds. */
+/** The interval of printed lines, in milliseconds. */
 const LINE_EVERY_MS = 5000;
 
 export class Progress {
@@ -13,7 +16,7 @@ export class Progress {
   #endsAt: number;
   #printedAt = 0;
 
-  /** `seconds`: of each part, in their order. `clock`: in milliseconds. */
+  /** `seconds`: the time of each part, in their order. `clock`: in milliseconds. */
   constructor(seconds: Readonly<Record<string, number>>, clock: () => number = () => performance.now()) {
     this.#waiting = new Map(Object.entries(seconds));
     this.#clock = clock;
@@ -25,7 +28,7 @@ export class Progress {
     return ofOthers + Math.max(0, (this.#endsAt - this.#clock()) / 1000);
   }
 
-  /** Begins a part, whatever the one before has taken. */
+  /** Begins a part, whatever time the previous part has taken. */
   begin(part: string): void {
     const seconds = this.#waiting.get(part) ?? 0;
     this.#waiting.delete(part);
@@ -34,7 +37,7 @@ export class Progress {
     print(`${part}: at most ${Math.ceil(this.#secondsLeft / 60)} minutes from here`);
   }
 
-  /** Says what is done, at most every few seconds. */
+  /** Prints the progress, at most every few seconds. */
   step(what: string): void {
     if (this.#clock() - this.#printedAt < LINE_EVERY_MS) return;
     this.#printedAt = this.#clock();
@@ -42,8 +45,8 @@ export class Progress {
   }
 
   /**
-   * Runs `round` again and again: `count` times or, without a count, while another one fits into the time of the part without its
-   * last `reservedSeconds`.
+   * Runs `round` `count` times. Without a count, repeats it while another round fits into the time of the part minus
+   * `reservedSeconds`.
    */
   async rounds(count: number | null, reservedSeconds: number, round: (name: string) => Promise<void>): Promise<void> {
     let longest = 0;

@@ -20,7 +20,7 @@ export type Results = {
   loadBefore: number;
 };
 
-/** A figure; NaN, which means not measured, is shown as such. */
+/** A figure as text. NaN means not measured, and is shown so. */
 const figure =
   (format: (value: number) => string) =>
   (value: number): string =>
@@ -140,6 +140,6 @@ export const writeBlock = async (path: string, name: string, block: string): Pro
   format(path);
 };
 
-/** How busy the machine was: `before` is the load at the start. */
+/** The load of the machine. `before`: the load at the start. */
 export const loadText = (before: number): string =>
   `The load of the machine (\`uptime\`) was ${before.toFixed(1)} before and ${(loadavg()[0] ?? 0).toFixed(1)} after, this benchmark included.`;

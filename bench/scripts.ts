@@ -28,10 +28,10 @@ const recordingDb = (db: Db, recorded: Statement[]): Db => {
 const freshId = (prefix: string): string =>
   `'${prefix}_0' || lpad(to_hex((extract(epoch from clock_timestamp()) * 1e6)::bigint), 14, '0') || left(replace(gen_random_uuid()::text, '-', ''), 11)`;
 
-/** An id that each row has for itself, also inside the text of an array or of a composite value. */
+/** An id that differs in each row, also inside the text of an array or of a composite value. */
 const OWN_ID = /(ava|aud)_[0-9a-z]{26}/g;
 
-/** An SQL expression for `value` as a parameter of this type, with fresh ids in place of those of the row. */
+/** An SQL expression for `value` as a parameter of this type, with new ids in place of the ids of the row. */
 const expression = (value: unknown, type: string): string => {
   if (value === null || value === undefined) return `null::${type}`;
   const text =
@@ -46,7 +46,8 @@ const scriptOf = async (db: Db, work: (db: Db) => Promise<unknown>): Promise<str
   await work(recordingDb(db, recorded));
   let script = "";
   for (const { text, parameters } of recorded) {
-    // A literal gets its type from its place, an expression does not: the server knows the type of each parameter.
+    // Casts each expression, because only a literal gets its type from its place. The server knows the type of each
+    // parameter.
     const [{ types = [] } = {}] = await db.run<{ types: string[] }>(
       "select parameter_types::text[] as types from pg_prepared_statements where statement = $1 limit 1",
       [text],

@@ -1,4 +1,7 @@
-/** The part `calls` of the benchmark: starts beside opened sessions, refusals, syncs of avatar workers, and the reconciler. */
+/**
+ * The part `calls` of the benchmark: starts compared with opened sessions, refusals, syncs of avatar workers, and the
+ * reconciler.
+ */
 import { loadavg } from "node:os";
 import { readInstance } from "@realtime-avatar/db/calls/reconcile";
 import { createRooms } from "@realtime-avatar/livekit/rooms";
@@ -29,7 +32,7 @@ const SESSION = { maxSessionSeconds: 1 };
 const SECRET = "a secret of avatar workers, and of LiveKit".replaceAll(" ", "-");
 const SYNCED = { name: "sync", count: 100 * CALLS_PER_WORKER, keys: 100 };
 const PASS_ROUNDS = 3;
-/** Seconds of the calls that remain for latencies and the write-ahead log. */
+/** Seconds of calls that are reserved for latencies and the write-ahead log. */
 const AFTER_ROUNDS_SECONDS = 15;
 const RECONCILED = { name: "pass", count: 10_000, keys: 1000 };
 
@@ -157,7 +160,7 @@ const textOf = (results: Results): string => {
   ].join("\n\n");
 };
 
-/** Measures in this order: the reconciler reads all open sessions, also those that the loads leave open. */
+/** Measures the reconciler first, because it reads all open sessions, including those that the loads leave open. */
 const measureIn = async (
   database: Database,
   options: Options,

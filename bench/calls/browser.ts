@@ -1,4 +1,4 @@
-/** The page of docs/calls.md in Chromium, unchanged: how long it takes until it shows the first frame of a call. */
+/** The unchanged page of docs/calls.md in Chromium: the time until it shows the first frame of a call. */
 import { readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { type Browser, launchBrowser } from "@realtime-avatar/testing/browser";
@@ -13,7 +13,10 @@ const WATCH = `document.addEventListener("readystatechange", () => {
   });
 }, { once: true });`;
 
-/** From the request for a call, which the page sends to its backend, to the first frame that was decoded and is about to be shown. */
+/**
+ * From the request for a call, which the page sends to its backend, to the first decoded frame, just before it is
+ * shown.
+ */
 const FIRST_FRAME_MS = `window.firstFrameAt
   - performance.getEntriesByType("resource").find(({ name }) => new URL(name).pathname === "/call").startTime`;
 
@@ -53,7 +56,10 @@ const measureCall = async (browser: Browser, url: string): Promise<number> => {
   return milliseconds;
 };
 
-/** The milliseconds from the start of a call to the first frame, of `count` calls, after one that is not counted. */
+/**
+ * The milliseconds from the start of a call to the first frame, of `count` calls. An additional first call is not
+ * counted.
+ */
 export const measureBrowser = async (folder: string, backend: Backend, count: number): Promise<number[]> => {
   const [browser, server] = [await launchBrowser(folder), await serve(backend)];
   const times: number[] = [];

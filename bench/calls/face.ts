@@ -1,9 +1,9 @@
 /**
  * Benchmark of the face in calls: `bun bench/calls/face.ts`. It starts the LiveKit server of the tests and the built
  * avatar worker, once with faces and once with portraits, and has 1 and 4 calls in which a person speaks and listens.
- * It prints the cost of the process of a call, of LiveKit and of the persons, and how evenly the pictures come. The
- * persons decode in this process, on the same machine. Then it measures the time from the start of a call to its first
- * picture, with and without a preload, in turns. With `--recording MODE`, the calls are recorded.
+ * It prints the processor time of the process of a call, of LiveKit and of the persons, and the regularity of the
+ * pictures. The persons decode in this process, on the same machine. Then it measures the time from the start of a call
+ * to its first picture, with and without a preload, in turns. With `--recording MODE`, the calls are recorded.
  */
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { cpus, loadavg, tmpdir } from "node:os";
@@ -17,11 +17,11 @@ import { median, percentile, ROOT, readCpu, start } from "../machine.ts";
 import { print } from "../progress.ts";
 import { startLivekit, until } from "./livekit.ts";
 
-/** The code of a process is compiled while it runs. */
+/** Warm-up, because the code of a process is compiled while it runs. */
 const WARM_SECONDS = 12;
 const PICTURE_MS = 40;
 const COUNTS = [1, 4];
-/** How long after its files were sent an avatar is loaded at the latest. */
+/** The longest time from sending the files of an avatar until it is loaded. */
 const LOADED_MS = 4000;
 
 /** The processes of calls: the children of a worker, and the spare one, which has no threads of LiveKit. */
@@ -52,7 +52,10 @@ const { image, file, manifest } = await preparedFace();
 control.files.set(file, image);
 const voice = await speechFrames();
 
-/** Has `count` calls at once. Prints the medians over their processes, and the times between the pictures that all persons got. */
+/**
+ * Runs `count` calls at once. Prints the medians over their processes, and the times between the pictures at all
+ * persons.
+ */
 const measureCalls = async (worker: number, renderer: string, count: number): Promise<void> => {
   const avatar = { avatar_id: "ava_x", manifest };
   const before = new Set(await callProcesses(worker));
@@ -77,7 +80,7 @@ const measureCalls = async (worker: number, renderer: string, count: number): Pr
   const people = ((await readCpu(process.pid)) - peopleFrom) / seconds;
   const livekit = ((await readCpu(server.pid)) - livekitFrom) / seconds;
   const memory = await Promise.all(all.map(proportionalMiB));
-  // The spare process is idle.
+  // Excludes the spare process, which is idle.
   const busy = all
     .map((pid, index) => ({ pid, cores: cores[index] ?? 0, mib: memory[index] ?? 0 }))
     .filter((one) => one.cores > 0.01);
@@ -128,7 +131,7 @@ const compareStarts = async (): Promise<void> => {
   const times: [number[], number[]] = [[], []];
   for (let number = 0; number < 2 * starts; number++) {
     times[number % 2]?.push(await measureStart(number, number % 2 === 1));
-    // The next spare process starts.
+    // Waits while the next spare process starts.
     await Bun.sleep(1500);
   }
   const [without, loaded] = times.map((all) =>

@@ -1,4 +1,7 @@
-/** The measurements of calls beside their rates: the latency of a start, the syncs of workers, and a pass of the reconciler. */
+/**
+ * The measurements of calls other than rates: the latency of a start, the syncs of workers, and a pass of the
+ * reconciler.
+ */
 import { compareRooms, endDueCalls, expireWorkers, listRoomsToDelete } from "@realtime-avatar/db/calls/reconcile";
 import type { Db } from "@realtime-avatar/db/connection/pool";
 import { roomPrefix } from "@realtime-avatar/domain/calls/room";
@@ -9,7 +12,7 @@ import type { Database } from "../database.ts";
 import { cpuOfFamily, median, type Process, type Request, readCpu } from "../machine.ts";
 import { CALLS_PER_WORKER, type SeededCall } from "./world.ts";
 
-/** How long `work` takes, in milliseconds. */
+/** The duration of `work`, in milliseconds. */
 const timeOf = async (work: () => Promise<unknown>): Promise<number> => {
   const from = performance.now();
   await work();
@@ -28,7 +31,7 @@ const send = async (url: string, { method, path, body, headers }: Request): Prom
 export type Latencies = { start: number; createRoom: number; open: number };
 const LATENCIES = 300;
 
-/** One start, one CreateRoom and one session opened, one after another, many times. */
+/** Measures one start, one CreateRoom and one opened session, one after another, many times. */
 export const measureLatency = async (
   { url }: Process,
   rooms: Rooms,
@@ -44,13 +47,13 @@ export const measureLatency = async (
   return { start: median(times.start), createRoom: median(times.createRoom), open: median(times.open) };
 };
 
-/** Percent of a core, and rows of calls that were written for each call in ten seconds. */
+/** Percent of a core, and written rows of calls for each call in ten seconds. */
 export type Syncs = { servicePercent: number; databasePercent: number; rows: number; syncsPerSecond: number };
 const SYNC_SECONDS = 10;
-/** Until each connection is open and each call was reported once. */
+/** The time until each connection is open and each call was reported once. */
 const SYNC_WARM_UP_MS = 3000;
 
-/** Syncs all workers again and again, as they do: the service holds each sync for a second. */
+/** Syncs all workers repeatedly, like workers: the service holds each sync for a second. */
 export const measureSyncs = async (
   { db, pid }: Database,
   service: Process,
@@ -80,7 +83,7 @@ export const measureSyncs = async (
     );
     return { rows: row?.rows ?? 0, service: await readCpu(service.pid), database: await cpuOfFamily(pid), syncs };
   };
-  // Otherwise earlier writes of this connection would be counted later.
+  // Flushed, because otherwise earlier writes of this connection would be counted later.
   await db.run("select pg_stat_force_next_flush()", []);
   await Bun.sleep(SYNC_WARM_UP_MS);
   const before = await readAll();
@@ -96,7 +99,7 @@ export const measureSyncs = async (
   };
 };
 
-/** Milliseconds of a pass: processor time of this process and of the database, and time on the clock. */
+/** Milliseconds of a pass: processor time of this process and of the database, and elapsed time. */
 export type Pass = { processMs: number; databaseMs: number; wallMs: number };
 const PASSES = 20;
 
@@ -109,7 +112,10 @@ const pass = async (db: Db, prefix: string, names: readonly string[]): Promise<v
   if (stray.length + missing.length > 0) throw new Error("a pass found differences");
 };
 
-/** Passes over these calls, in several rounds. The list of rooms is not asked for: that is LiveKit's time. */
+/**
+ * Passes over these calls, in several rounds, without a request for the list of rooms, because its time is that of
+ * LiveKit.
+ */
 export const measurePasses = async (
   { db, pid }: Database,
   instance: string,
@@ -118,7 +124,7 @@ export const measurePasses = async (
 ): Promise<Pass[]> => {
   const names = calls.map(({ roomName }) => roomName);
   const run = () => pass(db, roomPrefix(instance), names);
-  // The server chooses its plans in the first five.
+  // Warm-up: the server chooses its plans in the first five executions.
   for (let at = 0; at < 10; at++) await run();
   const measured: Pass[] = [];
   for (let round = 0; round < rounds; round++) {

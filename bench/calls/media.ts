@@ -1,9 +1,9 @@
 /**
- * Benchmark of calls with media: `bun bench/calls/media.ts`. It starts a PostgreSQL with default durability, the LiveKit server
- * of the tests, the built service and the built avatar worker, all on loopback. It prints how long it takes from a start to the
- * first frame that the person gets, from the response to a revocation to the last one, and from the end of a call to the moment
- * at which its slot is free. The person is Chromium for a first frame, if it is installed, and the library for Node in this
- * process, which also decodes.
+ * Benchmark of calls with media: `bun bench/calls/media.ts`. It starts a PostgreSQL with default durability, the
+ * LiveKit server of the tests, the built service and the built avatar worker, all on loopback. It prints three times:
+ * from a start to the first frame at the person, from the response to a revocation to the last frame, and from the end
+ * of a call until its slot is free. The person is Chromium for a first frame, if it is installed, and the library for
+ * Node in this process, which also decodes.
  */
 import { randomBytes } from "node:crypto";
 import { loadavg } from "node:os";
@@ -77,7 +77,7 @@ const measureInBrowser = (world: World, count: number): Promise<number[]> => {
   return measureBrowser(world.database.folder, { start, end }, count);
 };
 
-/** Calls that their person ends. Returns the milliseconds from the request to the moment at which the slot is free. */
+/** Calls that their person ends. Returns the milliseconds from the request until the slot is free. */
 const measureEnds = async (world: World, count: number): Promise<number[]> => {
   const times: number[] = [];
   for (let index = 0; index < count; index++) {

@@ -1,9 +1,11 @@
 /**
- * Benchmark of calls that go on: `bun bench/calls/recovery.ts`. It starts a PostgreSQL with default durability, the LiveKit server of the
- * tests, the built service and built avatar workers with a scripted language model and voice, all on loopback. A person is in a call with
- * a face. The process of the call is killed, or its worker: in half of the rounds while the avatar speaks, in the others while a turn has no
- * answer yet. The script prints the times from the kill until the person gets the track of the next voice, hears the answer, and sees a
- * picture of the next process. Then it stops workers, and prints the longest times without a frame of sound and without a picture.
+ * Benchmark of calls that continue after a failure: `bun bench/calls/recovery.ts`. It starts a PostgreSQL with default
+ * durability, the LiveKit server of the tests, the built service and built avatar workers with a scripted language
+ * model and voice, all on loopback. A person is in a call with a face. The process of the call is killed, or its
+ * worker: in half of the rounds while the avatar speaks, in the others while a turn has no answer yet. The script
+ * prints the times from the kill until the person gets the track of the next voice, hears the answer, and sees a
+ * picture of the next process. Then it stops workers, and prints the longest times without a frame of sound and without
+ * a picture.
  */
 import { createHash, randomBytes } from "node:crypto";
 import { readFile } from "node:fs/promises";
@@ -138,7 +140,7 @@ const beginTurn = async ({ id, type }: RunningCall): Promise<void> => {
 
 type Recovery = { track: number; asked: number | null; heard: number | null; picture: number };
 
-/** Kills once. Returns milliseconds after the kill; null where the avatar had nothing to say. */
+/** Kills once. Returns milliseconds after the kill; null for a time without speech of the avatar. */
 const measureKill = async (isSpeaking: boolean, kill: (id: string) => Promise<void>): Promise<Recovery> => {
   const call = await startCall();
   const { id, person, tracks, end } = call;
@@ -171,7 +173,7 @@ const show = (name: string, all: readonly number[]): void => {
 };
 const rounds = Number(values.rounds);
 
-/** Kills in all rounds, and prints the times. */
+/** Runs all rounds, and prints the times. */
 const measureKills = async (what: string, kill: (id: string) => Promise<void>, after?: () => Promise<unknown>) => {
   const all: Recovery[] = [];
   for (let round = 0; round < rounds; round++) {

@@ -1,8 +1,9 @@
 /**
- * Benchmark of turns that programs send into calls: `bun bench/calls/turns.ts`. It starts a PostgreSQL with default durability, the LiveKit
- * server of the tests, the built service and the built avatar worker without a language model, all on loopback. It prints the times from
- * the response to a turn until the avatar speaks (`lk.agent.state`, sent with the first sound) and until the person hears it, and from
- * the response to an interruption until the person hears nothing: with a voice server that answers at once, and with Flite.
+ * Benchmark of turns that programs send into calls: `bun bench/calls/turns.ts`. It starts a PostgreSQL with default
+ * durability, the LiveKit server of the tests, the built service and the built avatar worker without a language model,
+ * all on loopback. It prints the times from the response to a turn until the avatar speaks (`lk.agent.state`, sent with
+ * the first sound) and until the person hears it, and from the response to an interruption until the person hears
+ * silence: with a voice server that responds at once, and with Flite.
  */
 import { randomBytes } from "node:crypto";
 import { loadavg } from "node:os";
@@ -50,7 +51,7 @@ const post = async (path: string, body: object) => {
   return { json, at: performance.now() };
 };
 
-/** Has the avatar say a text, and interrupts it, again and again. */
+/** Repeatedly lets the avatar say a text, and interrupts it. */
 const measureTurns = async (session_id: string, person: Awaited<ReturnType<typeof joinAsPerson>>) => {
   const times: Record<"speaks" | "heard" | "silent", number[]> = { speaks: [], heard: [], silent: [] };
   let spokeAt = 0;

@@ -13,7 +13,7 @@ const WORKERS = 100;
 
 export type World = {
   many: readonly Line[];
-  /** Their keys are refused: `full` has as many open sessions as its tenant may have, the cap of `capped` is 0. */
+  /** Tenants whose keys are refused: `full` has the maximum number of open sessions, and the cap of `capped` is 0. */
   full: Line;
   capped: Line;
 };
@@ -33,7 +33,7 @@ export const seedWorld = async (db: Db): Promise<World> => {
   return { many, full, capped };
 };
 
-/** Leaves `count` free slots, of workers without calls. */
+/** Leaves `count` free slots, at workers without calls. */
 export const freeSlots = async (db: Db, count: number): Promise<void> => {
   for (const statement of [
     "delete from fleet.avatar_slots where worker_id like 'free-%'",
@@ -49,7 +49,7 @@ export const freeSlots = async (db: Db, count: number): Promise<void> => {
 };
 
 export type SeededCall = { id: SessionId; roomName: string; workerId: string };
-/** `name`: four characters of an id. It is in the ids of the sessions and keys, and in the names of the workers. */
+/** `name`: four characters, which are part of the ids of the sessions and keys, and of the names of the workers. */
 export type Calls = { name: string; count: number; keys: number };
 
 /** Opens calls that have started, of `keys` keys of the tenant, at workers with `CALLS_PER_WORKER` each. */

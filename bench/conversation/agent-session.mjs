@@ -1,6 +1,7 @@
 /**
- * LiveKit's `AgentSession` in a room: `node agent-session.mjs`, in a folder in which its packages are installed. It hears the person, and
- * asks the same providers as our avatar worker, with its own defaults. Prints "ready" when it can hear.
+ * LiveKit's `AgentSession` in a room: `node agent-session.mjs`, in a folder in which its packages are installed. It
+ * hears the person, and asks the same providers as our avatar worker, with the defaults of LiveKit. Prints "ready" when
+ * it can hear.
  */
 import { initializeLogger, voice } from "@livekit/agents";
 import * as openai from "@livekit/agents-plugin-openai";
@@ -14,7 +15,7 @@ await room.connect(LIVEKIT_URL, TOKEN, { autoSubscribe: true, dynacast: false })
 const provider = { baseURL, apiKey: "none" };
 const session = new voice.AgentSession({
   vad: await silero.VAD.load(),
-  // Its default is a WebSocket, which servers with OpenAI's API do not have.
+  // Disables its default, a WebSocket, which servers with OpenAI's API lack.
   stt: new openai.STT({ ...provider, model: "recognizer", useRealtime: false }),
   llm: new openai.LLM({ ...provider, model: "model" }),
   tts: new openai.TTS({ ...provider, model: "voice", voice: "alloy" }),

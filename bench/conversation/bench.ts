@@ -1,8 +1,8 @@
 /**
  * Benchmark of conversations: `bun bench/conversation/bench.ts [--turns 20] [--agents FOLDER]`. A page in Chromium
- * speaks to the avatar and records both sides. It does the same with LiveKit's `AgentSession`, which is installed into
- * a temporary folder (500 MB), or is in `--agents`. Both are in rooms of one LiveKit server, take turns, and ask the
- * same scripted providers, whose delays are known.
+ * speaks to the avatar and records both sides. It does the same with LiveKit's `AgentSession`, which is in the folder
+ * `--agents` or is installed into a temporary folder (500 MB). Both run alternately, in rooms of one LiveKit server,
+ * with the same scripted providers of known delays.
  */
 import { cp, mkdtemp, rm } from "node:fs/promises";
 import { loadavg, tmpdir } from "node:os";

@@ -1,8 +1,9 @@
 /**
  * bun bench/conversation/cost.ts [SECONDS]
  *
- * The processor time of a conversation beside that of an echo: two calls at the same time, in which the same person says the same. The
- * conversation hears, asks scripted providers, and answers with as much speech as the echo repeats. Prints the time of the processes of both calls.
+ * The processor time of a conversation compared with an echo: two calls at the same time, with the same speech of the
+ * person. The conversation hears, asks scripted providers, and answers with as much speech as the echo repeats. Prints
+ * the time of the processes of both calls.
  */
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { loadavg, tmpdir } from "node:os";
@@ -24,7 +25,7 @@ const server = await startLivekit(folder);
 const { LIVEKIT_URL: url, LIVEKIT_API_KEY: apiKey, LIVEKIT_API_SECRET: apiSecret } = server.variables;
 const providers = startProviders({ llmMs: 200, tokenMs: 15, ttsMs: 100, sttMs: 120 });
 providers.setText(() => "Is the kitchen open after nine?");
-// As long as the sentence of the person: 2.1 s at 15 characters a second.
+// It lasts as long as the sentence of the person: 2.1 s at 15 characters a second.
 providers.setAnswer(() => "Yes, it is open until ten today.");
 
 const joinCall = async (name: string, variables: Record<string, string>) => {

@@ -84,7 +84,7 @@ const speech = async (parts: readonly (string | number)[]): Promise<Int16Array[]
   );
 };
 
-/** Both sides as a picture, a minute in a row. */
+/** Both sides as a picture, with one minute in each row. */
 const draw = (person: readonly number[], avatar: readonly number[]): string => {
   const rows = Math.ceil((person.length * STEP_MS) / 60_000);
   const bars = (levels: readonly number[], colour: string, sign: number): string => {
@@ -125,7 +125,7 @@ await control.untilReported(call.session, "started");
 await Bun.sleep(3000);
 const load = loadavg()[0] ?? 0;
 const waits: number[] = [];
-/** The sum of the stages less the time that the page has recorded. */
+/** The sum of the stages minus the time that the page has recorded. */
 const differences: number[] = [];
 let texts = 0;
 for (const [index, { says, answer, during, interrupts = false }] of SCRIPT.entries()) {

@@ -15,7 +15,7 @@ import { LEASE_SECONDS, seedWorld, type World } from "./world.ts";
 /** Releases a second. A faster machine runs out of sessions, and gets more of them. */
 const RELEASES_PER_SECOND = 6000;
 
-/** Starts the servers, gives them to `work`, and ends them. Sessions are never overdue. */
+/** Starts the servers, runs `work` with them, and ends them. Sessions are never overdue. */
 const withServers = async <Result>(
   { folder, url }: Database,
   work: (servers: Servers) => Promise<Result>,
@@ -58,7 +58,7 @@ const measureIn = async (
   return results;
 };
 
-/** Of a run without them. */
+/** The goals of a run without the functions. */
 export const NO_FUNCTIONS: CreditResults["functions"] = { goals: [], tables: "" };
 
 /** Measures the part `functions`, and prints the tables. */
@@ -95,7 +95,7 @@ export const benchMinutes = async (options: Options): Promise<void> => {
   const world = await seedWorld(database);
   const minutes = await withServers(database, async (servers) => {
     const reference = rowsFor(world, servers, 1, SELF).find(({ name }) => name === SELF)?.request;
-    if (!reference) throw new Error("there is no load for reference");
+    if (!reference) throw new Error("the reference load is missing");
     return measureMinutes({ database, options }, world, servers, reference, options.minutes);
   });
   const text = minutesReport(minutes, await hotShares(database.db));

@@ -1,6 +1,6 @@
 /**
- * Benchmark of credits at the database: how many holds a second the functions write, beside the limits below them, in one
- * run.
+ * Benchmark of credits at the database: how many holds a second the functions write, compared with the limits below
+ * them, in one run.
  *
  * The limits: one hot conditional UPDATE at 32 clients, and tpcb-like at scale 1. Each is measured with commits as fast as
  * the disk allows, and with commits that take 1 ms more (`commit_delay`).
@@ -20,10 +20,10 @@ import { PRICE, seedLine, TENANTS } from "./world.ts";
 
 type Contestant = {
   name: string;
-  /** What pgbench runs: a script, or a built-in one. */
+  /** The script of pgbench: a file, or a built-in script. */
   script: string;
   clients: number;
-  /** How many holds, updates or creates one transaction makes. */
+  /** The number of holds, updates or creates in one transaction. */
   batch: number;
 };
 
@@ -36,7 +36,7 @@ const callersOf = (callers: readonly Caller[]): string =>
     )
     .join(", ")}]::${FUNCTIONS_SCHEMA}.caller[]`;
 
-/** Fresh ids in the order of time, as the service makes them: one random part for each batch, then a number. */
+/** New ids in the order of time, like those of the service: one random part for each batch, then a number. */
 const RUN = `(select '0' || lpad(to_hex((extract(epoch from clock_timestamp()) * 1e6)::bigint), 14, '0')
   || left(md5(random()::text), 8) as stem offset 0) run`;
 const id = (prefix: string): string => `'${prefix}_' || stem || lpad(i::text, 3, '0')`;
@@ -92,7 +92,7 @@ const contestantsOf = async (db: Db): Promise<Contestant[]> => {
   ];
 };
 
-/** The ratios that have a goal: of which contestants, and the goal. */
+/** The ratios with a goal: their contestants, and the goal. */
 const GOALS: readonly [string, string, number][] = [
   ["holds, one tenant, batches of 32", HOT, 4],
   ["holds, one tenant, batches of 64", HOT, 4],

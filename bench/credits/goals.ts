@@ -9,7 +9,7 @@ export type Goal = { name: string; ratios: readonly number[] } & ({ least: numbe
 export const divideRates = (rates: readonly number[], others: readonly number[]): number[] =>
   rates.flatMap((rate, round) => (others[round] ? [rate / others[round]] : []));
 
-/** The median, and the range when there are several. Of no value, what `format` makes of NaN. */
+/** The median of values, and their range if there are several; NaN by `format` if there is no value. */
 export const formatRange = (values: readonly number[], format: (value: number) => string): string =>
   values.length < 2
     ? format(values[0] ?? Number.NaN)

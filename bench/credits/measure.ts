@@ -47,13 +47,13 @@ export const measureRows = async (
   return rounds;
 };
 
-/** Write-ahead log of `seconds` under a load: of the whole server, and of the statements of the requests alone. */
+/** The write-ahead log of `seconds` under a load: of the whole server, and of the statements of the requests. */
 export type Wal = { name: string; seconds: number; requests: number; serverBytes: number; statementBytes: number };
 
 export const WAL_SECONDS = 5;
 
 /**
- * Measures the log of a server at rest, which has the background writes, and of these loads. The service records the
+ * Measures the log of an idle server, which contains the background writes, and of these loads. The service records the
  * last use of keys every few seconds: these statements count as background.
  */
 export const measureWal = async (bench: LoadBench, rows: readonly Row[], seconds = WAL_SECONDS): Promise<Wal[]> => {
@@ -86,7 +86,7 @@ export const measureWal = async (bench: LoadBench, rows: readonly Row[], seconds
   return measured;
 };
 
-/** A script for wrk: opens a session, reports its usage, releases it, and so on. Every third request opens one. */
+/** A script for wrk that repeatedly opens a session, reports its usage and releases it. */
 const lifeScript = (apiKey: string): string => `
   local reserved, started = {}, {}
   local headers = {["authorization"] = "Bearer ${apiKey}", ["content-type"] = "application/json"}
@@ -105,7 +105,10 @@ const lifeScript = (apiKey: string): string => `
     if state == "started" then table.insert(started, id) end
   end`;
 
-/** Requests per second of one minute: of the load, and of a load that writes nothing, for the speed of the machine then. */
+/**
+ * Requests per second of one minute: of the load, and of a read-only load that shows the speed of the machine in this
+ * minute.
+ */
 export type Minute = { rate: number; reference: number };
 
 const LOAD_SECONDS = 52;
@@ -132,7 +135,7 @@ export const measureMinutes = async (
   return measured;
 };
 
-/** The share of updates of the hot counters that left the indexes alone, by table. */
+/** The share of updates of the counters that were HOT (without a change of an index), by table. */
 export const hotShares = async (db: Db): Promise<Map<string, number>> => {
   const rows = await db.run<{ name: string; share: number }>(
     `select relname as name, n_tup_hot_upd::float8 / n_tup_upd as share from pg_stat_user_tables

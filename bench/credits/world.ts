@@ -12,11 +12,14 @@ import { insertRows } from "../routes/rows.ts";
 
 export { PRICE };
 
-/** More credit micros than a run can hold, less than 2^53. */
+/** More credit micros than a run can hold, and less than 2^53. */
 export const MUCH = 4_000_000_000_000_000;
 /** Tenants of a load of many tenants. */
 export const TENANTS = 64;
-/** Sessions that are open for reports, and avatars that are changed. Enough that requests rarely wait for a row. */
+/**
+ * Sessions that are open for reports, and avatars that are changed. Their number is so large that requests rarely wait
+ * for a row.
+ */
 export const ROWS = 8192;
 /** Sessions to list and to sum up. */
 const LISTED = 1000;
@@ -26,7 +29,7 @@ export const LEASE_SECONDS = 86_400;
 /** A tenant's key, as a caller and with its secret. */
 export type Line = { caller: Caller; apiKey: string };
 
-/** A live key of a new tenant with much credit: `depth` ancestors, each with a cap, as the key itself. */
+/** A live key of a new tenant with much credit. It has `depth` ancestors. The key and each ancestor have a cap. */
 export const seedLine = async (db: Db, depth: number, cap = MUCH): Promise<Line> => {
   const tenantId = await seedTenant(db, { live: MUCH });
   // A run opens more sessions at once than a tenant may have by default.
@@ -43,8 +46,8 @@ export const seedLine = async (db: Db, depth: number, cap = MUCH): Promise<Line>
 const HELD = 10 * PRICE;
 
 /**
- * Opens `count` sessions of ten seconds, of `lines` in turn, which have no ancestors, and returns their ids in this order. Straight
- * in the tables, without entries: the function would take minutes.
+ * Opens `count` sessions of ten seconds, of `lines` in turn, which have no ancestors, and returns their ids in this
+ * order. Writes directly to the tables, without entries, because the function would take minutes.
  */
 export const openSessions = async (db: Db, lines: readonly Line[], count: number): Promise<SessionId[]> => {
   const callers = lines.map(({ caller }) => caller);
@@ -70,11 +73,11 @@ export const openSessions = async (db: Db, lines: readonly Line[], count: number
 export type World = {
   /** Accepts any number of statements at once. */
   db: Db;
-  /** One tenant with one key; of `deep` the key has eight ancestors, of `capped` its cap is 0. */
+  /** Tenants with one key each. The key of `deep` has eight ancestors; the cap of `capped` is 0. */
   flat: Line;
   deep: Line;
   capped: Line;
-  /** For the server that one would write first, which knows nothing of meters. */
+  /** For the server of bench/first, which ignores meters. */
   first: Line;
   many: readonly Line[];
   /** A tenant with sessions to list, and with as many avatars as `ROWS`. */

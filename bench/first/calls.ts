@@ -1,4 +1,7 @@
-/** Calls as one would write them first: one SELECT for the key, a transaction that takes credits and a slot, then the room. */
+/**
+ * The routes of calls in a first version: one SELECT for the key, a transaction that takes credits and a slot, then the
+ * room.
+ */
 import { randomBytes } from "node:crypto";
 import type { StartCall } from "@realtime-avatar/domain/calls/schemas";
 import { newId } from "@realtime-avatar/domain/id";

@@ -1,6 +1,6 @@
 /**
- * The routes of credits as one would write them first: one SELECT for the key, then a transaction that locks the account. It
- * checks the balance alone: no caps, no lineage, no lease. It writes no entries and has no idempotency.
+ * The routes of credits in a first version: one SELECT for the key, then a transaction that locks the account. It
+ * checks only the balance: no caps, no lineage, no lease. It writes no entries and has no idempotency.
  */
 import { CreateUsageSession, ReleaseSession, ReportUsage } from "@realtime-avatar/domain/credits/schemas";
 import { newId } from "@realtime-avatar/domain/id";
@@ -10,7 +10,7 @@ import { Elysia } from "elysia";
 import type postgres from "postgres";
 import { csvResponse, firstPage, withKey } from "./look-up.ts";
 
-/** So that no trigger for functions of an earlier version works for these statements: the release does the same. */
+/** Marks rows as written by this version, so that the triggers for functions of earlier versions ignore them. */
 const AS_THIS_VERSION = { is_counted: true };
 
 const writes = (sql: postgres.Sql) =>
@@ -123,5 +123,5 @@ const reads = (sql: postgres.Sql) =>
       return account ?? status(404);
     });
 
-/** All these routes. */
+/** The routes of credits. */
 export const creditRoutes = (sql: postgres.Sql) => new Elysia().use(writes(sql)).use(reads(sql));

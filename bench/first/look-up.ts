@@ -1,4 +1,4 @@
-/** Who calls the server that one would write first, and the form of its lists. */
+/** The look-up of callers and the lists of the first version. */
 import { createHash } from "node:crypto";
 import { Elysia } from "elysia";
 import type postgres from "postgres";
@@ -18,7 +18,7 @@ const keyOf = async (sql: postgres.Sql, authorization: string | undefined): Prom
   return key ?? null;
 };
 
-/** The person whose session the cookie names, by one SELECT; null when there is none. */
+/** The person of the session in the cookie, by one SELECT; null without a session. */
 const personOf = async (sql: postgres.Sql, cookie: string | undefined): Promise<Person | null> => {
   const [token = "", tenant = "", id = ""] = /rta_session_([^_]+)_([^_]+)_\w+/.exec(cookie ?? "") ?? [];
   const [person] = await sql<Person[]>`

@@ -1,7 +1,7 @@
 /**
- * Keys, avatars, assets, webhooks, the audit trail and people as one would write them first: for each request one
- * SELECT of the caller, and one statement for the work. No audit events, lineage, quotas, states, versions, jobs or
- * events of webhooks.
+ * Keys, avatars, assets, webhooks, the audit trail and people in a first version: for each request one SELECT of the
+ * caller, and one statement for the work. No audit events, lineage, quotas, states, versions, jobs or events of
+ * webhooks.
  */
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
@@ -22,7 +22,7 @@ type Columns = Record<string, unknown>;
 /** A path, its table, and the columns that a request writes. */
 type Change = [method: "POST" | "PATCH" | "DELETE", path: string, table: string, columns: (body: Body) => Columns];
 
-/** The lists, of which some are files too; a resource is at `<path>/{id}`. */
+/** The lists, some of which are also files. A resource is at `<path>/{id}`. */
 const TABLES: Record<string, string> = {
   "/api-keys": "api_keys",
   "/avatars": "avatars",
@@ -57,7 +57,7 @@ const CHANGES_OF_PEOPLE: Change[] = [
   ["PATCH", "/users/:id", "users", ({ name }) => ({ name })],
   ["PATCH", "/passkeys/:id", "passkeys", ({ name }) => ({ name })],
 ];
-/** Those of a person, and those of a whole tenant. */
+/** The lists of a person, and the lists of a whole tenant. */
 const OWN: Record<string, string> = {
   "/passkeys": "passkeys",
   "/identities": "user_identities",
@@ -233,6 +233,6 @@ const ofPeople = (sql: postgres.Sql) => {
     });
 };
 
-/** All these routes. Files of assets are written to `folder`. */
+/** The routes of these resources. Files of assets are written to `folder`. */
 export const resourceRoutes = (sql: postgres.Sql, folder: string) =>
   new Elysia().use(creates(sql, folder)).use(others(sql)).use(ofKeys(sql)).use(ofPeople(sql));

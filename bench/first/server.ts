@@ -1,6 +1,6 @@
 /**
- * The whole API as one would write it first, with Elysia and `postgres`: what the service is compared with. For each request one
- * SELECT of the key or the person, then the statements of the work, in a transaction where there are several that write.
+ * The whole API in a first version, with Elysia and `postgres`, as the reference of the benchmark. For each request it
+ * runs one SELECT of the key or the person, then the statements of the work, in a transaction if several of them write.
  */
 import { Elysia } from "elysia";
 import postgres from "postgres";

@@ -21,7 +21,7 @@ import { fillSessions, withoutIndexes } from "./fill.ts";
 
 const CONNECTIONS = 32;
 const ROUNDS = 3;
-/** Open sessions for reports, and the releases a second for which a load has sessions at first. */
+/** The number of open sessions for reports, and the releases a second for which a load first gets sessions. */
 const OPEN = 1000;
 const RELEASES_PER_SECOND = 6000;
 const AVATAR = { displayName: "Ada", sourceKind: "image", metadata: { team: "support" } };
@@ -62,7 +62,10 @@ const contestantsOf = (
   ].map((contestant) => ({ ...contestant, server }));
 };
 
-/** 8 KB blocks that the statements of one request read, by label and name. They do not depend on how busy the machine is. */
+/**
+ * Blocks of 8 KB that the statements of one request read, by label and name. They do not depend on the load of the
+ * machine.
+ */
 type Blocks = Map<string, number>;
 
 /** Loads a contestant for a second, and returns the blocks that its statements read for one request. */
@@ -109,7 +112,10 @@ const reportOf = (
   ].join("\n\n");
 };
 
-/** Measures with each number of avatars, then with many sessions and entries too. Prints the tables and, if asked to, writes them. */
+/**
+ * Measures with each number of avatars, then also with many sessions and entries. Prints the tables and, if asked to,
+ * writes them.
+ */
 export const benchGrowth = async (options: Options): Promise<void> => {
   const database = await openDatabase({ max_wal_size: "8GB", maintenance_work_mem: "1GB" });
   const { db, folder, url } = database;
@@ -125,7 +131,7 @@ export const benchGrowth = async (options: Options): Promise<void> => {
   const blocks: Blocks = new Map();
   const [labels, loads]: [string[], number[]] = [[], []];
   const measureAll = async (label: string): Promise<void> => {
-    // Deletes the sessions that the loads have opened: sums and lists show the last month, which must not grow.
+    // Deletes the sessions that the loads have opened, because sums and lists show the last month, which must not grow.
     const newest = sessions.toSorted().at(-1);
     await db.run("delete from usage_sessions where tenant_id = $1 and id > $2", [line.caller.tenantId, newest]);
     await db.run("vacuum analyze", []);

@@ -4,12 +4,12 @@ import type { Line } from "../credits/world.ts";
 import { idAt } from "../routes/rows.ts";
 
 const ROWS_PER_INSERT = 500_000;
-/** Between two sessions of the past. */
+/** The time between two sessions of the past. */
 const STEP_MS = 4000;
-/** The newest of the past: before the time that lists and sums show by default. */
+/** The newest session of the past: before the default window of lists and sums. */
 const NEWEST_DAYS = 31;
 
-/** Does `work` without the secondary indexes of the table, and creates them again. */
+/** Runs `work` without the secondary indexes of the table, then creates them again. */
 export const withoutIndexes = async (db: Db, table: string, work: () => Promise<void>): Promise<void> => {
   const indexes = await db.run<{ name: string; definition: string }>(
     `select indexname as name, indexdef as definition from pg_indexes
@@ -21,7 +21,9 @@ export const withoutIndexes = async (db: Db, table: string, work: () => Promise<
   for (const { definition } of indexes) await db.run(definition, []);
 };
 
-/** Runs `insert` for the rows `i` from 1 to `count`, on a separate connection. No triggers, no foreign keys. */
+/**
+ * Runs `insert` for the rows `i` from 1 to `count`, on a separate connection. Triggers and foreign keys are disabled.
+ */
 const fill = async (url: string, table: string, count: number, insert: string): Promise<void> => {
   const db = connect(url, { deadlineMs: 3_600_000, connections: 1 });
   await db.run("set session_replication_role = replica", []);

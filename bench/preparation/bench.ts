@@ -1,7 +1,7 @@
 /**
- * Benchmark of preparations: `bun bench/preparation/bench.ts`. It starts a PostgreSQL with default durability
- * and a built worker, and writes assets and avatars as the API does. It prints how long a photo takes to become an asset that
- * is `ready`, and an avatar that is `ready`: one after another, at a steady rate, and many at once. Linux only.
+ * Benchmark of preparations: `bun bench/preparation/bench.ts`. It starts a PostgreSQL with default durability and a
+ * built worker, and writes assets and avatars as the API does. It prints the time from a photo to a ready asset and to
+ * a ready avatar: one after another, at a steady rate, and many at once. Linux only.
  */
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -58,7 +58,7 @@ const create = async ({ database: { db } }: World, caller: Caller, source: Asset
   return avatar;
 };
 
-/** Waits until each of the rows is ready. Returns for each the milliseconds since `from`. */
+/** Waits until each of the rows is ready. Returns the milliseconds since `from` for each row. */
 const untilReady = async (
   { database: { db } }: World,
   table: "assets" | "avatars",
@@ -104,7 +104,7 @@ const watchChildren = (parent: number): (() => number[]) => {
   };
 };
 
-/** One after another, on an idle queue. */
+/** Prepares avatars one after another, on an idle queue. */
 const measureIdle = async (world: World, caller: Caller, count: number): Promise<void> => {
   const times: Record<"asset" | "avatar" | "both", number[]> = { asset: [], avatar: [], both: [] };
   for (let index = 0; index < count; index++) {
@@ -126,7 +126,7 @@ const measureIdle = async (world: World, caller: Caller, count: number): Promise
   show("idle: a photo and its avatar at once, until it is ready", times.both);
 };
 
-/** At a steady rate, whether earlier ones have ended or not. */
+/** Prepares avatars at a steady rate, even if earlier preparations have not ended. */
 const measureSteady = async (world: World, caller: Caller, rate: number, count: number): Promise<void> => {
   const asset = await upload(world, caller);
   await untilReady(world, "assets", [asset.id], 0);
@@ -140,7 +140,7 @@ const measureSteady = async (world: World, caller: Caller, rate: number, count: 
   show(`${rate} avatars a second, of one tenant`, (await Promise.all(times)).flat());
 };
 
-/** Many at once, of several tenants. */
+/** Prepares many avatars of several tenants at once. */
 const measureQueue = async (world: World, callers: readonly Caller[], count: number): Promise<void> => {
   const { database, workerPid } = world;
   const sources = await Promise.all(callers.map((caller) => upload(world, caller)));
@@ -203,7 +203,7 @@ const worker = await start([process.execPath, "apps/worker/dist/main.js"], join(
   DATABASE_URL: database.url,
   DATA_DIR: join(folder, "data"),
   JOBS: values.jobs,
-  // The measures of one tenant are those of the worker.
+  // The measurements of one tenant are those of the worker.
   JOBS_PER_TENANT: values.jobs,
 });
 const world: World = { database, storage, photo: await readFile(values.photo), workerPid: worker.pid };

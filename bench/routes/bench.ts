@@ -1,4 +1,7 @@
-/** The part `routes` of the benchmark: each operation of the API beside the one that one would write first, at 32 connections. */
+/**
+ * The part `routes` of the benchmark: each operation of the API compared with that of a first version (bench/first), at
+ * 32 connections.
+ */
 import { loadavg } from "node:os";
 import type { Contestant } from "../contestants.ts";
 import { divideRates, formatRange } from "../credits/goals.ts";
@@ -15,7 +18,7 @@ import { writePicture } from "./picture.ts";
 import { seedRoutes, type World } from "./world.ts";
 
 const TYPICAL = 32;
-/** Of each server, with one request, before the rounds. */
+/** Seconds of the warm-up of each server with each request. */
 const WARM_UP_SECONDS = 4;
 const connectionsOf = (operation: string): number => CONNECTIONS[operation] ?? TYPICAL;
 const firstOf = (operation: string): string => `first: ${operation}`;

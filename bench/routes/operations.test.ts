@@ -14,12 +14,12 @@ const documented = async (): Promise<string[]> => {
   );
 };
 
-test("every operation of the API: measured beside the one that one would write first, or named with a reason", async () => {
+test("every operation of the API: compared with the first version, or listed with a reason", async () => {
   const named = [...Object.keys(MEASURED), ...Object.keys(NOT_MEASURED)];
   expect(named.toSorted()).toEqual((await documented()).toSorted());
 });
 
-test("the server that one would write first: has every operation that is measured", () => {
+test("the server of the first version: has every measured operation", () => {
   const { routes } = firstServer("postgres://localhost/never-used", "/never-used", "http://never-used");
   const has = new Set(
     routes.map(({ method, path }) => `${method} ${path.replace("/api/v1", "").replace(":id", "{id}")}`),

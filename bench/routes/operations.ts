@@ -4,7 +4,7 @@ import { apiRequest } from "../contestants.ts";
 import type { Request } from "../machine.ts";
 import type { Kind, World } from "./world.ts";
 
-/** A request that can be repeated; or how many rows a load needs, and its request once they are there. */
+/** A repeatable request; or the kind of rows that a load needs, and its request for these rows. */
 type Load = (world: World) => Request | ((seconds: number) => Promise<Request>);
 
 const AVATAR = { displayName: "Ada", sourceKind: "image", metadata: { team: "support" } };
@@ -38,7 +38,7 @@ const byPerson =
     return { ...request, headers: { ...rest, ...page, cookie: person.cookie } };
   };
 const pathsOf = ({ path }: Request, ids: readonly string[]): string[] => ids.map((id) => path.replace("{id}", id));
-/** The request for one row after another of a list. */
+/** Requests that rotate over the rows of a list. */
 const inTurns =
   (load: Load, kind: Kind | "session"): Load =>
   (world) => {
@@ -46,14 +46,14 @@ const inTurns =
     const [first = ""] = world.listed[kind];
     return { ...request, path: request.path.replace("{id}", first), paths: pathsOf(request, world.listed[kind]) };
   };
-/** The request for one row of a list, again and again. */
+/** Requests for one row of a list. */
 const ofOne =
   (load: Load, kind: Kind): Load =>
   (world) => {
     const request = load(world) as Request;
     return { ...request, path: request.path.replace("{id}", world.listed[kind][0] ?? "") };
   };
-/** The request for a fresh row each. */
+/** Requests that each need a new row. */
 const once =
   (load: Load, kind: Kind | "session"): Load =>
   (world) =>
@@ -145,7 +145,7 @@ export const MEASURED: Record<string, Load> = {
   "DELETE /user-sessions/{id}": once(byPerson("DELETE", "/user-sessions/{id}"), "userSession"),
 };
 
-/** Connections of the loads that have not 32: a tenant may read so many files at once, or upload them. */
+/** Numbers of connections other than 32: the number of files that a tenant may read or upload at once. */
 export const CONNECTIONS: Record<string, number> = {
   "POST /assets": 8,
   "GET /credits/entries.csv": 2,
@@ -158,7 +158,7 @@ const PROVIDER = "needs an identity provider, and one attempt for each request";
 const FEW = "a person has a few";
 const LIMITED = "limited to a few requests of an address";
 
-/** Why an operation is not measured. */
+/** The operations that are not measured, and the reasons. */
 export const NOT_MEASURED: Record<string, string> = {
   "POST /assets/{id}/complete": "needs an uploaded file for each request",
   "GET /voices": "as GET /models: a list in the memory of the process",

@@ -1,4 +1,4 @@
-/** The picture of docs/performance.md: for each operation, how its rate compares. */
+/** The picture of docs/performance.md: the ratio of the rates for each operation. */
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { ROOT } from "../machine.ts";

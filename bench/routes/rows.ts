@@ -1,4 +1,7 @@
-/** Rows that the benchmark writes straight into the tables, thousands at a time. Their ids sort by time, as those of the service. */
+/**
+ * Rows that the benchmark writes directly to the tables, thousands at a time. Their ids sort by time, as those of the
+ * service.
+ */
 import type { Db } from "@realtime-avatar/db/connection/pool";
 import { ALPHABET, type IdPrefix } from "@realtime-avatar/domain/id";
 
@@ -16,7 +19,10 @@ export const idAt = (prefix: IdPrefix, milliseconds: string, run: number): strin
 
 let run = 0;
 
-/** A table, the prefix of its ids, its columns beside `id`, and an SQL expression for each, in which `id` and `i` are known. */
+/**
+ * A table, the prefix of its ids, its columns other than `id`, and an SQL expression for each column, which may use
+ * `id` and `i`.
+ */
 export type Seeded = readonly [table: string, prefix: IdPrefix, columns: string, values: string];
 
 /** Inserts rows, and returns their ids. */

@@ -1,4 +1,4 @@
-/** The tenants that the benchmark of the routes loads, and fresh rows for operations that can be done to a row only once. */
+/** The tenants that the benchmark of the routes loads, and new rows for operations that each row permits only once. */
 
 import { readInstance } from "@realtime-avatar/db/calls/reconcile";
 import type { Db } from "@realtime-avatar/db/connection/pool";
@@ -8,10 +8,10 @@ import { AVATAR_ID, freeSlots, seedCalls } from "../calls/world.ts";
 import { type Line, openSessions, seedLine } from "../credits/world.ts";
 import { insertRows, type Seeded } from "./rows.ts";
 
-/** Rows of each list, and rows that changes rotate over. */
+/** The number of rows of each list, and of rows over which changes rotate. */
 const LISTED = 1000;
 const FEW = 16;
-/** More requests a second than any load of a route makes that needs fresh rows. */
+/** More requests a second than any load that needs new rows can make. */
 const FRESH_PER_SECOND = 5000;
 
 const KINDS = ["key", "avatar", "source", "asset", "endpoint", "delivery", "event"] as const;
@@ -20,7 +20,7 @@ type PeopleKind = (typeof PEOPLE_KINDS)[number];
 /** The kinds of fresh rows. A `source` is an avatar that can be prepared. */
 export type Kind = (typeof KINDS)[number] | PeopleKind;
 
-/** How a row of each kind is written, with the columns that have no default. */
+/** The SQL for a row of each kind, with the columns without a default. */
 const kindsOf = (
   line: Line,
   reader: Line,
@@ -72,7 +72,7 @@ const kindsOf = (
   };
 };
 
-/** The same for people. */
+/** The SQL for rows of people. */
 const peopleOf = (line: Line, { userId, passkeyId }: Signed): Record<PeopleKind, Seeded> => {
   const own = `'${line.caller.tenantId}', now()`;
   const row = "tenant_id, created_at";
@@ -109,12 +109,12 @@ const peopleOf = (line: Line, { userId, passkeyId }: Signed): Record<PeopleKind,
 /** The kinds that belong to a person, not to a tenant. */
 const OF_A_PERSON = new Set<Kind>(["passkey", "identity", "userSession"]);
 
-/** A signed-in person: the cookie counts for both servers. */
+/** A signed-in person. The cookie is valid for both servers. */
 type Signed = { userId: string; passkeyId: string; cookie: string };
 
 export type World = {
   line: Line;
-  /** A tenant with sessions, entries and audit events that no load adds to. */
+  /** A tenant with sessions, entries and audit events, to which loads add none. */
   reader: Line;
   readSessions: readonly string[];
   /** A tenant with an enabled endpoint and its deliveries. */
@@ -132,7 +132,7 @@ export type World = {
 
 const seedSigned = async (db: Db, { caller: { tenantId } }: Line) => {
   const { user, passkey, token } = await seedPerson(db, tenantId, "owner");
-  // Longer than a run: people would be asked for their passkey again.
+  // Longer than a run, because people would otherwise need their passkey again.
   await db.run("update user_sessions set verified_until = now() + interval '1 day'", []);
   return { userId: user.id, passkeyId: passkey.id, cookie: token.reveal() };
 };

@@ -1,6 +1,6 @@
 /**
- * Many shards and tenants: how even the shards are, and the connections and the memory of an API process that has served a request in
- * each: `CITUS_BIN=… bun bench/shards/many-shards.ts [shards] [tenants]`.
+ * Many shards and tenants: the distribution of tenants over shards, and the connections and memory of an API process
+ * that has served a request in each shard: `CITUS_BIN=… bun bench/shards/many-shards.ts [shards] [tenants]`.
  */
 import { readFile, rm } from "node:fs/promises";
 import { openDatabase } from "@realtime-avatar/db/open";

@@ -27,7 +27,7 @@ const admin = client(citus.coordinator);
 const place = (await readPlacement((text) => admin.unsafe(text))).get(0);
 await admin.end();
 const url = Object.assign(new URL(citus.coordinator), { host: `${place?.host}:${place?.port}` }).href;
-/** The memory that is of the process alone. Buffers that all processes share do not count: a table that grows fills them. */
+/** The private memory of the process. Shared buffers do not count, because a growing table fills them. */
 const privateMib = async (pid: number): Promise<string> => {
   const [, kib] = /^RssAnon:\s+(\d+)/m.exec(await readFile(`/proc/${pid}/status`, "utf8")) ?? [];
   return (Number(kib) / 1024).toFixed(1);

@@ -47,7 +47,7 @@ const processorTimes = async (servers: readonly number[]): Promise<Map<number, n
   return times;
 };
 
-/** All calls of one turn of the event loop go together, as they do when many requests come at once. */
+/** All calls of one turn of the event loop form batches, as when many requests arrive at once. */
 const gathering = (db: Db): Db => {
   // biome-ignore lint/suspicious/noExplicitAny: each kind has its own types
   const waiting = new Map<BatchKind<any, any>, { input: unknown; resolve: (output: never) => void }[]>();
@@ -77,7 +77,7 @@ const create = (db: Db, caller: Caller) => insertAvatar(db, plannedAvatar(caller
 const OPERATIONS: readonly Operation[] = [
   { name: "look-up", times: 600, run: (db, callers) => findCredential(db, first(callers).credentialKeyId) },
   {
-    name: "64 look-ups gathered",
+    name: "64 look-ups in a batch",
     times: 60,
     run: (db, callers) => Promise.all(callers.map(({ credentialKeyId }) => findCredential(db, credentialKeyId))),
   },
@@ -104,7 +104,7 @@ const OPERATIONS: readonly Operation[] = [
   },
 ];
 
-/** Measures the operations of sessions apart, because each needs the one before. */
+/** Measures the operations of sessions separately, because each one needs the previous one. */
 const measureSessions = async (db: Db, caller: Caller, measure: Measure): Promise<[string, number][]> => {
   const requests = Array.from({ length: 200 }, () => sessionRequest(caller));
   const of = (name: string, run: (request: (typeof requests)[number]) => Promise<unknown>) =>
@@ -120,7 +120,7 @@ const measureSessions = async (db: Db, caller: Caller, measure: Measure): Promis
   ];
 };
 
-/** Runs `work` this many times, and returns the milliseconds of processor time for each. */
+/** Runs `work` this many times, and returns the milliseconds of processor time per run. */
 type Measure = (times: number, run: (turn: number) => Promise<unknown>) => Promise<number>;
 const measureOn =
   (servers: readonly number[]): Measure =>

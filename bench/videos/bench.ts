@@ -1,7 +1,7 @@
 /**
- * Benchmark of videos: `bun bench/videos/bench.ts [--seconds 10,60]`. It renders a video of each length in the sandbox, as the worker
- * does, and prints the processor time of its children and their memory. Then it prints what each part costs in one process that is
- * warm: seconds of processor time for a second of video.
+ * Benchmark of videos: `bun bench/videos/bench.ts [--seconds 10,60]`. It renders a video of each length in the sandbox,
+ * as the worker does, and prints the processor time of its children and their memory. Then it prints the cost of each
+ * part in one warm process: seconds of processor time for a second of video.
  */
 import { mkdir, mkdtemp, rm, stat } from "node:fs/promises";
 import { cpus, loadavg, tmpdir } from "node:os";
@@ -23,7 +23,7 @@ const { values } = parseArgs({ options: { seconds: { type: "string", default: "1
 const folder = await mkdtemp(join(tmpdir(), "realtime-avatar-bench-"));
 const speech = await readSpeech();
 
-/** Speech of a length, again and again. */
+/** Speech of this length, repeated from a shorter one. */
 const speechOf = (seconds: number): Int16Array =>
   Int16Array.from({ length: 48_000 * seconds }, (_, index) => speech[index % speech.length] as number);
 
@@ -73,7 +73,7 @@ const measureParts = async (): Promise<void> => {
   const [seconds, rounds] = [4, 6];
   const picture = new Uint8Array(1.5 * 512 ** 2);
   for (let round = 0; round < rounds; round++) {
-    // The first rounds are not counted: what they run is compiled.
+    // The first rounds are a warm-up, in which the code is compiled.
     if (round === 2) used.clear();
     const speaker = createSpeaker(face, { seed: round });
     const group = await encoder.begin(QUANTIZER);

@@ -1,6 +1,5 @@
 /**
- * A receiver of webhooks in a separate process: prints its port and certificate, then the time at which each message
- * has arrived.
+ * A receiver of webhooks in a separate process: prints its port and certificate, then the arrival time of each message.
  */
 import { createServer } from "node:https";
 import { selfSigned } from "@realtime-avatar/testing/network/certificate";

@@ -1,6 +1,7 @@
 /**
- * How fast events are sent, and how soon they are there. The receiver is another process, so the processor time is that of the sender
- * alone. pg-boss does the same with one job a delivery: it signs and posts with the same code.
+ * The rate at which events are sent, and the time until they arrive. The receiver is another process, so only the
+ * processor time of the sender counts. pg-boss does the same with one job per delivery, which signs and posts with the
+ * same code.
  */
 import type { Caller } from "@realtime-avatar/db/callers/callers";
 import { connect, type Db } from "@realtime-avatar/db/connection/pool";
@@ -17,7 +18,7 @@ import { endpointAt, type Receiver, startOwn } from "./world.ts";
 
 const TENANTS = 20;
 const COUNT = 2000;
-/** Deliveries of one tenant that wait while another one has some. */
+/** The number of waiting deliveries of one tenant while another tenant sends events. */
 const WAITING = 10_000;
 
 type World = { database: Database; db: Db; receiver: Receiver; callers: readonly Caller[] };
@@ -35,11 +36,14 @@ const createAvatars = async ({ db }: World, caller: Caller, count: number): Prom
     await Promise.all(Array.from({ length: Math.min(50, left) }, () => seedAvatar(db, caller)));
   }
 };
-/** Removes what a part has left. */
+/** Removes the rows of the previous part. */
 const clear = ({ database }: World) =>
   database.db.run("truncate webhook_deliveries, webhook_events, webhook_endpoints, webhook_turns", []);
 
-/** Runs `work`: what it takes for each of `count`, in seconds, and in microseconds of the processor, here and at the database. */
+/**
+ * Runs `work`. Returns the cost of each of `count` deliveries: seconds, and microseconds of the processor, here and at
+ * the database.
+ */
 const measure = async ({ database }: World, count: number, work: () => Promise<void>): Promise<number[]> => {
   const [own, server, at] = [process.cpuUsage(), await cpuOfFamily(database.pid), performance.now()];
   await work();
@@ -62,7 +66,7 @@ const drain = async (world: World, path: string): Promise<number[]> => {
   return figures;
 };
 
-/** `batch`: jobs of one handler, all or none of which succeed; 1: each for itself, by 32 pollers. */
+/** `batch`: the number of jobs of one handler, which succeed or fail together. With 1: separate jobs, by 32 pollers. */
 const boss = async (world: World, path: string, batch: number): Promise<number[]> => {
   const { database, receiver } = world;
   const queue = `deliveries-${batch}`;
@@ -99,7 +103,9 @@ const boss = async (world: World, path: string, batch: number): Promise<number[]
   return figures;
 };
 
-/** Milliseconds from the commit of an avatar until its event is at the receiver, for `count` avatars: a row. */
+/**
+ * A row: the milliseconds from the commit of an avatar until its event arrives at the receiver, for `count` avatars.
+ */
 const delays = async (
   { db, receiver }: World,
   name: string,
@@ -120,7 +126,9 @@ const delays = async (
   return [name, ...[0.5, 0.95, 1].map((part) => `${Math.round(percentile(values, part))}`)];
 };
 
-/** How soon events arrive: at rest, beside dead endpoints, and beside a tenant with many. */
+/**
+ * The time until events arrive: on an idle service, with dead endpoints, and with many deliveries of another tenant.
+ */
 const measureDelays = async (world: World): Promise<string[]> => {
   const { db, receiver, callers } = world;
   const sender = startOwn(db, receiver);
@@ -153,7 +161,7 @@ const measureDelays = async (world: World): Promise<string[]> => {
   ];
 };
 
-/** Sends events by our sender and by pg-boss, and measures how soon they arrive. Returns tables. */
+/** Sends events with our sender and with pg-boss, and measures the time until they arrive. Returns tables. */
 export const measureSending = async (database: Database, receiver: Receiver): Promise<string> => {
   const db = connect(database.url, { connections: 10, deadlineMs: 60_000 });
   const world: World = { database, db, receiver, callers: await seedCallers(db, TENANTS) };

@@ -1,6 +1,6 @@
 /**
- * What events cost a create over HTTP, in turns, so that whatever slows the machine slows all: services with a database of their own
- * on one server. The first one writes no events.
+ * The cost of events for a create over HTTP. The variants are services with separate databases on one server. They are
+ * measured in turns, so that a slow machine slows all of them. The first one writes no events.
  */
 import { connect, type Db } from "@realtime-avatar/db/connection/pool";
 import { FUNCTIONS_SCHEMA } from "@realtime-avatar/db/functions/schema";
@@ -49,7 +49,10 @@ const startWorld = async ({ url, db: admin, folder }: Database, receiver: Receiv
 
 const AVATAR = { displayName: "Ada", sourceKind: "image", metadata: { team: "support" } };
 
-/** Measures creates of each variant in turns. Returns tables of how much more each takes than one without events. */
+/**
+ * Measures creates of each variant in turns. Returns tables of the additional cost compared with the variant without
+ * events.
+ */
 export const measureWrites = async (
   database: Database,
   receiver: Receiver,
@@ -61,7 +64,7 @@ export const measureWrites = async (
   /** Creates a second, and the processor time of each, in microseconds, of service and database. */
   const load = async (variant: Variant, count: number): Promise<[rate: number, cpu: number] | null> => {
     const { apiKey, db, server } = worlds.get(variant) as World;
-    // In the first round the tables of events were empty.
+    // The first round is left out, because the tables of events were empty.
     await db.run("vacuum analyze", []);
     await db.run("checkpoint", []);
     const sender = variant === "one, and its sender runs" ? startOwn(db, receiver) : null;

@@ -171,7 +171,7 @@ describe.skipIf(!BROWSER)("the provider's sign-in in Chromium", () => {
     await button(visitor, "Sign in with Example Login").click();
     await visitor.page.getByRole("button", { name: "Cancel" }).click();
     await visitor.page.getByRole("alert").getByText("The provider reports that you said no").waitFor();
-    expect(await visitor.page.getByText("The words of the provider").count()).toBe(0);
+    expect(await visitor.page.getByText("A text of the provider").count()).toBe(0);
     expectOwnQuiet(visitor);
   });
 

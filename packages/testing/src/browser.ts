@@ -22,8 +22,8 @@ export const launchBrowser = (home: string): Promise<Browser> =>
       "--disable-background-networking",
       "--disable-component-update",
       "--disable-sync",
-      // The pages of tests are short-lived. Optimizing their scripts takes more processor time than it saves; compiling
-      // them at once without optimization saves some.
+      // The pages of tests are short-lived. Optimizing their scripts takes more processor time than it saves. Compiling
+      // them at once, without optimization, saves processor time.
       "--js-flags=--no-opt --no-maglev --always-sparkplug",
       // A microphone that beeps once a second. No click and no permission is needed.
       "--use-fake-device-for-media-stream",
@@ -42,8 +42,8 @@ const launchShared = async (): Promise<Browser> => {
 
 /**
  * The browser that the test files of this process share, because its start takes two seconds of processor time. Close
- * the contexts, which are independent of each other. The browser ends with this process, whose end closes the pipe to
- * it.
+ * the contexts, which are independent of each other. The browser ends with this process, because that closes the pipe
+ * to it.
  */
 export const sharedBrowser = (): Promise<Browser> => {
   shared ??= launchShared();

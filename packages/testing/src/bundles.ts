@@ -1,6 +1,6 @@
 /**
- * The cache between runs of the tests, by a hash of the sources. It has mainly bundles of the programs of `apps`, as
- * for a release.
+ * A cache between runs of the tests, keyed by a hash of the sources. It has mainly bundles of the programs of `apps`,
+ * built as for a release.
  */
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, utimesSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
@@ -22,7 +22,7 @@ export const SOURCES = [
 ];
 const IS_TEST = /\.test(ing)?\.tsx?$/;
 
-/** The age at which entries of other sources are removed. No run of the tests takes this long. */
+/** The age at which entries of other sources are removed. Every run of the tests is shorter. */
 const KEPT_MS = 86_400_000;
 
 /** The folder in the cache for the present state of these files. Its modification time is its last use. */
@@ -56,7 +56,7 @@ const folderOfBundles = (): string => {
   return cached;
 };
 
-/** How a folder of the cache is filled. */
+/** Fills a folder of the cache. */
 type Recipe = { folder: string; command: (draft: string) => string[] };
 type Outcome = { exitCode: number | null; stderr: unknown };
 
@@ -84,7 +84,7 @@ const fill = (recipe: Recipe): void => {
   publish(recipe, draft, Bun.spawnSync(recipe.command(draft), { cwd: REPOSITORY }));
 };
 
-/** The same without blocking, so that several run at a time. */
+/** Like `fill`, without blocking, so that several can run at a time. */
 const fillBeside = async (recipe: Recipe): Promise<void> => {
   if (existsSync(recipe.folder)) return;
   const draft = draftOf(recipe);
@@ -110,7 +110,9 @@ const recipeOf = (file: string): Recipe => {
   return { folder: join(folderOfBundles(), file.replaceAll(/[/.]/g, "-")), command };
 };
 
-/** The bundle of a program of `apps`, alone in its folder. It starts in a third of the time of its source. */
+/**
+ * The bundle of a program of `apps`, without other files in its folder. It starts in a third of the time of its source.
+ */
 export const bundleProgram = (file: string): string => {
   const recipe = recipeOf(file);
   fill(recipe);

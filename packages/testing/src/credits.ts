@@ -27,7 +27,7 @@ export const seedCaller = async (
   return { caller: await findTestCaller(db, secret.keyId), record, apiKey: secret.reveal() };
 };
 
-/** Makes a movement of the operator; by default a live grant of 100 seconds without a reference. */
+/** Writes a movement of the operator: by default a live grant for 100 seconds without a reference. */
 export const seedMovement = (
   db: Db,
   tenantId: TenantId,

@@ -34,7 +34,7 @@ const startServer = async (): Promise<Server> => {
   const folder = await temporaryFolder();
   removeAtEnd(folder);
   const data = await preparedDataDirectory(join(folder, "data"));
-  // A database that lives for a minute needs no durability. Tests of durability switch it on.
+  // A database that exists for a minute needs no durability. Tests of durability enable it.
   const { url } = await openByTcp(data, { settings: { fsync: "off", max_connections: "200" } });
   return { url, admin: connectAdmin(url), template: TEMPLATE, role: SERVICE_ROLE, close: async () => {} };
 };
@@ -69,7 +69,7 @@ export type TestDb = Db & { client: postgres.Sql };
 /** The sessions that the running test has opened; null outside of tests. */
 let ofTest: Set<postgres.Sql> | null = null;
 
-/** From now on, a session that is opened is closed by `endSessions`. */
+/** From now on, `endSessions` closes each opened session. */
 export const watchSessions = (): void => {
   ofTest = new Set();
 };

@@ -20,8 +20,8 @@ const opened: { close(): unknown }[] = [];
 
 /**
  * Closes `resource` after the tests of this file, the latest fixture first. Also gives each test a minute, because
- * tests do not assert times and a slow disk must not fail one. A file whose tests need more sets that after its last
- * fixture.
+ * tests do not assert times and a slow disk must not fail one. A file whose tests need a longer timeout sets it after
+ * its last fixture.
  */
 export const fixture = async <Resource extends { close(): unknown }>(
   resource: Resource | Promise<Resource>,
@@ -60,7 +60,7 @@ export const fileRole = async (
   const client = shard ? plainClient(shard.coordinator) : own;
   await client.unsafe(`create role ${name} login password '${password}'`);
   if (shard) {
-    // The nodes connect to each other with it.
+    // The nodes connect to each other with this password.
     const text = `insert into pg_dist_authinfo values (0, '${role}', 'password=${password}')`;
     await client`select run_command_on_all_nodes(${text})`;
   }

@@ -1,5 +1,6 @@
 /**
- * The previous release, built from the history of the repository, for tests of an upgrade from it and of a roll back.
+ * The previous release, built from the history of the repository, for tests of an upgrade from it and of a rollback to
+ * it.
  */
 import { existsSync } from "node:fs";
 import { mkdir, rename, rm } from "node:fs/promises";
@@ -8,9 +9,11 @@ import { $ } from "bun";
 import { CACHE, REPOSITORY } from "./bundles.ts";
 import { source } from "./processes.ts";
 
-/** Its commit. Each release sets this to the previous release: see "Make a release" in docs/development/migrations.md. */
+/**
+ * The commit of the previous release. Each release updates it: see "Make a release" in docs/development/migrations.md.
+ */
 export const PREVIOUS_RELEASE = "041c18776959a6fd2d32e16cb0ac84591e517e7e";
-/** The number of its migrations. */
+/** The number of migrations of the previous release. */
 export const PREVIOUS_MIGRATIONS = 18;
 
 /**
@@ -35,7 +38,7 @@ const checkOut = async (commit: string, checkout: string): Promise<void> => {
   await $`${process.execPath} install --frozen-lockfile --ignore-scripts`.cwd(checkout).quiet();
 };
 
-/** Makes a folder of the cache. The test processes run at the same time. The first one wins. */
+/** Fills a folder of the cache. The test processes run at the same time. The first one wins. */
 const cached = async (target: string, make: (draft: string) => Promise<void>): Promise<void> => {
   if (existsSync(target)) return;
   const draft = draftOf(target);

@@ -24,7 +24,7 @@ afterAll(async () => {
   await Promise.all([...running].map((child) => child.exited));
 });
 
-/** The environment of a process. It has only those variables of the tests that a program needs to run. */
+/** The environment of a process. It has only the variables of the tests that a program needs to run. */
 export const processEnvironment = (variables: Record<string, string>): Record<string, string> => {
   const { PATH = "", HOME = "", TMPDIR } = process.env;
   return { PATH, HOME, ...(TMPDIR === undefined ? {} : { TMPDIR }), ...variables };
@@ -42,7 +42,7 @@ export const startProcess = (command: readonly string[], variables: Record<strin
   });
   running.add(child);
   const text = { stdout: "", stderr: "" };
-  /** Settled by the next output, and by the end. Polling would take processor time from the program. */
+  /** Settles at the next output or at the end. Polling would take processor time from the program. */
   let news = Promise.withResolvers<void>();
   const tell = (): void => {
     news.resolve();

@@ -34,7 +34,7 @@ export const seedOrigin = (actor: Origin["actor"] = null): Origin => {
 };
 export const operatorOrigin = (): Origin => seedOrigin();
 
-/** The same database for writes of the operator: by the owner's client, if the test has one. */
+/** The same database for writes of the operator, by the client of the owner if the test has one. */
 export const asOwner = (db: Db): Db => {
   if (!("client" in db)) return db;
   const { client } = db as TestDb;
@@ -143,7 +143,7 @@ export const assetJob = ({ tenantId, environment, id }: AssetRecord, fields: Par
   return { ...job, kind: "process_asset", generation: 1, ...fields };
 };
 
-/** Writes an asset that is ready, or in another status, without a file, and returns it. */
+/** Writes an asset with this status, by default ready, without a file. Returns it. */
 export const seedAsset = async (
   db: Db,
   tenantId: TenantId,
@@ -152,7 +152,7 @@ export const seedAsset = async (
   status: AssetStatus = "ready",
 ): Promise<AssetRecord> => {
   const sha256 = "0".repeat(64);
-  const error = status === "failed" ? ({ code: "unsupported_type", detail: "Made up by a test." } as const) : null;
+  const error = status === "failed" ? ({ code: "unsupported_type", detail: "An error of a test." } as const) : null;
   const asset = plannedAsset({ tenantId, environment }, { kind, status, sha256, error });
   await asOwner(db).run(
     `insert into assets (tenant_id, id, environment, kind, status, content_type, size_bytes, sha256, public_token,

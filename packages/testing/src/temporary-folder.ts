@@ -5,7 +5,7 @@ import { chmod, mkdtemp } from "node:fs/promises";
 import { freemem, tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** How much memory must be free, in bytes, to keep temporary files in memory. One run needs a quarter of it. */
+/** The free memory, in bytes, that is required to keep temporary files in memory. One run needs a quarter of it. */
 const NEEDED_MEMORY_BYTES = 4 * 2 ** 30;
 
 /**
@@ -19,7 +19,7 @@ const canUseMemory = (): boolean => {
   return Math.min(bavail * bsize, freemem()) >= NEEDED_MEMORY_BYTES;
 };
 
-// Also for the processes that the tests start. A given TMPDIR takes precedence.
+// Set also for the processes that the tests start. An existing TMPDIR takes precedence.
 if (process.env["TMPDIR"] === undefined && canUseMemory()) process.env["TMPDIR"] = "/dev/shm";
 
 /** Creates a folder that every user can enter: PostgreSQL may run as another user than the tests. */
@@ -29,7 +29,7 @@ export const temporaryFolder = async (): Promise<string> => {
   return folder;
 };
 
-/** Referenced, so that the garbage collector does not close their pipes before this process ends. */
+/** The references prevent the garbage collector from closing their pipes before this process ends. */
 const removers = new Set<ChildProcess>();
 
 /**

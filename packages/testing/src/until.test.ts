@@ -7,7 +7,7 @@ test("a value that the third check finds: returned; zero and an empty text are v
   expect([await until(() => 0), await until(async () => "")]).toEqual([0, ""]);
 });
 
-test("a value that never exists: an error after the limit with the check and the state, and no check afterwards", async () => {
+test("a value that never exists: an error after the limit, with the name and the state, and no later check", async () => {
   let looks = 0;
   const wait = until(async () => ++looks < 0, { limitMs: 10, pollMs: 1, state: async () => ({ looks }) });
   await expect(wait).rejects.toThrow(

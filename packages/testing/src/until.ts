@@ -1,4 +1,4 @@
-/** Waits with a limit. A wait in vain ends with an error that names the awaited thing. */
+/** Waits with a time limit. After the limit, the error names the awaited condition. */
 
 /** Below the time limit of most tests, which is 60 seconds. */
 const LIMIT_MS = 50_000;
@@ -9,7 +9,7 @@ const STATE_MS = 2000;
 export type Limit = {
   /** By default 50 seconds. */
   limitMs?: number | undefined;
-  /** The state after the limit, which the error adds, such as the last value or the text of a page. */
+  /** Describes the state after the limit for the error, such as the last value or the text of a page. */
   state?: string | (() => unknown);
 };
 

@@ -1,4 +1,4 @@
-/** Preparations of avatars for tests: the worker's part, without files. */
+/** Preparations of avatars for tests: the writes of the worker, without files. */
 
 import { findAvatar, updateAvatar } from "@realtime-avatar/db/avatars/avatars";
 import { finishPreparation, type PreparationResult } from "@realtime-avatar/db/avatars/preparations";
@@ -35,7 +35,7 @@ export const FAILED_RESULT: { kind: "failed"; error: string; checks: Check[] } =
   checks: [{ ...CHECK, code: "face_count", verdict: "fail", measured: 0, limit: 1 }],
 };
 
-/** The job of a preparation, as a worker that has claimed it holds it. The lease is `lease`. The job has no slot. */
+/** The job of a preparation, as after a claim with the lease `lease`, but without a slot. */
 export const holdPreparation = async (db: Db, { tenantId, id }: AvatarRecord, lease: string): Promise<ClaimedJob> => {
   const [job] = await asOwner(db).run<ClaimedJob>(
     `update jobs set lease = $3, leased_until = now() + interval '1 minute', attempts = attempts + 1
@@ -48,7 +48,7 @@ export const holdPreparation = async (db: Db, { tenantId, id }: AvatarRecord, le
   return job;
 };
 
-/** Writes an avatar and brings it to `status`, like its caller and the worker. Returns it. */
+/** Writes an avatar and brings it to `status` by the writes of its caller and of the worker. Returns it. */
 export const seedAvatarIn = async (
   db: Db,
   caller: Caller,

@@ -22,7 +22,7 @@ export const TERMS: VideoTerms = {
   maxVideos: 20,
 };
 
-/** A video of the caller, not written yet: by default it says `TEXT`. */
+/** A video of the caller, not written yet. By default, the avatar says `TEXT`. */
 export const newVideo = (caller: Caller, avatarId: AvatarId, fields: Partial<PlannedVideo> = {}): PlannedVideo => ({
   ...plannedVideo({ avatarId, text: TEXT }, { spoken: TEXT, environment: caller.environment, now: new Date(), random }),
   ...fields,

@@ -50,7 +50,7 @@ export const endLease = async ({ client }: TestDb, worker: string, secondsAgo = 
     where id = ${worker}`;
 };
 
-/** An avatar of the caller that is ready. */
+/** A ready avatar of the caller. */
 export const readyAvatar = async (db: Db, caller: Caller): Promise<AvatarId> => {
   const { id } = await seedAvatar(db, caller);
   await db.run("update avatars set status = 'ready', cache_manifest_id = 'man_1_x' where id = $1", [id]);

@@ -1,4 +1,4 @@
-/** Calls that are recorded, for tests of the database and of the worker. */
+/** Recorded calls, for tests of the database and of the worker. */
 import type { Caller } from "@realtime-avatar/db/callers/callers";
 import { type CallRequest, releaseCall } from "@realtime-avatar/db/calls/calls";
 import { type SentFragment, writeFragment } from "@realtime-avatar/db/recordings/fragments";
@@ -12,7 +12,7 @@ import { random } from "../random-bytes.ts";
 import { operatorOrigin } from "../seeds.ts";
 import { report, seedCall, sync } from "./calls.ts";
 
-/** The part of a request for a call that has it recorded. */
+/** The fields of a request for a call by which the call is recorded. */
 export const recordingRequest = (
   mode: RecordedMode,
   callMode: CallMode = "avatar",
@@ -23,7 +23,7 @@ export const recordingRequest = (
   files: plannedRecordings(mode, callMode, () => newId("rec", new Date(), random)),
 });
 
-/** Starts a recorded call that a worker has and has started, and returns it with the ids of its recordings. */
+/** Starts a recorded call, which a worker reports as started. Returns it with the ids of its recordings. */
 export const seedRecordedCall = async (
   db: TestDb,
   caller: Caller,
@@ -38,7 +38,7 @@ export const seedRecordedCall = async (
   return { id, recordings: recording.files.map((file) => file.id) };
 };
 
-/** The worker stores a fragment of a call: by default the first one of the first generation. */
+/** Stores a fragment of a call, like a worker: by default the first fragment of the first generation. */
 export const sendFragment = (
   db: TestDb,
   sessionId: SessionId,
@@ -49,7 +49,7 @@ export const sendFragment = (
 export const endCall = (db: TestDb, caller: Caller, id: SessionId) =>
   releaseCall(db, { kind: "session", id }, { reason: null }, caller, operatorOrigin(), null);
 
-/** A live recording of a call that is not there: ready, without its file, or pending. */
+/** A live recording without its call: ready, without its file, or pending. */
 export const seedRecording = async ({ client }: TestDb, tenantId: TenantId, isReady = true): Promise<RecordingId> => {
   const now = new Date();
   const [id, sessionId] = [newId("rec", now, random), newId("ses", now, random)];

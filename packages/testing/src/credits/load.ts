@@ -61,7 +61,7 @@ export const seedLoad = async (db: TestDb, count: number): Promise<LoadedTenant[
       }
       for (const environment of ["live", "test"] as const)
         await seedMovement(db, tenantId, { environment, amount: 3000 * MICROS });
-      // Every second tenant has an endpoint, so that events take part in the order of locks.
+      // Every second tenant has a webhook endpoint, so that the locks of events are tested too.
       if (at % 2 === 0)
         for (const environment of ["live", "test"] as const) await seedEndpoint(db, tenantId, { environment });
       return { tenantId, keyIds: records.map(({ keyId }) => keyId) };
@@ -133,7 +133,7 @@ export class LoadClient {
     }
   }
 
-  /** The last look-up of a caller, mostly a valid one. */
+  /** The last look-up of a caller, mostly of a valid caller. */
   async #caller(isFresh = false, keyId = this.#one(this.#one(this.load.tenants).keyIds)): Promise<Caller> {
     const known = this.#callers.get(keyId);
     if (known && known.status !== "active" && this.#number() < 0.9) return this.#caller();
@@ -190,7 +190,7 @@ export class LoadClient {
     if (kind === "stale") this.#forget(caller);
   }
 
-  /** The next operation looks up the caller again. A revoked caller stays known. */
+  /** The next operation looks up the caller again. A revoked caller keeps its last look-up. */
   #forget({ credentialKeyId, status }: Caller): void {
     if (status === "active") this.#callers.delete(credentialKeyId);
   }
@@ -239,7 +239,7 @@ export class LoadClient {
     }
   }
 
-  /** A session, mostly one of the newest, and a caller of its tenant and environment. */
+  /** A session, mostly a new one, and a caller of its tenant and environment. */
   async #sessionAndCaller() {
     const { sessions, tenants } = this.load;
     const session = sessions[Math.max(0, sessions.length - 1 - this.#below(this.#one([8, 300])))];

@@ -25,24 +25,24 @@ export type ModelSession = {
   id: string;
   environment: Environment;
   keyId: string;
-  /** The keys that it is charged to, in the order of their ids. */
+  /** The keys to which it is charged, in the order of their ids. */
   line: readonly ModelKey[];
   status: SessionStatus;
   reserved: number;
   used: number;
   price: number;
   isOverdue: boolean;
-  /** Whether a caller that is not the engine has released it. */
+  /** Whether a caller without `usage:write` has released it. */
   mustEnd: boolean;
   /** The reported usage at its end. */
   reported: number;
-  /** The keys that reported last and that ended it. */
+  /** The key that reported last, and the key that ended it. */
   reportedBy: string | null;
   closedBy: string | null;
   refunded: number;
 };
 
-/** A caller as its look-up found it: the version may be outdated. */
+/** A caller as returned by its look-up: the version may be outdated. */
 export type ModelCaller = { keyId: string; version: number };
 
 export type ModelRequest = {
@@ -153,7 +153,7 @@ export class CreditModel {
     return session !== undefined && isOpen(session) && (session.mustEnd || session.used === session.reserved);
   }
 
-  /** Whether the call of a session must end, as a report says. */
+  /** Whether the call of a session must end, which the response to a report states. */
   mustEnd(id: string): boolean {
     const session = this.sessions.get(id);
     if (!session) return true;
@@ -191,7 +191,7 @@ export class CreditModel {
     if (session && isOpen(session)) session.isOverdue = true;
   }
 
-  /** Returns how many sessions it closes. */
+  /** Returns the number of closed sessions. */
   sweep(): number {
     const overdue = [...this.sessions.values()].filter((session) => isOpen(session) && session.isOverdue);
     for (const session of overdue) this.#close(session, session.used, "expire", "sweep");

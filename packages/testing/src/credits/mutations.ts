@@ -1,6 +1,6 @@
 /**
  * Faults that the tests of credits must find, each a change of the text of the database functions. `MUTATION` names a
- * fault, also one of calls or people. Then the tests run on functions with this fault.
+ * fault, including those of calls and people. The tests then run on functions with this fault.
  */
 import { CREATE_FUNCTIONS, FUNCTIONS_SCHEMA } from "@realtime-avatar/db/functions/schema";
 import { RESUME_MUTATIONS, TRANSCRIPT_MUTATIONS, TURN_MUTATIONS } from "../calls/conversation-mutations.ts";
@@ -12,7 +12,7 @@ import { DELIVERY_MUTATIONS } from "../webhooks/delivery-mutations.ts";
 import { EVENT_MUTATIONS } from "../webhooks/mutations.ts";
 
 type Replacement = readonly [original: string, faulty: string];
-/** A fault is one change of the text, or several. */
+/** A fault: one or several changes of the text. */
 type Mutations = Readonly<Record<string, Replacement | readonly Replacement[]>>;
 
 const CREDIT_MUTATIONS: Mutations = {
@@ -251,7 +251,7 @@ export const mutate = async ({ client }: TestDb): Promise<void> => {
   await client.begin(async (transaction) => {
     await transaction.unsafe(`drop schema ${FUNCTIONS_SCHEMA} cascade`);
     await transaction.unsafe(text);
-    // A test may use a role with the rights of the service.
+    // Grants are needed, because a test may use a role with the rights of the service.
     await transaction.unsafe(
       `grant usage on schema ${FUNCTIONS_SCHEMA} to public; grant execute on all functions in schema ${FUNCTIONS_SCHEMA} to public`,
     );

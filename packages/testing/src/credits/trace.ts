@@ -1,17 +1,18 @@
 /**
- * The order in which credits moved, and the invariants at each moment. A sequence numbers each entry and each change of
- * a cap. An entry gets its number while its account is locked until the commit, and a cap while its key is locked. So
- * the numbers of one account, and those of a key and of the holds that it limits, are in the order of the commits.
+ * The order of the movements of credits, and the invariants at each moment. A sequence numbers each entry and each
+ * change of a cap. An entry gets its number while its account is locked until the commit, and a cap while its key is
+ * locked. So the numbers of one account, and those of a key and of the holds that it limits, are in the order of the
+ * commits.
  */
 import type { EntryKind } from "@realtime-avatar/domain/credits/entry";
 import type postgres from "postgres";
 import type { TestDatabase, TestDb } from "../database.ts";
 import { client } from "../postgres/client.ts";
 
-/** The location of the numbers: beside the tables, on the same server. `db`: the tables. */
+/** Where the numbers are stored: on the server of the tables. `db`: the tables. */
 export type Trace = { db: TestDb; own: postgres.Sql };
 
-/** Settings that let a session see and change the parts of a shard on its node, without other nodes. */
+/** Settings by which a session reads and changes the parts of a shard on its node, without other nodes. */
 const ON_NODE = `set citus.enable_ddl_propagation = off; set citus.enable_manual_changes_to_shards = on;
   set citus.override_table_visibility = off;`;
 
@@ -26,7 +27,7 @@ export const installTrace = async ({ db, url, shard }: TestDatabase): Promise<Tr
       : [];
     tables[table] = part?.name ?? table;
   }
-  // Shards of one node have their schemas side by side.
+  // The schemas of shards of one node are side by side in its database.
   const schema = `trace_${shard?.number ?? ""}`;
   await own.unsafe(`
     ${shard ? ON_NODE : ""}
@@ -63,7 +64,7 @@ export type Refusal = {
   /** The key of the caller. */
   keyId: string;
   kind: "spend_limit_exceeded" | "insufficient_credits";
-  /** The minimum that it needed, in credit micros. */
+  /** The minimum hold of the request, in credit micros. */
   amount: number;
   from: number;
   to: number;
@@ -74,7 +75,7 @@ type Movement = {
   kind: EntryKind;
   account: string;
   amount: number;
-  /** The keys that the session is charged to. */
+  /** The keys to which the session is charged. */
   charged: string[];
   /** The key and all its ancestors. */
   lineage: string[];
@@ -140,7 +141,7 @@ class Replay {
     const { granted, forfeited, settled, reserved } = this.#account(name);
     return granted - forfeited - settled - reserved;
   }
-  /** The rest under the cap of a key. */
+  /** The remaining amount under the cap of a key. */
   #left(id: string): number {
     const cap = this.#keys.get(id)?.cap ?? null;
     const { settled, reserved } = this.#meter(id);
@@ -191,7 +192,7 @@ export const replayTrace = async (
   let open: Refusal[] = [];
   const unexplained: Refusal[] = [];
   const replay = new Replay();
-  /** The state lasts from the number of its last event to that before `end`. */
+  /** The state lasts from the number of its last event to the number before `end`. */
   const checkCapsUntil = (end: number): void => {
     while (waiting[0] && waiting[0].from < end) open.push(waiting.shift() as Refusal);
     open = open.filter((refusal) => {

@@ -19,7 +19,7 @@ const AVATARS = ["ready", "draft", "deleted"] as const;
 /** A request: its caller (the position of the key), and its contents. */
 export type SessionToOpen = Pick<ModelRequest, "avatar" | "maxSeconds" | "minSeconds" | "price" | "claim"> & {
   key: number;
-  /** Whether it uses the first look-up, although the key may have changed since. */
+  /** Whether it uses the first look-up, which may be outdated. */
   isOld: boolean;
 };
 
@@ -30,7 +30,7 @@ export type NewKey = {
   cap: number | null;
   /** Maximum number of open sessions; null without a limit. */
   maxSessions?: number | null;
-  /** False as if an older version of the service had created it. */
+  /** False for a key as an older version of the service created it. */
   isMetered: boolean;
 };
 
@@ -93,7 +93,7 @@ export class CreditWorld {
 
   avatarOf({ environment }: Caller, avatar: SessionToOpen["avatar"]): AvatarId | null {
     if (avatar === null) return null;
-    // Absent: an avatar of the other environment.
+    // For "absent": an avatar of the other environment.
     const other = environment === "live" ? "test" : "live";
     return this.#avatars.get(avatar === "absent" ? `${other} ready` : `${environment} ${avatar}`) as AvatarId;
   }
@@ -228,7 +228,7 @@ export class CreditWorld {
     return { stored, expected: this.model.move(kind, movement) };
   }
 
-  /** Changes how many sessions a key, or with null the tenant in live, may have open. */
+  /** Changes the maximum number of open sessions of a key; with null, of the tenant in live. */
   async setMaxSessions(at: number | null, maxSessions: number): Promise<void> {
     if (at === null) {
       await this.db.client`
@@ -317,7 +317,7 @@ export class CreditWorld {
 
 /**
  * Changes of sessions in rounds, each with every session at most once. Two changes of a session that are sent at once
- * may be reordered: when a batch is slow, the next one is sent beside it.
+ * may be reordered, because a second batch is sent while the first one is slow.
  */
 const roundsOf = <One extends { id: SessionId }>(changes: readonly One[]): One[][] => {
   const rounds: One[][] = [];

@@ -27,7 +27,7 @@ const userCache = (): string => {
   return process.platform === "darwin" ? join(homedir(), "Library/Caches") : join(homedir(), ".cache");
 };
 
-/** The path of the program that is built. */
+/** The path of the built program. */
 const builtPath = async (): Promise<string> => {
   const [, version = ""] = /livekit-server v([\w.-]+)/.exec(await readFile(join(MODULE, "go.mod"), "utf8")) ?? [];
   const name = `livekit-server-${version}-${process.platform}-${process.arch}`;
@@ -64,7 +64,7 @@ const alone = async <Result>(file: string, work: () => Promise<Result>): Promise
       break;
     } catch {
       const holder = Number(await readFile(file, "utf8").catch(() => ""));
-      // A process that was killed leaves its file.
+      // A killed process leaves its file.
       if (holder > 0 && !isAlive(holder)) await rm(file, { force: true });
       await new Promise((next) => setTimeout(next, 200));
     }

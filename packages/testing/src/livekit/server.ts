@@ -68,7 +68,7 @@ const untilReady = async (server: RunningProcess, apiUrl: string, logFile: strin
   await until(isReady, { state: log });
 };
 
-/** How often the server is started with other ports when another process has taken one of them. */
+/** The number of starts with other ports when another process has taken a port. */
 const MAX_STARTS = 5;
 
 /** Starts the server at `path`. `stop` ends it and removes its files. */

@@ -1,6 +1,6 @@
 /**
  * Stands in for a LiveKit server in tests that need no media, or need a server that is slow, refuses, or loses a
- * response. It keeps the rooms and verifies each token. packages/livekit runs the same tests on it and on the real
+ * response. It stores the rooms and verifies each token. packages/livekit runs the same tests on it and on the real
  * server.
  */
 import { randomBytes } from "node:crypto";
@@ -174,7 +174,7 @@ export const startLivekitStandIn = async ({ autoCreate = false }: { autoCreate?:
     requests,
     /** The names of the rooms. */
     rooms: () => [...rooms.keys()],
-    /** Creates a room like a participant when `autoCreate` is set. */
+    /** Creates a room like a participant who joins while `autoCreate` is set. */
     addRoom: (name: string): void => void rooms.set(name, newRoom(name)),
     /** The agents that are dispatched into a room. */
     dispatches: (name: string): Agent[] => rooms.get(name)?.dispatches ?? [],
@@ -186,7 +186,7 @@ export const startLivekitStandIn = async ({ autoCreate = false }: { autoCreate?:
     setFault: (next: LivekitFault | null): void => {
       fault = next;
     },
-    /** The next list does not have this room, as if it were created only afterwards. */
+    /** The next list lacks this room, as if it were created after the list. */
     leaveOutOnce: (name: string): void => {
       leftOut = name;
     },

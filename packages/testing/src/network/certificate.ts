@@ -1,4 +1,4 @@
-/** A certificate for the TLS servers of tests, created in memory: its own authority, so that `ca` is the certificate itself. */
+/** A self-signed certificate for the TLS servers of tests, created in memory. `ca` is the certificate itself. */
 import { generateKeyPairSync, sign } from "node:crypto";
 
 /** A DER element: tag, length, content (ITU-T X.690). */

@@ -9,7 +9,7 @@ export type Network = {
   cutResponses: boolean;
   /** Silently loses all responses; requests arrive. */
   losesResponses: boolean;
-  /** Silently loses all data on the existing connections; new ones work. */
+  /** Silently loses all data on the existing connections. New connections work. */
   loseExisting(): void;
   /** Ends the lost connections, like a server whose keep-alive gets no response. */
   endLost(): void;

@@ -3,8 +3,8 @@ import { randomInt } from "node:crypto";
 import { createServer, type Server } from "node:net";
 
 /**
- * Below the ports that Linux, macOS and Windows give to connections, because one of those can be taken before the
- * server starts.
+ * Below the ports that Linux, macOS and Windows give to connections, because a connection could take such a port before
+ * the server starts.
  */
 const [FIRST, END] = [10_000, 32_768];
 

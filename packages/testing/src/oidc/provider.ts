@@ -35,7 +35,7 @@ const giveConsent = async ({ oidc }: Context): Promise<object> => {
   return grant;
 };
 
-/** The usual policy, but it does not ask for consent each time for an address of localhost. */
+/** The default policy, except that an address of localhost does not need consent each time. */
 const policy = (): unknown => {
   const prompts = interactionPolicy.base();
   prompts.get("consent").checks.remove("native_client_prompt");
@@ -81,7 +81,7 @@ export const startOidcServer = async (): Promise<OidcServer> => {
     if (request.method === "GET") return response.writeHead(200, { "content-type": "text/html" }).end(PAGE);
     const form = await readForm(request);
     const isCancelled = form.get("action") === "cancel";
-    const denied = { error: "access_denied", error_description: "The words of the provider" };
+    const denied = { error: "access_denied", error_description: "A text of the provider" };
     const result = isCancelled ? denied : { login: { accountId: form.get("login") } };
     return provider.interactionFinished(request, response, result, { mergeWithLastSubmission: false });
   });

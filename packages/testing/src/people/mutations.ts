@@ -1,7 +1,7 @@
 /** Faults that the tests of people must find, each a change of the text of the database functions: see `mutate`. */
 
 export const PEOPLE_MUTATIONS = {
-  "a write of a person that does not look at its session again": [
+  "a write of a person that does not read the session again": [
     "select least(expires_at, case when p_caller.needs_passkey then verified_until end) into v_valid_until\n    from public.user_sessions\n    where tenant_id = p_caller.tenant_id and id = p_caller.session_id and user_id = p_caller.id\n    for share skip locked;",
     "v_valid_until := 'infinity';",
   ],

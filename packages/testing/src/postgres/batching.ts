@@ -1,7 +1,7 @@
-/** Batches that a test composes itself. */
+/** Batches that a test composes. */
 import type { Db } from "@realtime-avatar/db/connection/pool";
 
-/** `db` with one batch: it has every input that is added in the same turn of the event loop. */
+/** `db` with one batch, which contains every input of the same turn of the event loop. */
 export const inOneBatch = <One extends Db>(db: One): One => {
   const inputs: unknown[] = [];
   let outputs: Promise<readonly unknown[]> | null = null;

@@ -36,7 +36,7 @@ const addExtension = async (url: string): Promise<void> => {
   await admin.end();
 };
 
-/** Makes the database of `coordinator` the one of an installation with these other nodes. */
+/** Makes the database of `coordinator` the coordinator of an installation with these other nodes. */
 const joinNodes = async (coordinator: string, workers: readonly string[]): Promise<void> => {
   const admin = client(coordinator);
   await admin`select citus_set_coordinator_host('127.0.0.1', ${new URL(coordinator).port}::integer)`;
@@ -49,7 +49,7 @@ export type CitusNode = { url: string; server: Cluster };
 export type Citus = {
   coordinator: string;
   nodes: [CitusNode, CitusNode, CitusNode];
-  /** Another database on all three. Returns its URL at the coordinator. */
+  /** Creates another database on all three servers. Returns its URL at the coordinator. */
   database(name: string): Promise<string>;
 };
 
@@ -116,7 +116,7 @@ const onEachNode = async (coordinator: string, text: string): Promise<string[]> 
   return urls;
 };
 
-/** Makes another database on all nodes of an installation. Returns its URL at the coordinator. */
+/** Creates another database on all nodes of an installation. Returns its URL at the coordinator. */
 export const newDatabase = async (coordinator: string, name: string): Promise<string> => {
   const urls = await onEachNode(coordinator, `create database ${name} template template0`);
   const [first = "", ...others] = urls.map((url) => withDatabase(url, name));
@@ -124,7 +124,7 @@ export const newDatabase = async (coordinator: string, name: string): Promise<st
   await joinNodes(first, others);
   return first;
 };
-/** Drops a database on all nodes. Citus' maintenance process can connect to it again meanwhile. */
+/** Drops a database on all nodes, also when the maintenance process of Citus connects to it again meanwhile. */
 export const dropDatabase = (coordinator: string, name: string): Promise<unknown> =>
   until(() =>
     onEachNode(coordinator, `drop database if exists ${name} with (force)`).catch((error: unknown) => {

@@ -33,7 +33,7 @@ export type Cluster = {
   pid(): Promise<number>;
   /** Whether the server runs. A server that cannot write its log ends. */
   isRunning(): Promise<boolean>;
-  /** Like `pg_ctl stop -m immediate`: the processes of the server have no time to finish their work. */
+  /** Like `pg_ctl stop -m immediate`: the processes of the server end without finishing their work. */
   stopAtOnce(): Promise<void>;
   /** `kill -9` of the server. Waits until its other processes have noticed it and ended, like a new server. */
   kill(): Promise<void>;
@@ -44,7 +44,7 @@ export type Cluster = {
 
 export type ClusterOptions = {
   settings?: Record<string, string>;
-  /** The path of the data, which may exist. */
+  /** The path of the data, which may already exist. */
   data?: string;
   port?: number;
   /** PostgreSQL's binaries, if not those from npm. */

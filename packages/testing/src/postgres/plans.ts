@@ -4,17 +4,17 @@ import { IS_ONE_DATABASE, session, type TestDb } from "../database.ts";
 import { fixture } from "../fixture.ts";
 
 /**
- * Logs the generic plan of each statement: the one that the server comes to use, whatever the values. On the node of a shard the server
- * decides, and Citus does not explain a statement again that it has distributed.
+ * Logs the generic plan of each statement, which the server uses in the end, whatever the values. On the node of a
+ * shard the server chooses the plan, and Citus does not explain a distributed statement again.
  */
 const EXPLAIN = `
   load 'auto_explain'; set auto_explain.log_min_duration = 0; set auto_explain.log_nested_statements = on;
   set ${IS_ONE_DATABASE ? "plan_cache_mode = force_generic_plan" : "citus.explain_distributed_queries = off"};
   set client_min_messages = log`;
 
-/** Statements that Citus distributes. Their tasks on the node have their own plans. */
+/** Statements that Citus distributes. Their tasks on the node have separate plans. */
 const DISTRIBUTED = ["Custom Scan (Citus Adaptive)", "Custom Scan (Citus INSERT ... SELECT)"];
-/** The text of a task, where Citus has not written its statement. */
+/** The text of a task whose statement Citus has not written. */
 const TASK = "<optimized out by local execution>";
 /** The number that Citus appends to the name of a table or an index on a node. */
 const NUMBER_OF_CITUS = /_1\d{5}\b/;
@@ -36,7 +36,7 @@ export const explainedSession = async (
     plans.push(`${isTask ? TASK : text}\n${plan.replaceAll(NUMBERS_OF_CITUS, "")}`);
   };
   const own = new URL(url);
-  // As the service's connections to a shard have it.
+  // The setting of the service's connections to a shard.
   if (!IS_ONE_DATABASE) own.searchParams.set("enable_seqscan", "off");
   const db = await fixture(session(own.href, { onnotice }));
   return { db, plans, explain: () => db.client.unsafe(EXPLAIN) };
@@ -62,7 +62,7 @@ export const insertNamedRows = (tenantId: string, rows: number): string => `
     select '${tenantId}', ${rowId("ast")}, 'live', 'image', 'deleted', lpad(i::text, 43, '0'), 0, '{}', 1, now(), now()
     from generate_series(1, ${rows}) i;`;
 
-/** Inserts `rows` calls of the tenant that are recorded, with four fragments and a recording of each, and files that nothing needs. */
+/** Inserts `rows` recorded calls of the tenant, with four fragments and a recording of each, and unneeded files. */
 export const insertRecordingRows = (tenantId: string, rows: number): string => `
   insert into call_recordings (tenant_id, session_id, mode, created_at, due_at)
     select '${tenantId}', ${rowId("ses")}, 'audio', now(), now() + interval '1 hour' from generate_series(1, ${rows}) i;
@@ -85,7 +85,10 @@ export const insertEndpointRows = (rows: number): string => `
     select ${rowId("ten")}, ${rowId("whd")}, 'live', ${rowId("whe")}, ${rowId("evt")}, 'avatar.created', ${rowId("ava")}, 1, 'delivered',
       now() from generate_series(1, ${rows}) i;`;
 
-/** The plans of `work`, in one text, made as the service's connections make them, and as if the table had never been analyzed. */
+/**
+ * The plans of `work`, in one text: with the settings of the service's connections, and with tables that were never
+ * analyzed.
+ */
 export const plansWithoutStatistics = async (
   { db, plans }: { db: TestDb; plans: string[] },
   table: string,
@@ -103,10 +106,7 @@ export const plansWithoutStatistics = async (
   return plans.join("\n\n");
 };
 
-/**
- * Indexes that do not begin with the tenant: those by which a credential, a public file, and work of all tenants are
- * found.
- */
+/** Indexes that do not begin with the tenant: they find a credential, a public file, and the work of all tenants. */
 const OF_ALL_TENANTS = [
   "api_key_credentials_pkey",
   "api_key_credentials_retired_at_index",
@@ -136,20 +136,20 @@ const WHOLE_TENANT =
 /** Tables and indexes with few rows of each tenant. */
 const OF_FEW_ROWS = [
   "asset_meters",
-  "call_agents", // of calls that are open
+  "call_agents", // of open calls
   "credit_accounts",
-  "invitations", // that are pending
+  "invitations", // of pending recordings
   "users_owners_index",
   "webhook_endpoints",
   "webhook_hosts",
-  // Those that run now. A node of a shard plans with the values.
+  // Indexes of running work. A node of a shard plans with the values.
   ...(IS_ONE_DATABASE ? [] : ["pending_changes"]),
 ];
 
 /**
- * Fails unless the plans read by indexes, each by the tenant and that of claims by its whole key. Fails for a plan that reads all rows
- * of a tenant in a table where a tenant can have many. On a shard, it fails for a distributed statement of several tasks. Returns all in
- * one text.
+ * Fails unless the plans read by indexes: each by the tenant, and the index of claims by its whole key. Fails for a
+ * plan that reads all rows of a tenant in a table where a tenant can have many. On a shard, it fails for a distributed
+ * statement of several tasks. Returns the plans in one text.
  */
 export const expectIndexed = (plans: readonly string[]): string => {
   const count = (isCounted: (plan: string) => boolean): number => plans.filter(isCounted).length;
@@ -166,7 +166,8 @@ export const expectIndexed = (plans: readonly string[]): string => {
     if (OF_ALL_TENANTS.includes(index) || index.startsWith("pg_")) continue;
     expect([index, condition]).toEqual([index, expect.stringContaining("tenant_id")]);
     if (index.startsWith("idempotency_keys")) expect(condition).toContain("idempotency_key = ");
-    // A look-up reads several subjects. A change that was slow withdraws its announcement, of one subject, later.
+    // A look-up reads the pending changes of several subjects. A slow change later withdraws the pending change of one
+    // subject.
     if (index.startsWith("api_key_pending_changes") && IS_ONE_DATABASE) {
       expect(condition).toMatch(/api_key_id = (ANY|\$2\)\)$)/);
     }

@@ -10,7 +10,7 @@ const rowsRead = (plan: Record<string, unknown>): number => {
   return below + rows * Number(plan["Actual Loops"]);
 };
 
-/** Runs each statement twice: explained, with the rows that it reads added to `reads`, and as it is. */
+/** Runs each statement twice: first explained, to add the number of read rows to `reads`, then unchanged. */
 export const countingRows = (pool: Db, reads: number[]): Db => {
   const counted: Db = {
     ...pool,

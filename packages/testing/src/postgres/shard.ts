@@ -1,6 +1,7 @@
 /**
- * A shard for each test file: with TEST_SHARD, the tests of `packages/db` run on shards of Citus, each reached on its `node` or through
- * the `coordinator`, or with functions that run `away` from it: at the coordinator. DATABASE_URL is the database of the coordinator; without it, CITUS_BIN names a build (`citus.ts`).
+ * A shard for each test file: with TEST_SHARD, the tests of `packages/db` run on shards of Citus, each reached on its
+ * `node` or through the `coordinator`, or with functions that run `away` from it, at the coordinator. DATABASE_URL is
+ * the database of the coordinator; without it, CITUS_BIN names a build (`citus.ts`).
  */
 
 import { randomBytes } from "node:crypto";
@@ -17,7 +18,7 @@ import { client, PATIENT, shardOfUrl } from "./client.ts";
 const THROUGH = process.env["TEST_SHARD"];
 /** Whether the tests run on one database, which is the case without TEST_SHARD. */
 export const IS_ONE_DATABASE = THROUGH !== "node" && THROUGH !== "coordinator" && THROUGH !== "away";
-/** Whether functions run away from their shard: each of their statements is a slow request to another node. */
+/** Whether functions run away from their shard. Each of their statements is then a slow request to another node. */
 export const IS_AWAY = THROUGH === "away";
 
 let citus: Promise<string> | null = null;
@@ -49,10 +50,10 @@ const distributable = (text: string): string => {
 /** Statements for the coordinator alone: changes of tables, triggers, functions and types. */
 const DEFINITION = /^\s*(?:create|alter|drop)\b/i;
 
-/** Not in the transaction of the statements before it: Citus refuses that. */
+/** Citus refuses it in the transaction of the statements before it. */
 const ANALYZE_AT_END = /(?<=;)\s*(?=analyze [^;]*$)/;
 
-/** A client whose texts become those of a shard, also in transactions. `coordinator`: for definitions. */
+/** A client that converts each text (`distributable`), also in transactions. `coordinator`: for definitions. */
 const ofShard = <Client extends object>(
   own: Client,
   textOf: (text: string) => string,
@@ -87,8 +88,8 @@ const ofShard = <Client extends object>(
 };
 
 /**
- * A plain client. With a shard as the search path of the URL, its texts become those of the shard. `coordinator`: the
- * URL for making tables and triggers.
+ * A plain client. If the search path of the URL is a shard, it converts its texts for the shard. `coordinator`: the URL
+ * for definitions of tables and triggers.
  */
 export const shardClient = (
   url: string,

@@ -6,7 +6,7 @@ import { IS_ONE_DATABASE } from "./shard.ts";
 const until = async (query: () => Promise<readonly unknown[]>): Promise<void> => {
   for (let attempts = 0; attempts < 10_000; attempts++) {
     if ((await query()).length > 0) return;
-    // The awaited process may need the processor.
+    // Leaves the processor to the awaited process.
     await Bun.sleep(4);
   }
   throw new Error("The event that the test waits for did not happen.");
@@ -65,7 +65,7 @@ export const watchLookUps = async ({ url, db }: Pick<TestDatabase, "url" | "db">
 };
 
 /**
- * Begins work that is awaited later. Its failure is reported at that place, and not also as an error between two tests.
+ * Begins work that is awaited later. Only the place that awaits it reports its failure, not the time between two tests.
  */
 export const begin = <Result>(work: () => Promise<Result>): Promise<Result> => {
   const result = work();
@@ -74,9 +74,9 @@ export const begin = <Result>(work: () => Promise<Result>): Promise<Result> => {
 };
 
 /**
- * Runs `works` at the same time. Each of them locks a row that `lock` locks first. That lock is released when all wait.
- * They get the row in their order, because PostgreSQL serves waiting transactions one after the other. Returns their
- * outcomes.
+ * Runs `works` at the same time. Each of them locks a row, which `lock` locks first. That lock is released when all of
+ * them wait. They lock the row in their order, because PostgreSQL serves waiting transactions one after the other.
+ * Returns their outcomes.
  */
 export const inTurn = async <Outcome>(
   { url, db }: Pick<TestDatabase, "url" | "db">,
@@ -102,7 +102,7 @@ export const inTurn = async <Outcome>(
 
 /**
  * Runs `work` while another transaction has run `before`. The other transaction ends by `end` when `work` waits for it
- * and `during` has run. With `end` null, it commits when `work` is over; then `work` must not wait.
+ * and `during` has run. With `end` null, it commits after `work`, which must not wait.
  */
 export const whileHeld = async <Result>(
   { url, db }: Pick<TestDatabase, "url" | "db">,
@@ -135,7 +135,7 @@ const EXPIRED_MS = 100;
 /**
  * Like `whileHeld`, for work whose caller is valid at its start and expires while it waits. `expire` sets the expiry of
  * the caller to a time, which is an SQL expression. On a slow machine, the caller can expire before `work` waits. Then
- * all is repeated with twice the time.
+ * everything is repeated with twice the time.
  */
 export const whileExpiring = async <Result>(
   { url, db }: Pick<TestDatabase, "url" | "db">,

@@ -39,7 +39,7 @@ test("a plain `bun test`: each file runs once, in several processes; a failure s
   expect(await run()).toEqual({ code: 1, passed: "1", failed: "1" });
 });
 
-test("the scripts `test` and `test:system`: one omits the files that the other runs, with the options of `bun test`", () => {
+test("the scripts `test` and `test:system`: together run each file once, with the options of `bun test`", () => {
   const command = (processes: number) =>
     `bun packages/testing/src/prepare.ts && bun test ${testOptions(processes).join(" ")}`;
   expect(manifest.scripts.test).toBe(`${command(4)} --path-ignore-patterns='**/*.system.test.ts'`);

@@ -1,9 +1,8 @@
 /**
  * Runs all tests in several processes when the command is plain `bun test`. Three processes keep two cores busy while
- * some wait. With more, tests of calls get so little processor time that the result looks like a fault. Without the
- * system tests, four processes use the time that three leave idle. They have passed on two cores that gave them a
- * quarter of their time; six have not. `bunfig.toml` has neither this option nor the timeout. Preload this file before
- * the others.
+ * some wait. With more processes, tests of calls get too little processor time and fail. Without the system tests, four
+ * processes use the time that three leave idle. Four processes have passed on two cores with a quarter of their time;
+ * six have failed. `bunfig.toml` can set neither this option nor the timeout. Preload this file before the others.
  */
 import { existsSync, readFileSync } from "node:fs";
 

@@ -1,4 +1,4 @@
-/** A pipe whose reader the test controls, for a log that is read late or never. */
+/** A pipe whose reader is the test, for a log that is read late or never. */
 import { closeSync, constants, openSync, readSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";

@@ -10,7 +10,7 @@ import { startProcess } from "../processes.ts";
 const SERVERS = ["account", "container", "object", "proxy"] as const;
 type Server = (typeof SERVERS)[number];
 
-/** Swift's programs that this machine lacks. When the list is empty, `startSwift` works. */
+/** The programs of Swift that this machine lacks. `startSwift` needs an empty list. */
 export const missingForSwift: readonly string[] = SERVERS.map((name) => `swift-${name}-server`).filter(
   (program) => Bun.which(program) === null,
 );
@@ -59,8 +59,8 @@ server.wait()
 `;
 
 /**
- * On a busy machine the usual time-outs of a second or less would give 503, leave a file out of the list, or put the only node
- * aside.
+ * On a busy machine, the default timeouts of a second or less would cause 503, omit a file from a list, or exclude the
+ * only node.
  */
 const common = (folder: string): string => `[DEFAULT]
 user = ${userInfo().username}

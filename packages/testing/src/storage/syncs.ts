@@ -1,6 +1,4 @@
-/**
- * Records which files and folders are made durable, and when. The order of calls shows what a power cut would leave.
- */
+/** Records the calls that make files and folders durable. Their order shows which files would survive a power cut. */
 import { type FileHandle, open, readlink } from "node:fs/promises";
 
 /** Whether the path of an open file can be found. */
@@ -15,12 +13,12 @@ export type Sync<Seen> = {
 
 /**
  * Runs `work`, and returns the files and folders that it has made durable, in order. Each call takes a moment, so work
- * that does not wait for it has continued or ended when `look` is called.
+ * that does not wait for a call has continued or ended when `look` is called.
  */
 export const recordSyncs = async <Seen>(work: () => Promise<unknown>, look: () => Seen): Promise<Sync<Seen>[]> => {
   const file = await open("/dev/null", "r");
   await file.close();
-  // All open files share it.
+  // All open files share this method.
   const methods: Pick<FileHandle, "sync"> = Object.getPrototypeOf(file);
   const { sync } = methods;
   const syncs: Sync<Seen>[] = [];

@@ -22,7 +22,7 @@ export const DELIVERY_MUTATIONS = {
     "for no key update\n  ) locked on true;",
   ],
   "a locked parked delivery that stays parked": ["  if not v_are_locked then", "  if false then"],
-  "an outcome that counts after its lease was lost": [
+  "an outcome that counts although its lease was lost": [
     "and delivery.lease = finished.lease\n    returning",
     "\n    returning",
   ],

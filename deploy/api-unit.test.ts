@@ -10,7 +10,7 @@ const folder = await fileFolder();
 const settings = [...(unit ?? "").matchAll(/^([A-Za-z]+)=(.*)$/gm)].map(([, name, value = ""]) => [name, value]);
 const settingOf = (name: string): string => settings.find(([known]) => known === name)?.[1] ?? "";
 
-test("the unit of the API, compared with the programs: one of them, its variables, time to end", () => {
+test("the unit of the API: starts a program of the image, with its variables and enough time to stop", () => {
   const environment = settings
     .filter(([name]) => name === "Environment")
     .map(([, value = ""]) => value.split("=") as [string, string]);
@@ -18,7 +18,7 @@ test("the unit of the API, compared with the programs: one of them, its variable
   expect(PROGRAMS).toContain(basename(settingOf("ExecStart")));
   // A core dump would hold the URL of the database, and keys.
   expect(settingOf("LimitCORE")).toBe("0");
-  // It would disable the just-in-time compiler, and the process would be many times slower.
+  // `MemoryDenyWriteExecute` would disable the just-in-time compiler, and the process would be many times slower.
   expect(settingOf("MemoryDenyWriteExecute")).toBe("");
 });
 

@@ -20,7 +20,7 @@ test("the unit of the avatar worker: its program, the variables of its example, 
   expect([serviceUrl, port]).toEqual([example["SERVICE_URL"], 3002]);
   expect(Object.keys(example)).toContain("AVATAR_WORKER_SECRET");
   expect(settingOf("LimitCORE")).toBe("0");
-  // It would disable the just-in-time compiler, and the process would be many times slower.
+  // `MemoryDenyWriteExecute` would disable the just-in-time compiler, and the process would be many times slower.
   expect(settingOf("MemoryDenyWriteExecute")).toBe("");
   expect(settingOf("RestrictAddressFamilies").split(" ")).toContain("AF_NETLINK");
 });

@@ -7,7 +7,10 @@ import { avatarWorkerStage, buildStage, contextFiles, imageStage, takenBy } from
 
 export const APPS = ["api", "avatar-worker", "cli", "dashboard", "worker"] as const;
 
-/** The folders of the results: the programs, the libraries of the worker, the avatar worker with its own, and the bundles. */
+/**
+ * The folders of the results: the programs, the libraries of the worker, the avatar worker with its libraries, and the
+ * bundles.
+ */
 export type Built = {
   programs: string;
   libraries: string;
@@ -33,7 +36,7 @@ export const build = async (
       const target = words.pop() ?? "";
       for (const word of words) {
         const files = context.filter((file) => file === word || file.startsWith(`${word}/`));
-        if (files.length === 0) throw new Error(`COPY ${word}: there is no such file for the build`);
+        if (files.length === 0) throw new Error(`COPY ${word}: the build has no such file`);
         for (const file of files) {
           const inFolder = target.endsWith("/") ? join(target, basename(file)) : target;
           const to = file === word ? inFolder : join(target, file.slice(word.length + 1));
@@ -47,7 +50,7 @@ export const build = async (
       if (code !== 0) throw new Error(`RUN ${text}: ${stderr}`);
     }
   }
-  // COPY --from=build: nothing but the programs and their notices is left of it.
+  // COPY --from=build: only the programs and their notices remain.
   const notice = { "dist/THIRD_PARTY_NOTICES.txt": "/usr/share/doc/realtime-avatar/" };
   expect(takenBy(imageStage)).toEqual({
     "dist/bin/": "/usr/local/bin/",

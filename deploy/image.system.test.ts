@@ -1,6 +1,5 @@
 /**
- * The image without a container engine: it is built step by step in a folder, and its programs are run with nothing beside
- * them.
+ * The image without a container engine: it is built step by step in a folder, and its programs run without other files.
  */
 import { beforeAll, describe, expect, test } from "bun:test";
 import { existsSync } from "node:fs";
@@ -46,17 +45,17 @@ import {
 
 const isLong = process.env["LONG"] === "1";
 const folder = await fileFolder();
-/** Where the image's programs are, as if it were /usr/local/bin. */
+/** The folder of the image's programs, in place of /usr/local/bin. */
 const programs = join(folder, "programs");
-/** Where the libraries of the worker are, as if it were /usr/local/lib. */
+/** The folder of the worker's libraries, in place of /usr/local/lib. */
 const libraries = join(folder, "lib");
-/** Where the program of the avatar worker is, in a `bin` beside its `lib`. */
+/** The folder of the avatar worker, whose program is in `bin` beside `lib`. */
 const avatarWorker = join(folder, "avatar-worker");
-/** The notices of the programs, and the bundles of the same sources with theirs. */
+/** The notices of the programs, and the bundles of the same sources with their notices. */
 const notices = join(folder, "notices.txt");
 const bundles = Object.fromEntries(APPS.map((app) => [app, join(folder, `bundle-${app}`)]));
 const empty = join(folder, "empty");
-/** Where the programs keep files: the DATA_DIR of the image. */
+/** The folder for the files of the programs: the DATA_DIR of the image. */
 const files = join(folder, "files");
 
 beforeAll(async () => {
@@ -74,12 +73,12 @@ beforeAll(async () => {
   }
 }, 180_000);
 
-/** As the image's user, where we may become another. */
+/** Runs as the user of the image, where the tests may change their user. */
 const asUser =
   process.getuid?.() === 0 && Bun.which("setpriv") !== null
     ? ["setpriv", `--reuid=${uid}`, `--regid=${gid}`, "--clear-groups"]
     : [];
-/** A command in an empty folder, with no other variables than these and those that find it. */
+/** Runs a command in an empty folder, with only these variables and those that find the command. */
 const alone = (command: readonly string[], variables: Record<string, string>): [string[], Record<string, string>] => [
   ["sh", "-c", 'cd "$0" && exec "$@"', empty, ...asUser, ...command],
   { HOME: empty, PATH: `${programs}:/usr/bin:/bin`, ...variables },
@@ -127,7 +126,7 @@ describe("the image", () => {
     };
     const withFiles = { DATABASE_URL, DATA_DIR: files };
     const variables = { ...imageVariables, ...withFiles, WORKER: "true" };
-    // With a worker as its child, whose program is beside its own.
+    // The API starts a worker as its child. The worker's program is beside that of the API.
     const api = startProcess(...alone(CMD, { ...variables, PORT: "0" }));
     const PORT = await listening(api);
     const url = `http://127.0.0.1:${PORT}`;
@@ -238,29 +237,32 @@ describe("the image of the avatar worker", () => {
   });
 
   const missing = livekit.kind === "missing" ? ` (skipped: ${livekit.reason})` : "";
-  test.skipIf(livekit.kind === "missing")(`the program, alone: has a call, and is healthy${missing}`, async () => {
-    const server = await startLivekit(livekit.kind === "found" ? livekit.path : "");
-    const control = await startControlPlane(server);
-    const worker = startProcess(...alone([join(avatarWorker, "bin", AVATAR_WORKER)], control.variables));
-    const AVATAR_WORKER_PORT = await listening(worker);
-    const call = await control.start({ mode: "avatar" });
-    const person = await joinAsPerson(server.url, call.personToken);
-    await person.until(() => person.seen.length > 5);
-    const { code, stdout } = await run(["realtime-avatar", "health", "--avatar-worker"], { AVATAR_WORKER_PORT });
-    expect([code, stdout]).toEqual([0, `ready (http://127.0.0.1:${AVATAR_WORKER_PORT}/readyz)\n`]);
-    control.end(call.session, "user_ended");
-    await control.untilReported(call.session, "ended");
-    await person.leave();
-    worker.kill("SIGTERM");
-    // The library of LiveKit complains that it finds no sound card.
-    expect(await worker.exited).toBe(0);
-    await control.stop();
-    await server.stop();
-  });
+  test.skipIf(livekit.kind === "missing")(
+    `the program, without other files: has a call, and is healthy${missing}`,
+    async () => {
+      const server = await startLivekit(livekit.kind === "found" ? livekit.path : "");
+      const control = await startControlPlane(server);
+      const worker = startProcess(...alone([join(avatarWorker, "bin", AVATAR_WORKER)], control.variables));
+      const AVATAR_WORKER_PORT = await listening(worker);
+      const call = await control.start({ mode: "avatar" });
+      const person = await joinAsPerson(server.url, call.personToken);
+      await person.until(() => person.seen.length > 5);
+      const { code, stdout } = await run(["realtime-avatar", "health", "--avatar-worker"], { AVATAR_WORKER_PORT });
+      expect([code, stdout]).toEqual([0, `ready (http://127.0.0.1:${AVATAR_WORKER_PORT}/readyz)\n`]);
+      control.end(call.session, "user_ended");
+      await control.untilReported(call.session, "ended");
+      await person.leave();
+      worker.kill("SIGTERM");
+      // The library of LiveKit complains that it finds no sound card.
+      expect(await worker.exited).toBe(0);
+      await control.stop();
+      await server.stop();
+    },
+  );
 });
 
 describe("the sandbox of the compiled worker", () => {
-  /** Runs this machine's confinement around the image's program. */
+  /** Runs the program of the image in the confinement of this machine. */
   const inspect = async (contentType: "image/jpeg" | "image/png", bytes: Uint8Array) => {
     const [input, publicImage] = [join(folder, "input"), join(folder, "public.webp")];
     await writeFile(input, bytes);
@@ -271,7 +273,7 @@ describe("the sandbox of the compiled worker", () => {
   };
   const child = () => compiledChild(join(programs, "realtime-avatar-worker"), libraries);
 
-  test.skipIf(!isLong)("the sandbox, with other bytes: refused; with a video: read", async () => {
+  test.skipIf(!isLong)("the sandbox, with random bytes: refused; with a video: read", async () => {
     expect(await inspect("image/jpeg", Buffer.from("<html>"))).toMatchObject({
       kind: "refused",
       code: "not_decodable",
@@ -310,7 +312,7 @@ describe("the sandbox of the compiled worker", () => {
     }
   });
 
-  test("the sandbox, without its libraries: says so", async () => {
+  test("the sandbox, without its libraries: the error names the missing library", async () => {
     await rename(libraries, `${libraries}-moved`);
     const outcome = await inspect("image/png", rawPng({ width: 8, height: 8 }));
     await rename(`${libraries}-moved`, libraries);
@@ -323,19 +325,19 @@ describe("the sandbox of the compiled worker", () => {
 });
 
 describe("the third-party notices", () => {
-  /** The packages that a text has notices of, as `name version`. */
+  /** The packages whose notices a text contains, as `name version`. */
   const noticed = async (file: string): Promise<string[]> =>
     [
       ...(await readFile(file, "utf8")).matchAll(/^={80}\n(\S+ \S+)\nLicense: \S.*\n(?:Source: \S+\n)?\n(?=.*\r?\n)/gm),
     ].map(([, name = ""]) => name);
-  /** The folder of the package that a folder below `node_modules` belongs to. */
+  /** The folder of a package, from a folder below `node_modules` in it. */
   const packageFolder = (path: string): string => /^(.*node_modules\/(?:@[^/]+\/)?[^/]+)/.exec(path)?.[1] ?? path;
   /** The packages whose sources a bundle's source maps name, as `name version`. */
   const inMaps = async (bundle: string): Promise<string[]> => {
     const maps = (await readdir(bundle)).filter((name) => name.endsWith(".js.map"));
     const texts = await Promise.all(maps.map((name) => readFile(join(bundle, name), "utf8")));
     const sources: string[] = texts.flatMap((text) => JSON.parse(text).sources);
-    // A source is `…/node_modules/<package>/…`, or that within the node_modules of another package.
+    // A source is `…/node_modules/<package>/…`, which can be inside the node_modules of another package.
     const folders = new Set(
       sources.flatMap((source) => /node_modules\/.*(?=\/)/.exec(source)?.[0] ?? []).map(packageFolder),
     );
@@ -347,7 +349,7 @@ describe("the third-party notices", () => {
     );
   };
 
-  test("the notices, of each program: name every package, and Bun", async () => {
+  test("the notices of each program: name every package, and Bun", async () => {
     const ofBundles = await Promise.all(
       Object.entries(bundles).map(async ([app, bundle]) => {
         const names = await noticed(join(bundle, "THIRD_PARTY_NOTICES.txt"));
@@ -360,7 +362,7 @@ describe("the third-party notices", () => {
       }),
     );
     const ofPrograms = await noticed(notices);
-    // A program contains the bundles of the same sources and the runtime; packages are beside it.
+    // A program contains the bundles of the same sources and the runtime. The other packages are beside it.
     const folders = [join(libraries, "realtime-avatar"), join(avatarWorker, "lib", AVATAR_WORKER)];
     const find = (cwd: string, pattern: string) => Array.fromAsync(new Bun.Glob(pattern).scan({ cwd, absolute: true }));
     const manifests = await Promise.all(

@@ -1,4 +1,4 @@
-/** compose.yaml and kubernetes.yaml: each is compared with the image and with the service. */
+/** Compares compose.yaml and kubernetes.yaml with the image and with the service. */
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import { runToEnd } from "@realtime-avatar/testing/processes";
 import Ajv from "ajv";
@@ -22,7 +22,7 @@ import {
   type Yaml,
 } from "./support.ts";
 
-// No test asserts a time: a slow disk must not fail one.
+// No test asserts a time, because a slow disk must not fail it.
 setDefaultTimeout(60_000);
 
 const kubernetes: Yaml[] = Bun.YAML.parse(kubernetesText ?? "") as Yaml[];
@@ -30,9 +30,9 @@ const kubernetes: Yaml[] = Bun.YAML.parse(kubernetesText ?? "") as Yaml[];
 describe("compose.yaml", () => {
   const withPassword = (text: string): string => text.replace(/\$\{POSTGRES_PASSWORD:\?[^}]+\}/, "hunter2");
 
-  test("compose.yaml, checked by the schema of Compose: valid; misspelt: not", async () => {
+  test("compose.yaml, checked by the schema of Compose: valid; with a misspelt key: refused", async () => {
     const { $schema, ...schema } = JSON.parse(await read("node_modules/dclint/schemas/compose.schema.json"));
-    // Bounds that Compose itself looks at.
+    // Bounds that Compose itself checks.
     const formats = { duration: true, ports: true, expose: true, subnet_ip_address: true } as const;
     const meets = new Ajv({ strict: false, formats }).compile(schema);
     expect([meets(compose), meets.errors]).toEqual([true, null]);
@@ -41,7 +41,7 @@ describe("compose.yaml", () => {
     expect(meets({ ...compose, services: { ...compose.services, api: { ...api, cap_drop: "ALL" } } })).toBe(false);
   });
 
-  test("the programs in compose.yaml: few rights, and the time that they need to end", async () => {
+  test("the programs in compose.yaml: few rights, and enough time to stop", async () => {
     const names = PROGRAMS;
     const { postgres, "avatar-worker": _, ...own } = compose.services;
     expect(Object.keys(own).sort()).toEqual(["api", "migrate", "worker"]);
@@ -80,7 +80,7 @@ describe("compose.yaml", () => {
     expect(own.api.deploy.replicas).toBeGreaterThan(1);
   });
 
-  test("the avatar worker in compose.yaml: in a profile, with few rights and no secret but its own", () => {
+  test("the avatar worker in compose.yaml: in a profile, with few rights and only the secret of avatar workers", () => {
     const { "avatar-worker": worker, api } = compose.services;
     for (const [name, value] of Object.entries({ ...worker.environment, ...api.environment })) {
       expect([name, KNOWN.has(name) || value === null]).toEqual([name, true]);
@@ -101,7 +101,7 @@ describe("compose.yaml", () => {
     expect(Object.keys(compose.networks)).toEqual(["calls"]);
   });
 
-  test("the secrets and volumes in compose.yaml: no password, a volume for each kind of data", () => {
+  test("the secrets and volumes in compose.yaml: no password in the file, and a volume for each kind of data", () => {
     const { environment, volumes } = compose.services.postgres;
     const password = environment.POSTGRES_PASSWORD;
     expect(withPassword(password)).toBe("hunter2");
@@ -118,7 +118,7 @@ describe("kubernetes.yaml", () => {
   const of = (kind: string): Yaml => kubernetes.find((object) => object.kind === kind);
   const [deployment, job, service, budget] = ["Deployment", "Job", "Service", "PodDisruptionBudget"].map(of);
   const [, worker] = kubernetes.filter(({ kind }) => kind === "Deployment");
-  /** The pod templates of an object: one, or none. */
+  /** The pod template of an object; an empty list when it has none. */
   const templatesOf = ({ spec }: Yaml): Yaml[] => [spec?.template ?? spec?.jobTemplate?.spec.template].filter(Boolean);
   const pod = deployment.spec.template.spec;
   const [container] = pod.containers;
@@ -135,7 +135,7 @@ describe("kubernetes.yaml", () => {
     for (const { kind, metadata } of kubernetes) if (kind !== "Namespace") expect(metadata.namespace).toBe(own.name);
   });
 
-  test("the selectors in kubernetes.yaml: the pods that are meant", () => {
+  test("the selectors in kubernetes.yaml: select the intended pods", () => {
     const { labels } = deployment.spec.template.metadata;
     for (const selector of [
       deployment.spec.selector.matchLabels,
@@ -151,9 +151,9 @@ describe("kubernetes.yaml", () => {
     expect(worker.spec.selector.matchLabels).toEqual(worker.spec.template.metadata.labels);
   });
 
-  test("the image in kubernetes.yaml: a digest, put in by the command in its head", async () => {
+  test("the image in kubernetes.yaml: a digest, which the command at the top of the file inserts", async () => {
     const reference = /^[a-z0-9.:/-]+\/realtime-avatar(:[\w.]+)?@sha256:[0-9a-f]{64}$/;
-    // The placeholder is no image: a file that is applied as it is starts nothing.
+    // The placeholder is not a valid image, so applying the unchanged file starts no pod.
     expect(image).not.toMatch(reference);
     const [, command = ""] = /^#\s+(sed .*) \| kubectl apply -f -$/m.exec(kubernetesText ?? "") ?? [];
     const digest = `registry.example.com/realtime-avatar@sha256:${"0123456789abcdef".repeat(4)}`;
@@ -166,13 +166,13 @@ describe("kubernetes.yaml", () => {
     expect(digest).toMatch(reference);
   });
 
-  test("the network policies in kubernetes.yaml: named sources in, needed targets out", () => {
+  test("the network policies in kubernetes.yaml: allow named sources and needed targets only", () => {
     const policies = kubernetes.filter(({ kind }) => kind === "NetworkPolicy").map(({ spec }) => spec);
     const [everywhere, ofDatabase, api, ofWorker] = policies;
     expect(policies).toHaveLength(4);
     expect(everywhere.podSelector).toEqual({});
     expect(everywhere.policyTypes.sort()).toEqual(["Egress", "Ingress"]);
-    // Without an ingress rule, nothing comes in.
+    // Without an ingress rule, no packet comes in.
     expect(everywhere.ingress).toBeUndefined();
     expect(everywhere.egress.map(({ ports }: Yaml) => ports.map(({ port }: Yaml) => port))).toEqual([[53, 53]]);
     expect(everywhere.egress[0].to[0].namespaceSelector).toBeDefined();
@@ -194,7 +194,7 @@ describe("kubernetes.yaml", () => {
     }
   });
 
-  test("the probes in kubernetes.yaml: paths and ports that exist", async () => {
+  test("the probes in kubernetes.yaml: use existing paths and ports", async () => {
     const app = createApp({ config: readConfig({}) } as unknown as Dependencies);
     const paths = app.routes.flatMap(({ method, path }) => (method === "GET" ? [path] : []));
     const ports = container.ports.map(({ name }: Yaml) => name);
@@ -216,17 +216,17 @@ describe("kubernetes.yaml", () => {
     ]);
   });
 
-  test("the variables of the store in kubernetes.yaml: those of the service", () => {
+  test("the variables of the store in kubernetes.yaml: are variables of the service", () => {
     const [, names = ""] = /Its keys are the names of the variables: ([^.]*)/.exec(kubernetesText ?? "") ?? [];
     const known = names.match(/\b(STORAGE|AWS)_[A-Z_]+/g) ?? [];
     expect(known.length).toBeGreaterThan(4);
     for (const name of known) expect([name, KNOWN.has(name)]).toEqual([name, true]);
   });
 
-  test("kubernetes.yaml, pods replaced or evicted: it keeps serving", () => {
+  test("the pods in kubernetes.yaml, replaced or evicted: the service keeps serving", () => {
     expect(deployment.spec.strategy.rollingUpdate.maxUnavailable).toBe(0);
     expect(deployment.spec.replicas).toBeGreaterThan(1);
-    // One can be evicted, and one is left.
+    // One pod can be evicted while another one runs.
     expect(budget.spec.maxUnavailable).toBe(1);
     checkVariables(variables(container.env), pod.terminationGracePeriodSeconds);
     const { periodSeconds, failureThreshold } = container.readinessProbe;
@@ -253,7 +253,7 @@ describe("kubernetes.yaml", () => {
       const livekit = { secretRef: { name: "realtime-avatar-livekit", optional: true } };
       const voices = { secretRef: { name: "realtime-avatar-voices", optional: true } };
       expect(envFrom).toEqual(usesFiles ? [store, livekit, voices] : undefined);
-      // Pods share no disk: only temporary files are on one, and their size is limited. The API has them in its DATA_DIR.
+      // Pods share no disk. Only temporary files of limited size are on a disk. Those of the API are in its DATA_DIR.
       const isApi = (command ?? CMD)[0] === "realtime-avatar-api";
       const mountPath = isApi ? imageVariables["DATA_DIR"] : "/tmp";
       expect(volumeMounts).toEqual(usesFiles ? [{ name: "temporary", mountPath }] : undefined);
@@ -282,7 +282,7 @@ describe("avatar-worker.yaml", async () => {
   const pod = deployment.spec.template.spec;
   const [container] = pod.containers;
 
-  test("the program in avatar-worker.yaml: the variables and ports that it reads, and few rights", () => {
+  test("the program in avatar-worker.yaml: has the variables and ports that it reads, and few rights", () => {
     const values = Object.fromEntries(
       container.env.map(({ name, value }: Yaml) => [name, name === "AVATAR_WORKER_SECRET" ? "x".repeat(32) : value]),
     );
@@ -305,7 +305,7 @@ describe("avatar-worker.yaml", async () => {
     expect(pod.automountServiceAccountToken).toBe(false);
   });
 
-  test("the policies in avatar-worker.yaml: the API lets avatar workers in, and nothing reaches them but Prometheus", () => {
+  test("the policies in avatar-worker.yaml: avatar workers reach the API, and only Prometheus reaches them", () => {
     const labels = deployment.spec.template.metadata.labels;
     expect(deployment.spec.selector.matchLabels).toEqual(labels);
     const [own, ofApi] = policies.map(({ spec }) => spec);

@@ -1,4 +1,7 @@
-/** The network policies of kubernetes.yaml and avatar-worker.yaml, read as a network plug-in reads them: which packets may leave. */
+/**
+ * The network policies of kubernetes.yaml and avatar-worker.yaml, evaluated like a network plug-in: the allowed
+ * outgoing packets.
+ */
 import { expect, test } from "bun:test";
 import ipaddr from "ipaddr.js";
 import { kubernetesText, read, type Yaml } from "./support.ts";
@@ -27,7 +30,7 @@ const selects = ({ matchLabels = {}, matchExpressions = [] }: Yaml, labels: Labe
   matchExpressions.every(({ key, operator, values }: Yaml) => operator === "In" && values.includes(labels[key]));
 const allows = ({ to: targets, ports }: Yaml, { to, protocol, port }: Packet): boolean =>
   ports.some((each: Yaml) => each.protocol === protocol && each.port <= port && port <= (each.endPort ?? each.port)) &&
-  // Without targets, a rule is for every address. Pods are no addresses of this test.
+  // A rule without targets allows every address. This test ignores targets that are pods.
   (targets ?? [{ ipBlock: { cidr: "::/0" } }, { ipBlock: { cidr: "0.0.0.0/0" } }]).some(
     ({ ipBlock }: Yaml) => ipBlock && isIn(to, ipBlock.cidr) && !ipBlock.except?.some((cidr: string) => isIn(to, cidr)),
   );
@@ -42,7 +45,7 @@ const throughNat64 = (address: string): string =>
   ipaddr.fromByteArray([0, 0x64, 0xff, 0x9b, ...Array(8).fill(0), ...ipaddr.parse(address).toByteArray()]).toString();
 const withNat64 = (text: string): string[] => text.split(" ").flatMap((address) => [address, throughNat64(address)]);
 
-/** Private addresses, those at which clouds have credentials, and multicast. */
+/** Private addresses, the addresses at which clouds serve credentials, and multicast. */
 const INSIDE = [
   ...withNat64("0.0.0.1 10.0.0.1 10.255.255.255 100.64.0.1 127.0.0.1 168.63.129.16 169.254.169.254 169.254.170.2"),
   ...withNat64("172.16.0.1 172.31.255.255 192.0.0.192 192.168.0.1 198.18.0.1 224.0.0.1 255.255.255.255"),
@@ -59,7 +62,7 @@ const LIVEKIT = [
   ...[53, 50_000].map((port) => ({ protocol: "UDP", port })),
 ];
 
-test("the database: reached by the pods that have its URL, and by no other", () => {
+test("the database: reached only by the pods that have its URL", () => {
   expect(templates).toHaveLength(5);
   for (const { metadata, spec } of templates) {
     const usesDatabase = spec.containers[0].env.some(({ name }: Yaml) => name === "DATABASE_URL");
@@ -68,15 +71,15 @@ test("the database: reached by the pods that have its URL, and by no other", () 
   }
 });
 
-test.each(INSIDE)("the worker, and %s: no connection, whatever address a name of a caller has", (to) => {
+test.each(INSIDE)("the worker, to %s: no connection, even if the host of a caller's URL resolves to it", (to) => {
   for (const packet of HTTPS) expect(mayLeave(WORKER, { to, ...packet })).toBe(false);
 });
 
-test.each(INSIDE)("an avatar worker, and %s: no packet, whatever address a room names for its media", (to) => {
+test.each(INSIDE)("an avatar worker, to %s: no packet, even if a room names it for its media", (to) => {
   for (const packet of LIVEKIT) expect([packet, mayLeave(AVATAR_WORKER, { to, ...packet })]).toEqual([packet, false]);
 });
 
-test.each(OUTSIDE)("the worker and an avatar worker, and %s: reached at their ports alone", (to) => {
+test.each(OUTSIDE)("the worker and an avatar worker, to %s: reached only at the allowed ports", (to) => {
   for (const packet of HTTPS) expect(mayLeave(WORKER, { to, ...packet })).toBe(true);
   for (const packet of LIVEKIT) expect(mayLeave(AVATAR_WORKER, { to, ...packet })).toBe(true);
   for (const port of [22, 80]) {

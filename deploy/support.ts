@@ -21,7 +21,7 @@ export const [dockerfile, dockerignore, unit, composeText, kubernetesText, confi
 
 export const PROGRAMS = ["realtime-avatar", "realtime-avatar-api", "realtime-avatar-worker"];
 
-/** The program of the image of the avatar worker, which has the command line beside it. */
+/** The program in the image of the avatar worker. The command line is beside it. */
 export const AVATAR_WORKER = "realtime-avatar-avatar-worker";
 
 export const compose: Yaml = Bun.YAML.parse(composeText ?? "");
@@ -56,7 +56,7 @@ export const imageVariables = Object.fromEntries(
   imageStage.filter(({ name }) => name === "ENV").map(({ text }) => text.split("=") as [string, string]),
 );
 
-/** Whether .dockerignore keeps a file out: the last of its patterns that meets the file, or a folder above it, decides. */
+/** Whether .dockerignore excludes a file. The last pattern that matches the file, or a folder above it, decides. */
 export const isIgnored = (file: string): boolean => {
   const parts = file.split("/");
   const paths = parts.map((_, index) => parts.slice(0, index + 1).join("/"));
@@ -70,7 +70,7 @@ export const isIgnored = (file: string): boolean => {
   return ignored;
 };
 
-/** The files that the build can see: those of the repository that .dockerignore lets in. */
+/** The files of the repository that .dockerignore does not exclude. */
 export const contextFiles = async (): Promise<string[]> => {
   const entries = (await readdir(REPOSITORY, { withFileTypes: true })).filter(({ name }) => !isIgnored(name));
   const files = await Promise.all(
@@ -95,12 +95,15 @@ export const checkVariables = (variables: Record<string, string>, stopSeconds: n
   for (const name of Object.keys(variables)) expect([name, KNOWN.has(name)]).toEqual([name, true]);
   const { shutdownGraceMs, database } = readConfig(variables);
   expect(shutdownGraceMs).toBeGreaterThan(0);
-  // A client may take as long over its body as the database over the request.
+  // A request may take the time for its body, and then the time for the database.
   expect(1000 * stopSeconds).toBeGreaterThan(shutdownGraceMs + 2.1 * database.deadlineMs);
 };
 export const seconds = (text: string): number => Number(/^(\d+)s$/.exec(text)?.[1]);
 
-/** How the sandbox runs a compiled worker, which confines itself once more, as it does without the confinement of the tests. */
+/**
+ * The command by which the sandbox runs a compiled worker. The worker confines itself again, as it does outside of
+ * tests.
+ */
 export const compiledChild = (worker: string, libraries: string) => {
   const program = { paths: [worker, libraries], listed: [], isForeign: false };
   const launch = JSON.stringify({ program, descriptors: 3 + Math.max(...Object.values(OUTPUTS)), parent: process.pid });

@@ -1,4 +1,4 @@
-/** The layers in `biome.json`: the names in them exist, and Biome reports the forbidden imports. */
+/** The layers in `biome.json`: their files and modules exist, and Biome reports the forbidden imports. */
 import { expect, test } from "bun:test";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
@@ -21,14 +21,14 @@ const FILES = [
 ];
 const matchesFile = (pattern: string): boolean => FILES.some((file) => new Glob(pattern).match(file));
 
-/** The folders whose files an override keeps from imports, each with the patterns of these. */
+/** The folders of the overrides that forbid imports, each with the patterns of these imports. */
 const LAYERS = OVERRIDES.flatMap(({ includes, linter }) => {
   const groups = (linter.rules.style?.noRestrictedImports?.options.patterns ?? []).flatMap(({ group }) => group);
   const folders = includes.filter((path) => !path.startsWith("!")).map((path) => dirname(path.replace("/**", "/*")));
   return groups.length > 0 ? folders.map((folder) => ({ folder, groups })) : [];
 });
 
-/** A module of this repository, as a path. Null for a pattern that names none. */
+/** The path of a module of this repository; null for a pattern that names no module. */
 const pathOf = async (pattern: string, folder: string): Promise<string | null> => {
   const [, name, module = ""] = /^@realtime-avatar\/([^/]+)\/(.+)$/.exec(pattern) ?? [];
   if (name !== undefined) {
@@ -36,7 +36,7 @@ const pathOf = async (pattern: string, folder: string): Promise<string | null> =
     return join(`packages/${name}`, exports["./*"].replace("*", module));
   }
   if (pattern.startsWith("**/")) return pattern;
-  // The file that imports is in the folder, or in one below it.
+  // The importing file is in the folder, or in a folder below it.
   return pattern.startsWith(".") ? `{${join(folder, pattern)},${join(folder, "*", pattern)}}` : null;
 };
 
@@ -45,7 +45,7 @@ test("biome.json, the files of each override: exist", () => {
   expect(patterns.filter((pattern) => !matchesFile(pattern))).toEqual([]);
 });
 
-test("biome.json, each import that is restricted or allowed: a module or a package that exists", async () => {
+test("biome.json, each restricted or allowed import: an existing module or package", async () => {
   const unknown: string[] = [];
   for (const { folder, groups } of LAYERS) {
     for (const pattern of groups.map((group) => group.replace(/^!/, ""))) {

@@ -1,6 +1,6 @@
 /**
- * Copies packages that cannot be part of a compiled program to a folder beside it, with all packages that they need at run
- * time on this machine's platform:
+ * Copies packages that cannot be part of a compiled program to a folder beside the program, with all their dependencies
+ * at run time on this machine's platform:
  *
  *   bun scripts/copy-packages.ts FOLDER METAFILE PACKAGE...
  *
@@ -16,7 +16,10 @@ type Manifest = { dependencies?: Record<string, string>; optionalDependencies?: 
 /** Files that only the development or the build of a package needs: C++ sources, headers, types, and the same modules as ESM. */
 const NOT_NEEDED = /^(src|install|lib\/glib-2\.0)\/|\.(d\.[cm]?ts|mjs|h)$/;
 
-/** The folders of the packages and of all that they depend on. An optional dependency of another platform is not installed. */
+/**
+ * The folders of the packages and of all their dependencies. An optional dependency of another platform is not
+ * installed.
+ */
 const closureOf = async (names: readonly string[], nodeModules: string): Promise<string[]> => {
   const found = new Set<string>();
   const add = async (name: string, isOptional: boolean): Promise<void> => {

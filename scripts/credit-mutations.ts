@@ -15,7 +15,7 @@ import { PEOPLE_MUTATIONS } from "@realtime-avatar/testing/people/mutations";
 import { DELIVERY_MUTATIONS } from "@realtime-avatar/testing/webhooks/delivery-mutations";
 import { EVENT_MUTATIONS } from "@realtime-avatar/testing/webhooks/mutations";
 
-/** One of each kind, and quick to find. */
+/** One fault of each kind, which the tests find quickly. */
 const SAMPLE = [
   "no lock on the meters",
   "the account before the meters",
@@ -26,14 +26,14 @@ const SAMPLE = [
   "a release that trusts the caller's figure",
   "a call that ends keeps its slot",
   "one turn too many",
-  "a write of a person that does not look at its session again",
+  "a write of a person that does not read the session again",
 ];
 const only = process.argv[2] ?? "";
 const names = Object.keys(MUTATIONS).filter((name) =>
   only === "--sample" ? SAMPLE.includes(name) : name.includes(only),
 );
 if (names.length === 0 || (only === "--sample" && names.length < SAMPLE.length)) throw new Error("no such fault");
-/** The tests that must find a fault, without their folder when it is that of `packages/db`. */
+/** The tests that must find a fault. A name without a folder is below `packages/db`. */
 const filesOf = (name: string): readonly string[] => {
   if (name in TURN_MUTATIONS) return ["apps/api/src/calls/turns", "apps/api/src/calls/turns-refused"];
   if (name in GROWTH_MUTATIONS) return ["calls/growth"];

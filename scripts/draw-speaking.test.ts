@@ -9,17 +9,17 @@ const FILE = join(import.meta.dir, "..", PICTURE);
 const README = await Bun.file(join(import.meta.dir, "../README.md")).text();
 const { pages = 0, delay = [], loop } = await sharp(FILE, { animated: true }).metadata();
 
-/** A part of a picture, in grey. */
+/** A part of a picture in grey. */
 const readPart = (page: number, part: { left: number; top: number; width: number; height: number }) =>
   sharp(FILE, { page }).extract(part).greyscale().raw().toBuffer();
 
-test("the picture of the README: named at its beginning, small, and as long as its sentence", () => {
+test("the picture of the README: named at the beginning of the README, small, and as long as its sentence", () => {
   expect(README.slice(0, 600)).toContain(`![The sample photo says: ${WORDS.join(" ")}](${PICTURE})`);
   expect(Bun.file(FILE).size).toBeWithin(100_000, MAX_BYTES);
   expect([pages >= 75, new Set(delay), loop]).toEqual([true, new Set([PICTURE_MS]), 0]);
 });
 
-test("the mouth and the caption in the README's picture: they move, and the background does not", async () => {
+test("the mouth and the caption in the README's picture: they move; the background does not", async () => {
   /** The mean change of a part, over the pictures of the sentence. */
   const change = async (part: Parameters<typeof readPart>[1]): Promise<number> => {
     const parts = await Promise.all([5, 12, 20, 30, 45, 60].map((page) => readPart(page, part)));

@@ -15,9 +15,9 @@ import { defaultVoice } from "../packages/speech/src/voices.ts";
 import { openPhoto, PICTURE_MS, SAMPLE_RATE, speak } from "./speak.ts";
 
 export const WORDS = "Hello! I am a photo. One request made me speak.".split(" ");
-/** Where it is, in the repository. */
+/** The path of the picture in the repository. */
 export const PICTURE = "docs/images/speaking.webp";
-/** Silence around the sentence, so that the loop has a rest. */
+/** Silence around the sentence, as a pause in the loop. */
 const [BEFORE_MS, AFTER_MS] = [200, 900];
 /** Width and height of the face, and the height of the caption below it, in pixels. */
 const [FACE, CAPTION] = [440, 56];
@@ -29,11 +29,11 @@ export const MAX_BYTES = 1_500_000;
 const say = (words: readonly string[]): Promise<Int16Array> =>
   collectSpeech(speakText(words.join(" "), defaultVoice(FLITE_SETTINGS), FLITE_SETTINGS));
 
-/** When the last sound of a speech is over, in ms. */
+/** The end of the last sound of a speech, in ms. */
 const endOf = (speech: Int16Array): number =>
   (1000 * speech.findLastIndex((sample) => Math.abs(sample) > QUIET)) / SAMPLE_RATE;
 
-/** When each word begins, in ms: when the words before it, said alone, are over. */
+/** The start of each word, in ms: the end of the speech of only the words before it. */
 const beginnings = async (): Promise<number[]> => {
   const ends = await Promise.all(WORDS.map(async (_, at) => (at === 0 ? 0 : endOf(await say(WORDS.slice(0, at))))));
   return ends.map((end) => BEFORE_MS + end);
@@ -62,7 +62,7 @@ const toRgb = (picture: Uint8Array): Uint8Array => {
   return new Uint8Array(rgb.buffer);
 };
 
-/** The words, of which those that were said are bright. */
+/** The caption: spoken words are bright. */
 const captionSvg = (said: number): Buffer => {
   // The renderer drops spaces at the end of a part.
   const parts = WORDS.map((word, at) => {

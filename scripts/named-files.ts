@@ -19,7 +19,7 @@ const exists = (name: string): boolean =>
 const errors: string[] = [];
 let count = 0;
 for (const document of files.filter((path) => path.endsWith(".md") && path !== "CHANGELOG.md")) {
-  // A file that the reader is to write does not exist: "Put this into `first.ts`".
+  // A file that the reader writes does not exist: "Put this into `first.ts`".
   const text = (await Bun.file(join(ROOT, document)).text()).replace(/(?<=Put this into )`[\w.-]+`/g, "");
   if (text.split("\n").some((line) => line.length > MAX_LINE_LENGTH))
     errors.push(`${document} has a line of more than ${MAX_LINE_LENGTH} characters`);

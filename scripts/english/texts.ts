@@ -5,7 +5,7 @@ export type SourceText = { kind: "comment" | "string" | "markup"; line: number; 
 /** A text of fewer words is a name, a code or a label, not a sentence. */
 const MIN_WORDS = 3;
 
-/** A slash behind one of these begins a regular expression; behind anything else it divides. */
+/** A slash after one of these begins a regular expression. After other characters it divides. */
 const BEFORE_REGEXP = /(?:^|[=(,;:!&|?{}[+\-*%~^<>]|\b(?:return|case|typeof|in|of|await|yield|else|do))$/;
 
 const TOKENS = {

@@ -20,7 +20,7 @@ import phonemes  # noqa: E402
 
 STEPS_PER_FRAME = 4
 COARTICULATION = 2.2
-# A mouth whose inner lips are further apart than this, while nobody speaks, smiles or is open. In distances of the eyes.
+# A mouth with a larger distance of its inner lips than this, in silence, smiles or is open. In distances of the eyes.
 OPEN_AT_REST = 0.035
 # Shares of the widest gap below which lips are closed, and above which an a is open.
 CLOSED_SHARE, OPEN_SHARE = 0.15, 0.35

@@ -24,7 +24,7 @@ LARGEST_WARP = 0.1
 # A factor of speed also changes the length of the vocal tract: men become women, and women children.
 SPEEDS_OF_MEN = (0.82, 0.9, 1.1, 1.18, 1.26, 1.34)
 SPEEDS_OF_WOMEN = (0.82, 0.9, 1.06, 1.12)
-# Microphones differ by so much. More, and an f sounds like an s.
+# Microphones differ by this much. With a larger difference, an f would sound like an s.
 TILTS = (-0.3, 0.5)
 LARGEST_GAIN_DB = 4
 

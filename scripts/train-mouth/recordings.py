@@ -30,7 +30,7 @@ def _align(samples, text):
     _decode(decoder, raw)
     if decoder.hyp() is None:
         return None
-    # The second pass aligns the phonemes within the words of the first one.
+    # The second pass aligns the phonemes within the words that the first pass has aligned.
     decoder.set_alignment()
     _decode(decoder, raw)
     return [

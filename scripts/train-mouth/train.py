@@ -33,7 +33,7 @@ OUTPUT_WEIGHTS = np.array([1, 0.7, 1, 1.5, 4, 2], np.float32)
 CLASS_WEIGHTS = {"p": 12, "f": 1.5, "th": 1.5, "u": 2, "w": 2, "o": 2, "O": 2, "sil": 0.5}
 # Shares of other phonemes in which a tuck or a tongue may be seen. A tongue behind the teeth is less striking.
 TUCK_MISTAKES, TONGUE_MISTAKES = 0.03, 0.08
-# Voices that the first training never hears. Its figures tell how well the network does on the voices of others.
+# Voices that the first training never hears. Its figures show the accuracy of the network on unknown voices.
 HELD_OUT = ("slt", "ked", "espeak-cs", "russian")
 
 
